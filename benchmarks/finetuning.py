@@ -29,11 +29,11 @@ from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.encoders.bert import SIZES
+from hashbench.models.text.base import make_tokenizer
 from hashbench.models.text.subwords import SubwordTokenizer
-from hashbench.models.text.tokenizers import make_tokenizer
 from hashbench.running.experiment.recipes import FinetuneRecipe
 from hashbench.running.training.finetuning import Job, finetune
 from hashbench.running.training.machine import Machine

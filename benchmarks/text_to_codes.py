@@ -25,14 +25,12 @@ import pyarrow.parquet as pq
 from tokenizers import Tokenizer
 
 from hashbench.common.errors import InputError
-from hashbench.models.coders.base import Coder
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.text.base import Tokenizer as OurTokenizer
 from hashbench.models.text.compiled import thread_count
 from hashbench.models.text.subwords import SubwordTokenizer
 from hashbench.models.text.types import TypeTable
-from hashbench.models.text.unicode_words import UnicodeTokenizer
-from hashbench.models.text.words import WordTokenizer
+from hashbench.models.text.words import UnicodeTokenizer, WordTokenizer
 
 PEER = "tokenizers BPE"
 MD5, UNICODE = "words + md5 bits", "unicode + md5 bits"

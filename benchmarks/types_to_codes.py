@@ -26,9 +26,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for tests.oracles
 
 from benchmarks.text_to_codes import read_texts  # noqa: E402
-from hashbench.models.coders.base import Coder  # noqa: E402
+from hashbench.models.coders.base import (
+    Coder,  # noqa: E402
+    make_coder,  # noqa: E402
+)
 from hashbench.models.coders.ngram_pooling import NgramPooling  # noqa: E402
-from hashbench.models.coders.registry import make_coder  # noqa: E402
 from hashbench.models.text.compiled import thread_count  # noqa: E402
 from hashbench.models.text.types import TypeTable  # noqa: E402
 from hashbench.models.text.words import WordTokenizer  # noqa: E402

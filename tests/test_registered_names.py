@@ -14,8 +14,8 @@ import pytest
 
 import hashbench
 from hashbench.common.registry import modules_of
-from hashbench.models.coders.registry import coders
-from hashbench.models.text.tokenizers import tokenizers
+from hashbench.models.coders.base import coders
+from hashbench.models.text.base import tokenizers
 
 PACKAGE = Path(hashbench.__file__).parent
 # Why a comparison stands elsewhere, by file and name.

@@ -25,7 +25,7 @@ from hashbench.models.embeddings.base import (
     TrainingSpec,
 )
 from hashbench.models.embeddings.registry import embedding_arguments, load_own
-from hashbench.models.encoders.registry import encoder_config
+from hashbench.models.encoders.base import encoder_config
 from hashbench.results.rendering.rows import json_text
 
 FORMAT = 1  # of the folder

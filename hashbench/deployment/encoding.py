@@ -17,7 +17,7 @@ from hashbench.data.tasks.catalogue import available
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.registry import build_embedding, find_model
 from hashbench.models.objectives.registry import reads_items
-from hashbench.models.text.tokenizers import Tokenizer
+from hashbench.models.text.base import Tokenizer
 from hashbench.running.experiment.blocks import experiment_schema
 from hashbench.running.experiment.corpus_needs import needs_corpus, read_without_corpus
 from hashbench.running.experiment.load import Loaded

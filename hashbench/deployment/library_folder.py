@@ -22,7 +22,7 @@ from hashbench.deployment.loading import Predictor
 from hashbench.deployment.text_side import VALUES, joined_parts, parts_of, side_values
 from hashbench.deployment.writing import write_weights
 from hashbench.models.embeddings.base import Batch
-from hashbench.models.encoders.registry import encoder_config
+from hashbench.models.encoders.base import encoder_config
 from hashbench.models.objectives.classification import ClassificationHead
 from hashbench.results.rendering.rows import json_text
 from hashbench.running.training.model import Model

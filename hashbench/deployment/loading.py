@@ -26,13 +26,11 @@ from hashbench.deployment.config import (
     spec_of,
 )
 from hashbench.deployment.inputs import Asked, Question, of_lines, question
-from hashbench.models.coders.base import Coder
-from hashbench.models.coders.registry import make_coder
-from hashbench.models.coders.remembered import RememberedCodes
+from hashbench.models.coders.base import Coder, make_coder
+from hashbench.models.coders.cache import RememberedCodes
 from hashbench.models.embeddings.base import Batch, ModelSpec
 from hashbench.models.objectives.classification import ClassificationHead, classification_head, pool
-from hashbench.models.text.base import Tokenizer
-from hashbench.models.text.tokenizers import tokenizers
+from hashbench.models.text.base import Tokenizer, tokenizers
 from hashbench.models.text.types import DictInterner
 from hashbench.running.training.model import Model, build_model
 

@@ -12,8 +12,8 @@ from hashbench.common.errors import InputError, near_match
 from hashbench.data.sources.fingerprints import cache_folder
 from hashbench.data.tasks.catalogue import item_kind_of
 from hashbench.data.tasks.item_batches import with_specials
+from hashbench.models.coders.base import make_coder
 from hashbench.models.coders.bloom import Bloom
-from hashbench.models.coders.registry import make_coder
 from hashbench.models.embeddings.base import MASK_ID, NO_LABEL, Batch, Template
 from hashbench.models.objectives.entities import EntityHead
 from hashbench.models.objectives.item_search import ItemSearch

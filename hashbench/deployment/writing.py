@@ -23,7 +23,7 @@ from hashbench.deployment.config import (
 )
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import Counts, ModelSpec
-from hashbench.models.text.tokenizers import Tokenizer
+from hashbench.models.text.base import Tokenizer
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,7 @@ from hashbench.deployment.text_side import (
     write_vectors,
 )
 from hashbench.deployment.vectors import N_TEXTS, texts_to_prove
-from hashbench.models.coders.base import Coder
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.portable.assembling import TextSide
 from hashbench.models.portable.tokens import words as words_of
 from hashbench.models.text.words import WordTokenizer

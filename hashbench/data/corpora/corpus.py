@@ -12,7 +12,7 @@ import numpy as np
 
 from hashbench.common.checksums import FileSum
 from hashbench.common.errors import InputError
-from hashbench.models.text.tokenizers import Tokenizer
+from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.types import TypeTable
 
 IDS, DOCUMENTS, MANIFEST = "ids.int32", "documents.npy", "manifest.json"

@@ -51,8 +51,8 @@ from hashbench.data.sources.shards import CorpusShard
 from hashbench.data.sources.sources import Source, locate_corpus
 from hashbench.data.sources.workers import call_each
 from hashbench.models.text.array_files import ArrayFile
+from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.compiled import thread_count
-from hashbench.models.text.tokenizers import Tokenizer
 
 FORMAT = 1  # of a prepared corpus; a change makes all of them anew
 BLOCK_IDS = 1 << 22  # written at a time

@@ -22,8 +22,7 @@ from hashbench.common.showing import duration_text
 from hashbench.data.corpora.spills import TypeSpill
 from hashbench.data.sources.shards import CorpusShard
 from hashbench.data.sources.workers import ONE_THREAD
-from hashbench.models.text.base import Tokenizer
-from hashbench.models.text.tokenizers import tokenizers
+from hashbench.models.text.base import Tokenizer, tokenizers
 from hashbench.models.text.types import Interner, looked_up
 from hashbench.models.text.unicode import in_chunks
 

@@ -17,7 +17,7 @@ from hashbench.common.once import make_once
 from hashbench.data.sources.fingerprints import cache_folder, digest
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder
-from hashbench.models.text.tokenizers import Tokenizer
+from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.types import TokenizedTexts, TypeTable
 
 FORMAT = 1  # of the stored ids; a change makes all of them anew

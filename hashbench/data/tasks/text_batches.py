@@ -17,8 +17,8 @@ from hashbench.data.tasks.text_data import Split, TaskData
 from hashbench.models.coders.base import Coder
 from hashbench.models.coders.cache import type_codes
 from hashbench.models.embeddings.base import Batch, Template
+from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.tags import NO_WORD, words_of
-from hashbench.models.text.tokenizers import Tokenizer
 from hashbench.models.text.types import TokenizedTexts
 from hashbench.models.text.unicode import offsets_from
 

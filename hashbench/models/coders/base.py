@@ -1,4 +1,4 @@
-"""The interface of a coder: from type strings to codes."""
+"""The interface of a coder: from type strings to codes; and the coders by name."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import hashlib
 import inspect
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from hashbench.common.errors import InputError
+from hashbench.common.registry import class_of, make, registered
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import in_threads, slices
 from hashbench.models.text.types import TypeTable
@@ -115,3 +116,27 @@ def checked_switch(coder: str, argument: str, value: bool) -> bool:
     if not isinstance(value, bool):
         raise InputError(f"coder {coder}: {argument} {value!r}; give true or false")
     return value
+
+
+def coders() -> Mapping[str, type[Coder]]:
+    """All coders by name. Raises InputError where two have one name."""
+    return registered("coder")
+
+
+def find_coder(name: str) -> type[Coder] | None:
+    """The class of a name, also of one in an imported user-defined file; None where there is none."""
+    return class_of("coder", name)
+
+
+def make_coder(name: str, **arguments: object) -> Coder:
+    """A coder by name, or by that of an imported user-defined file (`registry.own_name`).
+
+    >>> coder = make_coder("md5-bits")
+    >>> coder.encode(["play"])[0].tobytes().hex()
+    '95ea122b0b72902c5a95d7ba740ff838'
+
+    Raises:
+        InputError: unknown name or argument, or a value that the coder refuses.
+    """
+    coder: Coder = make("coder", name, arguments)
+    return coder

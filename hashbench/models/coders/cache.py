@@ -1,14 +1,19 @@
-"""Codes of a type table on disk: computed once per (coder, table), memory-mapped by every run that needs them."""
+"""Codes that are computed once: of a type table on disk, and of types as they come in memory."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 
 from hashbench.common.once import make_once
 from hashbench.models.coders.base import Coder
+from hashbench.models.text.base import PortablePart
 from hashbench.models.text.types import TypeTable
+from hashbench.models.text.unicode import split
 
 
 def type_codes(coder: Coder, types: TypeTable, folder: Path) -> np.ndarray:
@@ -23,3 +28,76 @@ def type_codes(coder: Coder, types: TypeTable, folder: Path) -> np.ndarray:
             np.save(file, coder.encode_types(types))
 
     return np.load(make_once(path, build), mmap_mode="r")
+
+
+FIRST_ROWS = 256  # for which there is room at first; the room doubles
+
+
+class RememberedCodes(Coder):
+    """A coder that looks up what it has computed before.
+
+    `capacity`: types that are kept; later ones are computed each time. Types are Zipfian, so those that come first are
+    mostly those that come often.
+    """
+
+    def __init__(self, coder: Coder, capacity: int | None = None) -> None:
+        self.name, self.width, self.dtype, self.bits = coder.name, coder.width, coder.dtype, coder.bits
+        self._coder, self._capacity = coder, capacity
+        self._rows: dict[str, int] = {}  # type -> its row in _codes
+        self._codes = np.empty((FIRST_ROWS, coder.width), dtype=coder.dtype)
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the codes that are kept, of their strings and of the dictionary between them."""
+        strings = sum(map(sys.getsizeof, self._rows))
+        return self._codes[: len(self)].nbytes + strings + sys.getsizeof(self._rows)
+
+    def recipe(self) -> dict[str, object]:
+        """The coder's own."""
+        return self._coder.recipe()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The coder's own."""
+        return self._coder.state()
+
+    def portable(self) -> PortablePart | None:
+        """The coder's own."""
+        return self._coder.portable()
+
+    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Packed strings -> codes (n, c)."""
+        return self.encode([string.decode() for string in split(blob, offsets)])
+
+    def encode(self, strings: Sequence[str]) -> np.ndarray:
+        """Strings -> codes (n, c); where all are known nothing is computed."""
+        rows = self._rows
+        try:
+            return self._codes.take([rows[string] for string in strings], axis=0) if strings else self._codes[:0].copy()
+        except KeyError:
+            return self._learn(strings)
+
+    def _learn(self, strings: Sequence[str]) -> np.ndarray:
+        """Codes (n, c) of strings of which some are new; these are computed together."""
+        codes = np.empty((len(strings), self.width), dtype=self.dtype)
+        with self._lock:
+            new = [string for string in dict.fromkeys(strings) if string not in self._rows]
+            computed = self._coder.encode(new)
+            kept = len(new) if self._capacity is None else max(min(len(new), self._capacity - len(self)), 0)
+            first = len(self)
+            self._make_room(first + kept)
+            self._codes[first : first + kept] = computed[:kept]
+            self._rows.update({string: first + i for i, string in enumerate(new[:kept])})
+            place = {string: i for i, string in enumerate(new)}
+            for i, string in enumerate(strings):
+                codes[i] = computed[place[string]] if string in place else self._codes[self._rows[string]]
+        return codes
+
+    def _make_room(self, rows: int) -> None:
+        if rows > len(self._codes):
+            larger = np.empty((max(2 * len(self._codes), rows), self.width), dtype=self.dtype)
+            larger[: len(self)] = self._codes[: len(self)]
+            self._codes = larger

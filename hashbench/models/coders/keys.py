@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.common.splitmix import GAMMA, mix
+from hashbench.models.coders.base import Coder
 from hashbench.models.coders.md5_kernel import START, finish_messages
+from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import inlined
 
 STEP = np.uint64(GAMMA)
@@ -47,3 +49,19 @@ def sign_of(x: np.uint64, i: int, signs: int) -> int:
 def with_signs(rows: np.ndarray, hashed: NDArray[np.uint64], num_rows: int, signs: int) -> np.ndarray:
     """Rows (n, m) and a hash of each (n, m) -> codes row + num_rows sign, sign = hash mod `signs` (n, m) int64."""
     return rows + np.int64(num_rows) * (hashed % np.uint64(signs)).astype(np.int64) if signs else rows
+
+
+class WordKeys(Coder):
+    """Codes (n, 1) int64: the bits of `keys.string_keys`, read as a signed number."""
+
+    name = "word-keys"
+    width = 1
+    dtype = np.int64
+
+    def portable(self) -> PortablePart:
+        """Nothing but MD5."""
+        return PortablePart("word_bytes", "word_keys", {}, needs=("hashing",))
+
+    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Packed strings -> codes (n, 1) int64."""
+        return string_keys(blob, offsets).view(np.int64)[:, None]

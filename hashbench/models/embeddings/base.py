@@ -14,10 +14,14 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.common.errors import InputError
-from hashbench.models.embeddings.numbering import NUMBERS, folded
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")  # RoBERTa's five, in the order of their rows
 START, PAD, END, UNKNOWN, MASK = range(len(SPECIALS))
+NUMBERS = 2**31  # numbers of hashed types are smaller
+# Columns of a code are added up modulo it: each product stays below 2^62.
+PRIME = 2**31 - 1
+# 5^13, a primitive root of the prime's field by Fishman and Moore (1986)
+FACTOR = 1_220_703_125
 MASK_ID = -1 - MASK  # among type ids a special token is a negative number, -1 - row
 NO_LABEL = -100  # PyTorch's: a place where nothing is predicted
 
@@ -194,6 +198,22 @@ class Embedding(ModelPart):
         An untied one (`untied_rows`) belongs to the head: it is trained with it and dropped with it.
         """
         return None
+
+
+def folded(codes: Tensor) -> Tensor:
+    """Codes (n, c) -> numbers (n,) int64 below NUMBERS, sum_i code_i FACTOR^(i + 1) mod PRIME.
+
+    Equal codes have equal numbers; two others have one with a chance of about c / 2^31. Sums and products alone, which
+    every exported graph has.
+
+    >>> folded(torch.tensor([[1, 0], [0, 1], [-1, 0]])).tolist()
+    [1220703125, 1532960295, 926780522]
+    """
+    if codes.is_floating_point():
+        codes = codes.float().contiguous().view(torch.int32)
+    powers = [pow(FACTOR, i + 1, PRIME) for i in range(codes.shape[1])]
+    products = codes.long().remainder(PRIME) * torch.tensor(powers, dtype=torch.int64, device=codes.device)  # (n, c)
+    return products.remainder(PRIME).sum(1).remainder(PRIME)
 
 
 def stored(module: nn.Module) -> int:

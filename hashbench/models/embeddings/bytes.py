@@ -9,7 +9,7 @@ from __future__ import annotations
 from hashbench.models.coders.base import FIRST_ROW
 from hashbench.models.embeddings.base import CodeSpec, EmbeddingSpec, ModelSpec, TextSpec, TrainingSpec
 from hashbench.models.embeddings.lookup import LookupTable
-from hashbench.models.text.utf8 import BYTES
+from hashbench.models.text.characters import BYTES
 
 BYT5_SPECIALS = 3  # padding, end, unknown
 MAX_BYTES = 512  # of an input: BERT's positions

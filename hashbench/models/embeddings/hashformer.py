@@ -25,9 +25,9 @@ from hashbench.models.embeddings.base import (
     ModelSpec,
     OriginSpec,
     TextSpec,
+    folded,
 )
 from hashbench.models.embeddings.lookup import LookupTable
-from hashbench.models.embeddings.numbering import folded
 from hashbench.models.layers import Dropout, at_least_float32, draw_weights
 
 BITS = 128  # T, the length of both the MD5 and the LSH code

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.common.errors import InputError
-from hashbench.models.embeddings.base import SPECIALS, Batch, Embedding, Published
-from hashbench.models.embeddings.numbering import FACTOR, PRIME
+from hashbench.models.embeddings.base import FACTOR, PRIME, SPECIALS, Batch, Embedding, Published
 from hashbench.models.embeddings.rows import HashedRows
 
 Window = Literal["left", "both"]

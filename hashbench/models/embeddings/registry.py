@@ -13,7 +13,7 @@ from types import ModuleType
 
 from hashbench.common.errors import InputError, first_line, near_match
 from hashbench.common.registry import import_file, registered, unreadable
-from hashbench.models.coders.registry import find_coder
+from hashbench.models.coders.base import find_coder
 from hashbench.models.embeddings.base import Embedding, ModelSpec
 
 

@@ -1,4 +1,4 @@
-"""The interface of a tokenizer: from a text to token types."""
+"""The interface of a tokenizer: from a text to token types; and the tokenizers by name."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hashbench.common.registry import class_of, make, registered
 from hashbench.models.text.types import Interner
 
 
@@ -96,3 +97,26 @@ class Tokenizer(ABC):
     def saved(cls, folder: Path, arguments: Mapping[str, Any]) -> Tokenizer:
         """The tokenizer with these arguments that `save` wrote into a folder."""
         return cls(**arguments)
+
+
+def tokenizers() -> Mapping[str, type[Tokenizer]]:
+    """All tokenizers by kind. Raises InputError where two have one kind."""
+    return registered("tokenizer")
+
+
+def find_tokenizer(kind: str) -> type[Tokenizer] | None:
+    """The class of a kind, also of one in an imported user-defined file; None where there is none."""
+    return class_of("tokenizer", kind)
+
+
+def make_tokenizer(kind: str, **arguments: object) -> Tokenizer:
+    """A tokenizer by name.
+
+    >>> make_tokenizer("words").tokenize("Don't stop!!!")
+    ['don', "'", 't', 'stop', '!!!']
+
+    Raises:
+        InputError: unknown name or argument, or a value that the tokenizer refuses.
+    """
+    tokenizer: Tokenizer = make("tokenizer", kind, arguments)
+    return tokenizer

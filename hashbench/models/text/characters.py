@@ -1,4 +1,4 @@
-"""Characters: every Unicode code point of a text is a token, white space and case included."""
+"""Tokenizers without words: every character is a token, every byte of UTF-8, or the whole text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hashbench.models.text.base import PortablePart, Tokenizer
-from hashbench.models.text.types import Distinct, Interner, TokenizedTexts, distinct_of
+from hashbench.models.text.types import DictInterner, Distinct, Interner, TokenizedTexts, distinct_of
 from hashbench.models.text.unicode import CODE_POINTS, offsets_from, well_formed
 
 
@@ -52,3 +52,60 @@ class CharacterInterner(Interner):
     def distinct(self) -> tuple[Distinct, np.ndarray]:
         """-> (the characters that occur, places (n,) int32 with -1 for the others)."""
         return distinct_of(self._counts, chr)
+
+
+BYTES = 256
+
+
+class ByteTokenizer(Tokenizer):
+    """Bytes of the text as it is; the type of byte b is the character U+00b.
+
+    >>> ByteTokenizer().tokenize("né")
+    ['n', 'Ã', '©']
+    """
+
+    kind = "bytes"
+
+    def tokenize(self, text: str) -> list[str]:
+        """The bytes of one text."""
+        return list(well_formed(text).encode().decode("latin-1"))
+
+    def portable(self) -> PortablePart:
+        """Nothing to know."""
+        return PortablePart("tokens", "text_bytes", {}, needs=("letters",))
+
+    def interner(self) -> ByteInterner:
+        """A counter of bytes."""
+        return ByteInterner()
+
+
+class ByteInterner(Interner):
+    """Counts bytes; a provisional id is the byte, so that nothing is looked up."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(BYTES, dtype=np.int64)
+
+    def add(self, texts: Sequence[str]) -> TokenizedTexts:
+        """Texts -> bytes."""
+        parts = [well_formed(text).encode() for text in texts]
+        ids = np.frombuffer(b"".join(parts), dtype=np.uint8).astype(np.int32)  # (total,)
+        self._counts += np.bincount(ids, minlength=BYTES)
+        return TokenizedTexts(ids, offsets_from(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))))
+
+    def distinct(self) -> tuple[Distinct, np.ndarray]:
+        """-> (the bytes that occur, places (256,) int32 with -1 for the others)."""
+        return distinct_of(self._counts, chr)
+
+
+class ItemTokenizer(Tokenizer):
+    """One token a text, exactly as it stands; an empty text has none."""
+
+    kind = "items"
+
+    def tokenize(self, text: str) -> list[str]:
+        """The text itself."""
+        return [well_formed(text)] if text else []
+
+    def interner(self) -> Interner:
+        """A counter of items."""
+        return DictInterner(self.tokenize)

@@ -1,16 +1,29 @@
-"""Words: lower-cased runs of word characters or of punctuation, or any other regular expression."""
+"""Words as tokens: by a regular expression (`words`), by Unicode's categories (`unicode`), or by ICU (`icu`).
+
+`unicode` needs no dictionary and no language. A token is a run of letters, digits and connectors, or of other
+characters. A mark or joiner belongs to the character before it, so that no word falls apart at its vowel signs
+(Devanagari, Tamil, vocalised Arabic and Hebrew, decomposed Latin). In scripts that put no white space between words a
+token is one letter with its marks: a character of Han, kana or Bopomofo; of Thai, Lao, Khmer and Myanmar a grapheme
+cluster (UAX 29, but for a few vowel signs of Myanmar, which are tokens there).
+
+`icu` splits by UAX 29, and by dictionaries where no white space is written: Thai, Lao, Khmer, Myanmar, Chinese and
+Japanese. Other editions of ICU have other dictionaries, so its version is part of a run's identity, and a device that
+has no ICU cannot make these words.
+"""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from hashbench.common.errors import InputError
+from hashbench.models.portable.tokens import pattern_of
 from hashbench.models.text.base import PortablePart, Tokenizer
 from hashbench.models.text.counting import ScanInterner
-from hashbench.models.text.shipped import alternatives, case_values, class_values
+from hashbench.models.text.shipped import alternatives, case_values, class_values, unicode_values
 from hashbench.models.text.types import DictInterner, Interner
-from hashbench.models.text.unicode import well_formed
+from hashbench.models.text.unicode import unicode_table, well_formed
 
 PATTERNS = {
     # The released HashFormers code; `don't` -> don ' t, `!!!` is one token.
@@ -64,3 +77,104 @@ class WordTokenizer(Tokenizer):
         if self.pattern in PATTERNS:
             return ScanInterner(self.pattern == "default", self.lowercase)
         return DictInterner(self.tokenize)
+
+
+VERSION = 1  # raised when the meaning of a token changes
+
+
+@lru_cache(maxsize=1)
+def expression() -> re.Pattern[str]:
+    """The tokens of a text as a regular expression with every range of characters in it."""
+    return re.compile(pattern_of(unicode_values()))
+
+
+class UnicodeTokenizer(Tokenizer):
+    """Words with their marks, on the text as `str.lower()` makes it; single letters where words have no borders."""
+
+    kind = "unicode"
+
+    def __init__(self, lowercase: bool = True) -> None:
+        if not isinstance(lowercase, bool):
+            raise InputError(f"tokenizer unicode: lowercase {lowercase!r}; give true or false")
+        self.lowercase = lowercase
+
+    def recipe(self) -> dict[str, object]:
+        """The kind, its version, and whether letters are lower-cased."""
+        return {"kind": self.kind, "version": VERSION, "lowercase": self.lowercase}
+
+    def tokenize(self, text: str) -> list[str]:
+        """The words of one text.
+
+        >>> UnicodeTokenizer().tokenize("हिन्दी, ไทยคำ 漢字!")
+        ['हिन्दी', ',', 'ไ', 'ท', 'ย', 'คำ', '漢', '字', '!']
+        """
+        text = well_formed(text)
+        found: list[str] = expression().findall(text.lower() if self.lowercase else text)
+        return found
+
+    def portable(self) -> PortablePart:
+        """Runs of classes of characters."""
+        values = {"lowercase": self.lowercase, **unicode_values(), **(case_values() if self.lowercase else {})}
+        return PortablePart("tokens", "words", values, needs=("letters",))
+
+    def interner(self) -> Interner:
+        """A compiled counter of word types."""
+        return ScanInterner(True, self.lowercase, unicode_table(self.lowercase))
+
+
+UTF16_UNIT = 2  # bytes
+
+
+class IcuTokenizer(Tokenizer):
+    """Words between ICU's word borders, on the text as `str.lower()` makes it; white space is left out."""
+
+    kind = "icu"
+    # Its words join letters of scripts without white space, which is a fault of other tokenizers alone.
+    makes_words = False
+
+    def __init__(self, lowercase: bool = True) -> None:
+        if not isinstance(lowercase, bool):
+            raise InputError(f"tokenizer icu: lowercase {lowercase!r}; give true or false")
+        self.lowercase = lowercase
+        self._icu_version = _library().ICU_VERSION
+
+    def recipe(self) -> dict[str, object]:
+        """The kind, ICU's version, and whether letters are lower-cased."""
+        return {"kind": self.kind, "icu": self._icu_version, "lowercase": self.lowercase}
+
+    def tokenize(self, text: str) -> list[str]:
+        """The words of one text."""
+        text = well_formed(text)
+        if self.lowercase:
+            text = text.lower()
+        units = text.encode("utf-16-le")  # borders count in its units
+        words = _borders()
+        words.setText(_library().UnicodeString(text))
+        tokens, begin = [], 0
+        for end in words:
+            token = units[UTF16_UNIT * begin : UTF16_UNIT * end].decode("utf-16-le")
+            begin = end
+            if not token.isspace():
+                tokens.append(token)
+        return tokens
+
+    def interner(self) -> DictInterner:
+        """A counter of word types."""
+        return DictInterner(self.tokenize)
+
+
+@lru_cache(maxsize=1)
+def _borders() -> Any:
+    """ICU's word borders by the rules of no language: its dictionaries go by script."""
+    icu = _library()
+    return icu.BreakIterator.createWordInstance(icu.Locale.getRoot())
+
+
+def _library() -> Any:
+    """PyICU. Raises InputError where it is not installed."""
+    try:
+        import icu
+    except ImportError:
+        needs = "its installation compiles against ICU's headers (Debian: libicu-dev)"
+        raise InputError(f"tokenizer icu: PyICU is not installed; pip install 'hashbench[icu]'; {needs}") from None
+    return icu

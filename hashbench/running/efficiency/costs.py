@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hashbench.common.errors import InputError
+from hashbench.models.coders.base import make_coder
 from hashbench.models.coders.projection import ProjectionCoder
-from hashbench.models.coders.registry import make_coder
 from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.embeddings.registry import embedding_arguments, find_model, named_models
-from hashbench.models.encoders.registry import encoder_config
+from hashbench.models.encoders.base import encoder_config
 
 # Of a parameter in float32, as the paper counts.
 FLOAT_BYTES = 4

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import Counts, Frame, ModelSpec, Parts, stored
 from hashbench.models.embeddings.registry import build_embedding, with_dim
-from hashbench.models.encoders.registry import encoder_config, encoder_outline
+from hashbench.models.encoders.base import encoder_config, encoder_outline
 from hashbench.models.objectives.classification import classification_head
-from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.models import ResolvedModel
 
 WORD = "language"  # the costs of a token are those of its vector; any common word serves

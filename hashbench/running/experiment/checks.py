@@ -15,13 +15,12 @@ from hashbench.data.perturbations.base import find_perturbation
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.items import item_kind
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import Embedding, ModelSpec
 from hashbench.models.embeddings.registry import build_embedding, with_dim
-from hashbench.models.encoders.base import Encoder
-from hashbench.models.encoders.registry import encoder_config, encoder_outline
+from hashbench.models.encoders.base import Encoder, encoder_config, encoder_outline
 from hashbench.models.objectives.registry import objective_of, pretrains, reads_items
-from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.contract import told
 from hashbench.running.experiment.corpus_needs import needs_corpus, pass_before
 from hashbench.running.experiment.load import Loaded

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hashbench.common.registry import own_name
-from hashbench.models.coders.base import Coder
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.text.types import TypeTable
 from hashbench.running.experiment.contract import TYPES, Finding, PromiseBroken, findings
 

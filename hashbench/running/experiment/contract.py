@@ -14,8 +14,7 @@ from torch import Tensor
 
 from hashbench.common.errors import first_line, located
 from hashbench.common.registry import own_name
-from hashbench.models.coders.base import Coder
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.embeddings.base import PAD, SPECIALS, Batch, CodeSpec, Embedding, EmbeddingSpec, ModelSpec
 from hashbench.models.embeddings.registry import build_embedding, load_own, with_dim
 from hashbench.models.text.types import TypeTable

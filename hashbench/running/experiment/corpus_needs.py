@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from hashbench.models.coders.base import Coder
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.objectives.registry import objective_of, pretrains, reads_items
-from hashbench.models.text.base import Tokenizer
-from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.models.text.base import Tokenizer, make_tokenizer
 
 
 def needs_corpus(spec: ModelSpec) -> bool:

@@ -15,8 +15,7 @@ from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import CodeSpec, EncoderSpec, ModelSpec
 from hashbench.models.embeddings.registry import find_model, groups, models, with_dim
 from hashbench.models.objectives.registry import objectives, pretrains
-from hashbench.models.text.base import Tokenizer
-from hashbench.models.text.tokenizers import find_tokenizer
+from hashbench.models.text.base import Tokenizer, find_tokenizer
 from hashbench.running.experiment.load import KeyPath, Loaded, validate
 from hashbench.running.experiment.recipes import Finetune, Pretrain, complete_finetune, complete_pretrain
 from hashbench.running.experiment.schema import ModelEntry

@@ -16,10 +16,10 @@ from typing import Any
 from hashbench.data.sources.documents import CorpusSource
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.data.tasks.base import LocatedTask
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import Embedding, ModelSpec
 from hashbench.models.embeddings.registry import embedding_arguments
-from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.corpus_needs import needs_corpus
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.schema import Experiment, Tuning

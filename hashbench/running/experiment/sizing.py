@@ -13,7 +13,7 @@ from hashbench.common.errors import InputError, located
 from hashbench.common.showing import BUDGET_TOLERANCE, amount
 from hashbench.models.embeddings.base import ModelSpec, stored
 from hashbench.models.embeddings.registry import build_embedding, with_dim
-from hashbench.models.encoders.registry import encoder_config
+from hashbench.models.encoders.base import encoder_config
 from hashbench.running.experiment.load import KeyPath, Loaded
 from hashbench.running.experiment.schema import ModelEntry
 

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.registry import embedding_arguments
-from hashbench.models.encoders.registry import encoder_config
+from hashbench.models.encoders.base import encoder_config
 from hashbench.models.objectives.registry import pretrains
 from hashbench.running.experiment.load import KeyPath, Loaded
 from hashbench.running.experiment.models import ResolvedModel

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator
 from hashbench.common.errors import InputError
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.embeddings.base import TextSpec
-from hashbench.models.text.base import Tokenizer
+from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.models.text.token_lengths import shape_note, token_lengths
-from hashbench.models.text.tokenizers import make_tokenizer
 from hashbench.running.experiment.models import ResolvedModel
 
 READ = 1_000  # texts of each column of train that are looked at

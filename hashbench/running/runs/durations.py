@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from hashbench.data.tasks.base import LocatedTask
-from hashbench.models.encoders.registry import encoder_config
+from hashbench.models.encoders.base import encoder_config
 
 # The share of a plain matrix product's speed that training reaches at dim 128, with everything around it.
 SHARE_OF_PEAK = 0.2

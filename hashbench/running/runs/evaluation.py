@@ -18,7 +18,7 @@ from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.objectives.base import TaskHead
-from hashbench.models.text.tokenizers import Tokenizer
+from hashbench.models.text.base import Tokenizer
 from hashbench.running.experiment.recipes import OnHardware
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ModelFiles

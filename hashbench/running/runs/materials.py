@@ -22,13 +22,12 @@ from hashbench.data.sources.sources import locate_corpus, open_sources
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.items import LinkSet, item_kind
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.models.coders.base import Coder
+from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.coders.bloom import Bloom
-from hashbench.models.coders.registry import make_coder
 from hashbench.models.coders.vocabulary import Vocabulary
 from hashbench.models.embeddings.base import Template
 from hashbench.models.objectives.registry import objective_of
-from hashbench.models.text.tokenizers import Tokenizer, make_tokenizer
+from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.models.text.types import TypeTable
 from hashbench.models.text.words import WordTokenizer
 from hashbench.running.experiment.corpus_needs import needs_corpus, read_without_corpus

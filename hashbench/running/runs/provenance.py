@@ -22,11 +22,11 @@ import torch
 
 from hashbench.common.registry import is_own
 from hashbench.data.tasks.text import TextKind
-from hashbench.models.coders.registry import find_coder
+from hashbench.models.coders.base import find_coder
 from hashbench.models.embeddings.base import ModelSpec
-from hashbench.models.encoders.registry import find_architecture
+from hashbench.models.encoders.base import find_architecture
 from hashbench.models.objectives.registry import objectives, task_head
-from hashbench.models.text.tokenizers import find_tokenizer
+from hashbench.models.text.base import find_tokenizer
 from hashbench.running.experiment.identity import cpu_name
 from hashbench.running.runs.base import Workplace
 from hashbench.running.runs.registry import kind_of

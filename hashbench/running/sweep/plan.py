@@ -16,9 +16,9 @@ from hashbench.data.tasks.catalogue import locate_task
 from hashbench.data.tasks.encoding import READ_BEFORE, counts_before, tokenizer_fingerprint, unknown_note
 from hashbench.data.tasks.items import LinkSet
 from hashbench.data.tasks.text_data import TaskData
+from hashbench.models.coders.base import make_coder
 from hashbench.models.coders.bloom import Bloom
-from hashbench.models.coders.registry import make_coder
-from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.checks import (
     check_lengths,
     check_model,

@@ -15,8 +15,7 @@ from hashbench.common.checksums import sealed_write
 from hashbench.common.errors import InputError
 from hashbench.models.embeddings.base import Batch, Embedding, ModelSpec, Published
 from hashbench.models.embeddings.registry import build_embedding
-from hashbench.models.encoders.base import Encoder, EncoderConfig
-from hashbench.models.encoders.registry import make_encoder
+from hashbench.models.encoders.base import Encoder, EncoderConfig, make_encoder
 from hashbench.models.objectives.base import Head
 from hashbench.models.objectives.classification import Pooling
 from hashbench.models.objectives.registry import objectives

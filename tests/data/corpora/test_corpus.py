@@ -16,8 +16,8 @@ from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.corpora.preparing import prepare
 from hashbench.data.sources.shards import article
 from hashbench.data.sources.sources import Source, open_sources
+from hashbench.models.text.base import make_tokenizer
 from hashbench.models.text.subwords import SubwordTokenizer
-from hashbench.models.text.tokenizers import make_tokenizer
 from hashbench.models.text.words import WordTokenizer
 from tests.damage import DAMAGES
 

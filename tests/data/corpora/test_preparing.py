@@ -23,7 +23,7 @@ from hashbench.data.corpora.preparing import prepare
 from hashbench.data.corpora.tokenizing import ShardJob
 from hashbench.data.sources import shards as shards_module
 from hashbench.data.sources.sources import Source, open_sources
-from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.models.text.base import make_tokenizer
 from tests.data.corpora.test_corpus import sources
 
 # SHA-256 of all files of a corpus, as version 0.1 made them in one process without shards

@@ -19,7 +19,7 @@ from hashbench.data.corpora.batches import RowStream, StreamedData, StreamLoader
 from hashbench.data.sources import shards as shards_module
 from hashbench.data.sources.documents import CorpusSource, corpus_files
 from hashbench.data.sources.shards import CorpusShard
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import Batch
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.objectives.shuffle_random import OBJECTIVE

@@ -18,7 +18,7 @@ from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task, own_task
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import Batch, Template
 from hashbench.models.objectives import mlm, shuffle_random
 from hashbench.models.objectives.registry import objectives

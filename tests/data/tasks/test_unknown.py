@@ -12,7 +12,7 @@ from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.data.tasks.encoding import Unknown, counts_before, counts_of, encode_task, unknown_note
 from hashbench.data.tasks.text_data import Split, TaskData
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import make_coder
 from hashbench.models.coders.vocabulary import Vocabulary
 from hashbench.models.text.wordpieces import WordPieceTokenizer
 from hashbench.models.text.words import WordTokenizer

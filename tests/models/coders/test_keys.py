@@ -1,11 +1,12 @@
-"""Numbers of strings and their hashes against plain Python."""
+"""Numbers of strings, their hashes, and the coder that gives them."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hashbench.models.coders.keys import hashes, string_keys, with_signs
+from hashbench.models.coders.keys import WordKeys, hashes, string_keys, with_signs
 from hashbench.models.text.unicode import pack
+from tests.oracles import keys
 from tests.oracles import keys as oracle
 
 WORDS = ["", "a", "cat", "naïve", "中文", "😀", "nul\0", *("x" * n for n in (54, 55, 56, 63, 64, 65, 119, 120, 1000))]
@@ -27,3 +28,8 @@ def test_a_code_with_signs_is_row_and_sign() -> None:
     assert (codes % 10).tolist() == rows.tolist()
     assert (codes // 10).tolist() == [[3, 0], [1, 3]]
     assert with_signs(rows, hashed, 10, 0) is rows
+
+
+def test_keys_keep_their_bits() -> None:
+    words = ["cat", "Cat", "", "日本"]
+    assert [code % 2**64 for (code,) in WordKeys().encode(words).tolist()] == [keys.key(word) for word in words]

@@ -179,7 +179,7 @@ def test_wrong_arguments() -> None:
 
 def test_codes_do_not_depend_on_the_process() -> None:
     program = (
-        "from hashbench.models.coders.registry import make_coder; from hashbench.models.text.types import TypeTable\n"
+        "from hashbench.models.coders.base import make_coder; from hashbench.models.text.types import TypeTable\n"
         f"c = make_coder('lsh-bits'); c.fit(TypeTable.from_counts({CORPUS!r}))\n"
         "print(c.encode(['cats'])[0].tobytes().hex(), c.fingerprint())"
     )

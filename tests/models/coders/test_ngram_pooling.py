@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from hashbench.common.errors import InputError
+from hashbench.models.coders.base import make_coder
 from hashbench.models.coders.ngram_pooling import NgramPooling, seed_vector
-from hashbench.models.coders.registry import make_coder
 from hashbench.models.text.types import TypeTable
 from tests.oracles import ngram_pooling as oracle
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hashbench.common.errors import InputError
+from hashbench.models.coders.base import make_coder
 from hashbench.models.coders.projection import ProjectionCoder
-from hashbench.models.coders.registry import make_coder
 from tests.oracles import proformer as oracle
 
 # Own place, seed 0: features, first sums, sum of sums, ones, zeros among the sums, first eight bytes of the bits.

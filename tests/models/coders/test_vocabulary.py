@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import make_coder
 from hashbench.models.coders.vocabulary import Vocabulary
 from hashbench.models.text.types import TypeTable
 

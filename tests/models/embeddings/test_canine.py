@@ -11,12 +11,12 @@ import torch
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources.batching import Collator, encode_rows
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import Batch, Counts
 from hashbench.models.embeddings.canine import SPECIAL_POINTS, CharacterHashes
 from hashbench.models.embeddings.registry import find_model
-from hashbench.models.encoders.registry import make_encoder
-from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.models.encoders.base import make_encoder
+from hashbench.models.text.base import make_tokenizer
 from hashbench.running.efficiency.parameters import count
 from tests.oracles import canine as oracle
 from tests.published_canine import SMALL, classifier, published

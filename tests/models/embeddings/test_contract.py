@@ -12,12 +12,10 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from hashbench.models.coders.base import Coder
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.embeddings.base import PAD, SPECIALS, START, Batch, Embedding, ModelSpec, stored
 from hashbench.models.embeddings.registry import build_embedding, models
-from hashbench.models.encoders.base import Encoder
-from hashbench.models.encoders.registry import make_encoder
+from hashbench.models.encoders.base import Encoder, make_encoder
 from hashbench.models.text.types import TypeTable
 from hashbench.running.efficiency.parameters import count
 

@@ -10,7 +10,7 @@ from hashbench.models.coders.ngram_pooling import NgramPooling
 from hashbench.models.embeddings.base import MASK_ID, PAD, Batch, stored
 from hashbench.models.embeddings.eelbert import BERT, HashInitTable, NgramHash, RandomHash
 from hashbench.models.embeddings.registry import build_embedding, find_model, groups, models, with_dim
-from hashbench.models.encoders.registry import encoder_config, make_encoder
+from hashbench.models.encoders.base import encoder_config, make_encoder
 from hashbench.running.efficiency.parameters import Counts, count
 from hashbench.running.training.model import build_model, make_head, save_weights
 

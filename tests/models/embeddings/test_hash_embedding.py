@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hashbench.common.errors import InputError
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.hash_embedding import MODELS, HashEmbedding
 from hashbench.models.embeddings.registry import build_embedding, find_model
 from hashbench.running.efficiency.parameters import count

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from hashbench.common.errors import InputError
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import PAD, Batch
 from hashbench.models.embeddings.lookup import LookupTable
 from hashbench.models.embeddings.neighbours import sides, sign_numbers

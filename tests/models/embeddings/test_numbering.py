@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from hashbench.models.coders.registry import make_coder
-from hashbench.models.embeddings.numbering import NUMBERS, folded
+from hashbench.models.coders.base import make_coder
+from hashbench.models.embeddings.base import NUMBERS, folded
 
 WORDS = ["the", "play", "plays", "", "日本", "x" * 99]
 

@@ -10,7 +10,7 @@ import torch
 from hashbench.models.coders.trigrams import Trigrams
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.embeddings.tfree import TrigramSum
-from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.models.text.base import make_tokenizer
 
 
 def test_a_vector_is_the_sum_of_the_rows_of_all_trigrams() -> None:

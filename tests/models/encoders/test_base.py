@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from hashbench.common.errors import InputError
-from hashbench.models.encoders.base import Encoder, check_shape
-from hashbench.models.encoders.registry import architectures, encoder_config, make_encoder
+from hashbench.models.encoders.base import Encoder, architectures, check_shape, encoder_config, make_encoder
 
 
 @pytest.mark.parametrize("name", list(architectures()))

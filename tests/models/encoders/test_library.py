@@ -9,8 +9,8 @@ import torch
 
 from hashbench.common.errors import InputError
 from hashbench.models.embeddings.base import Published
+from hashbench.models.encoders.base import encoder_config, make_encoder
 from hashbench.models.encoders.library import LibraryEncoder, library_config, pooler_path, shape_of
-from hashbench.models.encoders.registry import encoder_config, make_encoder
 
 SMALL = {"layers": 2, "heads": 2, "dim": 16, "feed_forward": 32}
 THEIRS = {"num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 16, "intermediate_size": 32}

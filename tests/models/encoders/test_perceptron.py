@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hashbench.common.errors import InputError
-from hashbench.models.encoders.registry import make_encoder
+from hashbench.models.encoders.base import make_encoder
 
 
 def test_sigmoids_and_a_linear_map_between_them() -> None:

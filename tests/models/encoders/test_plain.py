@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from hashbench.common.errors import InputError
+from hashbench.models.encoders.base import make_encoder
 from hashbench.models.encoders.plain import PlainConfig, PlainEncoder
-from hashbench.models.encoders.registry import make_encoder
 
 CONFIG = PlainConfig(layers=2, heads=2, dim=8, feed_forward=16)
 

@@ -9,10 +9,9 @@ import torch
 from torch import Tensor
 
 from hashbench.common.errors import InputError
-from hashbench.models.encoders.base import Encoder
+from hashbench.models.encoders.base import Encoder, make_encoder
 from hashbench.models.encoders.bert import BertConfig
 from hashbench.models.encoders.proformer import LocalProjectionAttention, grouped, with_a_word
-from hashbench.models.encoders.registry import make_encoder
 from hashbench.models.encoders.transformer import TransformerLayer
 
 SMALL = {"layers": 2, "heads": 2, "dim": 8, "feed_forward": 12}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.models.encoders.registry import encoder_config, make_encoder
+from hashbench.models.encoders.base import encoder_config, make_encoder
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hashbench.models.embeddings.base import HeadSpec
-from hashbench.models.encoders.registry import make_encoder
+from hashbench.models.encoders.base import make_encoder
 from hashbench.models.objectives.classification import ClassificationHead, Pooling, classification_head, pool
 
 STATES = torch.tensor([[[1.0, -2.0], [3.0, 4.0], [9.0, 9.0]], [[5.0, 6.0], [9.0, 9.0], [9.0, 9.0]]])

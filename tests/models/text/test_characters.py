@@ -1,11 +1,11 @@
-"""Characters: every code point is a token."""
+"""Characters and bytes as tokens."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from hashbench.models.text.characters import CharacterInterner, CharacterTokenizer
+from hashbench.models.text.characters import ByteTokenizer, CharacterInterner, CharacterTokenizer
 from tests.models.text.interning import assert_interns_as_a_dictionary
 
 TEXTS = [
@@ -43,3 +43,20 @@ def test_no_text_gives_no_types() -> None:
     assert len(interner.add(["", ""]).ids) == 0 and len(interner.add([]).ids) == 0
     types, remap = interner.finish()
     assert len(types) == 0 and np.all(remap == -1)
+
+
+BYTE_TEXTS = ["", "Don't  STOP!\n", "naïve é", "日本語 😀", "a\0b <s>", "end\ud800", "x" * 1_000]
+
+
+@pytest.mark.parametrize("text", BYTE_TEXTS[:5])
+def test_tokens_are_the_bytes_of_the_text(text: str) -> None:
+    assert bytes(map(ord, ByteTokenizer().tokenize(text))).decode() == text
+
+
+def test_a_lone_surrogate_is_replaced() -> None:
+    assert bytes(map(ord, ByteTokenizer().tokenize("a\ud800"))).decode() == "a\ufffd"
+
+
+@pytest.mark.parametrize("cuts", [[7], [1, 3, 7]])
+def test_the_interner_equals_one_that_looks_every_byte_up(cuts: list[int]) -> None:
+    assert_interns_as_a_dictionary(ByteTokenizer(), BYTE_TEXTS, cuts)

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.models.text.base import make_tokenizer
 
 TEXTS = ["ภาษาไทยง่ายนิดเดียว", "我喜歡吃蘋果。", "😀 and 👩\u200d👩\u200d👧, don't", "E\u0301te\u0301", "", " \t\n "]
 

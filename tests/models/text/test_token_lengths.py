@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hashbench.models.text.base import make_tokenizer
 from hashbench.models.text.token_lengths import TokenLengths, shape_note, token_lengths
-from hashbench.models.text.tokenizers import make_tokenizer
 
 
 def test_shapes_by_hand() -> None:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
 from hashbench.models.portable.tokens import words as portable_words
-from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.models.text.base import make_tokenizer
 from hashbench.models.text.unicode import CLASS_BITS, CODE_POINTS, unicode_table
-from hashbench.models.text.unicode_words import UnicodeTokenizer
+from hashbench.models.text.words import UnicodeTokenizer
 from tests.oracles import unicode_words as oracle
 
 HERE = Path(__file__).resolve().parents[3]

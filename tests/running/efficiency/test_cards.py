@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from hashbench.common.errors import InputError
-from hashbench.models.encoders.registry import make_encoder
+from hashbench.models.encoders.base import make_encoder
 from hashbench.running.efficiency.cards import CARDS, TrainingStep, find_card
 
 H100, V100 = CARDS["h100"], CARDS["v100"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.cli.app import main
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import make_coder
 from hashbench.running.experiment.coder_contract import coder_contract
 from hashbench.running.experiment.contract_remarks import rows_never_reached
 from hashbench.running.experiment.load import load_experiment

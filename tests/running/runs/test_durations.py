@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from hashbench.models.encoders.registry import encoder_config
+from hashbench.models.encoders.base import encoder_config
 from hashbench.running.runs import durations
 from hashbench.running.runs.durations import Durations, FinishedRun, TimeLine, fitted
 

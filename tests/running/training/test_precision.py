@@ -5,7 +5,7 @@ import contextlib
 import pytest
 import torch
 
-from hashbench.models.encoders.registry import make_encoder
+from hashbench.models.encoders.base import make_encoder
 from hashbench.running.experiment.recipes import FinetuneRecipe, PretrainRecipe
 from hashbench.running.training.devices import matmul_precision, precision_found
 from hashbench.running.training.finetuning import Job, finetune

@@ -15,7 +15,7 @@ from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.objectives.classification import ClassificationHead
-from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.recipes import FinetuneRecipe
 from hashbench.running.training.finetuning import Job, finetune
 from hashbench.running.training.machine import Machine
@@ -35,7 +35,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def data_of_mrpc(folder: Path, rows: int = 24) -> FinetuningData:
     """Pairs of the built-in mrpc as canine-c reads them."""
-    from hashbench.models.coders.registry import make_coder
+    from hashbench.models.coders.base import make_coder
 
     data = load_task(find_task("mrpc"), open_sources("builtin"))
     few = {name: split.take(range(rows)) for name, split in data.splits.items()}  # type: ignore[arg-type]

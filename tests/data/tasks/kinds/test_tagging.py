@@ -15,10 +15,10 @@ from hashbench.data.tasks.catalogue import find_task, load_task, own_task
 from hashbench.data.tasks.kinds.tagging import KIND
 from hashbench.data.tasks.text_batches import TaggingData
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import Template
+from hashbench.models.text.base import make_tokenizer
 from hashbench.models.text.tags import NO_WORD, words_of
-from hashbench.models.text.tokenizers import make_tokenizer
 from hashbench.running.experiment.schema import TaskEntry
 from hashbench.running.runs.perturbed import perturb_task
 

@@ -23,7 +23,7 @@ from hashbench.data.sources import shards
 from hashbench.data.sources.sources import open_sources
 from hashbench.common.errors import InputError
 from hashbench.running.sweep.executors.registry import find_shard_workers
-from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.models.text.base import make_tokenizer
 shards.SHARD_BYTES = 1
 lines = []
 if len(sys.argv) > 5:  # each shard takes a while, and its node says that it is at work

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.models.text.base import Tokenizer
-from hashbench.models.text.tokenizers import make_tokenizer, tokenizers
+from hashbench.models.text.base import Tokenizer, make_tokenizer, tokenizers
 from hashbench.models.text.types import DictInterner, Interner
 
 
@@ -26,7 +25,7 @@ def test_words_of_the_released_code() -> None:
 
 
 def test_unknown_names_get_near_matches() -> None:
-    with pytest.raises(InputError, match="unknown kind 'word'; did you mean 'words'.; choose from characters, icu, "):
+    with pytest.raises(InputError, match="unknown kind 'word'; did you mean 'words'.; choose from characters, bytes, "):
         make_tokenizer("word")
     with pytest.raises(
         InputError, match="words: unknown argument 'patern'; did you mean 'pattern'.; it takes pattern, lo"

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.models.coders.base import Coder
-from hashbench.models.coders.registry import coders, make_coder
+from hashbench.models.coders.base import Coder, coders, make_coder
 from hashbench.models.text.types import TypeTable
 
 COUNTS = {"play": 5, "plays": 3, "the": 9, "naïve": 1, "中文": 2, "": 1, "nul\0": 1, "x" * 1000: 1}

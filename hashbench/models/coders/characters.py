@@ -1,0 +1,55 @@
+"""Codes of types that are one character or one byte: the code point itself, or the row of the byte.
+
+A code point is no bucket number, since how many buckets there are and how large a table is are sizes of the embedding:
+one code serves them all, and is an eighth as large.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hashbench.models.coders.base import FIRST_ROW, UNKNOWN_ROW, Coder
+from hashbench.models.text.base import PortablePart
+from hashbench.models.text.characters import BYTES
+from hashbench.models.text.unicode import split
+
+NO_CHARACTER = 0xFFFD  # Unicode's replacement character
+
+
+class CodePoints(Coder):
+    """The code point of a type that is one character; U+FFFD for any other string, which no text gives."""
+
+    name = "codepoints"
+    width = 1
+    dtype = np.int64
+    reads = "characters"
+
+    def portable(self) -> PortablePart:
+        """Nothing to know."""
+        return PortablePart("tokens", "codepoints", {"other": NO_CHARACTER}, needs=("letters",))
+
+    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Packed strings -> code points (n, 1) int64."""
+        strings = [string.decode() for string in split(blob, offsets)]
+        points = [ord(string) if len(string) == 1 else NO_CHARACTER for string in strings]
+        return np.array(points, dtype=np.int64).reshape(-1, 1)
+
+
+class ByteRows(Coder):
+    """Row 5 + b of byte b; row 3 (<unk>) for any other string, which no text gives."""
+
+    name = "byte-rows"
+    width = 1
+    dtype = np.int64
+    reads = "bytes"
+
+    def portable(self) -> PortablePart:
+        """The rows before those of bytes."""
+        values = {"first_row": FIRST_ROW, "unknown_row": UNKNOWN_ROW}
+        return PortablePart("tokens", "byte_rows", values, needs=("letters",))
+
+    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Packed strings -> rows (n, 1) int64."""
+        strings = [string.decode() for string in split(blob, offsets)]
+        found = [FIRST_ROW + ord(each) if len(each) == 1 and ord(each) < BYTES else UNKNOWN_ROW for each in strings]
+        return np.array(found, dtype=np.int64).reshape(-1, 1)
