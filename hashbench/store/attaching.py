@@ -1,4 +1,4 @@
-"""Runs that join experiments which were planned without them, and what such a run must be asked for before."""
+"""Runs that join experiments which were planned without them, and the queries that such a run needs first."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ WHERE er.experiment_id = :experiment AND r.task = :task AND r.kind = :kind AND r
 def attach_run(store: Store, row: Run, places: Iterable[tuple[int, str]]) -> None:
     """Add a run to experiments that were planned without it, behind their own runs; any number of times.
 
-    `places`: id of an experiment, and the run's label there. The set of runs that an experiment's name stands for stays
-    what it was. A void or failed run is planned again.
+    `places`: id of an experiment, and the run's label there. The experiment's fingerprint of its
+    planned runs stays as it is. A void or failed run is planned again.
     """
     with store.write() as connection:
         add_runs(store, connection, [row])

@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 from hashbench.store.engine import Store
 from hashbench.store.schema import environment
 
-LEFT_OUT = "(left out)"  # what stands for a text that does not travel
+LEFT_OUT = "(left out)"  # in place of a text that is not passed on
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Environment:
         return cls(**{column.name: row[column.name] for column in fields(cls)} | parsed)
 
     def without_diff(self) -> Environment:
-        """The same place without the text of its uncommitted change; that there was one is worth knowing."""
+        """A copy without the text of the uncommitted change; LEFT_OUT shows that there was one."""
         return replace(self, git_diff=LEFT_OUT if self.git_diff else "")
 
     def row(self) -> dict[str, str]:
@@ -49,10 +49,10 @@ def as_json(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def store_environment(store: Store, connection: Connection, given: Environment | None) -> str | None:
+def store_environment(store: Store, connection: Connection, place: Environment | None) -> str | None:
     """The id of the environment in the database, which holds it from now on; None of none."""
-    if given is None:
+    if place is None:
         return None
-    row = given.row()
+    row = place.row()
     connection.execute(store.insert_new(environment), row)
     return row["id"]

@@ -79,7 +79,7 @@ def add_metrics(store: Store, run_id: str, rows: Sequence[MetricRow]) -> None:
 
 
 def knows(store: Store, held: ClaimedRun) -> bool:
-    """Whether an attempt is one of this database."""
+    """True where an attempt is one of this database."""
     this = sa.select(attempt.c.id).where(attempt.c.id == held.attempt_id, attempt.c.token == held.token)
     with store.read() as connection:
         return connection.execute(this).first() is not None

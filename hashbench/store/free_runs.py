@@ -28,7 +28,7 @@ def chunks(rows: Sequence[Item], size: int = CHUNK) -> Iterator[Sequence[Item]]:
 
 @functools.cache
 def has_unmet_needs() -> sa.Exists:
-    """Whether a run of the surrounding statement waits for one that is not done."""
+    """The condition that a run of the surrounding statement waits for one that is not done."""
     need = run.alias("need")
     return (
         sa.select(sa.literal(1))

@@ -65,8 +65,8 @@ def add_experiment(
     placed = [(position, row) for position, row in enumerate(runs)]
     this = sa.and_(experiment.c.name == name, experiment.c.fingerprint == fingerprint)
     with store.read() as connection:
-        known = _members(connection, this)
-        missing = [(position, row) for position, row in placed if (row.id, row.model) not in known]
+        stored = _members(connection, this)
+        missing = [(position, row) for position, row in placed if (row.id, row.model) not in stored]
         _check_needs(connection, [row for _, row in missing])
     rows = [row for _, row in missing]
     _in_parts(store, rows, partial(add_runs, store))
@@ -85,7 +85,7 @@ def add_experiment(
 
 
 def _in_parts(store: Store, rows: Sequence[ToWrite], write: Callable[[Connection, Sequence[ToWrite]], None]) -> None:
-    """Writes rows some at a time, each part in a transaction of its own."""
+    """Writes rows some at a time, each part in one transaction."""
     for part in chunks(rows, AT_ONCE):
         with store.write() as connection:
             write(connection, part)
@@ -126,10 +126,10 @@ def retry_failed(store: Store, experiment_id: int) -> int:
 
 def known_ids(connection: Connection, ids: Sequence[str], *conditions: sa.ColumnElement[bool]) -> set[str]:
     """Those of the run ids that the database holds (under the conditions)."""
-    known: set[str] = set()
+    stored: set[str] = set()
     for part in chunks(ids):
-        known.update(connection.execute(sa.select(run.c.id).where(run.c.id.in_(part), *conditions)).scalars())
-    return known
+        stored.update(connection.execute(sa.select(run.c.id).where(run.c.id.in_(part), *conditions)).scalars())
+    return stored
 
 
 def _members(connection: Connection, this: sa.ColumnElement[bool]) -> set[tuple[str, str]]:
@@ -159,10 +159,10 @@ def _plan_void_ones_again(store: Store, experiment_id: int) -> None:
 
 def add_runs(store: Store, connection: Connection, runs: Sequence[Run]) -> None:
     """Insert the runs that the database does not know."""
-    known = known_ids(connection, [row.id for row in runs])
+    stored = known_ids(connection, [row.id for row in runs])
     now = connection.execute(sa.select(store.now)).scalar_one()
     # of two labels the first one stays
-    new = {row.id: row for row in reversed(runs) if row.id not in known}
+    new = {row.id: row for row in reversed(runs) if row.id not in stored}
     columns = ("id", "kind", "model", "task", "seed", "encoder", "data_fingerprint")
     rows = [
         {name: getattr(row, name) for name in columns} | {"spec": as_json(row.spec), "created_at": now}

@@ -3,7 +3,7 @@
 A claim is one conditional UPDATE: among writers that SQLite lets in one by one, and with FOR UPDATE SKIP LOCKED on
 PostgreSQL (which SQLAlchemy leaves out on SQLite, where the write lock already does its work). A lease ends by the
 server's clock; SQLite has none, and there a lease is over when a process saw no heartbeat for so long. Every attempt
-has a token of its own, so that a worker that slept through its lease can no longer write once another took over.
+has a unique token, so that a worker that slept through its lease can no longer write once another took over.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ def claim(
     token: str = "",
 ) -> ClaimedRun | None:
     """The next run of these kinds, in planned order, whose needs are done, leased to `worker`; None where none is free.
-    `only`: this run or none. `token`: of the attempt, made up where it is empty; with one of their own, callers who
-    lost the answer find out what they hold (`held_under`).
+    `only`: this run or none. `token`: of the attempt, new where it is empty; callers that pass one find out what they
+    hold when the answer is lost (`held_under`).
 
-    None does not mean that all is done: runs may wait for others, or another worker may just be claiming (`pending`
-    tells). Attempts whose lease is over are ended as lost on the way, their runs claimed again. Where there is neither,
-    nothing is locked, so that idle workers keep nobody waiting.
+    None does not mean that all is done: runs may wait for others, or another worker may just be claiming (see
+    `pending`). Attempts whose lease is over are ended as lost on the way, their runs claimed again. Where there is
+    neither, nothing is locked, so that idle workers keep nobody waiting.
     """
     kinds = None if kinds is None else tuple(kinds)
     with store.read() as connection:
@@ -107,7 +107,7 @@ def begin(
 
 
 def new_token() -> str:
-    """What tells one attempt from all others."""
+    """A unique text, by which an attempt is recognised."""
     return uuid.uuid4().hex
 
 
@@ -115,10 +115,10 @@ def held_under(store: Store, token: str) -> ClaimedRun | None:
     """The run that was claimed with a token, while its attempt is in flight."""
     columns = [run.c[name] for name in SHOWN]
     lease_s = attempt.c.lease_until - attempt.c.heartbeat_at
-    known = sa.select(run.c.id.label("run_id"), *columns, attempt.c.id, lease_s, run.c.state == "done")
-    known = known.join_from(attempt, run).where(attempt.c.token == token, attempt.c.state == "running")
+    held = sa.select(run.c.id.label("run_id"), *columns, attempt.c.id, lease_s, run.c.state == "done")
+    held = held.join_from(attempt, run).where(attempt.c.token == token, attempt.c.state == "running")
     with store.read() as connection:
-        in_flight = connection.execute(known).first()
+        in_flight = connection.execute(held).first()
         if in_flight is None:
             return None
         run_id, *values, attempt_id, seconds, again = in_flight
@@ -153,8 +153,10 @@ def mine(held: ClaimedRun) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def fail(store: Store, held: ClaimedRun, reason: str, log: str = "", *, tries: int = 1) -> bool:
-    """End the attempt as failed, which counts as a try, or as more where another would fail alike. False: it was no
-    longer ours."""
+    """End the attempt as failed, which counts as `tries`: more than one where another would fail in the same way.
+
+    False: another worker has taken over.
+    """
     with store.write() as connection:
         return _end(store, connection, mine(held), "failed", reason, log=log, tries=tries)
 
@@ -176,7 +178,7 @@ def abandon(store: Store, attempt_id: int, reason: str, *, counts: bool = False)
 
 
 def pending(store: Store, experiment_id: int, max_attempts: int, *, kinds: Collection[str] | None = None) -> bool:
-    """Whether a run of the experiment (of these kinds) can still come to an end: in flight, free, or waiting for such.
+    """True while a run of the experiment (of these kinds) can still end: in flight, free, or waiting for such a run.
 
     False: workers may go.
     """
@@ -265,7 +267,7 @@ def _silent(store: Store, connection: Connection, *, lock: bool) -> list[int]:
         rows = connection.execute(in_flight).all()
         still = store.heartbeats.silences({row.id: row.heartbeat_at for row in rows})
         return [row.id for row in rows if still[row.id] >= row.lease_until - row.heartbeat_at]
-    # While the server was down nobody could be heard: that is no silence of theirs.
+    # While the server was down no heartbeat could arrive: workers are not silent for that.
     up = store.now - sa.literal_column(STARTED, sa.Double)
     over = in_flight.where(attempt.c.lease_until <= store.now, up >= attempt.c.lease_until - attempt.c.heartbeat_at)
     # Locked ones are being finished or prolonged at this moment; the next claim looks again.

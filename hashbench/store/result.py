@@ -1,4 +1,4 @@
-"""What a run hands to the store when it ends."""
+"""Results of a run as it hands them to the store: metrics, predictions, artifacts."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Predictions:
         return cls(row["split"], row["checkpoint"], outputs, targets, row["index_fingerprint"], row["condition"])
 
     def in_order_of_targets(self) -> Predictions:
-        """The same rows in the order of their targets, equal ones as they stood, and a fingerprint that says so.
+        """A copy with the rows in the order of their targets (stable), and a fingerprint that is marked so.
 
-        Rows of two models on the same examples stay rows of the same example. What is in this order stays as it is.
+        Rows of two models on the same examples stay rows of the same example. Returns itself where it is in this order.
         """
         if self.index_fingerprint.startswith(BY_TARGET):
             return self
@@ -67,7 +67,7 @@ class Artifact:
 
 
 def leads_outside(url: str) -> bool:
-    """Whether a place that should lie below the artifact root may not.
+    """True for a path that does not lie below the artifact root, where it should.
 
     >>> [leads_outside(url) for url in ("ab/weights.safetensors", "../x", "a/../../x", "/etc/x", "C:\\\\x", "s3://x/y")]
     [False, True, True, True, True, True]

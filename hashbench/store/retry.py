@@ -26,20 +26,20 @@ class StoreAway(InputError):
     """The database did not answer for as long as was to be waited for it."""
 
 
-class Wish(Protocol):
+class StopRequest(Protocol):
     """A request to stop: an event of threads or of processes, or whatever acts like one."""
 
     def is_set(self) -> bool:
-        """Whether to stop."""
+        """True once a stop is requested."""
         ...
 
     def wait(self, seconds: float, /) -> object:
-        """Waits so long, or until the wish."""
+        """Waits so long, or until the request."""
         ...
 
 
 def is_outage(error: BaseException) -> bool:
-    """Whether an error says that the database is away, and not that it was asked for something wrong."""
+    """True for an error that time may heal: the database is away, full or busy, and the statement is not wrong."""
     if isinstance(error, InputError):  # of opening it
         return error.__cause__ is not None and is_outage(error.__cause__)
     if isinstance(error, TimeoutError):  # of the pool of connections
@@ -64,16 +64,18 @@ def reason_of(error: BaseException) -> str:
 class Retry:
     """Calls the store again, with back-off, while its database is away; for a limited time since it last answered."""
 
-    def __init__(self, name: str, limit_s: float, *, tell: Callable[[str], None], stop: Wish | None = None) -> None:
+    def __init__(
+        self, name: str, limit_s: float, *, tell: Callable[[str], None], stop: StopRequest | None = None
+    ) -> None:
         """`name`: of the database, for messages. `tell` gets one line a minute. `stop` ends the waiting early."""
         self._name, self._limit_s, self._tell, self._stop = name, limit_s, tell, stop
         self._away_since: float | None = None
         self._spoke_at = 0.0
 
     def __call__(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What the call gives back. It may be carried out twice, where its answer got lost.
+        """The return value of the call, which may be carried out twice where its answer got lost.
 
-        Raises StoreAway at the limit or at the wish to stop, and any error that is no outage at once.
+        Raises StoreAway at the limit or at the request to stop, and any error that is no outage at once.
         """
         again = Retrying(
             retry=retry_if_exception(is_outage),
@@ -92,7 +94,7 @@ class Retry:
         return result
 
     def once(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
-        """The same without waiting: None while the database is away. Raises StoreAway at the limit."""
+        """The return value of the call, without waiting; None while the database is away, StoreAway at the limit."""
         try:
             result = call(*args, **kwargs)
         except Exception as error:

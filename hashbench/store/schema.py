@@ -38,8 +38,11 @@ def _one_of(column: str, *words: str) -> sa.CheckConstraint:
 
 
 def _partial(index: sa.Index, rows: sa.ColumnElement[bool]) -> None:
-    """Limits an index to some rows, when its table is made. Said before, SQLAlchemy would load the dialects of both
-    databases to check the words, for every command that reads one."""
+    """Limits an index to some rows, when its table is created.
+
+    With sqlite_where and postgresql_where, SQLAlchemy would load the dialects of both databases to check these words,
+    for every command that reads one.
+    """
 
     @sa.event.listens_for(index.table, "before_create")
     def limit(_: sa.Table, connection: Connection, **__: Any) -> None:
@@ -48,7 +51,7 @@ def _partial(index: sa.Index, rows: sa.ColumnElement[bool]) -> None:
 
 STATES = ("planned", "running", "done", "failed", "void")
 
-# One row per distinct set of runs that a name stood for: editing a file or overriding a key makes a new row, so that
+# One row per distinct set of runs under a name: editing a file or overriding a key makes a new row, so that
 # two people who sweep variants of one file at the same time do not take runs out of each other's hands.
 experiment = sa.Table(
     "experiment",
@@ -93,7 +96,7 @@ experiment_run = sa.Table(
     metadata,
     _reference("experiment_id", "experiment.id", key=True),
     _reference("run_id", "run.id", key=True),
-    _text("model", key=True),  # two labels of one experiment may stand for the same run
+    _text("model", key=True),  # two labels of one experiment may belong to the same run
     _integer("position"),  # in tables
     _text("metric", null=True),  # what the experiment's own table reads for this run
     _text("split", null=True),

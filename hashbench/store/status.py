@@ -36,14 +36,14 @@ class StoredExperiment:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """What the sweep noted of its data: sources, and of each task origin, notes and rows; older ones noted none."""
+        """Notes of the sweep on its data: sources, and of each task origin, notes and rows; older sweeps have none."""
         return self.config["provenance"] if "provenance" in self.config else {}
 
 
 @dataclass(frozen=True)
 class RunStatus:
-    """A run of an experiment: where it stands, why its last attempt failed or its files were made again, seconds of the
-    finished one."""
+    """A run of an experiment: its state, why its last attempt failed or its files were made again, seconds of the
+    finished attempt."""
 
     run_id: str
     kind: str
@@ -83,7 +83,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Duration:
-    """What a finished run was and how many seconds it took."""
+    """A finished run and the seconds that it took."""
 
     run_id: str
     kind: str
@@ -167,14 +167,14 @@ def experiments(store: Store) -> list[StoredExperiment]:
 
 
 def find_experiment(store: Store, name: str | None = None) -> StoredExperiment:
-    """The experiment of a name, the one swept last if the name stood for several; None: the last sweep of all."""
-    known = experiments(store)
-    if not known:
+    """The experiment of a name, of several the one swept last; None: the last sweep of all."""
+    stored = experiments(store)
+    if not stored:
         raise InputError(f"{store.name}: no experiment in it; run hashbench sweep first, or give another --db")
-    for experiment in known:
+    for experiment in stored:
         if name is None or experiment.name == name:
             return experiment
-    names = sorted({experiment.name for experiment in known})
+    names = sorted({experiment.name for experiment in stored})
     near = near_match(name or "", names)
     raise InputError(f"{store.name}: no experiment {name!r}{near} (there is: {', '.join(names)})")
 

@@ -151,7 +151,7 @@ class _Copy:
         self.target.execute(sa.update(run).where(run.c.id == run_id).values(finished_attempt=new_id))
 
     def _metric(self, run_id: str) -> Metric | None:
-        """What a run is read by; None where that is not known here."""
+        """The metric by which a table reads the run; None where this installation lacks it."""
         of_run = sa.select(experiment_run.c.metric).where(experiment_run.c.run_id == run_id)
         names = self.source.execute(of_run.where(experiment_run.c.metric.is_not(None))).scalars().all()
         return metrics().get(names[0]) if names else None

@@ -1,28 +1,34 @@
 """Bringing the runs of another database into this one, any number of times.
 
 An attempt is known by its token, so a second merge of the same file finds everything there. Of two finished copies of
-a run the one counts that was here, unless theirs are preferred; both stay, and where they disagree the difference is
-reported. What is running over there stays there: its lease is the business of that database. Nothing of the other
-database is believed unseen (`foreign.py`).
+a run the one counts that was here, unless `prefer` says otherwise; both stay, and where they disagree the difference
+is reported. Running attempts of the other database stay there, where their lease is.
+
+Each row of the other database is checked on its way: SQLite stores a text in a column of numbers, a compressed array
+may unfold to any size, and a path may lead anywhere.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, StatementError
 
 from hashbench.common.errors import InputError, first_line
-from hashbench.results.exchange.foreign import checked, told_in_one_line
+from hashbench.common.showing import without_passwords
 from hashbench.store.engine import Store, insert_rows, open_results
 from hashbench.store.environment import Environment
 from hashbench.store.free_runs import chunks, refresh
+from hashbench.store.packing import check_packed
+from hashbench.store.result import leads_outside
 from hashbench.store.schema import (
     artifact,
     attempt,
@@ -35,9 +41,16 @@ from hashbench.store.schema import (
     run,
 )
 
-RESULTS = (metric, predictions, artifact)  # what hangs on an attempt
-# how names of what differs from time to time end
+RESULTS = (metric, predictions, artifact)  # tables that refer to an attempt
+# how names of metrics end that differ between two measurements
 TIMED = ("_ms", "_ms_speedup_low", "_ms_speedup_high", "_ms_pairs", "_batch", "_bytes", "seconds", "_per_second")
+REMEDY = "runs before it were merged, nothing of it was; ask who made it for a whole copy"
+JSON_BLOCKS = {
+    run.name: ("spec",),
+    attempt.name: ("notes",),
+    environment.name: ("packages", "hardware"),
+    experiment.name: ("config",),
+}
 SAME = 1e-12  # relative; beyond it two copies of a score are different
 
 
@@ -86,7 +99,7 @@ def merge(
         raise InputError(f"{other.name}: the same database; name another one to merge into {store.name}")
     report = MergeReport()
     try:
-        with other.read() as connection, told_in_one_line(other.name):
+        with other.read() as connection, _malformed_as_input_error(other.name):
             source = _Source(connection)
             rows = source.rows(run, sa.true())
             _check_ids(rows, identify)
@@ -109,7 +122,7 @@ class _Source:
         """The rows of a table, in the order of its key. Raises ValueError where they are not what the table holds."""
         try:
             rows = self.connection.execute(sa.select(table).where(which).order_by(*table.primary_key)).mappings()
-            return [checked(table, row) for row in rows]
+            return [_checked(table, row) for row in rows]
         except DBAPIError as error:
             raise ValueError(f"{table.name}: {first_line(error.orig or error)}") from error
 
@@ -155,38 +168,38 @@ class _RunMerge:
     store: Store
     source: _Source
     target: Connection
-    theirs: Mapping[str, Any]  # the run as the source has it
+    incoming: Mapping[str, Any]  # the run as the source has it
     with_diffs: bool
     prefer: Literal["ours", "theirs"]
 
     def into(self, report: MergeReport) -> None:
         """Bring the run, its attempts and their results, and count them in the report."""
-        ours = self.target.execute(sa.select(run).where(run.c.id == self.theirs["id"])).mappings().first()
-        if ours is None:
+        here = self.target.execute(sa.select(run).where(run.c.id == self.incoming["id"])).mappings().first()
+        if here is None:
             waiting = {"state": "planned", "finished_attempt": None, "finished_at": None}
-            self.target.execute(sa.insert(run).values({**self.theirs, **waiting}))
+            self.target.execute(sa.insert(run).values({**self.incoming, **waiting}))
         brought = self._bring_attempts()
-        before = ours["finished_attempt"] if ours is not None and ours["state"] == "done" else None
-        counted = self._settle(before, new=ours is None)
-        refresh(self.target, [self.theirs["id"]], dependants=True)
-        report.runs += ours is None
-        report.finished += counted is not None and (ours is None or ours["state"] != "done")
+        before = here["finished_attempt"] if here is not None and here["state"] == "done" else None
+        counted = self._settle(before, new=here is None)
+        refresh(self.target, [self.incoming["id"]], dependants=True)
+        report.runs += here is None
+        report.finished += counted is not None and (here is None or here["state"] != "done")
         report.attempts += brought
         if counted is not None and (brought or counted != before):
             report.differences += self._differences(counted)
 
     def _bring_attempts(self) -> int:
         """Copy the ended attempts that the target lacks, and take over that one was made void; how many were copied."""
-        of_run = attempt.c.run_id == self.theirs["id"]
+        of_run = attempt.c.run_id == self.incoming["id"]
         states = sa.select(attempt.c.token, attempt.c.state).where(of_run)
-        known = {token: state for token, state in self.target.execute(states)}
+        states_here = {token: state for token, state in self.target.execute(states)}
         brought = 0
         for row in self.source.rows(attempt, sa.and_(of_run, attempt.c.state != "running")):
-            if row["token"] not in known:
+            if row["token"] not in states_here:
                 place = self._bring_environment(row["environment_id"])
                 copy_attempt(self.source.connection, self.target, row, environment_id=place)
                 brought += 1
-            elif row["state"] == "void" and known[row["token"]] == "done":
+            elif row["state"] == "void" and states_here[row["token"]] == "done":
                 voided = sa.update(attempt).where(attempt.c.token == row["token"])
                 self.target.execute(voided.values(state="void", reason=row["reason"]))
         return brought
@@ -204,7 +217,7 @@ class _RunMerge:
 
     def _settle(self, before: int | None, *, new: bool) -> int | None:
         """Give the run the state that its attempts justify; the attempt that counts. `before`: that counted so far."""
-        this, of_run = run.c.id == self.theirs["id"], attempt.c.run_id == self.theirs["id"]
+        this, of_run = run.c.id == self.incoming["id"], attempt.c.run_id == self.incoming["id"]
         done = sa.select(attempt.c.id, attempt.c.ended_at).where(of_run, attempt.c.state == "done")
         wanted = (attempt.c.id == before, attempt.c.token == self._counted_there())
         first_wanted, then = wanted if self.prefer == "ours" else wanted[::-1]
@@ -219,31 +232,31 @@ class _RunMerge:
             self.target.execute(sa.update(run).where(this).values(values))
             return first.id
         # Without a result: what was finished here has just been made void there, or the run is new here.
-        voided = {"state": "void", "void_reason": self.theirs["void_reason"]}
+        voided = {"state": "void", "void_reason": self.incoming["void_reason"]}
         self.target.execute(sa.update(run).where(this, run.c.state == "done").values(voided))
-        if new and self.theirs["state"] in ("failed", "void"):
-            self.target.execute(sa.update(run).where(this).values(state=self.theirs["state"]))
+        if new and self.incoming["state"] in ("failed", "void"):
+            self.target.execute(sa.update(run).where(this).values(state=self.incoming["state"]))
         return None
 
     def _counted_there(self) -> str | None:
         """The token of the attempt that counts in the source."""
-        number = self.theirs["finished_attempt"] if self.theirs["state"] == "done" else None
+        number = self.incoming["finished_attempt"] if self.incoming["state"] == "done" else None
         rows = self.source.rows(attempt, attempt.c.id == number)
         return rows[0]["token"] if rows else None
 
     def _differences(self, counted: int) -> Iterator[Difference]:
         """Scores on which other finished attempts disagree with the one that counts."""
-        ours = self._numbers(counted)
-        others = sa.select(attempt.c.id).where(attempt.c.run_id == self.theirs["id"], attempt.c.state == "done")
+        values = self._numbers(counted)
+        others = sa.select(attempt.c.id).where(attempt.c.run_id == self.incoming["id"], attempt.c.state == "done")
         for other in self.target.execute(others.where(attempt.c.id != counted)).scalars().all():
-            theirs = self._numbers(other)
-            for key in sorted(ours | theirs):
-                if not _is_equal(ours.get(key), theirs.get(key)):
+            other_values = self._numbers(other)
+            for key in sorted(values | other_values):
+                if not _is_equal(values.get(key), other_values.get(key)):
                     split, name, step, _ = key
-                    yield Difference(self.theirs["id"], split, name, step, ours.get(key), theirs.get(key))
+                    yield Difference(self.incoming["id"], split, name, step, values.get(key), other_values.get(key))
 
     def _numbers(self, attempt_id: int) -> dict[tuple[Any, ...], float | None]:
-        """What should be equal: times differ by nature, and curves follow from the same cause as scores."""
+        """Values that should be equal in two copies: no times, and no curves, which differ where scores do."""
         columns = (metric.c.split, metric.c.name, metric.c.step, metric.c.condition, metric.c.value)
         rows = sa.select(*columns).where(metric.c.attempt_id == attempt_id, metric.c.split != "train")
         return {tuple(key): value for *key, value in self.target.execute(rows) if not key[1].endswith(TIMED)}
@@ -261,19 +274,69 @@ def _merge_experiments(store: Store, source: _Source) -> int:
     for part in chunks(source.rows(dependency, sa.true())):
         with store.write() as target:
             insert_rows(target, store.insert_new(dependency), part)
-    for theirs in source.rows(experiment, sa.true()):
+    for row in source.rows(experiment, sa.true()):
         with store.write() as target:
-            this = sa.and_(experiment.c.name == theirs["name"], experiment.c.fingerprint == theirs["fingerprint"])
-            known = target.execute(sa.select(experiment.c.id).where(this)).scalar()
-            here = known
+            this = sa.and_(experiment.c.name == row["name"], experiment.c.fingerprint == row["fingerprint"])
+            here = target.execute(sa.select(experiment.c.id).where(this)).scalar()
             if here is None:
                 new += 1
-                values = {name: value for name, value in theirs.items() if name != "id"}
+                values = {name: value for name, value in row.items() if name != "id"}
                 here = target.execute(sa.insert(experiment).values(values).returning(experiment.c.id)).scalar_one()
         # Of an experiment that is here only runs that were attached later are new.
-        rows = source.rows(experiment_run, experiment_run.c.experiment_id == theirs["id"])
-        for part in chunks([{**row, "experiment_id": here} for row in rows]):
+        rows = source.rows(experiment_run, experiment_run.c.experiment_id == row["id"])
+        for part in chunks([{**member, "experiment_id": here} for member in rows]):
             with store.write() as target:
                 insert_rows(target, store.insert_new(experiment_run), part)
-                refresh(target, [row["run_id"] for row in part])
+                refresh(target, [member["run_id"] for member in part])
     return new
+
+
+def _checked(table: sa.Table, row: RowMapping | Mapping[str, Any]) -> dict[str, Any]:
+    """The row, every value of its column's type, without passwords."""
+    values = dict(row)
+    for column in table.columns:
+        if column.name not in values:
+            raise ValueError(f"{table.name}: no column {column.name}")
+        value = values[column.name]
+        if not _fits(column, value):
+            raise ValueError(f"{table.name}.{column.name}: {type(value).__name__} where {column.type} belongs")
+    for name in JSON_BLOCKS[table.name] if table.name in JSON_BLOCKS else ():
+        if not isinstance(json.loads(values[name]), dict):
+            raise ValueError(f"{table.name}.{name}: no block of JSON")
+    if table is predictions:
+        for name in ("outputs", "targets"):
+            try:
+                check_packed(values[name], values["n"])
+            except ValueError as error:
+                raise ValueError(f"predictions.{name}: {error}") from error
+    if table is artifact and leads_outside(values["url"]):
+        raise ValueError(f"artifact.url: {values['url']!r} leads out of its folder")
+    if table is attempt and (values["ended_at"] is None) != (values["state"] == "running"):
+        raise ValueError("attempt.ended_at: does not agree with its state")
+    if table is experiment:
+        values["command"] = without_passwords(values["command"])
+    return values
+
+
+def _fits(column: sa.Column[Any], value: object) -> bool:
+    if value is None:
+        return bool(column.nullable)
+    if isinstance(column.type, sa.LargeBinary):
+        return isinstance(value, bytes)
+    if isinstance(column.type, sa.Integer):
+        return isinstance(value, int) and -(2**63) <= value < 2**63
+    if isinstance(column.type, sa.Float):
+        return isinstance(value, int | float) and math.isfinite(value)
+    return isinstance(value, str)
+
+
+@contextmanager
+def _malformed_as_input_error(name: str) -> Iterator[None]:
+    """Raises InputError, one line, for the errors of reading malformed rows; an outage of either database as it is."""
+    try:
+        yield
+    except (StatementError, ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+        if isinstance(error, DBAPIError) and not isinstance(error, IntegrityError | DataError):
+            raise
+        cause = error.orig if isinstance(error, StatementError) and error.orig is not None else error
+        raise InputError(f"{name}: malformed: {first_line(cause)}; {REMEDY}") from error
