@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, Final, TypeVar
 
@@ -171,19 +171,20 @@ def run_of(row: Sequence[Any], reason: str, origin: RunOrigin | None) -> Measure
 
 
 def environment_of(row: Sequence[Any]) -> RunOrigin:
-    """A row of queries.ENVIRONMENTS as the origin of a run of which nothing else is known."""
+    """A row of queries.ENVIRONMENTS as the origin of runs, still without notes and times."""
     _, commit, tree, has_diff, hardware, packages = row
     return RunOrigin(commit or "", tree or "", bool(has_diff), hardware or "", _pairs(packages or "{}"))
 
 
 def origin_of(row: Sequence[Any], environments: Mapping[str, RunOrigin]) -> RunOrigin:
-    """A row of queries.ORIGINS with what is known of its environment."""
+    """A row of queries.ORIGINS in its environment."""
     _, environment, notes, seconds, finished_at = row
-    made_in = environments.get(environment, UNFINISHED)
-    return RunOrigin(
-        made_in.git_commit, made_in.git_tree, made_in.has_diff, made_in.hardware, made_in.packages,
-        _pairs(notes or "{}"), seconds or 0.0, finished_at,
-    )  # fmt: skip
+    return replace(
+        environments.get(environment, UNFINISHED),
+        notes=_pairs(notes or "{}"),
+        seconds=seconds or 0.0,
+        finished_at=finished_at,
+    )
 
 
 GroupKey = TypeVar("GroupKey", bound=Hashable)

@@ -68,6 +68,17 @@ def test_constant_predictions_are_marked(store: Store) -> None:
     assert [model for model, cell in _cells(_table(store), "sst2").items() if cell.constant] == ["bert-sr"]
 
 
+def test_a_constant_prediction_in_one_seed_of_several_is_marked(tmp_path: Path) -> None:
+    runs = [Answers("bert-mlm", 0.8), Answers("bert-mlm", 0.8, 1), OneClass("bert-sr", 0.5, 1), Answers("bert-sr", 0.7)]
+    store = build(tmp_path / "r.db", runs)
+    assert {model: cell.constant for model, cell in _cells(_table(store), "sst2").items()} == {
+        "bert-mlm": False, "bert-sr": True,
+    }  # fmt: skip
+    assert _cells(_table(store, "2"), "prr_sst2")["bert-sr"].constant
+    text = " ".join(render([_table(store)], "text", width=200).split())
+    assert "‡: one constant prediction for every example, in a seed at least" in text
+
+
 def test_retention_is_marked_as_its_score_is_and_table_2_has_the_baselines(store: Store) -> None:
     table = _table(store, "2")
     cells = _cells(table, "prr_sst2")
