@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -18,9 +18,7 @@ from hashbench.results.tables.table import SCORED, SIZES, Cell, Row, Table, mark
 TRIVIAL = "Trivial baselines"
 OTHERS = "Also in this experiment"
 ANY_TASK = "*"
-
 PRINTED_COUNTS = {"published_total": "total_params", "published_emb": "emb_params"}  # column of a list -> of a paper
-
 ALONE = Variant(title="", metric="", key="")  # where each model has one row
 
 
@@ -44,7 +42,7 @@ def paper_table(source: ReportSource, number: str) -> Table:
         notes=(*remarks, *layout.notes),
         missing=tuple(missing_lines(rows, columns)),
         published=published,
-        readings=tuple(dict.fromkeys(reading for view in views for reading in _readings(view.columns.values()))),
+        readings=tuple(dict.fromkeys(reading for view in views for reading in view.score_readings())),
         statistic=paper.statistic,
     )
 
@@ -56,18 +54,17 @@ def _views(measured: Measured, paper: Paper, number: str, evidence: Evidence | N
     columns = [_with_reading(column, readings) for column in layout.columns]
     views = []
     for variant in layout.variants or (ALONE,):
-        own = [_of_variant(column, variant) for column in columns]
-        tasks = _tasks_with(own, measured)
+        own = [
+            replace(column, metric=column.metric + variant.metric) if column.measure == "score" else column
+            for column in columns
+        ]
+        of_any = [measured.tasks_with(column.metric, column.split) for column in own if column.task == ANY_TASK]
+        tasks = list(dict.fromkeys(task for of_column in of_any for task in of_column))
         for task in tasks or [""]:
             placed = {column.name: replace(column, task=task) if column.task == ANY_TASK else column for column in own}
             settings = task if len(tasks) > 1 else ""
             views.append(RowView(measured, paper, number, placed, layout, ratios, evidence, variant, settings))
     return views
-
-
-def _of_variant(column: Column, variant: Variant) -> Column:
-    """A column of scores with the variant's metric."""
-    return replace(column, metric=column.metric + variant.metric) if column.measure == "score" else column
 
 
 def _with_reading(column: Column, readings: Mapping[str, tuple[str, str]]) -> Column:
@@ -78,17 +75,6 @@ def _with_reading(column: Column, readings: Mapping[str, tuple[str, str]]) -> Co
         metric, split = readings[column.task]
         column = replace(column, metric=metric, split=split)
     return replace(column, subtitle=column.subtitle or column.metric.removeprefix(column.title))
-
-
-def _tasks_with(columns: Sequence[Column], measured: Measured) -> list[str]:
-    """The tasks of columns of any task."""
-    by_column = [measured.tasks_with(column.metric, column.split) for column in columns if column.task == ANY_TASK]
-    return list(dict.fromkeys(task for tasks in by_column for task in tasks))
-
-
-def _readings(columns: Iterable[Column]) -> list[tuple[str, str, str]]:
-    scores = [column for column in columns if column.measure == "score"]
-    return [(column.task, column.metric, column.split) for column in scores if column.task]
 
 
 def _rows(views: Sequence[RowView]) -> list[Row]:
@@ -175,11 +161,12 @@ def _title(model: str, variant: Variant) -> str:
 
 
 def _data_row(name: str, task: str, section: Section, view: RowView) -> Row:
-    """One data set: what the paper says of it, and the rows that the sweep found."""
-    cells = {
-        column.name: replace(data_cell(view.measured, task, column), published=view.printed(name, column).published)
-        for column in view.columns.values()
-    }
+    """One data set: the paper's numbers, and the rows that the sweep counted in the split of a column's name."""
+    counts = view.measured.record.get("tasks", {}).get(task, {}).get("rows", {})
+    cells = {}
+    for column in view.columns.values():
+        value = float(counts[column.name]) if column.measure == "rows" and column.name in counts else None
+        cells[column.name] = Cell(value, unit="count", published=view.printed(name, column).published)
     return Row(name, task, cells, "task", section=section.title)
 
 
@@ -236,7 +223,7 @@ def printed_number(paper: Paper, key: str, column: str) -> PublishedNumber | Non
 
 @dataclass(frozen=True)
 class RowView:
-    """One of the ways in which a paper's table reads a model, a row each, and what its cells are made from."""
+    """One way to read models for a paper's table, and the data of its cells. Each way gives a row a model."""
 
     measured: Measured
     paper: Paper
@@ -270,8 +257,13 @@ class RowView:
             read = [self.columns[name] for name in names if name in self.columns] if column.measure == "average" else []
         return [(score.task, score.metric, score.split) for score in read if score.task]
 
+    def score_readings(self) -> list[tuple[str, str, str]]:
+        """(task, metric, split) of all columns of scores."""
+        scores = [column for column in self.columns.values() if column.measure == "score"]
+        return [reading for column in scores for reading in self.readings(column)]
+
     def printed(self, key: str, column: Column, *, listed: bool = True) -> Cell:
-        """An empty cell with the published number. `listed`: whether the paper's table has the row."""
+        """An empty cell with the published number. `listed`: the paper's table has the row."""
         for table in (self.number, *self.layout.also):
             if (table, key, column.name) in self.paper.numbers:
                 return Cell(published=self.paper.numbers[table, key, column.name])
@@ -373,14 +365,6 @@ MEASURES: dict[str, Callable[[RowView, Entry, Column], Cell]] = {
     "square": partial(_setting, power=2),  # groups of K words make K^2 times fewer attention scores
     "printed": lambda view, entry, column: Cell(),  # the paper alone speaks
 }
-
-
-def data_cell(measured: Measured, task: str, column: Column) -> Cell:
-    """A fact of a data set: rows of the split that the column is named after, as the sweep found them."""
-    rows = measured.record.get("tasks", {}).get(task, {}).get("rows", {})
-    if column.measure != "rows" or column.name not in rows:
-        return Cell(unit="count")
-    return Cell(value=float(rows[column.name]), unit="count")
 
 
 def printed_counts(paper: str, model: str) -> dict[str, int | None]:

@@ -13,8 +13,6 @@ from hashbench.results.read.runs import MeasuredRun, grouped
 
 NAMES_SHOWN = 3  # models or tasks that are named before they are only counted
 ModelTask = tuple[str, str | None]  # a model and a task; None: of no task
-
-
 NOT_DECLARED = "not declared"
 REPORTED = ("test", "dev that is reported")  # rows that scores are read from: what was chosen on them is optimistic
 SEARCHED = {"on": "held-out tenth of train", "by": "searched by the sweep in each run"}

@@ -60,16 +60,12 @@ def robustness_tables(source: ReportSource) -> list[Table]:
     summary = replace(summary, records=tuple(records(chosen, versus)))
     tasks = [_task_table(chosen, task, versus) for task in chosen.tasks()]
     if request.full:
-        return [summary, *_without_records([*tasks, _data_table(chosen), _coder_table(chosen)])]
+        return [summary, *tasks, _data_table(chosen), _coder_table(chosen)]
     if by_task:
-        return [summary, *_without_records(tasks)]
+        return [summary, *tasks]
     more = f"Each task, rate and score: --full, or --task ({', '.join(chosen.tasks())}), --noise " \
            f"({', '.join(chosen.kinds())}) and --models NAME,NAME."  # fmt: skip
     return [replace(summary, notes=(*summary.notes, more))]
-
-
-def _without_records(tables: Sequence[Table]) -> list[Table]:
-    return [replace(table, records=()) for table in tables]
 
 
 def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
@@ -128,7 +124,7 @@ def _table(
 ) -> Table:  # fmt: skip
     return Table(
         paper="", number=f"robustness {what}", title=title, experiment=results.experiment.name,
-        columns=tuple(columns), rows=tuple(rows), notes=tuple(notes), published=False,
+        columns=tuple(columns), rows=tuple(rows), notes=tuple(notes), published=False, records=(),
     )  # fmt: skip
 
 
@@ -282,8 +278,8 @@ def _record(
 
 def _words_of(name: str) -> str:
     """The words of a perturbation in tables; its name, where this version does not know it."""
-    known = registered("perturbation")
-    return str(known[name].words) if name in known else name
+    perturbations = registered("perturbation")
+    return str(perturbations[name].words) if name in perturbations else name
 
 
 TABLE = TableFile(
