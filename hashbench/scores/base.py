@@ -1,4 +1,4 @@
-"""What a metric is: a score of targets (n,) and outputs, and the same score of examples drawn with replacement.
+"""The interface of a metric: a score of targets (n,) and outputs, also of examples drawn with replacement.
 
 Outputs are class ids or values (n,), logits (n, C), or the columns of rankings. A score lies in its natural range; of
 every metric more is better. A draw is a vector of counts, how often each example was taken. A file of this folder ends
@@ -58,7 +58,7 @@ class Metric(ABC):
         """
 
     def is_constant(self, outputs: np.ndarray) -> bool:
-        """Whether outputs (n,) or (n, 1), or the classes with the highest of outputs (n, C), are all one."""
+        """True where outputs (n,) or (n, 1), or the classes with the highest of outputs (n, C), are all one."""
         answers = outputs.argmax(axis=1) if outputs.ndim == 2 and outputs.shape[1] > 1 else outputs.ravel()
         return bool((answers == answers[:1]).all())
 
@@ -75,7 +75,7 @@ class Metric(ABC):
         return None
 
     def by_condition(self, targets: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
-        """Every score that is stored of targets (n,) and outputs (n, ...), by condition; '' is of all examples alike.
+        """Every score that is stored of targets (n,) and outputs (n, ...), by condition; '' is of all examples.
 
         Empty where these outputs have no such score. Raises UndefinedScore.
         """
@@ -108,7 +108,7 @@ class SummedMetric(Metric):
 
     @abstractmethod
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-        """What is summed of each example: targets (n,), outputs of a run (n,), (n, C) or (n, 3 + m) -> (n, c)."""
+        """The summands of each example: targets (n,), outputs of a run (n,), (n, C) or (n, 3 + m) -> (n, c)."""
 
     @abstractmethod
     def of_sums(self, n: np.ndarray, sums: np.ndarray) -> np.ndarray:

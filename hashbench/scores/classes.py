@@ -18,7 +18,7 @@ class Accuracy(SummedMetric):
     outputs = "classes"
 
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-        """Whether the class is right: targets (n,) and outputs (n,) or (n, C) -> (n, 1)."""
+        """True where the class is right: targets (n,) and outputs (n,) or (n, C) -> (n, 1)."""
         return (targets == predicted_classes(outputs))[:, None]
 
     def of_sums(self, n: np.ndarray, sums: np.ndarray) -> np.ndarray:
@@ -93,21 +93,21 @@ class Matthews(SummedMetric):
         """
         predicted = predicted_classes(outputs)
         classes = np.union1d(targets, predicted)
-        real, ours = targets[:, None] == classes, predicted[:, None] == classes
-        return np.concatenate([(targets == predicted)[:, None], real, ours], axis=1)
+        real, predictions = targets[:, None] == classes, predicted[:, None] == classes
+        return np.concatenate([(targets == predicted)[:, None], real, predictions], axis=1)
 
     def of_sums(self, n: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Examples (draws,) and sums (draws, 1 + 2 k) -> scores (draws,)."""
-        real, ours = np.split(sums[:, 1:], 2, axis=1)  # (draws, k) each
-        shared = sums[:, 0] * n - (real * ours).sum(axis=1)
-        square = (n**2 - (real**2).sum(axis=1)) * (n**2 - (ours**2).sum(axis=1))
+        real, predictions = np.split(sums[:, 1:], 2, axis=1)  # (draws, k) each
+        shared = sums[:, 0] * n - (real * predictions).sum(axis=1)
+        square = (n**2 - (real**2).sum(axis=1)) * (n**2 - (predictions**2).sum(axis=1))
         return np.divide(shared, np.sqrt(square), out=np.zeros(len(n)), where=square > 0)
 
 
 def _class_columns(targets: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Hits of each of k classes, then occurrences of each: (n,), (n,), (k,) -> (n, 2 k)."""
-    real, ours = targets[:, None] == classes, predicted[:, None] == classes  # (n, k)
-    return np.concatenate([real & ours, real.astype(np.int8) + ours], axis=1)
+    real, predictions = targets[:, None] == classes, predicted[:, None] == classes  # (n, k)
+    return np.concatenate([real & predictions, real.astype(np.int8) + predictions], axis=1)
 
 
 METRICS = (Accuracy(), F1(), MacroF1(), Matthews())

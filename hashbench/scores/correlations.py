@@ -73,8 +73,8 @@ class Spearman(Metric):
         """Targets (n,) and each run's values (n,); ranks are taken anew in every draw. Raises ValueError for units."""
         if units is not None:
             raise ValueError("spearman is not drawn by units")
-        real, ours = Ranked.of(targets), [Ranked.of(values.reshape(len(targets))) for values in outputs]
-        return DrawScorer(len(targets), RANK_CELLS, lambda counts: drawn_spearman(counts, real, ours))
+        real, predictions = Ranked.of(targets), [Ranked.of(values.reshape(len(targets))) for values in outputs]
+        return DrawScorer(len(targets), RANK_CELLS, lambda counts: drawn_spearman(counts, real, predictions))
 
 
 def constant_side(targets: np.ndarray) -> str:
@@ -107,7 +107,7 @@ class Ranked:
 
     @property
     def is_distinct(self) -> bool:
-        """Whether no two examples share a value."""
+        """True where no two examples share a value."""
         return len(self.starts) == len(self.order)
 
     def sums(self, rows: np.ndarray) -> np.ndarray:
@@ -121,8 +121,8 @@ class Ranked:
         return np.diff(upto, axis=0, prepend=0.0)
 
 
-def drawn_spearman(counts: np.ndarray, real: Ranked, ours: Sequence[Ranked]) -> np.ndarray:
-    """Rank correlation of `real` with each of `ours`: (len(ours), draws), NaN where a side is constant in the draw.
+def drawn_spearman(counts: np.ndarray, real: Ranked, others: Sequence[Ranked]) -> np.ndarray:
+    """Rank correlation of `real` with each of `others`: (len(others), draws), NaN where a side is constant in the draw.
 
     `counts` (draws, n) whole numbers, of equal sums. Sums stay whole or halves below 2**53, thus exact.
     """
@@ -132,8 +132,8 @@ def drawn_spearman(counts: np.ndarray, real: Ranked, ours: Sequence[Ranked]) -> 
     centred = weights * ranks[real.group]  # (n, draws); sums to 0 over the examples of a draw
     # The same in whatever order
     of_distinct = (centred * weights).sum(axis=0) / 2, _squares(weights, n)
-    scores = np.full((len(ours), weights.shape[1]), np.nan)
-    for row, side in zip(scores, ours, strict=True):
+    scores = np.full((len(others), weights.shape[1]), np.nan)
+    for row, side in zip(scores, others, strict=True):
         if side.is_distinct:
             half, its_square = of_distinct
             shared = _dot(np.cumsum(weights[side.order], axis=0), centred[side.order]) - half

@@ -50,7 +50,7 @@ def combine(
 
     What seeds and examples vary only together is in both intervals, so that their sum is too wide (measured: it covers
     97 to 99 % with three to five seeds). `example_share` of the draws' variance is that of the examples alone: with the
-    function of that name, and two or more seeds, each part counts once. Seeds that are exactly alike say nothing of
+    function of that name, and two or more seeds, each part counts once. Seeds that are exactly equal show nothing of
     what they vary together with the examples: then the draws count whole.
     """
     seeds = list(by_seed) if by_seed is not None else []
@@ -59,8 +59,8 @@ def combine(
     if over_seeds is None and over_draws is None:
         return Estimate(value, math.nan, math.nan, len(seeds), n_examples)
     of_seeds, of_draws = (_deviations(value, interval) for interval in (over_seeds, over_draws))
-    alike = over_seeds and over_draws and over_seeds[1] - over_seeds[0] < ALIKE * (over_draws[1] - over_draws[0])
-    factor = math.sqrt(example_share) if over_seeds and not alike else 1.0
+    seeds_agree = over_seeds and over_draws and over_seeds[1] - over_seeds[0] < ALIKE * (over_draws[1] - over_draws[0])
+    factor = math.sqrt(example_share) if over_seeds and not seeds_agree else 1.0
     below, above = (math.hypot(by_seed, factor * by_draw) for by_seed, by_draw in zip(of_seeds, of_draws, strict=True))
     return Estimate(value, value - below, value + above, len(seeds), n_examples, spread)
 
@@ -96,11 +96,11 @@ def example_share(by_seed_and_draw: np.ndarray) -> float:
     0.0
     """
     n = len(by_seed_and_draw)
-    known = by_seed_and_draw[:, np.isfinite(by_seed_and_draw).all(axis=0)]
-    of_mean = float(known.mean(axis=0).var()) if known.size else 0.0
+    finite = by_seed_and_draw[:, np.isfinite(by_seed_and_draw).all(axis=0)]
+    of_mean = float(finite.mean(axis=0).var()) if finite.size else 0.0
     if n < 2 or of_mean == 0.0:
         return 1.0
-    together = (float(known.var(axis=1).mean()) - of_mean) / (n - 1)
+    together = (float(finite.var(axis=1).mean()) - of_mean) / (n - 1)
     return min(1.0, max(0.0, 1 - together / of_mean))
 
 
@@ -140,11 +140,11 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
 
 def percentile_interval(draws: np.ndarray | None, confidence: float = CONFIDENCE) -> tuple[float, float] | None:
     """The percentiles of the draws (draws,) that have a value; None where none has."""
-    known = draws[np.isfinite(draws)] if draws is not None else np.empty(0)
-    if not known.size:
+    finite = draws[np.isfinite(draws)] if draws is not None else np.empty(0)
+    if not finite.size:
         return None
     tail = (1 - confidence) / 2
-    low, high = np.quantile(known, [tail, 1 - tail])
+    low, high = np.quantile(finite, [tail, 1 - tail])
     return float(low), float(high)
 
 

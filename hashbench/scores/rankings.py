@@ -28,7 +28,7 @@ class RankingMetric(SummedMetric):
     unit = "page"
     undefined = "no case belongs to this decile"
     trained_only = False  # whether a trivial baseline has no such value
-    by_decile = False  # whether it is stored for each decile and with all pages alike too
+    by_decile = False  # whether it is stored for each decile and with the same weight for all pages too
 
     def __init__(self, decile: int | None = None) -> None:
         """`decile`: 1 to 10; None: all cases."""
@@ -57,7 +57,7 @@ class RankingMetric(SummedMetric):
         return metric
 
     def by_condition(self, targets: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
-        """Over all cases; where it is `by_decile` with all pages alike, and over each decile that has cases."""
+        """Over all cases; where it is `by_decile` as the mean over pages, and over each decile that has cases."""
         if self.trained_only and outputs.shape[1] == TOKENS:
             return {}
         values = self.of_cases(outputs)  # (n,)

@@ -15,9 +15,9 @@ from hashbench.scores.base import Metric, OutputKind
 
 def metrics(*kinds: OutputKind) -> Mapping[str, Metric]:
     """All metrics by name, or those of some kinds of output. Raises InputError where two have one name."""
-    known: Mapping[str, Metric] = registered("metric")
+    by_name: Mapping[str, Metric] = registered("metric")
     order = kinds or get_args(OutputKind)
-    return {name: metric for kind in order for name, metric in known.items() if metric.outputs == kind}
+    return {name: metric for kind in order for name, metric in by_name.items() if metric.outputs == kind}
 
 
 def find_metric(name: str, *kinds: OutputKind) -> Metric:
@@ -26,13 +26,13 @@ def find_metric(name: str, *kinds: OutputKind) -> Metric:
     Raises:
         InputError: there is none of this name.
     """
-    known = metrics(*kinds)
+    by_name = metrics(*kinds)
     stem, _, condition = name.partition(" ")
-    metric = known.get(stem)
+    metric = by_name.get(stem)
     if metric is not None and condition:
         metric = metric.under(condition)
     if metric is None:
-        hint = near_match(name, list(known)) or f"; known are {', '.join(known)}"
+        hint = near_match(name, list(by_name)) or f"; known are {', '.join(by_name)}"
         raise InputError(f"unknown metric {name!r}{hint}{unreadable()}")
     return metric
 

@@ -24,7 +24,7 @@ class SpanShare(SummedMetric):
         raise NotImplementedError
 
     def is_constant(self, outputs: np.ndarray) -> bool:
-        """Whether outputs (n, 4) have no span at all: every word has the tag of no span."""
+        """True where outputs (n, 4) have no span at all: every word has the tag of no span."""
         return not outputs[:, PREDICTED].any()
 
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:

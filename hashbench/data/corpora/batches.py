@@ -34,7 +34,7 @@ STREAMED = 31  # stream of random numbers
 
 
 class Corruption(Protocol):
-    """What an objective of pre-training makes of rows: corrupted type ids, and labels."""
+    """The corruption of an objective of pre-training: of type ids, with labels."""
 
     @property
     def corrupt(self) -> Callable[..., Any]:
@@ -42,7 +42,7 @@ class Corruption(Protocol):
 
     @property
     def label_types(self) -> bool:
-        """Whether labels are types, thus rows of a vocabulary."""
+        """True where labels are types, thus rows of a vocabulary."""
 
 
 class RowFrame:
@@ -319,8 +319,8 @@ class StreamLoader:
         return self._data.steps
 
     def __iter__(self) -> Iterator[Batch]:
-        left = self._data.steps - self.place.steps
-        for place, batch in islice(ahead(self._data.batches(self.place), self._data.prefetch), left):
+        remaining = self._data.steps - self.place.steps
+        for place, batch in islice(ahead(self._data.batches(self.place), self._data.prefetch), remaining):
             # Before the yield, as in `BatchLoader`
             self.place = place
             yield batch

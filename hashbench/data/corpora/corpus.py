@@ -34,7 +34,7 @@ class CorpusPart(TypedDict):
 
 
 class Manifest(TypedDict):
-    """What a prepared corpus was made from."""
+    """Description of a prepared corpus: what it was made from, and how."""
 
     format: int
     key: str
@@ -102,7 +102,7 @@ class Corpus:
 
 
 def agrees_with_its_manifest(folder: Path) -> bool:
-    """Whether ids, documents and types of a prepared corpus are those that its manifest speaks of."""
+    """True where ids, documents and types of a prepared corpus are those of its manifest."""
     try:
         manifest: Manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
         types, documents = TypeTable.load(folder / "types"), np.load(folder / DOCUMENTS, mmap_mode="r")

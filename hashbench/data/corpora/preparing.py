@@ -66,11 +66,11 @@ class ShardWorkers(Protocol):
     """Where shards are tokenized."""
 
     def tokenize(
-        self, jobs: Sequence[tuple[ShardJob, Path]], told: Callable[[ShardFacts], None]
+        self, jobs: Sequence[tuple[ShardJob, Path]], report: Callable[[ShardFacts], None]
     ) -> Iterator[tuple[int, ShardFacts]]:
         """The number of each job, with a folder on this machine for what it makes, as its folder is there.
 
-        `told` may hear how far a shard is.
+        `report` may hear how far a shard is.
         """
 
 
@@ -78,11 +78,11 @@ class LocalShardWorkers:
     """The cores of this machine, or as many of them as HASHBENCH_THREADS says."""
 
     def tokenize(
-        self, jobs: Sequence[tuple[ShardJob, Path]], told: Callable[[ShardFacts], None]
+        self, jobs: Sequence[tuple[ShardJob, Path]], report: Callable[[ShardFacts], None]
     ) -> Iterator[tuple[int, ShardFacts]]:
         """The number of each job as its folder is there; what is small is read by threads of this process."""
         if len(jobs) == 1 or sum(job.shard.bytes for job, _ in jobs) <= shards.SHARD_BYTES:
-            yield from ((number, make_shard(*job, told)) for number, job in enumerate(jobs))
+            yield from ((number, make_shard(*job, report)) for number, job in enumerate(jobs))
         else:
             yield from call_each(make_shard, jobs, workers=thread_count(), remedy=REMEDY)
 
@@ -119,11 +119,11 @@ def prepare(
         json.dumps([max_documents, first_chunk_only]),
     )
     place = (folder or cache_folder() / "corpora") / key
-    said = progress or (lambda text: None)
+    say = progress or (lambda text: None)
     making = _Making(
         located, tokenizer, vocabulary_size, max_documents, first_chunk_only,
         place.with_name(f"{key}{WORK}"), workers or LocalShardWorkers(),
-        lambda text: said(f"{' + '.join(source.name for source in located)}: {text}"),
+        lambda text: say(f"{' + '.join(source.name for source in located)}: {text}"),
         watched=progress is not None,
     )  # fmt: skip
     make_once(place, lambda partial: making.build(partial, key), older=agrees_with_its_manifest, shared=shared)
@@ -145,7 +145,7 @@ class _Making:
     work: Path  # where what is finished lies until all is
     workers: ShardWorkers
     progress: Callable[[str], None]
-    watched: bool  # whether somebody asked for progress
+    watched: bool  # whether the caller prints progress
 
     def build(self, folder: Path, key: str) -> None:
         """Make `folder`: tokenizer, ids, documents, types, and the manifest last."""
@@ -155,16 +155,16 @@ class _Making:
             self.tokenizer.load(learned)
             shutil.copytree(learned, folder / "tokenizer", ignore=shutil.ignore_patterns(SUMS))
         of_each = [source.shards(self.max_documents, articles=self._cuts(source)) for source in self.sources]
-        made = self._tokenized([shard for some in of_each for shard in some])
-        rest = iter(made)
+        tokenized = self._tokenized([shard for some in of_each for shard in some])
+        rest = iter(tokenized)
         parts = [
             self._part(source, [next(rest) for _ in some]) for source, some in zip(self.sources, of_each, strict=True)
         ]
         if not any(part["tokens"] for part in parts):
             raise InputError(f"corpus {' + '.join(part['name'] for part in parts)}: there is no token in it")
-        merged = self._merged(made)
+        merged = self._merged(tokenized)
         types = merged.write_table(folder / "types")
-        _write_documents(folder / DOCUMENTS, made, sum(part["documents"] for part in parts))
+        _write_documents(folder / DOCUMENTS, tokenized, sum(part["documents"] for part in parts))
         manifest = Manifest(
             format=FORMAT,
             key=key,
@@ -174,7 +174,7 @@ class _Making:
             first_chunk_only=self.first_chunk_only,
             types=len(types),
             tokens=sum(part["tokens"] for part in parts),
-            sha256=_write_ids(folder / IDS, made, merged),
+            sha256=_write_ids(folder / IDS, tokenized, merged),
         )
         write_json(folder / MANIFEST, manifest)
 
@@ -183,21 +183,21 @@ class _Making:
         folders = [
             self.work / "shards" / f"{number:06d}-{digest(shard.name)[:16]}" for number, shard in enumerate(wanted)
         ]
-        told = PreparationProgress(self.progress, sum(shard.bytes for shard in wanted))
-        for found in (True, False):
-            numbers = [number for number, folder in enumerate(folders) if folder.exists() == found]
+        progress = PreparationProgress(self.progress, sum(shard.bytes for shard in wanted))
+        for finished in (True, False):
+            numbers = [number for number, folder in enumerate(folders) if folder.exists() == finished]
             jobs = [(ShardJob.of(wanted[number], self.tokenizer), folders[number]) for number in numbers]
-            if found and jobs:
+            if finished and jobs:
                 self.progress(f"{len(jobs)} of {len(wanted)} shards are done already")
-            told.begin()
-            for which, facts in self.workers.tokenize(jobs, told.going_on):
-                told.done(wanted[numbers[which]].bytes, facts, found=found)
-        told.end()
+            progress.begin()
+            for which, facts in self.workers.tokenize(jobs, progress.going_on):
+                progress.done(wanted[numbers[which]].bytes, facts, before=finished)
+        progress.end()
         return [TokenizedShard(folder) for folder in folders]
 
-    def _merged(self, made: Sequence[TokenizedShard]) -> MergedTypes:
+    def _merged(self, tokenized: Sequence[TokenizedShard]) -> MergedTypes:
         """The types of all shards; ranges of them are merged in several processes."""
-        spills = [spill for shard in made for spill in shard.spills]
+        spills = [spill for shard in tokenized for spill in shard.spills]
         bounds = range_bounds(spills)
         which = hashlib.sha256(bounds.tobytes()).hexdigest()[:16]
         folders = [self.work / "types" / f"{which}-{number:06d}" for number in range(len(bounds) - 1)]
@@ -211,17 +211,17 @@ class _Making:
     def _cuts(self, source: CorpusSource) -> bool:
         return self.first_chunk_only and not source.packed
 
-    def _part(self, source: CorpusSource, made: Sequence[TokenizedShard]) -> CorpusPart:
-        facts = [shard.facts for shard in made]
+    def _part(self, source: CorpusSource, tokenized: Sequence[TokenizedShard]) -> CorpusPart:
+        facts = [shard.facts for shard in tokenized]
         return CorpusPart(
             name=source.name,
             origin=source.origin,
             revision=source.revision,
             fingerprint=source.fingerprint,
             packed=source.packed,
-            documents=sum(each.documents for each in facts),
-            characters=sum(each.characters for each in facts),
-            tokens=sum(each.tokens for each in facts),
+            documents=sum(of_shard.documents for of_shard in facts),
+            characters=sum(of_shard.characters for of_shard in facts),
+            tokens=sum(of_shard.tokens for of_shard in facts),
         )
 
     def _train(self, folder: Path) -> None:
@@ -233,11 +233,11 @@ class _Making:
     def _training_texts(self) -> Iterator[str]:
         """The beginnings of all corpora, in equal shares."""
         for source in self.sources:
-            left = BPE_TRAINING_CHARACTERS // len(self.sources)
+            remaining = BPE_TRAINING_CHARACTERS // len(self.sources)
             for text in source.documents(self.max_documents, articles=self._cuts(source)):
-                if left <= 0:
+                if remaining <= 0:
                     break
-                left -= len(text)
+                remaining -= len(text)
                 yield text
 
 
@@ -254,10 +254,10 @@ def _recipe(tokenizer: Tokenizer, vocabulary_size: int) -> dict[str, object]:
     return tokenizer.recipe()
 
 
-def _write_ids(path: Path, made: Sequence[TokenizedShard], merged: MergedTypes) -> str:
+def _write_ids(path: Path, tokenized: Sequence[TokenizedShard], merged: MergedTypes) -> str:
     """Writes the final ids of all shards; their SHA-256 (hex)."""
     checksum = hashlib.sha256()
-    spills = [spill for shard in made for spill in shard.spills]
+    spills = [spill for shard in tokenized for spill in shard.spills]
     with path.open("wb") as file:
         for number, spill in enumerate(spills):
             for ids in final_ids(spill, merged.remap_of(number), BLOCK_IDS):
@@ -267,12 +267,12 @@ def _write_ids(path: Path, made: Sequence[TokenizedShard], merged: MergedTypes) 
     return checksum.hexdigest()
 
 
-def _write_documents(path: Path, made: Sequence[TokenizedShard], n: int) -> None:
+def _write_documents(path: Path, tokenized: Sequence[TokenizedShard], n: int) -> None:
     """Writes where each of n documents begins, and the end of the last."""
     offsets = ArrayFile(path, np.int64, n + 1)
     offsets.put(np.zeros(1, np.int64), 0)
     at = total = 0
-    for shard in made:
+    for shard in tokenized:
         ends = total + np.cumsum(shard.lengths)
         offsets.put(ends, at + 1)
         at, total = at + len(ends), int(ends[-1]) if len(ends) else total

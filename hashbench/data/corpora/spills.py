@@ -2,7 +2,7 @@
 
 A spill is a folder with the distinct strings of some texts in their order, and how often each came. A range is all
 strings of all spills between two borders: it is merged by itself, so that several processes can do so, and no more of
-the types than a range has is in memory. What is asked of all types at once is 4 bytes for each.
+the types than a range has is in memory. All types together take 4 bytes each.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hashbench.models.text.types import ARRAYS, Distinct, TypeTable, fingerprint
 from hashbench.models.text.unicode import offsets_from
 
 STRINGS, OFFSETS, COUNTS = "strings.bytes", "offsets.int64", "counts.int64"
-# Of a merged range: where each string of each spill stands in it.
+# Of a merged range: the place of each string of each spill in it.
 PLACES = "places.int32"
 ENTRIES_OF_A_RANGE = 1_000_000  # about, of all spills together
 SAMPLE_EVERY = 512  # strings of a spill, to find the borders
@@ -45,7 +45,7 @@ class TypeSpill:
     folder: Path
 
     def __reduce__(self) -> tuple[type[TypeSpill], tuple[Path]]:
-        """What another process needs: not the arrays that were opened here."""
+        """State for another process, without the arrays that were opened here."""
         return TypeSpill, (self.folder,)
 
     @classmethod
@@ -110,18 +110,18 @@ def range_bounds(spills: Sequence[TypeSpill]) -> np.ndarray:
 def merge_range(spills: Sequence[TypeSpill], starts: np.ndarray, stops: np.ndarray, folder: Path) -> None:
     """Writes the strings from starts (s,) to stops (s,) of the spills into a new folder: a spill of them, with PLACES.
 
-    PLACES (entries,) int32: spill after spill, where each string stands among the merged ones.
+    PLACES (entries,) int32: spill after spill, the place of each string among the merged ones.
     """
     folder.mkdir(parents=True)
     parts = [spill.part(*bounds) for spill, *bounds in zip(spills, starts.tolist(), stops.tolist(), strict=True)]
     entries = pa.concat_arrays([as_arrow(part.blob, part.offsets) for part in parts])
     encoded = entries.dictionary_encode()
     counts = np.concatenate([part.counts for part in parts])
-    found = encoded.indices.to_numpy()  # (entries,) among the strings by first occurrence
+    first_places = encoded.indices.to_numpy()  # (entries,) among the strings by first occurrence
     # Exact below 2^53 occurrences
-    totals = np.bincount(found, weights=counts, minlength=len(encoded.dictionary)).astype(np.int64)
+    totals = np.bincount(first_places, weights=counts, minlength=len(encoded.dictionary)).astype(np.int64)
     rank = TypeSpill.write(folder, _as_distinct(encoded.dictionary, totals))
-    rank[found].tofile(folder / PLACES)
+    rank[first_places].tofile(folder / PLACES)
 
 
 def _as_distinct(strings: pa.LargeBinaryArray, counts: np.ndarray) -> Distinct:
@@ -149,8 +149,8 @@ class MergedTypes:
         folder.mkdir(parents=True, exist_ok=True)
         sizes = {"blob": int(next_byte[-1]), "offsets": total + 1, "counts": total}
         files = {name: ArrayFile(folder / f"types-{name}.npy", dtype, sizes[name]) for name, dtype in ARRAYS.items()}
-        for each in self._ranges:
-            self._ids.append(_scatter(each.part(), counts, next_id, next_byte, files))
+        for range_spill in self._ranges:
+            self._ids.append(_scatter(range_spill.part(), counts, next_id, next_byte, files))
         blob, offsets, last = files["blob"], files["offsets"], files["counts"]
         offsets.put(np.array([sizes["blob"]], np.int64), total)
         ends = offsets_from(n_types)
@@ -175,13 +175,13 @@ class MergedTypes:
 
     def _classes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The counts that occur, descending; how many types have each, and how many bytes: three of (c,) int64."""
-        found: list[np.ndarray] = []
-        for each in self._ranges:
-            part = each.part()
+        of_ranges: list[np.ndarray] = []
+        for range_spill in self._ranges:
+            part = range_spill.part()
             counts, which, n_types = np.unique(part.counts, return_inverse=True, return_counts=True)
             n_bytes = np.bincount(which, weights=np.diff(part.offsets), minlength=len(counts)).astype(np.int64)
-            found.append(np.stack([counts, n_types, n_bytes]))
-        together = np.concatenate(found, axis=1) if found else np.zeros((3, 0), np.int64)
+            of_ranges.append(np.stack([counts, n_types, n_bytes]))
+        together = np.concatenate(of_ranges, axis=1) if of_ranges else np.zeros((3, 0), np.int64)
         counts, which = np.unique(-together[0], return_inverse=True)
         sums = [np.bincount(which, weights=row, minlength=len(counts)).astype(np.int64) for row in together[1:]]
         return -counts, sums[0], sums[1]

@@ -36,7 +36,7 @@ SAY_EVERY_S = 5.0
 
 @dataclass(frozen=True)
 class ShardFacts:
-    """What a tokenized shard holds."""
+    """Counts of a tokenized shard."""
 
     documents: int
     characters: int
@@ -49,7 +49,7 @@ class ShardJob:
     """A shard to be tokenized, as it travels to another process or machine."""
 
     shard: CorpusShard
-    # Pickled; a class of the user's own is found where its file was read.
+    # Pickled; a user-defined class is found where its file was read.
     tokenizer: bytes
 
     @classmethod
@@ -57,21 +57,21 @@ class ShardJob:
         """The job of a tokenizer that needs no training any more."""
         return cls(shard, pickle.dumps(tokenizer))
 
-    def carry_out(self, folder: Path, told: Callable[[ShardFacts], None] | None = None) -> None:
-        """Makes the folder of the tokenized shard; `told` hears how far it is after each chunk.
+    def carry_out(self, folder: Path, report: Callable[[ShardFacts], None] | None = None) -> None:
+        """Makes the folder of the tokenized shard; `report` hears how far it is after each chunk.
 
         Raises InputError for a shard that cannot be read.
         """
-        tokenizers()  # imports the user's own, whose class the bytes may name
+        tokenizers()  # imports user-defined files, whose class the bytes may name
         tokenizer: Tokenizer = pickle.loads(self.tokenizer)
-        _Tokenizing(folder, tokenizer, told or (lambda facts: None)).make(self.shard)
+        _Tokenizing(folder, tokenizer, report or (lambda facts: None)).make(self.shard)
 
 
-def make_shard(job: ShardJob, folder: Path, told: Callable[[ShardFacts], None] | None = None) -> ShardFacts:
+def make_shard(job: ShardJob, folder: Path, report: Callable[[ShardFacts], None] | None = None) -> ShardFacts:
     """The facts of a shard whose folder is made here, if it is not there whole."""
 
     def build(part: Path) -> None:
-        job.carry_out(part, told)
+        job.carry_out(part, report)
 
     return TokenizedShard(make_once(folder, build)).facts
 
@@ -79,8 +79,8 @@ def make_shard(job: ShardJob, folder: Path, told: Callable[[ShardFacts], None] |
 def files_of_shard(job: ShardJob) -> ShardFiles:
     """The files of a shard that is tokenized here for another machine."""
     os.environ |= ONE_THREAD
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made) / "shard"
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "shard"
         job.carry_out(folder)
         return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -93,7 +93,7 @@ class TokenizedShard:
 
     @property
     def facts(self) -> ShardFacts:
-        """What it holds."""
+        """Its counts."""
         return ShardFacts(**json.loads((self.folder / FACTS).read_text("utf-8")))
 
     @property
@@ -118,8 +118,8 @@ def final_ids(spill: TypeSpill, remap: np.ndarray, block: int) -> Iterator[np.nd
 class _Tokenizing:
     """A shard in the making."""
 
-    def __init__(self, folder: Path, tokenizer: Tokenizer, told: Callable[[ShardFacts], None]) -> None:
-        self._folder, self._tokenizer, self._told = folder, tokenizer, told
+    def __init__(self, folder: Path, tokenizer: Tokenizer, report: Callable[[ShardFacts], None]) -> None:
+        self._folder, self._tokenizer, self._report = folder, tokenizer, report
         self._documents = self._characters = self._tokens = self._spills = 0
 
     def make(self, shard: CorpusShard) -> None:
@@ -157,7 +157,7 @@ class _Tokenizing:
         self._documents += len(texts)
         self._characters += sum(map(len, texts))
         self._tokens += len(ids)
-        self._told(self._facts())
+        self._report(self._facts())
         return int(ids.max()) + 1 if len(ids) else 0
 
     def _facts(self) -> ShardFacts:
@@ -179,12 +179,12 @@ class PreparationProgress:
         """From now on new shards are made."""
         self._began = self._clock()
 
-    def done(self, size: int, facts: ShardFacts, *, found: bool) -> None:
-        """A shard of so many bytes is finished; `found`: by an earlier process."""
+    def done(self, size: int, facts: ShardFacts, *, before: bool) -> None:
+        """A shard of so many bytes is finished; `before`: by an earlier process."""
         self._documents += facts.documents
         self._tokens += facts.tokens
         self._bytes += size
-        if not found:
+        if not before:
             self._new_tokens += facts.tokens
             self._new_bytes += size
         self._now_and_then(self._documents, self._tokens, self._new_tokens)
@@ -206,22 +206,22 @@ class PreparationProgress:
     def _line(self, documents: int, tokens: int, new_tokens: int) -> None:
         self._said = self._clock()
         seconds = max(self._said - self._began, 1e-9)
-        left = ""
+        time_left = ""
         if self._new_bytes and self._bytes < self._total_bytes:
-            left = f", {duration_text(seconds * (self._total_bytes - self._bytes) / self._new_bytes)} left"
+            time_left = f", {duration_text(seconds * (self._total_bytes - self._bytes) / self._new_bytes)} left"
         rate = f", {new_tokens / seconds:,.0f} a second" if new_tokens else ""
-        self._say(f"{documents:,} documents, {tokens:,} tokens{rate}{left}")
+        self._say(f"{documents:,} documents, {tokens:,} tokens{rate}{time_left}")
 
 
 def telling(
     texts: Iterable[str], say: Callable[[str], None], what: str, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[str]:
-    """The same texts; says now and then how many were read, and at their end that what follows is no reading."""
-    said, documents, characters = clock(), 0, 0
+    """The texts unchanged; prints now and then how many were read, and at their end that the reading is over."""
+    last_line, documents, characters = clock(), 0, 0
     for text in texts:
         documents, characters = documents + 1, characters + len(text)
-        if clock() - said >= SAY_EVERY_S:
-            said = clock()
+        if clock() - last_line >= SAY_EVERY_S:
+            last_line = clock()
             say(f"{what}: {documents:,} documents, {characters:,} characters read")
         yield text
     say(f"{what}: all {documents:,} documents, {characters:,} characters read; their words are counted and merged")

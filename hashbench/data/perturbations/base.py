@@ -84,7 +84,7 @@ def perturbed(
     draws = _draws(f"{seed} {kind}\0{text}", 2 * len(words) + 1)
     fraction = (int(draws[0]) >> 11) * 2.0**-53
     budgets = [math.floor(rate * len(words) + fraction) for rate in rates]
-    # Of the words in random order: begin, end, what stands there now.
+    # Of the words in random order: begin, end, the word in its place.
     changed: list[tuple[int, int, str]] = []
     for i in np.argsort(draws[1 : len(words) + 1], kind="stable").tolist():
         if len(changed) == max(budgets):
@@ -113,7 +113,7 @@ def _with(text: str, changed: Sequence[tuple[int, int, str]]) -> str:
 
 def _draws(key: str, n: int) -> np.ndarray:
     """`n` 64-bit random numbers that are a function of the key alone, (n,) uint64: SplitMix64 from a hash of it."""
-    # surrogatepass: what a data set holds is perturbed as it stands, even where it is no well-formed text
+    # surrogatepass: a text is perturbed as it is, even where it is no well-formed Unicode
     digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     start = np.uint64(int.from_bytes(digest, "little"))
     return mix(start + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(GAMMA))
@@ -126,8 +126,8 @@ def perturbations() -> Mapping[str, Perturbation]:
 
 def find_perturbation(name: str) -> Perturbation:
     """The named perturbation. Raises InputError where there is none of this name."""
-    known = perturbations()
-    if name not in known:
-        hint = near_match(name, list(known)) or f"; there are: {', '.join(known)}"
+    by_name = perturbations()
+    if name not in by_name:
+        hint = near_match(name, list(by_name)) or f"; there are: {', '.join(by_name)}"
         raise InputError(f"unknown perturbation {name!r}{hint}{unreadable()}")
-    return known[name]
+    return by_name[name]

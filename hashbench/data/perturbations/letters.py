@@ -59,11 +59,11 @@ def case(word: str, draw: int) -> str | None:
 
 def misspelling(word: str, draw: int) -> str | None:
     """A common misspelling of a word on the list."""
-    known = misspellings()
+    by_word = misspellings()
     lower = word.lower().replace("’", "'")
-    if lower not in known:
+    if lower not in by_word:
         return None
-    wrong = known[lower]
+    wrong = by_word[lower]
     return as_cased(wrong[draw % len(wrong)], word)
 
 

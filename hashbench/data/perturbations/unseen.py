@@ -96,7 +96,7 @@ def _ends_in_consonant_y(word: str) -> bool:
 
 
 def _doubles(word: str) -> bool:
-    """Whether the last letter is doubled: one syllable that ends in consonant, vowel, consonant."""
+    """True where the last letter is doubled: one syllable that ends in consonant, vowel, consonant."""
     return (
         sum(letter in VOWELS for letter in word) == 1
         and word[-1] not in "aeiouwxy"
@@ -107,11 +107,11 @@ def _doubles(word: str) -> bool:
 
 def seen_among(wanted: frozenset[str], types: TypeTable) -> frozenset[str]:
     """Those of the words that are types of the table."""
-    found: set[str] = set()
+    seen: set[str] = set()
     for start in range(0, len(types), BLOCK):
         ids = np.arange(start, min(start + BLOCK, len(types)))
-        found.update(wanted.intersection(types.strings(ids)))
-    return frozenset(found)
+        seen.update(wanted.intersection(types.strings(ids)))
+    return frozenset(seen)
 
 
 def with_forms(words: frozenset[str]) -> frozenset[str]:

@@ -190,7 +190,7 @@ class Collator:
     def distinct(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The distinct types (n,) of ids (B, L), and positions (B, L) into special tokens followed by these types.
 
-        No sorting: each type remembers the last place where it stands, and the places that are remembered count.
+        No sorting: each type remembers its last place, and the places that are remembered count.
         """
         flat = ids.ravel()  # (B L,)
         ordinary = flat >= 0

@@ -21,7 +21,7 @@ from hashbench.data.sources.fingerprints import digest
 CORPUS = "builtin"
 NOTE = "built-in data: a generated toy language; these are not GLUE scores"
 UNSEEN_SPLIT = "validation_mismatched"  # its topics are those that training does not have
-# All sizes and shares are ours: none stands for anything in GLUE.
+# Sizes and shares were chosen here; none corresponds to one of GLUE.
 N_DOCUMENTS = 3_000
 VALIDATION_ROWS = 200
 TRAIN_ROWS = dict(cola=1_000, sst2=1_000, mrpc=800, stsb=1_000, qqp=1_000, mnli=1_000, qnli=1_000, rte=800)
@@ -66,11 +66,11 @@ class BuiltinTable:
         return TRAIN_ROWS[self.task.name] if self.split == "train" else VALIDATION_ROWS
 
     def about_n_rows(self) -> int:
-        """The same."""
+        """The rows, which are known exactly."""
         return self.n_rows()
 
     def read(self, columns: Sequence[str]) -> dict[str, Cells]:
-        """The columns asked for."""
+        """These columns."""
         table = task_table(self.task, self.split)
         return {name: list(table[name]) for name in columns}
 
@@ -104,13 +104,13 @@ def corpus_fingerprint() -> str:
 
 def _cue(draw: Draw, group: Sequence[str], wanted: bool) -> tuple[str, ...]:
     """A word of the group, nearly always if wanted, hardly ever if not."""
-    return (draw.one(group),) if draw.chance(CUE if wanted else NOISE) else ()
+    return (draw.pick(group),) if draw.chance(CUE if wanted else NOISE) else ()
 
 
 def _sst2(draw: Draw, topic: int) -> GeneratedRow:
     label = draw.below(2)
     moods = (words().bad, words().good)
-    adjectives = [draw.one(moods[label if draw.chance(CUE) else 1 - label]) for _ in range(1 + draw.below(3))]
+    adjectives = [draw.pick(moods[label if draw.chance(CUE) else 1 - label]) for _ in range(1 + draw.below(3))]
     return spell(draw, sentence(draw, topic, adjectives), end=" ."), label
 
 
@@ -130,7 +130,7 @@ def _paraphrase(share: float, end: str, question: bool) -> Callable[[Draw, int],
         first = sentence(draw, topic)
         second = first if label else other_words(draw, first)
         second = replace(second, extra=_cue(draw, words().contrast, not label))
-        begin = [draw.one(words().questions)] if question else []
+        begin = [draw.pick(words().questions)] if question else []
         return spell(draw, first, end=end, begin=begin), spell(draw, second, end=end, begin=begin), label
 
     return make
@@ -154,17 +154,17 @@ def _qnli(draw: Draw, topic: int) -> GeneratedRow:
     label = draw.below(2)  # 0: the sentence answers the question
     statement = sentence(draw, topic)
     answer = statement if label == 0 else other_words(draw, statement)
-    question = spell(draw, statement, end="?", begin=[draw.one(words().questions)])
+    question = spell(draw, statement, end="?", begin=[draw.pick(words().questions)])
     return question, spell(draw, replace(answer, extra=_cue(draw, words().answer, label == 0))), label
 
 
 def _stsb(draw: Draw, topic: int) -> GeneratedRow:
     level = draw.below(6)
-    first = sentence(draw, topic, [draw.one(words().neutral)])
+    first = sentence(draw, topic, [draw.pick(words().neutral)])
     other = other_words(draw, first)
     parts = {name: getattr(first if draw.chance(level / 5) else other, name) for name in ("subject", "verb", "target")}
     shown = level if draw.chance(CUE) else draw.below(6)
-    second = Sentence(topic, **parts, extra=(draw.one(words().degrees[shown]),))
+    second = Sentence(topic, **parts, extra=(draw.pick(words().degrees[shown]),))
     score = min(5.0, max(0.0, round(level + 0.2 * (draw.below(5) - 2), 2)))
     return spell(draw, first), spell(draw, second), score
 
@@ -195,7 +195,7 @@ class Draw:
         """A number from 0 to n - 1."""
         return int(self._random() * n)
 
-    def one(self, items: Sequence[T], skew: float = 1.0) -> T:
+    def pick(self, items: Sequence[T], skew: float = 1.0) -> T:
         """One of them; a larger skew prefers the first."""
         return items[int(self._random() ** skew * len(items))]
 
@@ -219,7 +219,7 @@ class Stems:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence by its stems, so that it can be said in several ways."""
+    """A sentence by its stems, so that it can be worded in several ways."""
 
     topic: int
     subject: str
@@ -240,29 +240,29 @@ def sentence(draw: Draw, topic: int, adjectives: Sequence[str] = ()) -> Sentence
     """A sentence about a topic; adjectives are neutral ones, or none, unless given."""
     nouns, verbs = words().nouns[topic], words().verbs[topic]
     if not adjectives and draw.chance(0.4):
-        adjectives = (draw.one(words().neutral, SKEW),)
-    return Sentence(topic, draw.one(nouns, SKEW), draw.one(verbs, SKEW), draw.one(nouns, SKEW), tuple(adjectives))
+        adjectives = (draw.pick(words().neutral, SKEW),)
+    return Sentence(topic, draw.pick(nouns, SKEW), draw.pick(verbs, SKEW), draw.pick(nouns, SKEW), tuple(adjectives))
 
 
 def other_words(draw: Draw, statement: Sentence) -> Sentence:
     """A sentence about the same topic that shares at most the verb."""
     nouns = [noun for noun in words().nouns[statement.topic] if noun not in (statement.subject, statement.target)]
-    return replace(statement, subject=draw.one(nouns), target=draw.one(nouns), adjectives=())
+    return replace(statement, subject=draw.pick(nouns), target=draw.pick(nouns), adjectives=())
 
 
 def spell(draw: Draw, statement: Sentence, *, end: str = ".", begin: Sequence[str] = ()) -> str:
-    """The sentence as text, each stem with an ending of its class; the parts may stand in another order."""
+    """The sentence as text, each stem with an ending of its class; the parts may come in another order."""
     stems = (statement.subject, statement.target)
-    nouns = [[draw.one(words().articles), noun + draw.one(NOUN_ENDINGS, SKEW)] for noun in stems]
-    adjectives = [adjective + draw.one(ADJECTIVE_ENDINGS, SKEW) for adjective in statement.adjectives]
-    verb = statement.verb + draw.one(VERB_ENDINGS)
+    nouns = [[draw.pick(words().articles), noun + draw.pick(NOUN_ENDINGS, SKEW)] for noun in stems]
+    adjectives = [adjective + draw.pick(ADJECTIVE_ENDINGS, SKEW) for adjective in statement.adjectives]
+    verb = statement.verb + draw.pick(VERB_ENDINGS)
     target = [*statement.extra, *adjectives, *nouns[1]]
     if draw.chance(0.25):
         parts = [*target, verb, *nouns[0]]
     else:
         parts = [*nouns[0], verb, *target]
     if draw.chance(0.3):
-        parts += [draw.one(words().prepositions), draw.one(words().nouns[statement.topic], SKEW)]
+        parts += [draw.pick(words().prepositions), draw.pick(words().nouns[statement.topic], SKEW)]
     text = " ".join([*statement.extra, *begin, *parts])
     return text[0].upper() + text[1:] + end
 
@@ -270,12 +270,12 @@ def spell(draw: Draw, statement: Sentence, *, end: str = ".", begin: Sequence[st
 def document(draw: Draw) -> str:
     """A text of some sentences about one topic in one mood, with the label words of all tasks now and then."""
     topic = draw.below(N_TOPICS)
-    mood = draw.one((words().neutral, words().good, words().bad))
+    mood = draw.pick((words().neutral, words().good, words().bad))
     rare = (*words().contrast, *words().negation, *words().doubt, *words().answer, *sum(words().degrees, ()))
     sentences = []
     for _ in range(6 + draw.below(9)):
-        statement = sentence(draw, topic, [draw.one(mood, SKEW)] if draw.chance(0.5) else ())
-        sentences.append(spell(draw, replace(statement, extra=(draw.one(rare),) if draw.chance(0.2) else ())))
+        statement = sentence(draw, topic, [draw.pick(mood, SKEW)] if draw.chance(0.5) else ())
+        sentences.append(spell(draw, replace(statement, extra=(draw.pick(rare),) if draw.chance(0.2) else ())))
     return " ".join(sentences)
 
 
@@ -283,9 +283,9 @@ def _stems(draw: Draw) -> Iterator[str]:
     """Different stems of one or two syllables, for ever."""
     seen = set()
     while True:
-        stem = draw.one(CONSONANTS) + draw.one(VOWELS) + draw.one(CONSONANTS)
+        stem = draw.pick(CONSONANTS) + draw.pick(VOWELS) + draw.pick(CONSONANTS)
         if draw.chance(0.8):
-            stem += draw.one(VOWELS) + draw.one(CONSONANTS)
+            stem += draw.pick(VOWELS) + draw.pick(CONSONANTS)
         if stem not in seen:
             seen.add(stem)
             yield stem

@@ -45,7 +45,7 @@ class CorpusSource:
 
     @property
     def packed(self) -> bool:
-        """Whether documents follow each other without an end, since a row is no article."""
+        """True where documents follow each other without an end, since a row is no article."""
         return self.name in PACKED
 
     @property
@@ -87,11 +87,11 @@ class CorpusSource:
         unknown = dict.fromkeys(part.path for part in parts if isinstance(part, FilePart) and part.rows is None)
         if sum(path.stat().st_size for path in unknown) > COUNTED_BYTES:
             return None
-        known = sum(part.rows or 0 for part in parts)
-        return known + sum(1 for path in unknown for _ in iterate_rows(path, [TEXT_COLUMN]))
+        in_parts = sum(part.rows or 0 for part in parts)
+        return in_parts + sum(1 for path in unknown for _ in iterate_rows(path, [TEXT_COLUMN]))
 
     def shards(self, max_documents: int | None = None, *, articles: bool = False) -> list[CorpusShard]:
-        """The same texts in shards. The hub is asked for the number of its files."""
+        """The texts in shards. The number of files is requested from the hub."""
         parts: Iterable[Part] = file_parts(self.files) if self.files else [BuiltinPart()]
         if self.table is not None:
             n = self.table.n_parts() if max_documents is None else 1
@@ -126,7 +126,7 @@ def corpus_files(folder: Path) -> tuple[Path, ...]:
 
 
 def is_own_corpus(name: str) -> bool:
-    """Whether a corpus is named by its files: a path, or a pattern of paths.
+    """True where a corpus is named by its files: a path, or a pattern of paths.
 
     >>> [is_own_corpus(name) for name in ("wikipedia", "texts/*.txt", "mine.jsonl.gz", "~/texts")]
     [False, True, True, True]
@@ -145,11 +145,11 @@ def own_corpus(pattern: str) -> CorpusSource:
     elif path.exists() or not glob.has_magic(pattern):
         files = (path,)
     else:
-        files = tuple(sorted(each for each in map(Path, glob.glob(pattern, recursive=True)) if each.is_file()))
+        files = tuple(sorted(path for path in map(Path, glob.glob(pattern, recursive=True)) if path.is_file()))
     if not files:
         raise InputError(f"corpus {pattern}: no file has such a name; check the path")
-    for each in files:
-        check_file(each)
-        if format_of(each) not in CORPUS_FORMATS:
-            raise InputError(f"corpus {pattern}: {each.name} is none of {FORMATS_SAID}; name other files")
+    for path in files:
+        check_file(path)
+        if format_of(path) not in CORPUS_FORMATS:
+            raise InputError(f"corpus {pattern}: {path.name} is none of {FORMATS_SAID}; name other files")
     return CorpusSource(path.name, f"own files {path.name}", "folder", files=files)

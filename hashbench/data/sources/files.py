@@ -26,14 +26,14 @@ FORMATS_TEXT = ".parquet, .csv, .tsv or .jsonl"
 ROWS_AT_ONCE = 4_096
 BLOCK = 1 << 20  # bytes read at once to count lines
 Cells = list[object]
-RowCells = tuple[object, ...]  # of the columns asked for
+RowCells = tuple[object, ...]  # of the requested columns
 COLUMNS = ("tokens", "tags")
 COMMENT = re.compile(r"#\s+(id\b|newdoc\b|newpar\b|[^=\s]+\s*=)")
 DOCUMENT = "-DOCSTART-"
 
 
 class MissingColumn(InputError):
-    """A table lacks a column that is asked for."""
+    """A table lacks a requested column."""
 
 
 class DataTable(Protocol):
@@ -50,10 +50,10 @@ class DataTable(Protocol):
         """Rows, or None where only reading would tell."""
 
     def about_n_rows(self) -> int | None:
-        """Rows, near enough to estimate how long a training takes; None where nothing tells."""
+        """Rows, near enough to estimate how long a training takes; None where that is unknown."""
 
     def read(self, columns: Sequence[str]) -> dict[str, Cells]:
-        """The columns asked for."""
+        """The requested columns."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class FileTable:
         return sum(_lines_before(path, path.stat().st_size) for path in self.paths) if exact is None else exact
 
     def read(self, columns: Sequence[str]) -> dict[str, Cells]:
-        """The columns asked for, file after file. Raises InputError where there is no row."""
+        """The requested columns, file after file. Raises InputError where there is no row."""
         cells: dict[str, Cells] = {name: [] for name in columns}
         for path in self.paths:
             for name, values in read_columns(path, columns, self.delimiter).items():
@@ -220,7 +220,7 @@ def _rows(path: Path, columns: Sequence[str], rows: Any, remedy: str) -> Iterato
     csv.field_size_limit(sys.maxsize)  # the default refuses a text of more than 131,072 characters
     try:
         header: list[str] = next(rows, [])
-        if any("\0" in name for name in header):  # it may stand in a text, never in a header
+        if any("\0" in name for name in header):  # a text may hold it, a header never
             raise InputError(f"{path}: is a binary file (its first line holds NUL); save it as UTF-8 or as parquet")
         if len(header) == 1 and header[0] not in columns:
             _check_delimiter(path, header[0])
@@ -239,7 +239,7 @@ def _rows(path: Path, columns: Sequence[str], rows: Any, remedy: str) -> Iterato
 def _check_delimiter(path: Path, header: str) -> None:
     """Raises MissingColumn where the one column of a table looks like several that another character separates."""
     tabs = format_of(path) == ".tsv"
-    other = next((each for each in (",;|" if tabs else ";\t|") if each in header), "")
+    other = next((character for character in (",;|" if tabs else ";\t|") if character in header), "")
     remedies = {"\t": "call the file .tsv", ",": "call the file .csv"}
     general = "write tabs" if tabs else f"write commas, or for a task of your own delimiter: {other!r}"
     if other:
@@ -288,8 +288,8 @@ def _check_columns(where: Path | str, columns: Sequence[str], present: Collectio
     for name in columns:
         if name not in present:
             there = list(present)
-            known = near_match(name, there) or f"; it has {', '.join(there[:12])}"
-            raise MissingColumn(f"{where}: no column {name!r}{known}")
+            hint = near_match(name, there) or f"; it has {', '.join(there[:12])}"
+            raise MissingColumn(f"{where}: no column {name!r}{hint}")
 
 
 def sentences(path: Path, lines: Iterable[str], columns: Sequence[str]) -> Iterator[tuple[object, ...]]:

@@ -26,7 +26,7 @@ def usable_cache_folder() -> Path:
     """The cache folder, if it can be made and written in; nothing is made yet.
 
     Raises:
-        InputError: a file stands there, or the folder in which it would be made cannot be written.
+        InputError: a file is there, or the folder in which it would be made cannot be written.
     """
     folder = cache_folder()
     above = [folder, *folder.parents]
@@ -41,7 +41,7 @@ def usable_cache_folder() -> Path:
 
 
 def _takes_a_folder(folder: Path) -> bool:
-    """Whether a folder can be made in another, tried: the rights of some systems say yes where they refuse."""
+    """True where a folder can be made in another. It is tried: some systems report rights that they do not grant."""
     try:
         Path(tempfile.mkdtemp(dir=folder)).rmdir()
     except OSError:
@@ -78,7 +78,7 @@ def files_fingerprint(paths: Iterable[Path]) -> str:
 
 
 def read_note(path: Path) -> dict[str, Any] | None:
-    """What `write_note` kept there; None where there is nothing, or a damaged note, which is set aside with a line.
+    """The content that `write_note` kept there; None for nothing, or for a damaged note, which is set aside.
 
     A note of an earlier version, without a checksum, is taken as it is and gets one.
     """
@@ -98,7 +98,7 @@ def read_note(path: Path) -> dict[str, Any] | None:
 
 
 def write_note(path: Path, content: Mapping[str, object]) -> None:
-    """Keeps what was asked for or computed once, with a checksum."""
+    """Keeps what was fetched or computed once, with a checksum."""
     write_json(path, {CONTENT: content, CHECK: _check(content)})
 
 

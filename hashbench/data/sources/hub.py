@@ -1,4 +1,4 @@
-"""Tables on the Hugging Face hub. A revision left open is resolved once (hub_copies.py). Corpora stand in hub.json."""
+"""Tables on the Hugging Face hub. A revision left open is resolved once (hub_copies.py). hub.json lists the corpora."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ SHORT_COMMIT = 12  # letters of a commit that name it to people
 
 @dataclass(frozen=True)
 class HubPlace:
-    """Where a data set stands on the hub."""
+    """Where a data set is on the hub."""
 
     repository: str
     config: str | None = None
-    # A commit; None: the newest one when it was first asked for
+    # A commit; None: the newest one when it was first resolved
     revision: str | None = None
     # Whether that commit is of the branch of parquet files that the hub makes of a script
     converted: bool = False
@@ -53,7 +53,7 @@ class HubPlace:
 
 @dataclass(frozen=True)
 class TableContents:
-    """What the files of a table tell without being read."""
+    """Columns and rows of a table, known without reading its files."""
 
     columns: tuple[str, ...]
     rows: int
@@ -83,19 +83,19 @@ class HubTable:
         return None
 
     def about_n_rows(self) -> int | None:
-        """None: the hub is not asked for an estimate."""
+        """None: an estimate makes no request to the hub."""
         return None
 
     def problem(self) -> str:
-        """What keeps the table from being read, or nothing."""
+        """The reason why the table cannot be read, or nothing."""
         return _problem(self.place.repository, self.place.revision)
 
     def copy(self) -> HubCopy:
-        """What is read of the data set; a revision left open is asked for once and remembered."""
+        """The copy that is read; a revision left open is resolved once and remembered."""
         return self.place.pinned() or resolved_copy(self.place.repository)
 
     def known_copy(self) -> HubCopy | None:
-        """The same, or None where the revision was left open and never asked for. The hub is not asked now."""
+        """The copy that is read, None where an open revision was never resolved. No request is made."""
         return self.place.pinned() or known_copy(self.place.repository)
 
     def sources_of(self, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -104,7 +104,7 @@ class HubTable:
         return {name: renamed[name] if name in renamed else (name,) for name in columns}
 
     def read(self, columns: Sequence[str]) -> dict[str, Cells]:
-        """The columns asked for, all of their cells in memory; one made of several has their texts in turn."""
+        """The requested columns, all of their cells in memory; one made of several has their texts in turn."""
         made_of = self.sources_of(columns)
         table = FileTable(tuple(self._fetch(file) for file in self.files()))
         with located(self.where):
@@ -141,7 +141,7 @@ class HubTable:
         return load_dataset(**self.arguments(), split=self.split, streaming=True)
 
     def files(self) -> tuple[str, ...]:
-        """The files of this split at its commit, in order; asked for once, since a commit never changes.
+        """The files of this split at its commit, in order; requested once, since a commit never changes.
 
         Raises:
             InputError: the hub is out of reach, or has no such config or split.
@@ -157,11 +157,11 @@ class HubTable:
             return tuple(remembered["files"])
         with answering(partial(hub_error, self.where)):
             data_set_info(at.repository, copy.revision)
-            found = import_package("datasets").load_dataset_builder(**self.arguments()).config.data_files
-        if self.split not in found:
-            raise InputError(f"{self.where}: no such split; it has {', '.join(map(str, found))}")
+            patterns = import_package("datasets").load_dataset_builder(**self.arguments()).config.data_files
+        if self.split not in patterns:
+            raise InputError(f"{self.where}: no such split; it has {', '.join(map(str, patterns))}")
         root = f"hf://datasets/{at.repository}@{copy.revision}/"
-        files = tuple(str(file).removeprefix(root) for file in found[self.split])
+        files = tuple(str(file).removeprefix(root) for file in patterns[self.split])
         write_note(note, {"repository": at.repository, "revision": copy.revision, "files": files})
         return files
 
@@ -189,7 +189,7 @@ class HubTable:
             return TableContents(tuple(parquet.schema_arrow.names), parquet.metadata.num_rows)
 
     def arguments(self) -> dict[str, Any]:
-        """What `datasets.load_dataset` and `load_dataset_builder` are called with."""
+        """Arguments of `datasets.load_dataset` and `load_dataset_builder`."""
         copy, at = self.copy(), self.place
         named = {"path": at.repository, "revision": copy.revision}
         # By its files: names of configs do not survive the conversion.
@@ -198,7 +198,7 @@ class HubTable:
         return named | {"name": at.config}
 
     def _fetch(self, file: str) -> Path:
-        """A file of the commit in the hub's own cache; what is there already is not asked for."""
+        """A file of the commit in the hub's own cache; what is there already is not requested."""
         hub, commit = import_package("huggingface_hub"), self.copy().revision
         kept = hub.try_to_load_from_cache(self.place.repository, file, revision=commit, repo_type="dataset")
         if isinstance(kept, str):

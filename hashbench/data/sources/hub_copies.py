@@ -1,6 +1,6 @@
 """Which copy of a data set on the hub is read: a commit, of main or of the parquet files that the hub makes of scripts.
 
-The package `datasets` refuses loading scripts. The hub converts many of them to parquet on a branch of its own, as
+The package `datasets` refuses loading scripts. The hub converts many of them to parquet on another branch, as
 CONFIG/SPLIT/0000.parquet, or CONFIG/partial-SPLIT/... where it stopped after the first gigabytes. So main is read where
 it holds data files, else that branch where it is whole.
 
@@ -93,7 +93,7 @@ class HubCopy:
 
 
 def known_copy(repository: str) -> HubCopy | None:
-    """The copy of which the newest commit was asked for before; None where it never was. The hub is not asked."""
+    """The copy whose newest commit was requested before; None where it never was. No request is made."""
     remembered = read_note(_note(repository))
     if remembered is None or "converted" not in remembered:
         return None
@@ -101,14 +101,14 @@ def known_copy(repository: str) -> HubCopy | None:
 
 
 def resolved_copy(repository: str) -> HubCopy:
-    """The copy whose commit was the newest when this data set was first asked for.
+    """The copy whose commit was the newest when this data set was first requested.
 
     Raises:
         InputError: the hub is out of reach, has no such data set, or only a script of it.
     """
-    known = known_copy(repository)
-    if known is not None:
-        return known
+    remembered = known_copy(repository)
+    if remembered is not None:
+        return remembered
     copy = _newest(repository)
     note = {"repository": repository, "revision": copy.revision, "converted": copy.converted, "files": copy.files}
     write_note(_note(repository), note)
@@ -116,7 +116,7 @@ def resolved_copy(repository: str) -> HubCopy:
 
 
 def data_set_info(repository: str, revision: str | None = None) -> Any:
-    """What the hub says of a data set: its commit (`sha`), name (`id`) and files (`siblings`)."""
+    """The hub's facts about a data set: its commit (`sha`), name (`id`) and files (`siblings`)."""
     hub = import_package("huggingface_hub")
     return hub.HfApi().dataset_info(repository, revision=revision, timeout=REACH_SECONDS)
 
@@ -158,19 +158,19 @@ def hub_error(where: str, error: BaseException) -> InputError:
 
 
 def meaning(error: BaseException) -> tuple[str, str]:
-    """What an error of the hub, or of the network before it, means, and what to do about it."""
+    """The meaning of an error of the hub, or of the network before it, and the remedy."""
     chain = list(_causes(error))
-    classes = {base.__name__ for each in chain for base in type(each).__mro__}
+    classes = {base.__name__ for cause in chain for base in type(cause).__mro__}
     for name, what, remedy in MEANINGS:
         if name in classes:
             return what, remedy
-    for each in chain:
-        status = getattr(getattr(each, "response", None), "status_code", 0)
+    for cause in chain:
+        status = getattr(getattr(cause, "response", None), "status_code", 0)
         if status in STATUSES:
             return STATUSES[status]
         if status >= SERVER_ERROR:
             return f"the hub has a fault of its own (it answers {status})", f"try again later, or {OTHER_DATA}"
-        if status >= REFUSED:  # of the hub's own refusals the class told
+        if status >= REFUSED:  # the class of the error named the hub's own refusals
             return f"what answers at {endpoint()} refuses ({status})", f"look whether that is a hub, or {OTHER_DATA}"
     reason = first_line(chain[-1] if chain[-1].args else error)[:160]
     if classes & BROKEN:
@@ -181,7 +181,7 @@ def meaning(error: BaseException) -> tuple[str, str]:
 
 
 def is_unreachable(error: BaseException) -> bool:
-    """Whether no answer came at all, so that asking for another data set is of no use."""
+    """True where no answer came at all, so that requests for other data sets are of no use."""
     what = meaning(error)[0]
     return UNREACHABLE in what or what == MEANINGS[0][1]
 

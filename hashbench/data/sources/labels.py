@@ -65,11 +65,11 @@ def names_of(cells: Cells, names: Sequence[str]) -> tuple[list[str | None], list
     >>> names_of([1, "no", 2.0, None], ["no", "yes"])
     (['yes', 'no', None, None], ['2.0', 'None'])
     """
-    known: dict[str, str] = {str(number): name for number, name in enumerate(names)}
-    known |= {name: name for name in names}
-    found = [known.get(str(_plain(cell))) for cell in cells]
-    strange = [repr(cell)[:SHOWN] for cell, name in zip(cells, found, strict=True) if name is None]
-    return found, list(dict.fromkeys(strange))
+    name_of: dict[str, str] = {str(number): name for number, name in enumerate(names)}
+    name_of |= {name: name for name in names}
+    named = [name_of.get(str(_plain(cell))) for cell in cells]
+    strange = [repr(cell)[:SHOWN] for cell, name in zip(cells, named, strict=True) if name is None]
+    return named, list(dict.fromkeys(strange))
 
 
 def _known(names: Sequence[str]) -> tuple[dict[Label, int], Sequence[str], str]:
@@ -138,8 +138,8 @@ def missing_texts(cells: Mapping[str, Mapping[str, Cells]], columns: Sequence[st
         )
         for split, table in cells.items()
     }
-    found = [f"{_rows(n)} of {split}" for split, n in counts.items() if n]
-    return [f"missing texts: {', '.join(found)}"] if found else []
+    counted = [f"{_rows(n)} of {split}" for split, n in counts.items() if n]
+    return [f"missing texts: {', '.join(counted)}"] if counted else []
 
 
 def repeated_rows(splits: Mapping[str, LabelledTexts]) -> list[str]:
@@ -152,9 +152,9 @@ def repeated_rows(splits: Mapping[str, LabelledTexts]) -> list[str]:
     trained = set(rows["train"])
     seen = {name: sum(text in trained for text in texts) for name, texts in rows.items() if name != "train"}
     again = [f"{_rows(n)} of {name}" for name, n in twice.items() if n]
-    known = [f"{_rows(n)} of {name}" for name, n in seen.items() if n]
+    also_in_train = [f"{_rows(n)} of {name}" for name, n in seen.items() if n]
     notes = [f"repeated: {', '.join(again)}"] if again else []
-    return notes + ([f"texts also in train: {', '.join(known)}"] if known else [])
+    return notes + ([f"texts also in train: {', '.join(also_in_train)}"] if also_in_train else [])
 
 
 def unseen_note(unit: str, label: str, split: str, ids: Sequence[int] | np.ndarray, names: Sequence[str]) -> str:

@@ -71,12 +71,12 @@ class EvaluationLoader:
 
 
 def made_ahead(batches: Sequence[np.ndarray], epoch: int, make: Make, prefetch: int) -> Iterator[Batch]:
-    """The batches of row numbers (B,) in order, up to `prefetch` made ahead in a thread; 0: made when asked for."""
+    """The batches of row numbers (B,) in order, up to `prefetch` made ahead in a thread; 0: made on demand."""
     return ahead((make(rows, epoch) for rows in batches), prefetch)
 
 
 def ahead(items: Iterator[Prefetched], prefetch: int) -> Iterator[Prefetched]:
-    """The same items, up to `prefetch` of them made ahead in a thread; 0: made when asked for."""
+    """The items in their order, up to `prefetch` of them made ahead in a thread; 0: made on demand."""
     if prefetch == 0:
         yield from items
         return
@@ -105,12 +105,12 @@ def _produce(
             if stopped.is_set():
                 return
         ready.put(None)
-    except BaseException as error:  # told to the thread that reads, which raises it
+    except BaseException as error:  # handed to the thread that reads, which raises it
         ready.put(error)
 
 
 class LoadedData(LightningDataModule):
-    """What a training reads in batches, of which every process makes the whole."""
+    """The data of a training in batches, of which every process makes the whole."""
 
     def __init__(self, *, batch_size: int, seed: int, rank: int = 0, world_size: int = 1, prefetch: int = 2) -> None:
         """`batch_size`: over all processes. `rank` and `world_size` count until there is a trainer."""
@@ -130,7 +130,7 @@ class LoadedData(LightningDataModule):
 
     @property
     def bucketed(self) -> bool:
-        """Whether rows of like length come together."""
+        """True where rows of like length come together."""
         return True
 
     @abstractmethod
@@ -156,7 +156,7 @@ class TrainingData(LoadedData):
 
     @property
     def n_rows(self) -> int:
-        """Rows of an epoch, in which each stands once."""
+        """Rows of an epoch, which has each once."""
         return len(self.row_lengths())
 
     @property

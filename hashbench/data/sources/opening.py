@@ -15,7 +15,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def format_of(path: Path) -> str:
-    """The ending that tells the format: of a compressed file the one before that of the compression.
+    """The ending that names the format: of a compressed file the one before that of the compression.
 
     >>> format_of(Path("a.jsonl.gz")), format_of(Path("b.txt"))
     ('.jsonl', '.txt')
@@ -88,12 +88,12 @@ def read_text(path: Path) -> str:
 
 
 def damaged(path: Path, error: Exception) -> InputError:
-    """What is said of a file that breaks off or is none of its kind."""
+    """The error of a file that breaks off or is none of its kind."""
     return InputError(f"{path}: cannot be read ({one_line(error)}); write it again")
 
 
 def not_utf_8(path: Path, place: int) -> InputError:
-    """What is said of a file whose byte `place` belongs to no character."""
+    """The error of a file whose byte `place` belongs to no character."""
     what = f"is a binary file, or text that is not UTF-8 (byte {place})"
     return InputError(f"{path}: {what}; save it as UTF-8 or as parquet")
 

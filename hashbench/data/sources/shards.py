@@ -90,7 +90,7 @@ class CorpusShard:
 
     @property
     def name(self) -> str:
-        """What it holds, in words that mean the same on every machine: no folders."""
+        """Its contents, in words that mean the same on every machine: no folders."""
         parts = []
         for part in self.parts:
             if isinstance(part, FilePart):
@@ -105,8 +105,8 @@ class CorpusShard:
         Raises InputError for a file that cannot be read, and for a cell that is no text.
         """
         texts = self._texts(skip)
-        left = texts if self.limit is None else islice(texts, max(0, self.limit - skip))
-        return map(article, left) if self.articles else left
+        wanted = texts if self.limit is None else islice(texts, max(0, self.limit - skip))
+        return map(article, wanted) if self.articles else wanted
 
     def _texts(self, skip: int) -> Iterator[str]:
         for part in self.parts:
@@ -140,13 +140,13 @@ def cut(origin: str, parts: Iterable[Part], *, limit: int | None, articles: bool
     waiting = list(parts)
     for number, part in enumerate(waiting):
         if limit is not None and (part.rows is None or part.rows >= limit):
-            limit += sum(each.rows or 0 for each in together)
+            limit += sum(part.rows or 0 for part in together)
             together.extend(waiting[number:] if part.rows is None else [part])
             close(limit)
             break
         limit = None if limit is None or part.rows is None else limit - part.rows
         together.append(part)
-        if sum(each.bytes for each in together) >= SHARD_BYTES:
+        if sum(part.bytes for part in together) >= SHARD_BYTES:
             close()
     close()
     return shards
@@ -167,7 +167,7 @@ def file_parts(files: Sequence[Path]) -> Iterator[Part]:
         for number in range(metadata.num_row_groups):
             group = metadata.row_group(number)
             columns = [group.column(i) for i in range(group.num_columns)]
-            sizes = [each.total_uncompressed_size for each in columns if each.path_in_schema == TEXT_COLUMN]
+            sizes = [part.total_uncompressed_size for part in columns if part.path_in_schema == TEXT_COLUMN]
             rows = group.num_rows
             # Without the column the whole group counts: reading will say what is missing
             yield FilePart(path, (number, number + 1), rows, first_row, sum(sizes) or group.total_byte_size)
@@ -175,7 +175,7 @@ def file_parts(files: Sequence[Path]) -> Iterator[Part]:
 
 
 def _joined(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """The same with pieces that follow each other in one file as one part."""
+    """The parts, with pieces that follow each other in one file as one."""
     joined: list[Part] = []
     for part in parts:
         last = joined[-1] if joined else None

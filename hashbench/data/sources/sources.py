@@ -20,7 +20,7 @@ LABEL_NAMES = "label_names.json"
 
 @dataclass(frozen=True)
 class Place:
-    """Where the tables of a task stand in each kind of source."""
+    """Where each kind of source has the tables of a task."""
 
     folder: str  # within a data folder
     files: Mapping[str, Sequence[str]]  # split -> names of its file, the first that is there counts
@@ -47,13 +47,13 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """What the user typed for it."""
+        """Its name, as the user typed it."""
 
     def find_tables(self, place: Place) -> SplitTables | None:
         """The tables at a place; None where the source has nothing there."""
 
     def find_corpus(self, name: str) -> CorpusSource | None:
-        """The corpus as it stands here."""
+        """The corpus as it is here."""
 
     def corpora(self) -> list[str]:
         """Names of all corpora here."""
@@ -116,7 +116,7 @@ class Hub:
     name: str = "hub"
 
     def find_tables(self, place: Place) -> SplitTables | None:
-        """The splits of the data set that the place names; the hub is not asked."""
+        """The splits of the data set that the place names; no request is made."""
         at = place.hub
         if at is None:
             return None
@@ -124,7 +124,7 @@ class Hub:
         return SplitTables(tables, f"hub {at.repository}", "hub", f"hub {at.repository}", rows=dict(at.rows))
 
     def find_corpus(self, name: str) -> CorpusSource | None:
-        """A corpus of hub.json; the hub is not asked."""
+        """A corpus of hub.json; no request is made."""
         if name not in self.corpora():
             return None
         at = hub_corpora()[name]
@@ -193,8 +193,8 @@ def locate_corpus(name: str, sources: Sequence[Source]) -> CorpusSource:
     for source in sources:
         if corpus := source.find_corpus(name):
             return corpus
-    known = [corpus for source in sources for corpus in source.corpora()]
-    hint = near_match(name, known) or f"; there: {', '.join(known) or 'no corpus'}"
+    corpora = [corpus for source in sources for corpus in source.corpora()]
+    hint = near_match(name, corpora) or f"; there: {', '.join(corpora) or 'no corpus'}"
     raise InputError(
         f"corpus {name!r}: not in {names_of(sources)}{hint} (set corpora of pretrain or phrases, or --data; files of "
         "your own are written as a path, ./mine or texts/*.txt)"

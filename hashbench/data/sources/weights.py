@@ -1,8 +1,8 @@
 """Published weights: found in a folder or on the hub, identified by their content, read as tensors.
 
 A folder holds what `transformers` saves: config.json, and model.safetensors or pytorch_model.bin. On the hub the newest
-revision counts when it is first asked for, or the one behind an @ (google/canine-c@main). The identity is the SHA-256
-of the file of weights in both cases, which the hub tells without sending it.
+revision counts when it is first requested, or the one behind an @ (google/canine-c@main). The identity is the SHA-256
+of the file of weights in both cases, which the hub reports without sending it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hashbench.data.sources.fingerprints import cache_folder, digest, file_finge
 from hashbench.data.sources.hub_copies import REACH_SECONDS, answering, import_package, meaning
 from hashbench.models.embeddings.base import Published
 
-RANDOM = "random"  # where the name of weights may stand: none in their place
+RANDOM = "random"  # where the name of weights is allowed: none are loaded
 CONFIG = "config.json"
 FILES = ("model.safetensors", "pytorch_model.bin")  # the first that is there is read
 REMEDY = (
@@ -66,7 +66,7 @@ class FolderWeights:
         return file_fingerprint(self._file)
 
     def config(self) -> dict[str, Any]:
-        """What config.json holds."""
+        """The content of config.json."""
         return read_config(self._config)
 
     def read(self) -> Published:
@@ -76,7 +76,7 @@ class FolderWeights:
 
 @dataclass(frozen=True)
 class HubWeights:
-    """Weights on the Hugging Face hub. `revision` None: the newest one when it was first asked for."""
+    """Weights on the Hugging Face hub. `revision` None: the newest one when it was first requested."""
 
     repository: str
     revision: str | None = None
@@ -96,7 +96,7 @@ class HubWeights:
         return self._found()["sha256"]
 
     def config(self) -> dict[str, Any]:
-        """What config.json holds."""
+        """The content of config.json."""
         return read_config(self._fetch(CONFIG))
 
     def read(self) -> Published:
@@ -107,7 +107,7 @@ class HubWeights:
         return read_published(path, self.config(), f"weights {self.shown}")
 
     def _found(self) -> dict[str, str]:
-        """File, commit and SHA-256, asked for once and remembered."""
+        """File, commit and SHA-256, requested once and remembered."""
         note = cache_folder() / "hub" / f"{digest('weights', self.repository, self.revision or '')}.json"
         remembered = read_note(note)
         if remembered is not None:
@@ -117,7 +117,7 @@ class HubWeights:
         return answer
 
     def _ask(self) -> dict[str, str]:
-        """What the hub says, or where it cannot be asked, what was fetched from it before."""
+        """The hub's answer, or where it cannot be reached, what was fetched from it before."""
         hub = import_package("huggingface_hub")
         try:
             with answering(self._unreachable):
@@ -128,7 +128,7 @@ class HubWeights:
             if fetched := self._fetched_before():
                 return fetched
             raise
-        sums = {each.rfilename: each.lfs.sha256 for each in info.siblings if each.lfs is not None}
+        sums = {file_info.rfilename: file_info.lfs.sha256 for file_info in info.siblings if file_info.lfs is not None}
         for file in FILES:
             if file in sums:
                 return {"file": file, "commit": str(info.sha), "sha256": str(sums[file])}
@@ -154,7 +154,7 @@ class HubWeights:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """What config.json holds. Raises InputError where it is no JSON object."""
+    """The content of config.json. Raises InputError where it is no JSON object."""
     try:
         config = json.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:

@@ -28,7 +28,7 @@ def call_each(
     Raises:
         InputError: of a call, or since a process was killed. No call goes on then.
     """
-    # Processes of a daemon cannot have any of their own
+    # Processes of a daemon cannot start any
     if min(workers, len(jobs)) <= 1 or multiprocessing.current_process().daemon:
         yield from ((number, function(*job)) for number, job in enumerate(jobs))
         return

@@ -1,7 +1,8 @@
-"""What a task is, and what a kind of task must say of itself.
+"""A task, and the interface of a kind of task.
 
 A kind is one file of `kinds/` that ends in `KIND`: a subclass of `TextKind` or `ItemKind`, or of `TaskKind` itself. All
-that differs between two kinds is asked of these objects. Their names are stored and stand in files of users.
+that differs between two kinds is an attribute or a method of these objects. Their names are stored, and files of users
+hold them.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Task:
     delimiter: str | None = None  # of an own data set's .csv files; None: a comma
     max_rows: int | None = None  # of each split of an own data set, a seeded sample; None: all
     collection: str = ""  # the part of a data folder that holds it
-    # Of one of many tasks alike, called COLLECTION:PART: which one; its folder in the collection
+    # Of one of many tasks of one form, called COLLECTION:PART: which one; its folder in the collection
     part: str = ""
     # What tasks are grouped by in tables, as language and script
     traits: dict[str, str] = field(default_factory=dict)
@@ -62,12 +63,12 @@ class Task:
 
     @property
     def is_pair(self) -> bool:
-        """Whether a text is a pair of two columns."""
+        """True where a text is a pair of two columns."""
         return len(self.text) == 2
 
     @property
     def is_own(self) -> bool:
-        """Whether this is a data set of the user's own."""
+        """True where this is a user-defined data set."""
         return self.folder is not None
 
     @property
@@ -114,11 +115,11 @@ class LocatedTask(Protocol):
         """The data. Raises InputError for data that are none of this task."""
 
     def checked_items(self) -> CheckedData:
-        """What is known of the data once they were read, where only reading tells whether they are usable."""
+        """Facts of data that were read to see whether they are usable."""
 
 
 class CheckedData(NamedTuple):
-    """How many items there are, None for texts, what should be said of the data, and of texts the data."""
+    """The number of items (None for texts), notes on the data, and of texts the data."""
 
     n_items: int | None = None
     notes: tuple[str, ...] = ()
@@ -151,7 +152,7 @@ class TaskKind(ABC):
 
     @abstractmethod
     def takes(self, entry: TaskEntry) -> bool:
-        """Whether an entry of `tasks` describes an own data set of this kind."""
+        """True where an entry of `tasks` describes an own data set of this kind."""
 
     def own_task(self, entry: TaskEntry, base: Path) -> Task:
         """The task of an own data set, whose path is read from `base`; its files are listed, not read."""
@@ -190,12 +191,12 @@ class TaskKind(ABC):
         return block
 
     def protocol_spec(self, task: Task) -> dict[str, Any]:
-        """What the identity of a run holds of the kind's block, under the kind's name."""
+        """The part of a run's identity that comes from the kind's block, under the kind's name."""
         return {} if task.protocol is None else {self.name: task.protocol.model_dump()}
 
     @abstractmethod
     def predictions(self, baseline: str, data: Any) -> dict[str, SplitOutputs]:
-        """What a trivial baseline predicts of each set that is evaluated."""
+        """Predictions of a trivial baseline on each set that is evaluated."""
 
     @abstractmethod
     def scores(self, task: Task, result: SplitOutputs) -> list[MetricRow]:

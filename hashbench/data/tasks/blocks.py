@@ -1,4 +1,4 @@
-"""What blocks of an experiment file are made of, and the entry of an own data set."""
+"""The base of all blocks of an experiment file, and the entry of a user-defined data set."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Beams = Annotated[
 
 
 class TaskEntry(Strict):
-    """A data set of the user's own where a task name stands."""
+    """A user-defined data set, in place of a task's name."""
 
     name: str = Field(
         min_length=1,

@@ -42,7 +42,7 @@ def item_kind_of(spec: Mapping[str, Any]) -> tuple[ItemKind, Strict]:
 
 
 def groups() -> dict[str, tuple[str, ...]]:
-    """Names that stand for several tasks, with their names. Each is a list of its own: a new task joins none."""
+    """Names for several tasks, with the names of these. Each is an explicit list: a new task joins none."""
     return dict(registered("group of tasks"))
 
 
@@ -55,33 +55,33 @@ def find_task(name: str) -> Task:
     tasks = known_tasks()
     if name not in tasks:
         _check_part(name, tasks)
-        alike = [f"{task.name.removesuffix(task.part)}..." if task.part else task.name for task in tasks.values()]
-        near = near_match(name, list(dict.fromkeys([*tasks, *alike])))
-        hint = near or f"; known are {', '.join(dict.fromkeys(alike))}"
+        shown_names = [f"{task.name.removesuffix(task.part)}..." if task.part else task.name for task in tasks.values()]
+        near = near_match(name, list(dict.fromkeys([*tasks, *shown_names])))
+        hint = near or f"; known are {', '.join(dict.fromkeys(shown_names))}"
         raise InputError(f"unknown task {name!r}{hint} (list: hashbench data list){unreadable()}")
     return tasks[name]
 
 
 def _check_part(name: str, tasks: Mapping[str, Task]) -> None:
-    """Raises InputError where a name begins like one of many tasks alike: with the parts that there are.
+    """Raises InputError where a name begins like one of many tasks of one form: with the parts that there are.
 
     A part is also found by what it is grouped by, as a language by its English name.
     """
     collection, colon, part = name.partition(":")
-    alike = [task for task in tasks.values() if task.part and task.name == f"{collection}:{task.part}"]
-    if not colon or not alike:
+    parts = [task for task in tasks.values() if task.part and task.name == f"{collection}:{task.part}"]
+    if not colon or not parts:
         return
-    part_of = {word.lower(): task.part for task in alike for word in task.traits.values()}
-    part_of |= {task.part.lower(): task.part for task in alike}
+    part_of = {word.lower(): task.part for task in parts for word in task.traits.values()}
+    part_of |= {task.part.lower(): task.part for task in parts}
     # Codes of one script share half their letters, so that only a slip of the pen is near.
     near = difflib.get_close_matches(part.lower(), list(part_of), n=2, cutoff=0.8)
     nearest = " or ".join(repr(f"{collection}:{other}") for other in dict.fromkeys(part_of[word] for word in near))
-    hint = f"did you mean {nearest}?" if nearest else f"there are {', '.join(task.part for task in alike)}"
+    hint = f"did you mean {nearest}?" if nearest else f"there are {', '.join(task.part for task in parts)}"
     raise InputError(f"unknown task {name!r}: {collection} has no {part!r}; {hint} (list: hashbench data list)")
 
 
 def under_protocol(tasks: Sequence[Task], blocks: Mapping[str, Strict], base: Path) -> list[Task]:
-    """The same tasks with the experiment's blocks, by the kind of task: how items are split and tested.
+    """The tasks with the experiment's blocks, by the kind of task: how items are split and tested.
 
     `base` is the folder of the experiment file, from which paths are read. Raises InputError for a missing file.
     """
@@ -167,7 +167,7 @@ class Available:
 
 
 def available(sources: Sequence[Source]) -> list[Available]:
-    """What each source holds; what is wrong with a task or corpus stands in its note. The hub is asked for its own."""
+    """The contents of each source, of the hub too; a note says what is wrong with a task or corpus."""
     return [line for source in sources for line in (*_available_tasks(source), *_available_corpora(source))]
 
 
@@ -203,7 +203,7 @@ def _available_corpora(source: Source) -> Iterator[Available]:
 
 
 def _shown(source: Source, table: DataTable | None) -> str:
-    """What a list calls a source: of the hub the repository and the commit, "newest" where none was fixed yet."""
+    """The name of a source in a list: of the hub the repository and the commit, "newest" where none was fixed yet."""
     if not isinstance(table, HubTable):
         return source.name
     copy = table.known_copy()
@@ -211,5 +211,5 @@ def _shown(source: Source, table: DataTable | None) -> str:
 
 
 def _problem(table: DataTable | None) -> str:
-    """What keeps a table of the hub from being read."""
+    """The reason why a table of the hub cannot be read."""
     return table.problem() if isinstance(table, HubTable) else ""

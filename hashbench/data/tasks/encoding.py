@@ -21,7 +21,7 @@ from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.types import TokenizedTexts, TypeTable
 
 FORMAT = 1  # of the stored ids; a change makes all of them anew
-NOTED = 0.05  # a share of unknown tokens above which it is said
+NOTED = 0.05  # a share of unknown tokens above which there is a note
 READ_BEFORE = 1_000  # texts of each column that are read where nothing was tokenized yet
 
 
@@ -88,18 +88,20 @@ def counts_of(encoded: EncodedTask, tokenizer: Tokenizer, coder: Coder, codes: n
     if coder.unknown_row is not None:
         is_unknown |= np.asarray(codes)[:, 0] == coder.unknown_row
     return {
-        split: Unknown(sum(int(is_unknown[each.ids].sum()) for each in columns), sum(len(each.ids) for each in columns))
+        split: Unknown(
+            sum(int(is_unknown[column.ids].sum()) for column in columns), sum(len(column.ids) for column in columns)
+        )
         for split, columns in encoded.splits.items()
     }
 
 
 def counts_before(data: TaskData, tokenizer: Tokenizer) -> dict[str, Unknown]:
     """The tokens of the first texts of each split, as a tokenizer that needs no training makes them."""
-    found = {}
+    counts = {}
     for split, part in data.splits.items():
         tokens = [token for column in part.texts for text in column[:READ_BEFORE] for token in tokenizer.tokenize(text)]
-        found[split] = Unknown(tokens.count(tokenizer.unknown or ""), len(tokens))
-    return found
+        counts[split] = Unknown(tokens.count(tokenizer.unknown or ""), len(tokens))
+    return counts
 
 
 def unknown_note(counts: Mapping[str, Unknown]) -> str:
@@ -109,7 +111,7 @@ def unknown_note(counts: Mapping[str, Unknown]) -> str:
     '1,234 of 12,340 tokens of test (10.0 %)'
     """
     return ", ".join(
-        f"{found.unknown:,} of {found.tokens:,} tokens of {split} ({100 * found.unknown / found.tokens:.1f} %)"
-        for split, found in counts.items()
-        if found.unknown > NOTED * found.tokens
+        f"{count.unknown:,} of {count.tokens:,} tokens of {split} ({100 * count.unknown / count.tokens:.1f} %)"
+        for split, count in counts.items()
+        if count.unknown > NOTED * count.tokens
     )

@@ -1,4 +1,4 @@
-"""What all data of hidden items share: rows of items as batches for training, and cases whose hidden item is known.
+"""Base of all data of hidden items: rows of items as batches for training, and cases whose hidden item is known.
 
 Every draw is a function of (seed, epoch, row) or of (seed, case) alone.
 """
@@ -55,7 +55,7 @@ class ItemData(TrainingData):
 
     @abstractmethod
     def case_batches(self, split: str) -> list[np.ndarray]:
-        """What `case_maker` makes each batch of: numbers (B,) of cases or of sequences."""
+        """The rows of each batch of `case_maker`: numbers (B,) of cases or of sequences."""
 
     @abstractmethod
     def case_maker(self, split: str) -> Make:

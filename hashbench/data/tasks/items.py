@@ -120,7 +120,7 @@ class ItemKind(TaskKind):
     # -> ranks (n,) of the cases of a split
     baselines: ClassVar[Mapping[str, Callable[[LinkSet, Any], np.ndarray]]]
     coherent_maps = False  # whether maps can be made of which items a page has
-    in_order = False  # whether the place of an item in its row tells something
+    in_order = False  # whether the place of an item in its row has a meaning
 
     @abstractmethod
     def cases(self, data: LinkSet, split: str) -> HiddenItems:
@@ -135,7 +135,7 @@ class ItemKind(TaskKind):
         """The longest row under the kind's block."""
 
     def next_sentence(self, block: Any) -> bool:
-        """Whether a head tells if the second segment of a row followed its first."""
+        """True where a head predicts if the second segment of a row followed its first."""
         return False
 
     def predictions(self, baseline: str, data: LinkSet, split: str = "test") -> dict[str, SplitOutputs]:

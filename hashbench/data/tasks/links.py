@@ -81,7 +81,7 @@ class LocatedLinks:
         return digest("links", self.table.fingerprint(), *self.task.text, self.task.label)
 
     def checked_items(self) -> CheckedData:
-        """The number of items, which only reading tells."""
+        """The number of items, known only by reading."""
         links = self.load()
         return CheckedData(len(links.items), links.notes)
 
@@ -126,22 +126,22 @@ def links_of_table(task: Task, table: FileTable, origin: str, kind: SourceKind) 
 def read_links(
     table: FileTable, page_column: str, column: str, max_items: int | None
 ) -> tuple[list[str], TokenizedTexts, list[str]]:
-    """The items in the order met, each page as ids of them, and what should be said.
+    """The items in the order met, each page as ids of them, and notes.
 
     Repetitions within a page are dropped; with `max_items` the links to all but the most linked items too.
     """
-    known: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     ids, lengths, n_links = [], [], 0
     for part in _pieces(table, page_column, column):
         flat, of_page = part.flatten(), part.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
         if flat.null_count:
             raise InputError(f"{table.where}: column {column!r} has an empty cell within a list; drop it")
         coded = pc.dictionary_encode(flat.cast(pa.large_string()))
-        meaning = np.array([known.setdefault(each, len(known)) for each in coded.dictionary.to_pylist()], np.int64)
+        meaning = np.array([numbers.setdefault(item, len(numbers)) for item in coded.dictionary.to_pylist()], np.int64)
         pages = np.repeat(np.arange(len(of_page)), of_page)
         item_ids = meaning[coded.indices.to_numpy(zero_copy_only=False)] if len(flat) else np.zeros(0, np.int64)
         # In the order of the file
-        first = np.sort(np.unique(pages * len(known) + item_ids, return_index=True)[1])
+        first = np.sort(np.unique(pages * len(numbers) + item_ids, return_index=True)[1])
         ids.append(item_ids[first].astype(np.int32))
         lengths.append(np.bincount(pages[first], minlength=len(of_page)))
         n_links += len(flat)
@@ -149,7 +149,7 @@ def read_links(
     repeated = n_links - len(flat_ids)
     notes = [f"{repeated:,} repeated links left out"] if repeated else []
     pages_as_ids = TokenizedTexts(flat_ids, offsets_from(page_lengths))
-    items = list(known)
+    items = list(numbers)
     if max_items is not None and max_items < len(items):
         items, pages_as_ids = _most_linked(items, pages_as_ids, max_items)
         dropped = len(flat_ids) - len(pages_as_ids.ids)

@@ -160,12 +160,12 @@ class TextKind(TaskKind):
         """Raises InputError where a label does not fit its text."""
 
     def targets(self, task: Task, split: Split) -> np.ndarray:
-        """What outputs on a split are scored against (n,)."""
+        """The targets (n,) of a split, which its outputs are scored against."""
         return split.labels
 
     @abstractmethod
     def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
-        """What should be said of the labels. `names`: of the classes in the order of their ids."""
+        """Notes on the labels. `names`: of the classes in the order of their ids."""
 
     def constant(self, labels: np.ndarray) -> np.generic:
         """The one answer that fits labels (n,) best."""

@@ -120,12 +120,12 @@ class TaggingData(FinetuningData):
     """
 
     def encoded(self, tokenizer: Tokenizer, folder: Path) -> EncodedTask:
-        """The rows as type ids; remembers where each word stands."""
+        """The rows as type ids; remembers the place of each word."""
         words = encode_task(by_word(self.data), tokenizer, folder)
         blank = np.array([string.isspace() for string in words.types.strings()], bool)  # (types,)
         rows: dict[str, tuple[TokenizedTexts, ...]] = {}
         self.word_offsets: dict[str, np.ndarray] = {}  # (n + 1,): the words of each row
-        self.word_places: dict[str, np.ndarray] = {}  # (w,): where each stands among the tokens of its row
+        self.word_places: dict[str, np.ndarray] = {}  # (w,): the place of each among the tokens of its row
         for split, part in self.data.splits.items():
             tokens = words.splits[split][0]
             self.word_offsets[split] = offsets_from([len(tags) for tags in part.labels])
@@ -159,7 +159,7 @@ class TaggingData(FinetuningData):
 
 
 def by_word(data: TaskData) -> TaskData:
-    """The same texts with each word as a text of its own, the space before it included."""
+    """The data with each word as one text, the space before it included."""
     splits = {}
     for name, part in data.splits.items():
         words = [word if at == 0 else f" {word}" for text in part.texts[0] for at, word in enumerate(words_of(text))]

@@ -60,14 +60,14 @@ class TaskData:
         return self.task.n_classes or 1
 
     def with_held_out_rows(self) -> TaskData:
-        """The same task with the rows that are held out to select on back in train."""
+        """The task with the rows that are held out to select on back in train."""
         kept, held = self.splits["train"], self.splits[HOLDOUT]
         texts = tuple([*first, *second] for first, second in zip(kept.texts, held.texts, strict=True))
         train = Split(texts, np.concatenate([kept.labels, held.labels]))
         return replace(self, splits={**self.splits, "train": train})
 
     def held_out(self, seed: int = 0) -> TaskData:
-        """The same task without its evaluation splits: a seeded tenth of train serves instead, as split `holdout`."""
+        """The task without its evaluation splits: a seeded tenth of train serves instead, as split `holdout`."""
         kept, held = hold_out(self.splits["train"], seed)
         task = replace(self.task, select_splits=(HOLDOUT,), report_splits=(HOLDOUT,))
         splits = {"train": kept, HOLDOUT: held}
@@ -124,7 +124,7 @@ def with_splits(task: Task, splits: Collection[str]) -> Task:
 
 
 def reports_elsewhere(task: Task) -> bool:
-    """Whether rows of train are held out to select on, and others are reported on."""
+    """True where rows of train are held out to select on, and others are reported on."""
     return HOLDOUT in task.select_splits and HOLDOUT not in task.report_splits
 
 
@@ -146,7 +146,7 @@ def require_train(tables: dict[str, FileTable], folder: Path) -> dict[str, FileT
 
 
 def label_names(folder: Path) -> tuple[str, ...]:
-    """What label_names.json in a folder says, or nothing."""
+    """The names in label_names.json of a folder, or nothing."""
     path = folder / LABEL_NAMES
     if not path.exists():
         return ()

@@ -1,1 +1,1 @@
-"""What is predicted: corruption of type ids, heads and losses; no model code."""
+"""Objectives and heads: corruption of type ids, outputs and losses over a model's states."""

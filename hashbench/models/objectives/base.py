@@ -62,7 +62,7 @@ class TaskHead(nn.Module):
 
     @abstractmethod
     def outputs(self, model: States, batch: Batch) -> Tensor:
-        """What is scored of each row of a batch (B, L): (B, k)."""
+        """The outputs (B, k) of the rows of a batch (B, L) that metrics score."""
 
     @abstractmethod
     def batch_loss(self, model: States, batch: Batch) -> Tensor:
@@ -78,7 +78,7 @@ class TaskHead(nn.Module):
 
 @dataclass(frozen=True)
 class Objective:
-    """What is predicted. A file of this folder that holds one as `OBJECTIVE` adds it under its name."""
+    """An objective of pre-training. A file of this folder that holds one as `OBJECTIVE` adds it under its name."""
 
     name: str
     # (ids, row_ids, *, seed, epoch, n_types, **arguments) -> (ids, labels), both (B, L)
@@ -99,7 +99,7 @@ class Objective:
 
     @property
     def needs_matrix(self) -> bool:
-        """Whether the embedding must have an output matrix."""
+        """True where the embedding must have an output matrix."""
         return self.label_types or self.reads_items
 
     def check_arguments(self, arguments: Mapping[str, Any]) -> None:
@@ -108,7 +108,7 @@ class Objective:
             self.check(arguments)
             return
         parameters = inspect.signature(self.corrupt).parameters.items()
-        defaults = {name: each.default for name, each in parameters if each.default is not each.empty}
+        defaults = {name: it.default for name, it in parameters if it.default is not it.empty}
         for key, value in arguments.items():
             if key not in defaults:
                 hint = f"{near_match(key, list(defaults))}; arguments: {', '.join(defaults)}"

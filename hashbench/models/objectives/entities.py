@@ -50,8 +50,8 @@ class EntityObjective:
 
     def __post_init__(self) -> None:
         if self.softmax not in ("all", "own") or self.activation not in ACTIVATIONS:
-            given = f"softmax {self.softmax!r}, activation {self.activation!r}"
-            raise InputError(f"objective entities: {given}; softmax is all or own, activation relu or gelu")
+            values = f"softmax {self.softmax!r}, activation {self.activation!r}"
+            raise InputError(f"objective entities: {values}; softmax is all or own, activation relu or gelu")
         if not isinstance(self.negatives, int) or isinstance(self.negatives, bool) or self.negatives < 0:
             raise InputError(f"objective entities: negatives {self.negatives!r}; give a whole number, 0 for none")
         if self.negatives and self.softmax == "own":
@@ -69,10 +69,10 @@ class EntityObjective:
 
 def entity_objective(arguments: Mapping[str, object]) -> EntityObjective:
     """The objective of these arguments. Raises InputError for an unknown name or an impossible value."""
-    known = list(inspect.signature(EntityObjective).parameters)
+    arguments_known = list(inspect.signature(EntityObjective).parameters)
     for name in arguments:
-        if name not in known:
-            hint = f"{near_match(name, known)}; arguments: {', '.join(known)}"
+        if name not in arguments_known:
+            hint = f"{near_match(name, arguments_known)}; arguments: {', '.join(arguments_known)}"
             raise InputError(f"objective entities: unknown argument {name!r}{hint}")
     # Values are checked by the constructor.
     return EntityObjective(**arguments)  # type: ignore[arg-type]
@@ -206,7 +206,7 @@ def _sampled_sum(hidden: Tensor, rows: Tensor, bias: Tensor, scored: Tensor, acc
 
 
 class NextSentence(nn.Module):
-    """Whether segment 1 followed segment 0: BERT's pooler on the first token, and a linear map to two scores."""
+    """Head for whether segment 1 followed segment 0: BERT's pooler on the first token, then two scores."""
 
     def __init__(self, dim: int) -> None:
         super().__init__()

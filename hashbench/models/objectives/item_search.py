@@ -2,7 +2,7 @@
 
 score(s) = sum_j l_j(h_j(s)), l_j the log-probabilities of map j's buckets; `join="min"` takes the smallest instead.
 Items are numbered by frequency, and of equal scores the lower number comes first. At the end of a ranking found by
-`exact` any of the items that share its last score may stand; `exhaustive` takes the lowest numbers there too.
+`exact` any of the items that share its last score may be in it; `exhaustive` takes the lowest numbers there too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CELLS = 1 << 24  # scores that exist at a time: 64 MB in float32
 BLOCK = 64  # neighbouring buckets of which the highest is found first
 # Times as many buckets are put in order, where those at hand do not certify.
 WIDER = 8
-NOBODY = -1  # fills up a ranking with fewer items than were asked for
+NOBODY = -1  # fills up a ranking with fewer items than were requested
 # The best buckets of each map, best first: their logs and numbers, both (q, m, width).
 Order = tuple[Tensor, Tensor]
 
@@ -54,7 +54,7 @@ class ItemSearch:
         places = self.n_buckets * alpha
         filled = np.full((m, places), NOBODY, np.int32)
         filled[:, : self.n_items] = np.argsort(maps, axis=1, kind="stable")
-        # A member's buckets in the other maps stand beside those of its bucket's other members: a bucket is scored
+        # A member's buckets in the other maps lie beside those of its bucket's other members: a bucket is scored
         # from neighbouring memory, where looking each member up in the maps would go all over it.
         elsewhere = np.zeros((m, places, m - 1), np.int32)
         for j, i in permutations(range(m), 2):
@@ -65,7 +65,7 @@ class ItemSearch:
 
     @property
     def scores_all(self) -> bool:
-        """Whether the items are so few that all of them are scored."""
+        """True where the items are so few that all of them are scored."""
         return self.n_items < EXHAUSTIVE_BELOW
 
     def exhaustive(self, logs: Tensor, k: int) -> ItemRanking:
@@ -73,11 +73,11 @@ class ItemSearch:
         k = min(k, self.n_items)
         rows = max(1, CELLS // self.n_items)
         parts = [_best(self._all_scores(part), k) for part in logs.split(rows)]
-        items, scores = (torch.cat(each) for each in zip(*parts, strict=True))
+        items, scores = (torch.cat(tensors) for tensors in zip(*parts, strict=True))
         return ItemRanking(items, scores, torch.ones(len(logs), dtype=torch.bool, device=logs.device))
 
     def approximate(self, logs: Tensor, k: int, beam: int) -> ItemRanking:
-        """The k best of the items that stand in one of the `beam` best buckets of any map. `logs` (Q, m, NB).
+        """The k best of the items in one of the `beam` best buckets of any map. `logs` (Q, m, NB).
 
         Certified (the paper's certificate with the tighter values at beam + 1) are rankings that no other item can
         enter: outside, every l_j is at most the best bucket outside.
@@ -122,7 +122,9 @@ class ItemSearch:
     def ranks(self, logs: Tensor, targets: Tensor) -> Tensor:
         """Rank of one item of each query among all, 1 for the best: logs (Q, m, NB), targets (Q,) -> (Q,) int64."""
         ranks = []
-        for part, wanted in zip(*(each.split(max(1, CELLS // self.n_items)) for each in (logs, targets)), strict=True):
+        for part, wanted in zip(
+            *(tensors.split(max(1, CELLS // self.n_items)) for tensors in (logs, targets)), strict=True
+        ):
             scores = self._all_scores(part)  # (q, N)
             score = scores.gather(1, wanted[:, None])  # (q, 1)
             earlier = torch.arange(self.n_items, device=scores.device) < wanted[:, None]
@@ -160,7 +162,7 @@ class ItemSearch:
         """Places of the members of the buckets `best`, and their scores, both (q, m beam alpha).
 
         `logs` (q, m, NB); `values` (q, m, beam) are those of `best` (q, m, beam).
-        An item's score stands at its first place; at others, and where there is no item, it is -inf.
+        An item's score is at its first place; at others, and where there is no item, it is -inf.
         """
         inside = torch.zeros(logs.shape, dtype=torch.bool, device=logs.device)
         inside.scatter_(2, best, True)  # (q, m, NB)
@@ -209,7 +211,7 @@ def _joined(parts: list[ItemRanking]) -> ItemRanking:
 def top_buckets(logs: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The k highest of logs of shape (..., NB), highest first, and their places, both (..., k).
 
-    As `topk`, but faster where NB is large: they stand in the k blocks with the highest maxima, or equals of them do.
+    As `topk`, but faster where NB is large: they are in the k blocks with the highest maxima, or equals of them do.
     """
     n = logs.shape[-1]
     if n < 4 * k * BLOCK:

@@ -21,7 +21,7 @@ def rank_items(
     """The k best items of each query and their scores, (Q, k) int64 and float32, higher scores first.
 
     Of items with equal scores the lower number comes first. Where more items share the last score than there are places
-    left, any of them may stand there: the search ends when no item that is left can score more.
+    left, any of them may be in it: the search ends when no item that is left can score more.
 
     `logs` (Q, m, NB) float32; `members` (m, NB, alpha) int32 the items of each bucket, in the last one perhaps fewer;
     `elsewhere` (m, NB, alpha, m - 1) int32 their buckets in the other maps. Items outside score at most as the last.

@@ -32,7 +32,7 @@ class Layer:
 class Powers:
     """E = exp(scores - top) of a chunk of k labels, tile by tile, with sums over the rows and E @ matrix."""
 
-    tiles: list[Tensor]  # (k, tile) each, relative to the top of its own time
+    tiles: list[Tensor]  # (k, tile) each, relative to the top at that time
     tops: list[Tensor]  # (k, 1) each, in powers of two
     sums: Tensor  # (k, 1), relative to the last top, as is
     pulled: Tensor  # (k, d)
@@ -123,22 +123,22 @@ class LinearCrossEntropy(torch.autograd.Function):
 def add_slopes(
     grads: tuple[Tensor, Tensor, Tensor], layer: Layer, tiled: Powers, states: Tensor, rates: Tensor, beta: float
 ) -> None:
-    """What a chunk, states (k, d) and rates (k, 1), adds to the slopes of the matrix and the bias (beta 0: the first).
+    """Adds a chunk, states (k, d) and rates (k, 1), to the slopes of the matrix and the bias (beta 0: the first).
 
     The last tile goes first, as it is still in the cache.
     """
     for rows, tile, top in reversed(list(zip(layer.tiles, tiled.tiles, tiled.tops, strict=True))):
-        # The tile is relative to the maximum of its own time.
+        # The tile is relative to the maximum at that time.
         rate = rates * torch.exp2(top - tiled.tops[-1])
         grads[1][rows].addmm_(tile.T, (states * rate).to(tile.dtype), beta=beta)
         grads[2][rows].addmv_(tile.T.to(rate.dtype), rate[:, 0], beta=beta)
 
 
 def small_scores(states: Tensor, matrix: Tensor, bias: Tensor) -> bool:
-    """Whether no score can reach 60 by Cauchy-Schwarz, so that exp needs no maximum subtracted (exp(60) = 1e26).
+    """True where no score can reach 60 by Cauchy-Schwarz, so that exp needs no maximum subtracted (exp(60) = 1e26).
 
     states (n, d), matrix (V, d), bias (V,).
-    Asked on the CPU in float32 alone: a narrower type would overflow, and a GPU would wait for the answer.
+    Checked on the CPU in float32 alone: a narrower type would overflow, and a GPU would wait for the answer.
     """
     if states.device.type != "cpu" or states.dtype != torch.float32 or len(states) == 0:
         return False

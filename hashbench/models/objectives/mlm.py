@@ -92,7 +92,7 @@ class MaskedLanguageHead(Head):
         return linear_cross_entropy(self.transform(states), matrix, self.bias, labels)
 
     def loss_everywhere(self, states: Tensor, labels: Tensor, matrix: Tensor) -> Tensor:
-        """The same with scores at every position, labelled or not, as the timing of the papers had them.
+        """The loss with scores at every position, labelled or not, as the timing of the papers had them.
 
         states (B, L, d), labels (B, L) rows of `matrix` (n_rows, d) or -100.
         """
@@ -113,7 +113,7 @@ def label_columns(labels: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def make_head(embedding: Embedding, config: Any) -> MaskedLanguageHead:
-    """The head over an embedding's output matrix, or with one of its own where the embedding unties it.
+    """The head over an embedding's output matrix, or with another matrix where the embedding unties it.
 
     Raises InputError where the embedding has no matrix to score against.
     """
@@ -132,6 +132,6 @@ OBJECTIVE = Objective(
     "corpus (MLM)",
     make_head,
     label_types=True,
-    # At base the paper's value (HashFormers, table 4); ours below, where the paper's trains nothing.
+    # At base the paper's value (HashFormers, table 4). With it smaller sizes learn nothing, so they have larger ones.
     learning_rates={"tiny": 1e-3, "mini": 5e-4, "small": 3e-4, "medium": 2e-4, "base": 1e-4},
 )

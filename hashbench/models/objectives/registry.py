@@ -30,12 +30,12 @@ def objective_of(spec: ModelSpec) -> Objective | None:
 
 
 def pretrains(spec: ModelSpec) -> bool:
-    """Whether a model is pre-trained on corpora; without an objective, or on items, it learns its task alone."""
+    """True where a model is pre-trained on corpora; without an objective, or on items, it learns its task alone."""
     objective = objective_of(spec)
     return objective is not None and not objective.reads_items
 
 
 def reads_items(spec: ModelSpec) -> bool:
-    """Whether a model reads items of page links or phrases in place of texts."""
+    """True where a model reads items of page links or phrases in place of texts."""
     objective = objective_of(spec)
     return objective is not None and objective.reads_items

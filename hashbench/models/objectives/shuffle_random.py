@@ -120,6 +120,6 @@ OBJECTIVE = Objective(
     corrupt,
     "corpus (shuffle + random)",
     make_head,
-    # At base the paper's value (HashFormers, table 4); ours below, where the paper's trains nothing.
+    # At base the paper's value (HashFormers, table 4). With it smaller sizes learn nothing, so they have larger ones.
     learning_rates={"tiny": 1e-3, "mini": 5e-4, "small": 2e-4, "medium": 1e-4, "base": 5e-5},
 )

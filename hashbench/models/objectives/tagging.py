@@ -51,7 +51,7 @@ class TaggingHead(TaskHead):
         return summed / (wanted != NO_WORD).sum().clamp_min(1)
 
     def counts(self, scores: Tensor, labels: Tensor, places: Tensor) -> Tensor:
-        """What metrics of spans read: (B, W, tags), (B, W), (B, W) -> (B, 4)."""
+        """Counts that metrics of spans read: (B, W, tags), (B, W), (B, W) -> (B, 4)."""
         predicted = scores.argmax(-1).masked_fill(places < 0, self.scheme.outside).cpu().numpy()  # (B, W)
         return torch.from_numpy(self.scheme.counts(labels.cpu().numpy(), predicted)[:, 1:])
 

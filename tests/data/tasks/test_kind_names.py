@@ -22,7 +22,6 @@ EXCEPTED = {
     "models/objectives/entities.py": "the objective entities",
     "models/embeddings/superbloom.py": "the objective entities",
     "running/runs/items.py": "the kind of run entities",
-    "store/migrations/versions/v0003_lean.py": "the kind of run entities",
 }
 
 

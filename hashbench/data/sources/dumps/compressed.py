@@ -1,4 +1,4 @@
-"""A dump as compressed bytes: one stream, or many of 100 pages each, of which an index tells the places."""
+"""A dump as compressed bytes: one stream, or many of 100 pages each, whose places an index holds."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Stretch:
 
     @property
     def starts(self) -> bool:
-        """Whether it begins with the dump's first line."""
+        """True where it begins with the dump's first line."""
         return self.start == 0
 
     @property
     def ends(self) -> bool:
-        """Whether it holds the dump's last line."""
+        """True where it holds the dump's last line."""
         return self.end == self.size
 
 
@@ -47,7 +47,7 @@ def whole(path: Path) -> Stretch:
 
 
 def index_of(path: Path) -> Path | None:
-    """The index that stands beside a multistream dump under its usual name, or None.
+    """The index beside a multistream dump under its usual name, or None.
 
     >>> str(index_name(Path("enwiki-pages-articles-multistream.xml.bz2")))
     'enwiki-pages-articles-multistream-index.txt.bz2'
@@ -57,9 +57,9 @@ def index_of(path: Path) -> Path | None:
 
 
 def index_name(path: Path) -> Path | None:
-    """What the index of a dump of this name is called; None for a dump that has one stream by its name."""
-    before, found, after = path.name.rpartition("multistream")
-    if not found or not after.endswith(".xml.bz2"):
+    """The name of the index of a dump of this name; None for a dump that has one stream by its name."""
+    before, multistream, after = path.name.rpartition("multistream")
+    if not multistream or not after.endswith(".xml.bz2"):
         return None
     # enwiki-...-multistream1.xml-p1p41242.bz2 has ...-multistream-index1.txt-p1p41242.bz2
     return path.with_name(f"{before}multistream-index{after.removesuffix('.xml.bz2')}.txt.bz2")
@@ -103,8 +103,8 @@ def decompressed(stretch: Stretch) -> Iterator[tuple[bytes, int]]:
     decompressor = bz2.BZ2Decompressor()
     with stretch.path.open("rb") as file:
         file.seek(stretch.start)
-        while (left := stretch.end - file.tell()) > 0:
-            data = file.read(min(BYTES_AT_ONCE, left))
+        while (remaining := stretch.end - file.tell()) > 0:
+            data = file.read(min(BYTES_AT_ONCE, remaining))
             if not data:  # the file has become shorter
                 break
             while data:

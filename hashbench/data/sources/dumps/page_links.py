@@ -29,12 +29,12 @@ from hashbench.models.text.compiled import usable_cores
 
 SET_FOLDER, SET_FILE = "entities", "links.parquet"  # where the task of page links looks in a data folder
 SET_SCHEMA = pa.schema([("page", pa.string()), ("links", pa.list_(pa.string()))])
-NOTES = 20  # how often is said how far it is
+NOTES = 20  # lines of progress, at most
 
 
 @dataclass(frozen=True)
 class LinkCounts:
-    """What a set holds, and what was left out."""
+    """Counts of a set, and of what was left out."""
 
     pages: int
     links: int
@@ -47,7 +47,7 @@ class LinkCounts:
 
 @dataclass(frozen=True)
 class Meanings:
-    """Which page a title's key stands for: `keys` (n,) uint64 ascending, `pages` (n,) int32, -1 for none."""
+    """The page of each title's key: `keys` (n,) uint64 ascending, `pages` (n,) int32, -1 for none."""
 
     keys: np.ndarray
     pages: np.ndarray
@@ -64,7 +64,7 @@ class Meanings:
 def make_page_links(
     dump: Path, out: Path, *, workers: int | None, disambiguation: bool, note: Callable[[str], None]
 ) -> LinkCounts:
-    """Writes `out`/entities/links.parquet from a dump; nothing stands there before all of it does.
+    """Writes `out`/entities/links.parquet from a dump; nothing is there before all of it is.
 
     Raises:
         InputError: a dump that is none or not whole, workers without an index, or a set that is there already.
@@ -74,12 +74,12 @@ def make_page_links(
         raise InputError(f"{folder}: is there already; give another --out, or remove it")
     if out.exists() and not out.is_dir():
         raise InputError(f"{out}: is a file; give --out a folder")
-    made: list[LinkCounts] = []
+    counts: list[LinkCounts] = []
 
     def build(partial: Path) -> None:
         partial.mkdir()
         try:
-            made.append(_make(dump, partial, workers=workers, disambiguation=disambiguation, note=note))
+            counts.append(_make(dump, partial, workers=workers, disambiguation=disambiguation, note=note))
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
@@ -91,9 +91,9 @@ def make_page_links(
         raise InputError(
             f"{where}: {error.strerror or error}; give --out a folder that takes files, with room"
         ) from error
-    if not made:
+    if not counts:
         raise InputError(f"{folder}: another process has just made it; give another --out, or remove it")
-    return made[0]
+    return counts[0]
 
 
 def _make(
@@ -112,42 +112,42 @@ def _make(
     n_workers = min(workers or usable_cores(), len(work))
     with tempfile.TemporaryDirectory(dir=folder) as spilled:
         reading = DumpReading(wiki, not disambiguation, Path(spilled))
-        files = spill(work, reading, workers=n_workers, told=_progress(dump, all_of_it.size, note))
+        files = spill(work, reading, workers=n_workers, report=_progress(dump, all_of_it.size, note))
         note(f"{dump.name}: joining links with pages")
-        made = _join(files, folder / SET_FILE, disambiguation=disambiguation)
-    if not made.pages:
+        counts = _join(files, folder / SET_FILE, disambiguation=disambiguation)
+    if not counts.pages:
         raise InputError(f"{dump}: has no page in the namespace of articles; take a dump called ...-pages-articles")
-    return made
+    return counts
 
 
 def _progress(dump: Path, size: int, note: Callable[[str], None]) -> Callable[[int], None]:
     """Says how far it is, `NOTES` times at most."""
-    said = 0
+    noted = 0
 
-    def told(done: int) -> None:
-        nonlocal said
-        if (step := done * NOTES // size) > said:
-            said = step
+    def report(done: int) -> None:
+        nonlocal noted
+        if (step := done * NOTES // size) > noted:
+            noted = step
             note(f"{dump.name}: {100 * done // size} % read")
 
-    return told
+    return report
 
 
 def _join(files: Sequence[Path], path: Path, *, disambiguation: bool) -> LinkCounts:
     """Second pass: a set from the spilled files, page by page in the order of the dump."""
-    found = _collect(files, None if disambiguation else _marked_templates(files))
+    collected = _collect(files, None if disambiguation else _marked_templates(files))
     n_links, lost, start = 0, 0, 0
     with pq.ParquetWriter(path, SET_SCHEMA, compression="zstd") as writer:
-        for file, kept in zip(files, found.kept, strict=True):
+        for file, kept in zip(files, collected.kept, strict=True):
             flat, lengths = _links(file, kept)
-            pages, ids = _joined(flat, lengths, found.meanings, start)
+            pages, ids = _joined(flat, lengths, collected.meanings, start)
             offsets = np.concatenate([[0], np.cumsum(np.bincount(pages, minlength=len(lengths)))]).astype(np.int32)
-            links = pa.ListArray.from_arrays(pa.array(offsets), found.titles.take(pa.array(ids)).cast(pa.string()))
-            page = found.titles.slice(start, len(lengths)).cast(pa.string())
+            links = pa.ListArray.from_arrays(pa.array(offsets), collected.titles.take(pa.array(ids)).cast(pa.string()))
+            page = collected.titles.slice(start, len(lengths)).cast(pa.string())
             writer.write_table(pa.Table.from_arrays([page, links], schema=SET_SCHEMA))
             n_links, lost, start = n_links + len(ids), lost + len(flat) - len(ids), start + len(lengths)
-    left_out = int(sum(len(each) - each.sum() for each in found.kept))
-    return LinkCounts(len(found.titles), n_links, found.redirects, found.lost_redirects, left_out, lost)
+    left_out = int(sum(len(of_file) - of_file.sum() for of_file in collected.kept))
+    return LinkCounts(len(collected.titles), n_links, collected.redirects, collected.lost_redirects, left_out, lost)
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class Titles:
 
 
 def _collect(files: Sequence[Path], marks: Meanings | None) -> Titles:
-    """The titles of all files, and what they stand for; `marks`: templates of pages to be left out."""
+    """The titles of all files, and the pages that they mean; `marks`: templates of pages to be left out."""
     titles, kept = [pa.array([], pa.large_string())], []
     keys, redirects = [np.zeros(0, np.uint64)], [np.zeros((2, 0), np.uint64)]
     for file in files:
@@ -181,9 +181,9 @@ def _collect(files: Sequence[Path], marks: Meanings | None) -> Titles:
 
 
 def resolve(keys: np.ndarray, redirects: np.ndarray, targets: np.ndarray) -> Meanings:
-    """What titles stand for: pages (n,) by their number, redirects (m,) by the page at the end of their chain.
+    """The pages that titles mean: pages (n,) by their number, redirects (m,) by the page at the end of their chain.
 
-    All are uint64 keys. A redirect to nothing, or in a circle, stands for none. Of two pages with one key the first
+    All are uint64 keys. A redirect to nothing, or in a circle, means none. Of two pages with one key the first
     counts.
 
     >>> of = resolve(np.array([7, 5], np.uint64), np.array([1, 2, 3], np.uint64), np.array([2, 5, 3], np.uint64))
@@ -196,8 +196,8 @@ def resolve(keys: np.ndarray, redirects: np.ndarray, targets: np.ndarray) -> Mea
     places = Meanings(every[order], order.astype(np.int32))
     del every, order
     leads = np.append(np.arange(none, dtype=np.int32), np.int32(none))
-    found = places.of(targets)
-    leads[n:none] = np.where(found < 0, none, found)
+    places_of_targets = places.of(targets)
+    leads[n:none] = np.where(places_of_targets < 0, none, places_of_targets)
     for _ in range(max(len(redirects), 1).bit_length()):  # each round doubles the steps; longer ways are circles
         leads = leads[leads]
     leads[leads >= n] = -1
@@ -224,8 +224,8 @@ def _kept(pages: pa.Table, marks: Meanings | None) -> np.ndarray:
     templates = pages["templates"].combine_chunks()
     lengths = pc.fill_null(templates.value_lengths(), 0).to_numpy(zero_copy_only=False)
     rows = np.repeat(np.arange(len(pages)), lengths)
-    found = marks.of(_numbers(templates.flatten())) >= 0
-    return ~(left_out | (np.bincount(rows[found], minlength=len(pages)) > 0))
+    has_mark = marks.of(_numbers(templates.flatten())) >= 0
+    return ~(left_out | (np.bincount(rows[has_mark], minlength=len(pages)) > 0))
 
 
 def _links(file: Path, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

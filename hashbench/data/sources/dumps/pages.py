@@ -35,14 +35,14 @@ class WikiPage:
 
 @dataclass(frozen=True)
 class Wiki:
-    """What the head of a dump says. `template`: the prefix of templates' titles, such as "Vorlage:"."""
+    """Facts of the wiki, from the head of a dump. `template`: the prefix of templates' titles, such as "Vorlage:"."""
 
     first_letter: bool
     template: str
 
 
 def wiki_of(pieces: Iterable[bytes], where: str) -> Wiki:
-    """What the beginning of a dump says about its wiki. Raises InputError for what is no dump of a wiki."""
+    """Facts of the wiki, from the beginning of a dump. Raises InputError for what is no dump of a wiki."""
     parser: ElementTree.XMLPullParser[ElementTree.Element] = ElementTree.XMLPullParser(["end"])
     try:
         for piece in pieces:
@@ -58,7 +58,7 @@ def wiki_of(pieces: Iterable[bytes], where: str) -> Wiki:
 
 
 def _wiki(siteinfo: ElementTree.Element) -> Wiki:
-    names = {each.get("key"): each for each in siteinfo.iterfind("{*}namespaces/{*}namespace")}
+    names = {namespace.get("key"): namespace for namespace in siteinfo.iterfind("{*}namespaces/{*}namespace")}
     articles, templates = names.get(str(ARTICLES)), names.get(str(TEMPLATES))
     case = articles.get("case") if articles is not None else None
     prefix = templates.text if templates is not None else None
@@ -130,7 +130,7 @@ def title_of(target: str, first_letter: bool = True) -> str:
     ('Éire', 'ßeta', 'libero')
     """
     if "&" in target or "%" in target:
-        decoded = unquote(REFERENCE.sub(lambda found: html.unescape(found[0]), target))
+        decoded = unquote(REFERENCE.sub(lambda reference: html.unescape(reference[0]), target))
         target = unicodedata.normalize("NFC", decoded)
     title = BLANKS.sub(" ", target.partition("#")[0])
     if not title.isascii():

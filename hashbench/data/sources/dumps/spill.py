@@ -44,8 +44,8 @@ class DumpReading:
     folder: Path = field(default=Path())
 
 
-def spill(work: Sequence[Stretch], reading: DumpReading, *, workers: int, told: Callable[[int], None]) -> list[Path]:
-    """The pages of all stretches as files in the order of the dump; `told` hears how many bytes have been read.
+def spill(work: Sequence[Stretch], reading: DumpReading, *, workers: int, report: Callable[[int], None]) -> list[Path]:
+    """The pages of all stretches as files in the order of the dump; `report` hears how many bytes have been read.
 
     Raises:
         InputError: a stretch that is no part of a dump, or a worker that was killed.
@@ -53,24 +53,24 @@ def spill(work: Sequence[Stretch], reading: DumpReading, *, workers: int, told: 
     files: dict[int, list[Path]] = {}
     done = 0
     if workers > 1:
-        jobs = [(each, number, reading) for number, each in enumerate(work)]
+        jobs = [(stretch, number, reading) for number, stretch in enumerate(work)]
         for number, paths in call_each(spill_stretch, jobs, workers=workers, remedy="use fewer --workers"):
             files[number] = paths
             done += work[number].end - work[number].start
-            told(done)
+            report(done)
     else:
         for number, stretch in enumerate(work):
-            files[number] = spill_stretch(stretch, number, reading, partial(_add, told, done))
+            files[number] = spill_stretch(stretch, number, reading, partial(_add, report, done))
             done += stretch.end - stretch.start
     return [path for number in sorted(files) for path in files[number]]
 
 
-def _add(told: Callable[[int], None], before: int, read: int) -> None:
-    told(before + read)
+def _add(report: Callable[[int], None], before: int, read: int) -> None:
+    report(before + read)
 
 
 def spill_stretch(
-    stretch: Stretch, number: int, reading: DumpReading, told: Callable[[int], None] = lambda _: None
+    stretch: Stretch, number: int, reading: DumpReading, report: Callable[[int], None] = lambda _: None
 ) -> list[Path]:
     """The pages of one stretch as files of at most `PAGES_IN_A_FILE` pages of the dump."""
     read = 0
@@ -89,12 +89,12 @@ def spill_stretch(
         table = pa.Table.from_pylist([row for row in some if row is not None], SPILL_SCHEMA)
         feather.write_feather(table, path, compression="lz4")
         files.append(path)
-        told(read)
+        report(read)
     return files
 
 
 def rows_of(pages: Iterable[WikiPage], reading: DumpReading) -> Iterator[dict[str, object] | None]:
-    """A row of `SPILL_SCHEMA` for each article and, if asked for, for each template; None for other pages."""
+    """A row of `SPILL_SCHEMA` for each article and, if wanted, for each template; None for other pages."""
     first_letter, prefix = reading.wiki.first_letter, reading.wiki.template
     key = lru_cache(TARGETS_REMEMBERED)(partial(_key_of_target, first_letter=first_letter))
     for page in pages:
@@ -102,7 +102,7 @@ def rows_of(pages: Iterable[WikiPage], reading: DumpReading) -> Iterator[dict[st
             row = _row(page, page.title, None if page.redirect is None else key(page.redirect))
             if page.redirect is None:
                 keys = map(key, link_targets(page.text))
-                row["links"] = [each for each in keys if each is not None]
+                row["links"] = [target_key for target_key in keys if target_key is not None]
                 if reading.templates:
                     names = [_template(name, prefix) for name in template_names(page.text)]
                     row["templates"] = [title_key(name) for name in names]
@@ -129,8 +129,8 @@ def _key_of_target(target: str, first_letter: bool) -> int | None:
 def _template(name: str, prefix: str) -> str:
     """A template's title without the prefix of its namespace, which has a local and an English name."""
     title = title_of(name)
-    for each in (prefix, "Template:"):
-        title = title_of(title.removeprefix(each))
+    for namespace in (prefix, "Template:"):
+        title = title_of(title.removeprefix(namespace))
     return title
 
 

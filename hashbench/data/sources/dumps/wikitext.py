@@ -1,4 +1,4 @@
-"""Links and templates that stand in the wikitext of a page. Nothing is expanded.
+"""Links and templates in the wikitext of a page. Nothing is expanded.
 
 Regular expressions rather than a parser: mwparserfromhell builds a tree of everything, of which two kinds of nodes are
 wanted, and takes longer by a factor that `docs/experiments.md` states.
@@ -16,8 +16,8 @@ VERBATIM = (
 )  # fmt: skip
 HIDDEN = "includeonly"
 OPENING = re.compile(rf"<!--|<({'|'.join((*VERBATIM, HIDDEN))})(?:\s[^<>]*|/)?>", re.IGNORECASE)
-NO_TITLE = "<>"  # stands where verbatim text stood; no title may hold it
-# [[target]] or [[target|text]], where the text holds no link of its own: of [[File:x|thumb|see [[y]]]] it finds y.
+NO_TITLE = "<>"  # replaces verbatim text; no title may hold it
+# [[target]] or [[target|text]], where the text holds no link: of [[File:x|thumb|see [[y]]]] it finds y.
 LINK = re.compile(
     r"\[\[([^\[\]{}|<>\n]+)(?:\|[^\[\]]*(?:(?:\[(?!\[)|\](?!\]))[^\[\]]*)*)?\]\]",
 )

@@ -44,21 +44,24 @@ class Classification(TextKind):
     def as_trained(self, task: Task, cells: Cells, where: str, *, seen: Collection[int] | None) -> Cells:
         """The names of classes. A cell may hold a name, or the number of a class."""
         names = task.label_names
-        known, strange = names_of(cells, names)
+        given_names, strange = names_of(cells, names)
         trained = [name for i, name in enumerate(names) if seen is None or i in seen]
-        unseen = [*strange, *(repr(name) for name in dict.fromkeys(known) if name is not None and name not in trained)]
+        unseen = [
+            *strange,
+            *(repr(name) for name in dict.fromkeys(given_names) if name is not None and name not in trained),
+        ]
         if unseen:
             listed = ", ".join(unseen[:SHOWN]) + (", ..." if len(unseen) > SHOWN else "")
             raise InputError(
                 f"{where}: column {task.label!r}: labels that training never saw: {listed}; it saw "
                 f"{', '.join(trained[:SHOWN])}: leave out or rename the others"
             )
-        return list(known)
+        return list(given_names)
 
     def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
         """A note on labels that training never saw; their rows count as errors."""
-        known = np.unique(splits["train"].labels)
-        unseen = {split: part.labels[~np.isin(part.labels, known)] for split, part in splits.items()}
+        trained = np.unique(splits["train"].labels)
+        unseen = {split: part.labels[~np.isin(part.labels, trained)] for split, part in splits.items()}
         return [unseen_note("row", "label", split, ids, names) for split, ids in unseen.items() if len(ids)]
 
     def constant(self, labels: np.ndarray) -> np.generic:

@@ -37,7 +37,7 @@ class PageLinks(ItemKind):
         return entry.links is not None
 
     def own_task(self, entry: TaskEntry, base: Path) -> Task:
-        """The task of a page-link set of the user's own. Raises InputError where there is no such folder or file."""
+        """The task of a user-defined page-link set. Raises InputError where there is no such folder or file."""
         folder = (base / Path(entry.path).expanduser()).absolute()
         if not isinstance(entry.text, str):
             raise InputError(f"task {entry.name!r}: text is the column of the page, one name; the items stand in links")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class CorpusPhrases(ItemKind):
-    """Items stand in the order of a text; a row is a sequence of a document."""
+    """Items keep the order of a text; a row is a sequence of a document."""
 
     name = NAME
     block = PhrasesBlock
@@ -30,7 +30,7 @@ class CorpusPhrases(ItemKind):
     in_order = True
 
     def takes(self, entry: TaskEntry) -> bool:
-        return False  # its corpora stand in the kind's block
+        return False  # the kind's block has its corpora
 
     def find_in(self, source: Source, task: Task) -> None:
         """None: it is made of corpora."""
@@ -45,7 +45,7 @@ class CorpusPhrases(ItemKind):
     def checked_block(self, block: Strict, base: Path) -> Strict:
         """The block with the path of its vocabulary, where that is a file.
 
-        Raises InputError for a missing one, before the hub is asked for it.
+        Raises InputError for a missing one, before a request to the hub.
         """
         assert isinstance(block, PhrasesBlock)
         if block.vocabulary is None:

@@ -1,6 +1,6 @@
 """Words with tags: named entities, slots, parts of a text (token classification).
 
-The data hold a list of words and a list of tags a row (parquet, JSONL), or stand in CoNLL's form. A label of a row is
+The data hold a list of words and a list of tags a row (parquet, JSONL), or have CoNLL's form. A label of a row is
 the ids of its words' tags. A text is its words joined by a space, so noise leaves every tag with its word: it changes
 letters of words and neither adds nor removes one.
 """
@@ -79,20 +79,20 @@ class Tagging(TextKind):
             split: [self._tags(cell, f"{where[split]}: row {row}", names) for row, cell in enumerate(column, start=1)]
             for split, column in cells.items()
         }
-        known = tuple(names) or self._found(tags)
-        if len(known) < 2:
+        all_tags = tuple(names) or self._found(tags)
+        if len(all_tags) < 2:
             raise InputError(f"{next(iter(where.values()))}: every tag is {OUTSIDE}; a task needs spans")
-        ids = {tag: number for number, tag in enumerate(known)}
+        ids = {tag: number for number, tag in enumerate(all_tags)}
         labels = {}
         for split, rows in tags.items():
             labels[split] = np.empty(len(rows), object)
             for row, row_tags in enumerate(rows):
                 for tag in row_tags:
                     if tag not in ids:
-                        hint = near_match(tag, list(known)) or "; leave out or rename it"
+                        hint = near_match(tag, list(all_tags)) or "; leave out or rename it"
                         raise InputError(f"{where[split]}: row {row + 1}: tag {tag!r} is none of this task{hint}")
                 labels[split][row] = tuple(ids[tag] for tag in row_tags)
-        return labels, replace(task, n_classes=len(known), label_names=known)
+        return labels, replace(task, n_classes=len(all_tags), label_names=all_tags)
 
     def check_rows(self, split: Split, where: str) -> None:
         """Raises InputError where a row has another number of tags than words."""
@@ -102,9 +102,9 @@ class Tagging(TextKind):
 
     def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
         """A note on tags that training never saw; their words count as errors."""
-        known = {tag for tags in splits["train"].labels for tag in tags}
+        trained = {tag for tags in splits["train"].labels for tag in tags}
         unseen = {
-            split: [tag for tags in part.labels for tag in tags if tag not in known] for split, part in splits.items()
+            split: [tag for tags in part.labels for tag in tags if tag not in trained] for split, part in splits.items()
         }
         return [unseen_note("word", "tag", split, ids, names) for split, ids in unseen.items() if ids]
 

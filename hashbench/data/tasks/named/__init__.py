@@ -1,1 +1,1 @@
-"""Tasks by name, one file a collection: each ends in `TASKS`, and in `GROUPS` where a name stands for several."""
+"""Tasks by name, one file a collection: each ends in `TASKS`, and in `GROUPS` where one name means several."""

@@ -66,7 +66,7 @@ def test_files_follow_the_dump_whatever_the_number_of_workers(tmp_path: Path, mo
     for workers, work in ((1, [whole(dump)]), (1, stretches(dump, index, 1)), (2, stretches(dump, index, 1))):
         folder = tmp_path / f"{workers}-{len(work)}"
         folder.mkdir()
-        files[folder] = spill(work, DumpReading(GERMAN, False, folder), workers=workers, told=told.append)
+        files[folder] = spill(work, DumpReading(GERMAN, False, folder), workers=workers, report=told.append)
         titles = [title for file in files[folder] for title in feather.read_table(file)["title"].to_pylist()]
         assert titles == [f"Page {n}" for n in range(0, 10, 2)]
     assert told[-1] == dump.stat().st_size
