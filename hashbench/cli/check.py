@@ -55,12 +55,13 @@ def check(
 
 def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] | None, *, labels: bool) -> None:
     """Prints what a sweep would do. Raises InputError for whatever would stop it."""
-    from hashbench.results.tables.recipes import NOT_DECLARED, declared_lines
     from hashbench.running.experiment.load import load_experiment
+
+    loaded = load_experiment(file, overrides)  # before torch, which a plan needs, is imported
+    from hashbench.results.tables.recipes import NOT_DECLARED, declared_lines
     from hashbench.running.experiment.summary import model_rows, task_rows
     from hashbench.running.sweep.plan import check_data, plan
 
-    loaded = load_experiment(file, overrides)
     planned = plan(loaded, data=data)
     resolved = planned.resolved
     notes = check_data(planned) if labels else {}

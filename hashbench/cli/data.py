@@ -83,10 +83,11 @@ def prepare(
     """
     from hashbench.cli.output import note
     from hashbench.running.experiment.load import load_experiment
+
+    loaded = load_experiment(file, [*(overrides or []), *([f"executor={executor}"] if executor else [])])
     from hashbench.running.sweep.needed_files import prepared_corpora
     from hashbench.running.sweep.plan import plan
 
-    loaded = load_experiment(file, [*(overrides or []), *([f"executor={executor}"] if executor else [])])
     name_cluster(ray_address, loaded.experiment.executor)
     for corpus in prepared_corpora(plan(loaded, data=data or None), note):
         print(f"{corpus.folder}: {len(corpus.ids):,} tokens of {len(corpus.types):,} types")

@@ -25,7 +25,8 @@ def worker(
     Example: hashbench worker experiments/glue.yaml --db postgresql://me@server/results
     """
     from hashbench.running.experiment.load import load_experiment
-    from hashbench.running.sweep.runner import join
 
     loaded = load_experiment(file, overrides or [])
+    from hashbench.running.sweep.runner import join
+
     raise typer.Exit(join(loaded, db=db, data=data or None, workers=workers, artifacts=artifacts))

@@ -7,17 +7,39 @@ torch draws CPU dropout masks one number at a time, which costs more than the ma
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 # Released code of HashFormers: a normal distribution cut at two standard deviations.
 INIT_STD = 0.02
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": nn.functional.relu, "gelu": nn.functional.gelu}
 # A probability is rounded to a multiple of 1/65536: 0.1 becomes 0.100006.
 LEVELS = 1 << 16
+
+
+@contextmanager
+def on_meta() -> Iterator[None]:
+    """Modules that are made within it have shapes and no weights: to be counted and checked at no cost."""
+    with torch.device("meta"), _NothingDrawn():
+        yield
+
+
+class _NothingDrawn(TorchFunctionMode):
+    """Leaves out what draws weights: on the meta device torch imports its compiler for it, which takes a second."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        named = kwargs or {}
+        if func in (Tensor.normal_, Tensor.uniform_) or getattr(func, "__module__", "") == "torch.nn.init":
+            return args[0] if args else named["tensor"]
+        return func(*args, **named)
 
 
 def draw_weights(weight: Tensor) -> Tensor:

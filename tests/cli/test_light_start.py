@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from hashbench.models.names import known_names
 from tests.exported import exported_folder
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "results.db.example"
-TRAINING = {"torch", "lightning", "numba", "sklearn"}
+TRAINING = {"torch", "lightning", "numba", "sklearn", "torchmetrics"}
 HEAVY = TRAINING | {
     "datasets", "matplotlib", "numpy", "pandas", "pyarrow", "pydantic", "scipy", "sqlalchemy", "transformers", "wandb",
 }  # fmt: skip
@@ -27,12 +28,12 @@ except SystemExit as left:
 """
 
 
-def loaded_by(*arguments: str, before: str = "") -> set[str]:
-    """The heavy packages that a command loads in a fresh process."""
+def loaded_by(*arguments: str, before: str = "", leaves: int = 0) -> set[str]:
+    """The heavy packages that a command loads in a fresh process; `leaves`: its exit code."""
     code = before + PROBE.format(arguments=list(arguments), heavy=HEAVY)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     word, exit_code, *packages = done.stdout.splitlines()[-1].split()
-    assert (word, exit_code) == ("PROBE", "0"), done.stderr
+    assert (word, exit_code) == ("PROBE", str(leaves)), done.stderr
     return set(packages)
 
 
@@ -66,3 +67,31 @@ def test_a_prediction_loads_what_infers_alone(model: str, tmp_path: Path) -> Non
     folder = exported_folder(model, tmp_path / "out")
     read_arguments = {"pydantic"}  # by typer itself
     assert loaded_by("predict", str(folder), "a film") == {"numpy", "torch"} | read_arguments
+
+
+# What a command has looked at before it imports torch: its arguments, its files, and the names in them.
+REFUSED = [
+    "check nothing.yaml",
+    "check experiments/quickstart.yaml modles=[bert-mlm]",
+    "check experiments/quickstart.yaml models=[bert-mln]",
+    "check experiments/quickstart.yaml baseline=bert-mln",
+    "check experiments/quickstart.yaml tasks=[colaa]",
+    "sweep nothing.yaml",
+    "sweep experiments/quickstart.yaml models=[bert-mln]",
+    "sweep experiments/quickstart.yaml --on h100",
+    "worker nothing.yaml",
+    "data prepare nothing.yaml",
+]
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_wrong_input_is_refused_without_what_trains(line: str) -> None:
+    known_names()  # which are listed once an installation
+    assert not loaded_by(*line.split(), leaves=2) & TRAINING
+
+
+@pytest.mark.parametrize("line", ["check", "sweep --dry-run --db {folder}/results.db"])
+def test_a_plan_is_made_without_lightning(line: str, tmp_path: Path) -> None:
+    command, *options = line.format(folder=tmp_path).split()
+    loaded = loaded_by(command, "experiments/quickstart.yaml", *options)
+    assert not loaded & {"lightning", "torchmetrics", "sklearn", "transformers"}

@@ -12,9 +12,10 @@ from pathlib import Path
 from types import ModuleType
 
 from hashbench.common.errors import InputError, first_line, near_match
-from hashbench.common.registry import import_file, registered, unreadable
+from hashbench.common.registry import import_file, registered
 from hashbench.models.coders.base import find_coder
 from hashbench.models.embeddings.base import Embedding, ModelSpec
+from hashbench.models.names import unknown_model
 
 
 def models() -> dict[str, ModelSpec]:
@@ -28,8 +29,7 @@ def find_model(name: str) -> ModelSpec:
     if name not in known:
         if name in groups():
             raise InputError(f"{name!r} is a group; name one of its models: {', '.join(groups()[name])}")
-        near = near_match(name, list(known))
-        raise InputError(f"unknown model {name!r}{near} (list: hashbench models){unreadable()}")
+        raise InputError(unknown_model(name))
     return known[name]
 
 

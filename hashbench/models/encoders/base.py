@@ -13,6 +13,7 @@ from torch.utils.checkpoint import checkpoint
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.registry import registered, unreadable
 from hashbench.models.embeddings.base import ModelPart, Published
+from hashbench.models.layers import on_meta
 
 
 class EncoderConfig(Protocol):
@@ -203,6 +204,6 @@ def encoder_outline(name: str, size: str, **overrides: Any) -> Encoder:
     build, config = find_architecture(name).build, encoder_config(name, size, **overrides)
     key = (build, repr(config))
     if key not in _outlines:
-        with torch.device("meta"):
+        with on_meta():
             _outlines[key] = build(config)
     return _outlines[key]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import unicodedata
 from collections.abc import Iterable
 from statistics import median
@@ -31,13 +32,21 @@ def token_lengths(tokens: Iterable[str]) -> TokenLengths:
     >>> token_lengths(["the", "a", ",", "cat"])
     TokenLengths(tokens=3, median=3, single=0.3333333333333333, joined=0.0)
     """
-    words = [token for token in tokens if any(unicodedata.category(letter)[0] in "LM" for letter in token)]
+
+    @functools.cache  # texts repeat their words
+    def is_word(token: str) -> bool:
+        return any(unicodedata.category(letter)[0] in "LM" for letter in token)
+
+    @functools.cache
+    def is_joined(word: str) -> bool:
+        return sum(int(classes[ord(letter)]) & CLASS == LETTER for letter in word) > 1
+
+    words = [token for token in tokens if is_word(token)]
     if not words:
         return TokenLengths(0, 0.0, 0.0, 0.0)
-    classes = unicode_table(False)
-    joined = sum(bool(sum(int(classes[ord(letter)]) & CLASS == LETTER for letter in word) > 1) for word in words)
-    n = len(words)
-    return TokenLengths(n, median(map(len, words)), sum(len(word) == 1 for word in words) / n, joined / n)
+    classes, n = unicode_table(False), len(words)
+    single, joined = sum(len(word) == 1 for word in words), sum(map(is_joined, words))
+    return TokenLengths(n, median(map(len, words)), single / n, joined / n)
 
 
 def shape_note(shape: TokenLengths) -> str:

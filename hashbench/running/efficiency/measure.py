@@ -13,7 +13,6 @@ from pathlib import Path
 import torch
 
 from hashbench.common.measured import MetricRow
-from hashbench.data.corpora.batches import PretrainingData
 from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.sources.batching import text_batches
 from hashbench.data.tasks.text_data import TaskData
@@ -149,6 +148,8 @@ class PretrainingStep:
     def __init__(self, candidate: Candidate, setting: Setting, batch_size: int) -> None:
         # measure() calls this for pre-trained models alone.
         assert candidate.corpus is not None and candidate.spec.training.objective is not None
+        from hashbench.data.corpora.batches import PretrainingData  # imports Lightning
+
         data = PretrainingData(
             candidate.corpus,
             type_codes(candidate.coder, candidate.corpus.types, setting.cache / "codes"),

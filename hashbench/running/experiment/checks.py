@@ -19,6 +19,7 @@ from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import Embedding, ModelSpec
 from hashbench.models.embeddings.registry import build_embedding, with_dim
 from hashbench.models.encoders.base import Encoder, encoder_config, encoder_outline
+from hashbench.models.layers import on_meta
 from hashbench.models.objectives.registry import objective_of, pretrains, reads_items
 from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.contract import told
@@ -141,7 +142,7 @@ def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
             both = f"weights {spec.training.weights} or objective {spec.training.objective}"
             raise InputError(f"{both}: a model starts from one of them")
         encoder = _encoder(loaded, spec)
-        with torch.device("meta"):
+        with on_meta():
             embedding = build_embedding(spec, encoder.config.dim)
         weights = locate_weights(spec.training.weights)
         for part in (embedding, encoder):
@@ -229,7 +230,7 @@ def _check_sizes(spec: ModelSpec, dim: int) -> None:
     """Raises InputError for an argument with which the embedding cannot be made, or one that leaves a tensor empty."""
     given = ", ".join(f"{key} {value!r}" for key, value in spec.embedding.args.items()) or "its arguments"
     try:
-        with torch.device("meta"), warnings.catch_warnings(action="ignore"):  # torch's own words on an empty tensor
+        with on_meta(), warnings.catch_warnings(action="ignore"):  # torch's own words on an empty tensor
             sizes = [parameter.numel() for parameter in build_embedding(with_dim(spec, dim), dim).parameters()]
     except (TypeError, ValueError, RuntimeError, ArithmeticError) as error:
         reason = first_line(error)

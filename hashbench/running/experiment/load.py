@@ -14,10 +14,12 @@ from pydantic import BaseModel, ValidationError
 
 from hashbench.common.errors import InputError, located
 from hashbench.data.sources.documents import is_own_corpus
+from hashbench.data.tasks.catalogue import find_task, groups
+from hashbench.models.names import known_names, unknown_model
 from hashbench.running.experiment.blocks import experiment_schema
 from hashbench.running.experiment.claims import checked_claims
 from hashbench.running.experiment.complaints import complaint, schema_keys, unknown_key
-from hashbench.running.experiment.schema import Experiment, TaskEntry
+from hashbench.running.experiment.schema import Experiment, ModelEntry, TaskEntry
 
 Block = TypeVar("Block", bound=BaseModel)
 KeyPath = tuple[str | int, ...]
@@ -98,6 +100,7 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
     experiment = experiment.model_copy(update={"claims": claims})
     loaded = Loaded(experiment, draft.path, shown, values, lines, overridden, entries)
     _check_names(loaded)
+    _check_known(loaded)
     return loaded
 
 
@@ -280,3 +283,29 @@ def _check_names(loaded: Loaded) -> None:
         for i, name in enumerate(names):
             if name in names[:i]:
                 raise InputError(f"{loaded.where(key, i)}: '{name}' stands twice in {key}; keep one of them")
+
+
+def _check_known(loaded: Loaded) -> None:
+    """Names of models and tasks that nothing has. All else about them is checked by the plan, which needs torch."""
+    experiment, known = loaded.experiment, known_names()
+    for i, entry in enumerate(experiment.models):
+        if isinstance(entry, str):
+            _check_model(loaded, entry, ("models", i), known.groups)
+        elif entry.use is None:
+            key = "name" if entry.like is None else "like"
+            _check_model(loaded, entry.like or entry.name, ("models", i, key), ())
+    own = [*loaded.entries, *(entry.name for entry in experiment.models if isinstance(entry, ModelEntry))]
+    # One with more behind its name may be an own model at one of its budgets, or a model at a checkpoint.
+    longer = tuple(f"{name}-" for name in own) + tuple(f"{name}@" for name in (*own, *known.models))
+    if experiment.baseline not in own and not experiment.baseline.startswith(longer):
+        _check_model(loaded, experiment.baseline, ("baseline",), own)
+    tasks = [experiment.tasks] if isinstance(experiment.tasks, str) else experiment.tasks
+    for i, task in enumerate(tasks):
+        if isinstance(task, str) and task not in groups():
+            with located(loaded.where("tasks", i)):
+                find_task(task)
+
+
+def _check_model(loaded: Loaded, name: str, place: KeyPath, others: Sequence[str]) -> None:
+    if name not in known_names().models and name not in known_names().groups:
+        raise InputError(f"{loaded.where(*place)}: {unknown_model(name, others)}")

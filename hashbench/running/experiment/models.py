@@ -14,6 +14,7 @@ from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import CodeSpec, EncoderSpec, ModelSpec
 from hashbench.models.embeddings.registry import find_model, groups, models, with_dim
+from hashbench.models.names import unknown_model
 from hashbench.models.objectives.registry import objectives, pretrains
 from hashbench.models.text.base import Tokenizer, find_tokenizer
 from hashbench.running.experiment.load import KeyPath, Loaded, validate
@@ -119,8 +120,7 @@ def _named(loaded: Loaded, name: str, place: KeyPath, others: list[str]) -> Mode
             f"{loaded.where(*place)}: {name!r} is a group; name one of its models: {', '.join(groups()[name])}"
         )
     if name not in models():
-        near = near_match(name, [*models(), *others])
-        raise InputError(f"{loaded.where(*place)}: unknown model '{name}'{near} (list: hashbench models)")
+        raise InputError(f"{loaded.where(*place)}: {unknown_model(name, others)}")
     return find_model(name)
 
 

@@ -19,14 +19,18 @@ def word_shapes(data: TaskData, models: Iterable[ResolvedModel]) -> list[str]:
 
     Raises InputError for a tokenizer that leaves a text with letters or digits empty.
     """
-    found: dict[str, list[str]] = {}
+    notes: dict[str, str] = {}  # by tokenizer: most models share one
+    labels_by_note: dict[str, list[str]] = {}
     for model in models:
         text = model.spec.text
-        tokenizer = make_tokenizer(text.tokenizer, **text.args)
-        if tokenizer.makes_words:
-            check_tokens(data, tokenizer, text)
-            found.setdefault(words_note(data, tokenizer), []).append(model.label)
-    return [f"{', '.join(labels)}: {note}" for note, labels in found.items() if note]
+        key = repr((text.tokenizer, text.args))
+        if key not in notes:
+            tokenizer = make_tokenizer(text.tokenizer, **text.args)
+            if tokenizer.makes_words:
+                check_tokens(data, tokenizer, text)
+            notes[key] = words_note(data, tokenizer)
+        labels_by_note.setdefault(notes[key], []).append(model.label)
+    return [f"{', '.join(labels)}: {note}" for note, labels in labels_by_note.items() if note]
 
 
 def words_note(data: TaskData, tokenizer: Tokenizer) -> str:

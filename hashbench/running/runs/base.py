@@ -1,7 +1,8 @@
 """A run, and the kinds of run: which runs an experiment has, how they are carried out, shown and estimated.
 
 A kind is a file of this folder that ends in `KIND`, an object of a class derived from `RunKind`. Nothing else in the
-program knows the kinds by name.
+program knows the kinds by name. Plans list them without Lightning, which takes seconds to import: functions that carry
+a run out import what trains themselves.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from torch import nn
 
 from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.base import SplitOutputs
-from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import ModelSpec
@@ -25,7 +24,6 @@ from hashbench.running.runs.artifacts import ModelFiles
 from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_metrics, stored_predictions
 from hashbench.running.runs.further import FurtherSet
 from hashbench.running.training.devices import precision_found
-from hashbench.running.training.finetuning import make_head_of, outputs_on
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model, build_model, load_weights
 from hashbench.store.planning import Run
@@ -100,6 +98,8 @@ def kept_model(tuned: Run, data: TaskData, place: Workplace) -> FinetunedModel:
 
     The caller has found the files (`artifacts.kept_files`).
     """
+    from hashbench.running.training.finetuning import make_head_of
+
     model = place.model(tuned)
     texts = place.materials.texts(model)
     built = build_model(model.spec, tuned.encoder, seed=0, **texts.of_the_vocabulary(model.spec.text.template))
@@ -119,6 +119,9 @@ def load_files(model: Model, head: nn.Module, files: ModelFiles) -> None:
 
 def evaluated(trained: FinetunedModel, data: TaskData, machine: Machine, cache: Path) -> Result:
     """Scores and predictions of a trained model on the one split of a further set."""
+    from hashbench.data.tasks.text_batches import FinetuningData
+    from hashbench.running.training.finetuning import outputs_on
+
     batches = data.task.kind.batches(
         data,
         trained.tokenizer,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.encoding import unknown_note
-from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.running.efficiency.cards import TrainingStep, step_of
 from hashbench.running.efficiency.parameters import count, token_cost
@@ -23,12 +23,15 @@ from hashbench.running.runs.base import TrainingKind, Workplace, keeps_best, not
 from hashbench.running.runs.pretraining import KIND as PRETRAINING
 from hashbench.running.runs.pretraining import restore
 from hashbench.running.training.devices import precision_found
-from hashbench.running.training.evaluated import OutputsBySplit
-from hashbench.running.training.finetuning import Finetuned, Job, best_recipe, finetune, report_once
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model, build_model, load_published, save_weights
 from hashbench.store.planning import Run
 from hashbench.store.result import Checkpoint, Predictions, Result
+
+if TYPE_CHECKING:
+    from hashbench.data.tasks.text_batches import FinetuningData
+    from hashbench.running.training.evaluated import OutputsBySplit
+    from hashbench.running.training.finetuning import Finetuned
 
 # Of an input, about GLUE's mean over its tasks; for estimates.
 TOKENS_PER_ROW = 40
@@ -135,6 +138,8 @@ def rows_shown(run: Run, rows: int) -> int:
 
 def tune(run: Run, place: Workplace, machine: Machine, *, keep_best: bool) -> Tuned:
     """Fine-tunes a model on a task; `keep_best`: so that its best weights can be put back."""
+    from hashbench.running.training.finetuning import Job, best_recipe, finetune
+
     model, task_data = place.model(run), place.materials.task_data(str(run.task))
     seed = int(run.seed or 0)
 
@@ -165,6 +170,8 @@ def starting_model(run: Run, place: Workplace) -> Model:
 
 def batches_of(data: TaskData, run: Run, place: Workplace, machine: Machine) -> FinetuningData:
     """A task's rows as the model of a run reads them."""
+    from hashbench.data.tasks.text_batches import FinetuningData
+
     model = place.model(run)
     texts, recipe = place.materials.texts(model), model.finetune
     batches = data.task.kind.batches(
@@ -217,6 +224,8 @@ def final_predictions(
 
     Their scores are added to the points.
     """
+    from hashbench.running.training.finetuning import report_once
+
     done, data = tuned.done, tuned.data
     best = dict(done.best.outputs)
     if data.test_splits:

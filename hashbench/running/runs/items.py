@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from hashbench.common.checksums import sealed_write
 from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.base import SplitOutputs
 from hashbench.data.tasks.catalogue import item_kind_of
-from hashbench.data.tasks.item_batches import ItemData, ItemSettings
 from hashbench.data.tasks.items import LinkSet, item_kind, protocol_of
 from hashbench.models.coders.bloom import Bloom, twins
 from hashbench.models.objectives.entities import EntityHead, corrupt, entity_objective
@@ -25,12 +25,15 @@ from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import TrainingKind, Workplace, notes_on, scored_metrics, stored_predictions
 from hashbench.running.runs.finetuning import rows_shown
 from hashbench.running.training.devices import pick_device, precision_found
-from hashbench.running.training.entities import Trained, test_entities, train_entities
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model, build_model, save_weights
 from hashbench.scores.rankings import RECALLS, recall_at
 from hashbench.store.planning import Run
 from hashbench.store.result import Artifact, Predictions, Result
+
+if TYPE_CHECKING:
+    from hashbench.data.tasks.item_batches import ItemData
+    from hashbench.running.training.entities import Trained
 
 
 class ItemTraining(TrainingKind):
@@ -64,6 +67,8 @@ class ItemTraining(TrainingKind):
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         """Tests the best weights, and stores ranks and right tokens of every case."""
+        from hashbench.running.training.entities import test_entities, train_entities
+
         model, links = place.model(run), place.materials.links(str(run.task))
         coder = place.materials.bloom(model, links)
         seed = int(run.seed or 0)
@@ -146,6 +151,8 @@ def item_data(
     links: LinkSet, coder: Bloom, head: EntityHead, model: ResolvedModel, seed: int, machine: Machine
 ) -> ItemData:
     """Batches of a page-link set, or of a corpus as items."""
+    from hashbench.data.tasks.item_batches import ItemSettings
+
     settings = ItemSettings(
         corrupt=partial(corrupt, objective=head.objective),
         template=model.spec.text.template,

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
-from hashbench.data.corpora.batches import PretrainingData, StreamedData
-from hashbench.data.sources.loader import LoadedData
 from hashbench.models.coders.cache import type_codes
 from hashbench.models.objectives.mlm import PREDICT_PROB
 from hashbench.models.objectives.registry import objective_of, pretrains
@@ -25,9 +23,12 @@ from hashbench.running.runs.base import TrainingKind, Workplace, weight_bytes
 from hashbench.running.training.devices import precision_found
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model, build_model, load_weights, make_head, save_weights
-from hashbench.running.training.pretraining import Pretrained, pretrain
 from hashbench.store.planning import Run
 from hashbench.store.result import Result
+
+if TYPE_CHECKING:
+    from hashbench.data.sources.loader import LoadedData
+    from hashbench.running.training.pretraining import Pretrained
 
 # Keys of Pretrain that are elsewhere in the spec: in the corpus, the tokenizer and the seed.
 ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", "vocabulary", "seed", "checkpoints"}
@@ -159,6 +160,8 @@ def weights_of(run: Run, artifacts: ArtifactFolder) -> Path:
 
 def train(run: Run, place: Workplace, machine: Machine, earlier: Mapping[int, Path] | None = None) -> Pretrained:
     """Trains the model of a pre-training, up to the step of the run; `earlier`: files for its weights on the way."""
+    from hashbench.running.training.pretraining import pretrain
+
     model = place.model(run)
     spec, recipe, texts = model.spec, model.pretrain, place.materials.texts(model)
     objective = spec.training.objective
@@ -177,6 +180,8 @@ def train(run: Run, place: Workplace, machine: Machine, earlier: Mapping[int, Pa
 
 def batches_of(model: ResolvedModel, place: Workplace, machine: Machine) -> tuple[LoadedData, int]:
     """Batches of a pre-training, and its number of steps."""
+    from hashbench.data.corpora.batches import PretrainingData, StreamedData
+
     spec, recipe, texts = model.spec, model.pretrain, place.materials.texts(model)
     common: dict[str, Any] = {
         "objective": objective_of(spec),

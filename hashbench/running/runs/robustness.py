@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from hashbench.data.perturbations.base import VERSION, WORD
 from hashbench.data.perturbations.letters import misspellings
 from hashbench.data.tasks.base import SplitOutputs
 from hashbench.data.tasks.encoding import encode_task
-from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.coders.cache import type_codes
 from hashbench.models.coders.collisions import agreement, shared_tokens, types_per_bucket
 from hashbench.models.objectives.base import TaskHead
@@ -26,11 +26,13 @@ from hashbench.running.runs.finetuning import batches_of
 from hashbench.running.runs.materials import Texts
 from hashbench.running.runs.perturbed import UNPERTURBED, PerturbedTask
 from hashbench.running.training.devices import precision_found
-from hashbench.running.training.finetuning import make_head_of, outputs_on
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model, build_model
 from hashbench.store.planning import Run
 from hashbench.store.result import Predictions, Result
+
+if TYPE_CHECKING:
+    from hashbench.data.tasks.text_batches import FinetuningData
 
 OF_WORDS = {"max_documents", "first_chunk_only"}  # what of the corpora counts as seen
 TYPICAL_S = 30.0  # of a run of the example database
@@ -76,6 +78,8 @@ class RobustnessEvaluation(RunKind):
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         """Evaluates the best weights on the reporting sets under every perturbation and rate."""
+        from hashbench.running.training.finetuning import outputs_on
+
         tuned = place.runs[run.spec["finetune"]]
         model = place.model(tuned)
         texts = place.materials.texts(model)
@@ -105,6 +109,8 @@ def _seen_words(resolved: ResolvedExperiment) -> dict[str, object] | None:
 
 def tuned_model(tuned: Run, perturbed: PerturbedTask, place: Workplace) -> tuple[Model, TaskHead]:
     """Model and head with the best weights of a fine-tuning, which the worker has made sure are here."""
+    from hashbench.running.training.finetuning import make_head_of
+
     for files in (place.artifacts.files(tuned.id), place.artifacts.waiting(tuned.id)):
         if files.weights.is_file() and files.head.is_file():
             model = place.model(tuned)

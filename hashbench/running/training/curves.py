@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torchmetrics.aggregation import MeanMetric
 
 from hashbench.common.measured import MetricRow
 from hashbench.running.training.machine import Watch
@@ -24,6 +23,8 @@ class Curves(torch.nn.Module):
     """Points so far, and the running mean of the training loss. Part of the checkpoint."""
 
     def __init__(self, total_steps: int, watch: Watch | None = None) -> None:
+        from torchmetrics.aggregation import MeanMetric  # imports transformers, and points are read without it
+
         super().__init__()
         self.points: list[MetricRow] = []
         self.every = max(1, total_steps // LOSS_POINTS)

@@ -13,7 +13,6 @@ from torch.optim import AdamW
 from hashbench.common.splitmix import FIRST_FACTOR, GAMMA, SECOND_FACTOR
 from hashbench.models.embeddings.base import Embedding
 from hashbench.running.experiment.recipes import Finetune
-from hashbench.running.training.sharding import by_kind
 
 Schedule = Callable[[int], float]  # optimizer step -> factor of the peak learning rate
 
@@ -23,6 +22,8 @@ def adamw(
 ) -> AdamW:
     """AdamW over the trained parameters. Biases and LayerNorm weights are not decayed (HashFormers, released code), nor
     the `undecayed` parameters of an embedding."""
+    from hashbench.running.training.sharding import by_kind  # imports torch.distributed
+
     undecayed: set[int] = set()
     for part in module.modules():
         if isinstance(part, nn.LayerNorm):

@@ -1,0 +1,57 @@
+"""The names of models and groups, known without torch: most names can be refused before a second is spent on it.
+
+The specs lie beside the classes that they name, so listing them imports torch. The names that were listed are kept
+beside the byte code of the embeddings, for as long as no file of `hashbench.models` changes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import NamedTuple
+
+from hashbench.common.atomic import replace_text
+from hashbench.common.errors import near_match
+from hashbench.common.registry import GROUP, VARIABLE, unreadable
+
+FOLDER = Path(__file__).parent
+KEPT = FOLDER / "embeddings" / "__pycache__" / "names.json"
+
+
+class Names(NamedTuple):
+    """Names that may stand in the list of models of an experiment."""
+
+    models: tuple[str, ...]
+    groups: tuple[str, ...]
+
+
+def known_names() -> Names:
+    """The names of all models and groups. Where there are plug-ins the registry is listed, which imports torch."""
+    if os.environ.get(VARIABLE) or entry_points(group=GROUP):
+        return _listed()
+    state = [[str(file.relative_to(FOLDER)), file.stat().st_mtime_ns] for file in sorted(FOLDER.rglob("*.py"))]
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        kept = json.loads(KEPT.read_text(encoding="utf-8"))
+        if kept["state"] == state:
+            return Names(tuple(kept["models"]), tuple(kept["groups"]))
+    names = _listed()
+    with contextlib.suppress(OSError):  # an installation that cannot be written is slower, and nothing else
+        KEPT.parent.mkdir(exist_ok=True)
+        replace_text(KEPT, json.dumps({"state": state, **names._asdict()}))
+    return names
+
+
+def unknown_model(name: str, others: Sequence[str] = ()) -> str:
+    """The message on a name that no model has; `others`: what else may stand in its place."""
+    near = near_match(name, [*known_names().models, *others])
+    return f"unknown model '{name}'{near} (list: hashbench models){unreadable()}"
+
+
+def _listed() -> Names:
+    from hashbench.models.embeddings.registry import groups, models
+
+    return Names(tuple(models()), tuple(groups()))
