@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from hashbench.cli.options import TableFormat
 from hashbench.cli.output import print_rows
-from hashbench.results.rendering.rows import text_lines
 
 if TYPE_CHECKING:
     from hashbench.running.efficiency.sizes import SizeRow
@@ -38,6 +37,7 @@ def models(style: TableFormat = "text") -> None:
 def _print_models(rows: Sequence[SizeRow]) -> None:
     """The rows for people: a heading for each paper, the names of groups beside it, sizes in M and K."""
     from hashbench.results.papers.paper import load_paper, papers
+    from hashbench.results.rendering.rows import text_lines
 
     short = [row | {"params": _size(row["total_params"]), "embedding": _size(row["emb_params"])} for row in rows]
     lines = text_lines(SHOWN, short)

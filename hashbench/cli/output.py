@@ -6,14 +6,16 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hashbench.cli.options import Format
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError
 from hashbench.common.showing import printable
-from hashbench.results.rendering.registry import find_renderer, render
-from hashbench.results.rendering.rows import ListedRows, json_text, render_rows
-from hashbench.results.tables.table import Table
+
+if TYPE_CHECKING:  # every command imports this file, and --help renders nothing
+    from hashbench.results.rendering.rows import ListedRows
+    from hashbench.results.tables.table import Table
 
 
 def show(text: str, *, end: str = "\n") -> None:
@@ -23,11 +25,15 @@ def show(text: str, *, end: str = "\n") -> None:
 
 def print_rows(columns: Sequence[str], rows: ListedRows, style: Format) -> None:
     """Prints rows with these columns."""
+    from hashbench.results.rendering.rows import render_rows
+
     show(render_rows(columns, rows, style), end="")
 
 
 def print_json(value: object) -> None:
     """Prints a value as JSON."""
+    from hashbench.results.rendering.rows import json_text
+
     show(json_text(value), end="")
 
 
@@ -36,6 +42,8 @@ def print_tables(tables: Sequence[Table], format: str, output: Path | None = Non
 
     Raises InputError for an unknown format and a file that cannot be written.
     """
+    from hashbench.results.rendering.registry import find_renderer, render
+
     if find_renderer(format).rows_only:
         for line in dict.fromkeys(line for table in tables for line in table.warnings):
             note(f"!! {line}")

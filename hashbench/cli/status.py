@@ -17,7 +17,6 @@ from hashbench.cli.output import print_json, print_rows, show
 from hashbench.common.allocator import collecting_nothing
 from hashbench.common.errors import InputError
 from hashbench.common.showing import printable
-from hashbench.results.rendering.rows import json_text
 
 if TYPE_CHECKING:
     from hashbench.store.engine import Store
@@ -143,6 +142,7 @@ class _Screen:
 
 def _print_run(store: Store, prefix: str, *, as_json: bool) -> None:
     """One run: what it is, and each attempt with reason and log."""
+    from hashbench.results.rendering.rows import json_text
     from hashbench.store.status import attempts, find_run, run_spec
 
     run_id = find_run(store, prefix)
