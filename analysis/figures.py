@@ -1,4 +1,4 @@
-"""What the scripts share: options, and drawing one figure of `hashbench plot` for them."""
+"""Options of the scripts, and the drawing of one figure of `hashbench plot`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hashbench.common.errors import InputError
-from hashbench.results.plots.sheet import Drawn, FigureData, ImageFormat, NothingToDraw, save, styled
+from hashbench.results.plots.base import Drawn, FigureData, ImageFormat, NothingToDraw
+from hashbench.results.plots.sheet import save, styled
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store, open_store
 
@@ -31,7 +32,7 @@ def written(
     *,
     experiment: str | None,
     output: Path,
-    format: str = "png",
+    format: ImageFormat = "png",
 ) -> list[Path]:
     """The files of a figure. Raises InputError where there is nothing to draw."""
     data = FigureData(store, ReportRequest(experiment, examples=True))
@@ -40,15 +41,15 @@ def written(
     except NothingToDraw as reason:
         name = data.measured.experiment.name
         raise InputError(f"{store.name}: experiment {name!r}: {reason}") from reason
-    return [save(one, output, next(each for each in FORMATS if each == format)) for one in pictures]
+    return [save(picture, output, format) for picture in pictures]
 
 
 def main(chosen: argparse.Namespace, draw: Callable[[FigureData], list[Drawn]]) -> int:
     """Prints the files; the exit code."""
     try:
         store = open_store(chosen.db, create=False, read_only=True)
-        asked = {name: getattr(chosen, name) for name in ("experiment", "output", "format")}
-        for path in written(store, draw, **asked):
+        paths = written(store, draw, experiment=chosen.experiment, output=chosen.output, format=chosen.format)
+        for path in paths:
             print(path)
     except InputError as error:
         print(error, file=sys.stderr)

@@ -41,7 +41,8 @@ if TYPE_CHECKING:  # for editors and type checkers
     from hashbench.models.text.types import DictInterner, Interner
     from hashbench.models.text.unicode import split
     from hashbench.results.papers.paper import Column
-    from hashbench.results.plots.sheet import Plot, sheet, tip
+    from hashbench.results.plots.base import Plot
+    from hashbench.results.plots.sheet import sheet, tip
     from hashbench.results.rendering.registry import Renderer
     from hashbench.results.tables.request import TableFile
     from hashbench.results.tables.table import Cell, Row, Table
@@ -85,7 +86,7 @@ PLACES = {  # name -> module below `hashbench`, and the object's name there wher
     "Interner": "models.text.types",
     "split": "models.text.unicode",
     "Column": "results.papers.paper",
-    "Plot": "results.plots.sheet",
+    "Plot": "results.plots.base",
     "sheet": "results.plots.sheet",
     "tip": "results.plots.sheet",
     "Renderer": "results.rendering.registry",

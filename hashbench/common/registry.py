@@ -87,7 +87,7 @@ KINDS = {
         ),
         Kind("kind of run", ("hashbench.running.runs",), "hashbench.running.runs.base:RunKind", "KIND"),
         Kind("table", ("hashbench.results.tables",), "hashbench.results.tables.request:TableFile", "TABLE"),
-        Kind("figure", ("hashbench.results.plots",), "hashbench.results.plots.sheet:Plot", "PLOT"),
+        Kind("figure", ("hashbench.results.plots",), "hashbench.results.plots.base:Plot", "PLOT"),
         Kind(
             "format",
             ("hashbench.results.rendering.formats",),

@@ -72,7 +72,7 @@ FILES = {
         "from hashbench.results.tables.request import TableFile\nTABLE = TableFile('NAME', 'words', list)\n",
         "links",
     ),
-    "figure": ("from hashbench.results.plots.sheet import Plot\nPLOT = Plot('NAME', 'words', list)\n", "pareto"),
+    "figure": ("from hashbench.results.plots.base import Plot\nPLOT = Plot('NAME', 'words', list)\n", "pareto"),
     "format": (
         "from hashbench.results.rendering.registry import Renderer\nRENDERERS = [Renderer('NAME', str)]\n",
         "csv",

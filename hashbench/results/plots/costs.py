@@ -9,21 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.results.plots.colours import COLOURS
-from hashbench.results.plots.sheet import (
-    GREY,
-    QUIET,
-    SMALL,
-    Drawn,
-    FigureData,
-    NothingToDraw,
-    Plot,
-    colour_of,
-    marker_of,
-    name_rows,
-    sheet,
-    tip,
-)
+from hashbench.results.plots.sheet import GREY, QUIET, SMALL, colour_of, marker_of, name_rows, sheet, tip
 from hashbench.results.read import queries
 from hashbench.results.read.measured import Measured
 from hashbench.results.tables.numbers import number, span

@@ -8,19 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from hashbench.results.plots.sheet import (
-    BESIDE,
-    Drawn,
-    FigureData,
-    NothingToDraw,
-    Plot,
-    colour_of,
-    marker_of,
-    plain_axes,
-    sheet,
-    tip,
-    widen,
-)
+from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
+from hashbench.results.plots.sheet import BESIDE, colour_of, marker_of, plain_axes, sheet, tip, widen
 from hashbench.results.read.curves import LearningCurve, LearningCurves, curves
 
 HEIGHT = 1.35  # inches of a panel; of a wide one 1.35 times as much

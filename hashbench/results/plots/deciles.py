@@ -7,18 +7,8 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from hashbench.results.plots.sheet import (
-    Drawn,
-    FigureData,
-    NothingToDraw,
-    Plot,
-    dashed,
-    label_of,
-    marker_of,
-    plain_axes,
-    sheet,
-    tip,
-)
+from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot, label_of
+from hashbench.results.plots.sheet import dashed, marker_of, plain_axes, sheet, tip
 from hashbench.results.tables.table import Row, Table
 from hashbench.scores.rankings import DECILES
 

@@ -9,8 +9,9 @@ from xml.etree import ElementTree
 
 import matplotlib
 
+from hashbench.results.plots.base import Drawn
 from hashbench.results.plots.colours import COLOURS, DARK_COLOURS
-from hashbench.results.plots.sheet import FRONT, GREY, GRID, INK, LOUD, QUIET, STYLE, Drawn
+from hashbench.results.plots.sheet import FRONT, GREY, GRID, INK, LOUD, QUIET, STYLE
 
 NAMESPACE, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 # Colour of a drawing -> its name in the page's style, and the colours that it has on light and on dark ground.

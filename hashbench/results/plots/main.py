@@ -8,27 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from hashbench.common.errors import InputError, near_match
-from hashbench.common.registry import registered, unreadable
+from hashbench.common.errors import InputError
+from hashbench.results.plots.base import Drawn, FigureData, ImageFormat, NothingToDraw, Width, find_plot, plots
 from hashbench.results.plots.colours import distinct_looks
 from hashbench.results.plots.inline import inline_svg
-from hashbench.results.plots.sheet import Drawn, FigureData, ImageFormat, NothingToDraw, Plot, Width, save, styled
+from hashbench.results.plots.sheet import save, styled
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store
-
-
-def plots() -> dict[str, Plot]:
-    """All figures, by name in alphabetical order. Raises InputError that names both files of a double name."""
-    return dict(sorted(registered("figure").items()))
-
-
-def find_plot(name: str) -> Plot:
-    """The figure of a name. Raises InputError with the nearest names."""
-    figures = plots()
-    if name not in figures:
-        hint = f"{near_match(name, list(figures))}; there are: {', '.join(figures)}"
-        raise InputError(f"plot: no figure {name!r}{hint}{unreadable()}")
-    return figures[name]
 
 
 @dataclass(frozen=True)

@@ -15,21 +15,15 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
 from hashbench.common.showing import BUDGET_TOLERANCE
+from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot, drawn_score, label_of, score_column
 from hashbench.results.plots.sheet import (
     FRONT,
     QUIET,
     SMALL,
-    Drawn,
-    FigureData,
-    NothingToDraw,
-    Plot,
     baseline_levels,
     count_of,
-    drawn_score,
-    label_of,
     marker_of,
     plain_axes,
-    score_column,
     sheet,
     tip,
     widen,

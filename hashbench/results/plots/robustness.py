@@ -9,18 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from hashbench.common.errors import InputError
-from hashbench.results.plots.sheet import (
-    BESIDE,
-    Drawn,
-    FigureData,
-    NothingToDraw,
-    Plot,
-    marker_of,
-    plain_axes,
-    sheet,
-    tip,
-    widen,
-)
+from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
+from hashbench.results.plots.sheet import BESIDE, marker_of, plain_axes, sheet, tip, widen
 from hashbench.results.read.measured import PERCENT
 from hashbench.results.read.robustness import RobustnessCurve, measure_robustness
 

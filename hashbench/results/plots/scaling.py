@@ -10,20 +10,9 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 
+from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot, drawn_score, score_column
 from hashbench.results.plots.colours import distinct_looks
-from hashbench.results.plots.sheet import (
-    Drawn,
-    FigureData,
-    NothingToDraw,
-    Plot,
-    count_of,
-    drawn_score,
-    log_scores,
-    marker_of,
-    score_column,
-    sheet,
-    tip,
-)
+from hashbench.results.plots.sheet import count_of, log_scores, marker_of, sheet, tip
 from hashbench.results.read.budgets import RecordedBudgets, recorded_budgets
 from hashbench.results.read.measured import Measured
 from hashbench.results.tables.table import Cell, Table, comparable

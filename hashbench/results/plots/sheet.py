@@ -1,4 +1,4 @@
-"""Figures, and the sheet that they are drawn on: a title and warnings above panels, a legend and small print below.
+"""The sheet that a figure is drawn on: a title and warnings above panels, a legend and small print below.
 
 A sheet has the width of a paper's column or text, and the height that its parts need. Letters have their size in print:
 include the file unscaled.
@@ -10,12 +10,10 @@ import json
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import matplotlib
 from matplotlib.artist import Artist
@@ -28,14 +26,10 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from hashbench.common.errors import InputError
 from hashbench.results.papers.paper import Column
+from hashbench.results.plots.base import Drawn, FigureData, ImageFormat
 from hashbench.results.plots.colours import COLOURS, MARKERS, look_of
 from hashbench.results.tables.numbers import without_details
-from hashbench.results.tables.report import tables
-from hashbench.results.tables.request import ReportRequest, ReportSource
-from hashbench.results.tables.table import Row, Table, scaled
-
-Width = Literal["single", "double"]
-ImageFormat = Literal["png", "svg", "pdf"]
+from hashbench.results.tables.table import Table, scaled
 
 # Inches: a column and the text of ACL's style (7.7 and 16 cm).
 WIDTHS = {"single": 3.03, "double": 6.30}
@@ -60,52 +54,6 @@ STYLE: Any = {
     "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6, "xtick.major.width": 0.6,
     "ytick.major.width": 0.6, "axes.axisbelow": True, "pdf.fonttype": 42, "svg.hashsalt": "hashbench",
 }  # fmt: skip
-
-
-class NothingToDraw(Exception):
-    """The experiment has no data for a figure; the message says what is missing and what to do."""
-
-
-@dataclass(frozen=True)
-class FigureData(ReportSource):
-    """The results that figures are drawn from, as for tables, and the width of a figure.
-
-    `alone`: the figure has its title, warnings and small print on it; on a page they are text beside it.
-    """
-
-    request: ReportRequest = ReportRequest(examples=True)
-    width: Width = "double"
-    alone: bool = True
-
-    @cached_property
-    def tables(self) -> list[Table]:
-        """The experiment's own tables."""
-        return tables(self.store, replace(self.request, paper=None, table=None, all_metrics=False))
-
-    @property
-    def table(self) -> Table:
-        """The first of the experiment's own tables."""
-        return self.tables[0]
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """One picture; `name` is the file's, without ending."""
-
-    name: str
-    title: str
-    note: str  # small print: explanations, seeds, encoder and pre-training
-    figure: Figure
-    panels: tuple[Axes, ...]  # row by row
-
-
-@dataclass(frozen=True)
-class Plot:
-    """A named figure, of one picture or several. `draw` raises NothingToDraw where there is no data for any."""
-
-    name: str
-    what: str  # one line for a list of figures
-    draw: Callable[[FigureData], list[Drawn]]
 
 
 def sheet(
@@ -241,25 +189,6 @@ def count_of(value: float) -> str:
     """
     count, unit = scaled(value)
     return f"{count:.3g}{unit}" if value else "0"
-
-
-def score_column(table: Table) -> str:
-    """The column of a model's one number: the average, or the first score where there is none; '' for neither."""
-    names = [column.name for column in table.columns if column.measure in ("average", "score")]
-    return "average" if "average" in names else next(iter(names), "")
-
-
-def drawn_score(table: Table) -> tuple[Column, str]:
-    """The column of `score_column`, and the number in words: an average with its tasks, or a score."""
-    name = score_column(table)
-    column = next(column for column in table.columns if column.name == name)
-    tasks = ", ".join(part if isinstance(part, str) else " and ".join(part) for part in column.tasks)
-    return column, f"average over {tasks}" if tasks else f"score: {name}"
-
-
-def label_of(row: Row) -> str:
-    """The row's model, with the settings that differ from other rows of the model."""
-    return row.model + (f" ({row.settings})" if row.settings else "")
 
 
 def log_scores(axes: Axes, table: Table, column: Column, places: Iterable[float], *, along: str, least: float) -> None:

@@ -11,23 +11,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from hashbench.results.papers.paper import Column, Paper
+from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot, label_of
 from hashbench.results.plots.colours import look_of
-from hashbench.results.plots.sheet import (
-    BESIDE,
-    INK,
-    QUIET,
-    SMALL,
-    Drawn,
-    FigureData,
-    NothingToDraw,
-    Plot,
-    colour_of,
-    dashed,
-    label_of,
-    name_rows,
-    sheet,
-    tip,
-)
+from hashbench.results.plots.sheet import BESIDE, INK, QUIET, SMALL, colour_of, dashed, name_rows, sheet, tip
 from hashbench.results.tables.notes import warnings
 from hashbench.results.tables.paper import printed_number
 from hashbench.results.tables.table import Cell, Row

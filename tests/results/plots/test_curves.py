@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
+from hashbench.results.plots.base import FigureData, NothingToDraw
 from hashbench.results.plots.curves import draw
-from hashbench.results.plots.sheet import FigureData, NothingToDraw
 from hashbench.results.read.curves import curves
 from hashbench.results.read.measured import measure
 from hashbench.store.engine import Store

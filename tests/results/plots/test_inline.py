@@ -8,10 +8,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from hashbench.results.plots.base import FigureData, plots
 from hashbench.results.plots.curves import draw as draw_curves
 from hashbench.results.plots.inline import inline_svg
-from hashbench.results.plots.main import page_figures, plots
-from hashbench.results.plots.sheet import FigureData, save, styled
+from hashbench.results.plots.main import page_figures
+from hashbench.results.plots.sheet import save, styled
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store, open_store

@@ -8,8 +8,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from hashbench.common.errors import InputError
-from hashbench.results.plots.main import plot, plots
-from hashbench.results.plots.sheet import WIDTHS, FigureData, handle_of
+from hashbench.results.plots.base import FigureData, plots
+from hashbench.results.plots.main import plot
+from hashbench.results.plots.sheet import WIDTHS, handle_of
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store, open_store

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from matplotlib.text import Annotation, Text
 
+from hashbench.results.plots.base import FigureData, NothingToDraw
 from hashbench.results.plots.pareto import CostPoint, _differ, _nearest, draw, front, points_of
-from hashbench.results.plots.sheet import FigureData, NothingToDraw
 from hashbench.results.tables.report import tables
 from hashbench.store.engine import Store
 from tests.databases.made_up import World, build

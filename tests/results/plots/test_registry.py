@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.results.plots.main import find_plot, page_figures, plot
+from hashbench.results.plots.base import find_plot
+from hashbench.results.plots.main import page_figures, plot
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store
 from tests.databases.made_up import World, build
@@ -15,7 +16,7 @@ from tests.databases.made_up import World, build
 TOY = '''
 """One bar: how many models there are."""
 
-from hashbench.results.plots.sheet import Plot
+from hashbench.results.plots.base import Plot
 from hashbench.results.plots.sheet import sheet, tip
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from hashbench.results.plots.base import FigureData, NothingToDraw
 from hashbench.results.plots.scaling import draw_budgets, draw_pretraining, family_lines, spreads, token_lines
-from hashbench.results.plots.sheet import FigureData, NothingToDraw
 from hashbench.results.read.budgets import recorded_budgets
 from hashbench.results.tables.table import Cell
 from hashbench.store.engine import Store

@@ -18,8 +18,8 @@ from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.results.exchange.export import export_example
 from hashbench.results.papers.paper import load_paper
+from hashbench.results.plots.base import FigureData
 from hashbench.results.plots.robustness import draw
-from hashbench.results.plots.sheet import FigureData
 from hashbench.results.read.robustness import AVERAGE, measure_robustness
 from hashbench.results.read.samples import draw_seed
 from hashbench.results.rendering.registry import render
