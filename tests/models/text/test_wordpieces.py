@@ -37,6 +37,14 @@ def trained(size: int = 60) -> WordPieceTokenizer:
     return tokenizer
 
 
+@pytest.mark.parametrize("length", [50, 51, 75, 100])
+def test_a_word_of_up_to_100_characters_is_spelled(length: int, file: Path) -> None:
+    """As in BERT's released code, whose max_input_chars_per_word is 100; longer words are unknown."""
+    tokenizer = WordPieceTokenizer(str(file))
+    assert tokenizer.tokenize("cat" + "s" * (length - 3)) == ["cat", *["##s"] * (length - 3)]
+    assert tokenizer.tokenize("cat" + "s" * 98) == ["[UNK]"]
+
+
 def test_a_trained_vocabulary_leaves_five_rows_for_specials() -> None:
     pieces = trained().pieces
     assert len(pieces) == 60 - 5 and not SPECIALS & set(pieces) and len(set(pieces)) == 55
