@@ -104,7 +104,7 @@ class Metric(ABC):
 class SummedMetric(Metric):
     """A metric that is a function of sums over the examples, so that a block of draws is one product of matrices."""
 
-    undefined: ClassVar[str] = "these examples have no score"  # the reason where `of_sums` gives NaN
+    undefined: str = "these examples have no score"  # the reason where `of_sums` gives NaN
 
     @abstractmethod
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:

@@ -11,21 +11,27 @@ import numpy as np
 
 from hashbench.scores.base import SummedMetric
 
-PREDICTED, HITS, WORDS, RIGHT_WORDS = range(4)
+# Each of the five sums as a choice (5,) of it: of spans in the targets, then of the four columns of the outputs
+SPANS, PREDICTED, HITS, WORDS, RIGHT_WORDS = np.eye(5)
 
 
 class SpanShare(SummedMetric):
-    """A share of two sums over the rows."""
+    """One combination of sums over the rows, divided by another.
+
+    >>> span_f1.score(np.array([2, 1]), np.array([[2, 1, 9, 8], [0, 0, 4, 3]]))  # precision 1/2, recall 1/3
+    0.4
+    """
 
     outputs = "spans"
 
-    def parts(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sums (..., 5) of targets and outputs -> what is divided by what, (...) each."""
-        raise NotImplementedError
+    def __init__(self, name: str, above: np.ndarray, below: np.ndarray, undefined: str) -> None:
+        """`above` (5,) and `below` (5,): weights of the sums. `undefined`: why there is no score where below is 0."""
+        self.name, self.undefined = name, undefined
+        self._above, self._below = above, below
 
     def is_constant(self, outputs: np.ndarray) -> bool:
         """True where outputs (n, 4) have no span at all: every word has the tag of no span."""
-        return not outputs[:, PREDICTED].any()
+        return not outputs[:, 0].any()
 
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
         """Targets (n,) and outputs (n, 4) side by side, (n, 5)."""
@@ -33,56 +39,15 @@ class SpanShare(SummedMetric):
 
     def of_sums(self, n: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Sums (draws, 5) -> scores (draws,), NaN where there is none."""
-        above, below = self.parts(sums)
-        return np.divide(above, below, out=np.full(len(n), np.nan), where=below > 0)
+        below = sums @ self._below
+        return np.divide(sums @ self._above, below, out=np.full(len(n), np.nan), where=below > 0)
 
 
-class SpanF1(SpanShare):
-    """Twice the hits over the spans of both sides.
-
-    >>> SpanF1().score(np.array([2, 1]), np.array([[2, 1, 9, 8], [0, 0, 4, 3]]))  # precision 1/2, recall 1/3
-    0.4
-    """
-
-    name = "span_f1"
-    undefined = "no span is there or predicted"
-
-    def parts(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sums (..., 5) -> (...) each."""
-        return 2 * sums[..., 1 + HITS], sums[..., 0] + sums[..., 1 + PREDICTED]
-
-
-class SpanPrecision(SpanShare):
-    """Hits over the spans that are predicted."""
-
-    name = "span_precision"
-    undefined = "no span is predicted"
-
-    def parts(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sums (..., 5) -> (...) each."""
-        return sums[..., 1 + HITS], sums[..., 1 + PREDICTED]
-
-
-class SpanRecall(SpanShare):
-    """Hits over the spans that are there."""
-
-    name = "span_recall"
-    undefined = "no span is there"
-
-    def parts(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sums (..., 5) -> (...) each."""
-        return sums[..., 1 + HITS], sums[..., 0]
-
-
-class WordAccuracy(SpanShare):
-    """Words with the right tag over all words; most words are outside of spans, so even no span at all scores high."""
-
-    name = "word_accuracy"
-    undefined = "no words"
-
-    def parts(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sums (..., 5) -> (...) each."""
-        return sums[..., 1 + RIGHT_WORDS], sums[..., 1 + WORDS]
-
-
-METRICS = (SpanF1(), SpanPrecision(), SpanRecall(), WordAccuracy())
+# Most words are outside of spans, so that even no span at all has a high word_accuracy.
+span_f1 = SpanShare("span_f1", 2 * HITS, SPANS + PREDICTED, "no span is there or predicted")
+METRICS = (
+    span_f1,
+    SpanShare("span_precision", HITS, PREDICTED, "no span is predicted"),
+    SpanShare("span_recall", HITS, SPANS, "no span is there"),
+    SpanShare("word_accuracy", RIGHT_WORDS, WORDS, "no words"),
+)

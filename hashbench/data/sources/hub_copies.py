@@ -35,11 +35,7 @@ MEANINGS = (
     ("OfflineModeIsEnabled", "HF_HUB_OFFLINE is set, and it was not fetched before", "unset HF_HUB_OFFLINE"),
     ("GatedRepoError", "its authors ask for consent first", "agree on its page, then log in: hf auth login"),
     ("RevisionNotFoundError", "the hub has no such commit or branch of it", f"name another revision, or {OTHER_DATA}"),
-    (
-        "RepositoryNotFoundError",
-        GONE,
-        f"look for it on the hub, or {OTHER_DATA}",
-    ),
+    ("RepositoryNotFoundError", GONE, f"look for it on the hub, or {OTHER_DATA}"),
     (
         "DataFilesNotFoundError",
         "the hub has no files of this config and split",

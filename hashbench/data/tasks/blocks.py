@@ -62,10 +62,10 @@ class TaskEntry(Strict):
         description=(
             "folder with train, validation (or dev) and perhaps test, as parquet, CSV, TSV or JSONL; relative to this "
             "file"
-        ),
+        )
     )
     text: str | tuple[str, str] = Field(
-        description="column of the text, or two columns of a pair; of a page-link set the column of the page",
+        description="column of the text, or two columns of a pair; of a page-link set the column of the page"
     )
     links: str | None = Field(
         default=None,

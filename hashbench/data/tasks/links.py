@@ -37,10 +37,7 @@ class EntitiesBlock(Strict):
     max_items: int | None = Field(default=None, gt=0, description="keep links to the most linked items only; null: all")
     test_share: float = Field(default=0.1, gt=0, lt=1, description="share of the pages that are held out for testing")
     validation_share: float = Field(
-        default=0.1,
-        gt=0,
-        lt=1,
-        description="share of the remaining pages by which the best evaluation is chosen",
+        default=0.1, gt=0, lt=1, description="share of the remaining pages by which the best evaluation is chosen"
     )
     split_seed: int = Field(default=0, ge=0, description="of the held-out pages and of the contexts they are tested in")
     segment_items: int = Field(default=32, ge=2, description="items of a segment at most, the hidden ones included")
@@ -54,9 +51,7 @@ class EntitiesBlock(Strict):
         description="cases of an evaluation during training; null: every link of every validation page",
     )
     cases_per_page: int | None = Field(
-        default=None,
-        gt=0,
-        description="hidden links a test page, one at a time; null: each of its links; the paper: 1",
+        default=None, gt=0, description="hidden links a test page, one at a time; null: each of its links; the paper: 1"
     )
     beams: Beams = (1, 5, 10, 20, 50, 100)
 

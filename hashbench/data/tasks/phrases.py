@@ -51,9 +51,7 @@ class PhrasesBlock(Strict):
         description="corpora, read in this order: names, or paths of own files as texts/*.txt (relative to the file)",
     )
     max_documents: int | None = Field(
-        default=None,
-        gt=0,
-        description="read only the first documents of each corpus; null: all",
+        default=None, gt=0, description="read only the first documents of each corpus; null: all"
     )
     vocabulary: str | None = Field(
         default=None,
@@ -63,9 +61,7 @@ class PhrasesBlock(Strict):
         ),
     )
     vocabulary_size: int = Field(
-        default=30_522,
-        ge=300,
-        description="rows of a trained vocabulary of word pieces, specials included",
+        default=30_522, ge=300, description="rows of a trained vocabulary of word pieces, specials included"
     )
     items: int = Field(
         default=1_000_000,
@@ -81,16 +77,10 @@ class PhrasesBlock(Strict):
         ),
     )
     test_share: float = Field(
-        default=0.1,
-        gt=0,
-        lt=1,
-        description="share of the documents that are held out for testing",
+        default=0.1, gt=0, lt=1, description="share of the documents that are held out for testing"
     )
     validation_share: float = Field(
-        default=0.1,
-        gt=0,
-        lt=1,
-        description="share of the remaining documents by which the best evaluation is chosen",
+        default=0.1, gt=0, lt=1, description="share of the remaining documents by which the best evaluation is chosen"
     )
     split_seed: int = Field(default=0, ge=0, description="of the held-out documents and of what is hidden in them")
     validation_sequences: int | None = Field(
@@ -101,9 +91,7 @@ class PhrasesBlock(Strict):
         ),
     )
     test_sequences: int | None = Field(
-        default=2_000,
-        gt=0,
-        description="sequences of the test, each with all its hidden items; null: all",
+        default=2_000, gt=0, description="sequences of the test, each with all its hidden items; null: all"
     )
     beams: Beams = (1, 5, 10, 20, 50, 100)
 

@@ -18,9 +18,7 @@ HIDDEN = "includeonly"
 OPENING = re.compile(rf"<!--|<({'|'.join((*VERBATIM, HIDDEN))})(?:\s[^<>]*|/)?>", re.IGNORECASE)
 NO_TITLE = "<>"  # replaces verbatim text; no title may hold it
 # [[target]] or [[target|text]], where the text holds no link: of [[File:x|thumb|see [[y]]]] it finds y.
-LINK = re.compile(
-    r"\[\[([^\[\]{}|<>\n]+)(?:\|[^\[\]]*(?:(?:\[(?!\[)|\](?!\]))[^\[\]]*)*)?\]\]",
-)
+LINK = re.compile(r"\[\[([^\[\]{}|<>\n]+)(?:\|[^\[\]]*(?:(?:\[(?!\[)|\](?!\]))[^\[\]]*)*)?\]\]")
 TEMPLATE = re.compile(r"(?<!\{)\{\{(?!\{)\s*([^{}|<>\[\]\n#]+?)\s*(?:\||\}\}|\n|\Z)")
 PIPE = "{{!}}"  # the one magic word that makes a link's pipe
 
