@@ -25,8 +25,8 @@ from hashbench.data.tasks.catalogue import known_kinds  # noqa: E402
 from hashbench.models.embeddings.registry import models  # noqa: E402
 from hashbench.running.experiment.load import load_experiment  # noqa: E402
 from hashbench.running.experiment.models import resolve_models  # noqa: E402
+from hashbench.running.runs.base import kinds  # noqa: E402
 from hashbench.running.runs.provenance import files_of, fingerprint, modules_of  # noqa: E402
-from hashbench.running.runs.registry import kinds  # noqa: E402
 
 TABLE = ROOT / "hashbench" / "results" / "read" / "equal_code.csv"
 

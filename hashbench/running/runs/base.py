@@ -18,6 +18,7 @@ import numpy as np
 
 from hashbench.common.declared import card_lines
 from hashbench.common.measured import MetricRow
+from hashbench.common.registry import registered
 from hashbench.data.tasks.base import LocatedTask, SplitOutputs, Task
 from hashbench.data.tasks.items import LinkSet
 from hashbench.data.tasks.text_data import TaskData
@@ -34,6 +35,8 @@ from hashbench.running.runs.materials import Materials
 from hashbench.running.training.machine import Machine
 from hashbench.store.planning import Run
 from hashbench.store.result import Checkpoint, Predictions, Result
+
+BYTES = 4  # of a weight in float32
 
 
 def model_of(run: Run, resolved: ResolvedExperiment) -> ResolvedModel:
@@ -200,9 +203,6 @@ def notes_on(data: TaskData | LinkSet) -> dict[str, str]:
     return {"origin": data.origin, "data": "; ".join(data.notes)}
 
 
-BYTES = 4  # of a weight in float32
-
-
 def weight_bytes(model: ResolvedModel, size: str) -> int:
     """Bytes of embedding, encoder and a head of two classes. A vocabulary that is learned has all rows it may have."""
     return BYTES * outline_of(model, size, n_classes=2).weights
@@ -213,3 +213,27 @@ def keeps_best(experiment: Experiment, model: ResolvedModel) -> bool:
     if experiment.keep_weights == "auto":
         return weight_bytes(model, experiment.encoder) <= LARGEST_KEPT
     return experiment.keep_weights == "best"
+
+
+def kinds() -> Mapping[str, RunKind]:
+    """All kinds of run by name, in the order of the plan. Raises InputError where two have one name."""
+    return dict(sorted(registered("kind of run").items(), key=lambda item: item[1].order))
+
+
+def kind_of(run: Run) -> RunKind:
+    """The kind of a run."""
+    return kinds()[run.kind]
+
+
+def names(*, measures_time: bool) -> tuple[str, ...]:
+    """The stored names of the kinds of one phase of a sweep."""
+    return tuple(name for name, kind in kinds().items() if kind.in_sweeps and kind.measures_time == measures_time)
+
+
+def carry_out(run: Run, place: Workplace, machine: Machine) -> Result:
+    """Carries out a run, whatever its kind; the result knows how values were chosen, how the hardware computed it, and
+    the time of earlier attempts that it went on from."""
+    kind = kind_of(run)
+    result = kind.carry_out(run, place, machine)
+    notes = {**result.notes, **machine.notes, **(place.tuning(run) if kind.is_training else {})}
+    return replace(result, notes=notes, seconds_before=sum(machine.earlier))

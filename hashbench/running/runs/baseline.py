@@ -10,6 +10,7 @@ from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.text_data import reports_elsewhere
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_metrics, stored_predictions
+from hashbench.running.runs.further import FurtherSet, behind_train
 from hashbench.running.training.machine import Machine
 from hashbench.store.planning import Run
 from hashbench.store.result import Checkpoint, Result
@@ -55,4 +56,31 @@ def predicted(name: str, data: Any) -> Result:
     return Result(metrics=metrics, predictions=predictions, notes=notes_on(data))
 
 
-KIND = TrivialBaseline()
+class FurtherBaseline(RunKind):
+    """A trivial baseline on a further set: it learns from the train set of the task, as the models there did.
+
+    Sweeps plan none: `hashbench evaluate` adds them beside the models that it evaluates.
+    """
+
+    name = "evaluation-floor"
+    order = 75
+    in_sweeps = False
+
+    def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
+        return []
+
+    def of(self, size: str, name: str, further: FurtherSet, trained: LocatedTask) -> Run:
+        """One trivial baseline of a task on a further set of it."""
+        learned = {"task": trained.task.name, "data": trained.fingerprint}
+        return self.make(size, name, {"floor": name, "version": VERSION, "learned": learned}, task=further)
+
+    def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
+        rows, trained = (place.materials.task_data(task) for task in (str(run.task), run.spec["learned"]["task"]))
+        return predicted(run.spec["floor"], behind_train(rows, trained))
+
+    def seconds(self, run: Run, rows: int) -> float:
+        return TYPICAL_S
+
+
+FURTHER = FurtherBaseline()
+KIND = [TrivialBaseline(), FURTHER]

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from torch import nn
-
 from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.base import SplitOutputs
 from hashbench.data.tasks.text_data import TaskData
@@ -25,7 +23,7 @@ from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_met
 from hashbench.running.runs.further import FurtherSet
 from hashbench.running.training.devices import precision_found
 from hashbench.running.training.machine import Machine
-from hashbench.running.training.model import Model, build_model, load_weights
+from hashbench.running.training.model import Model, load_weights
 from hashbench.store.planning import Run
 from hashbench.store.result import Result
 
@@ -87,34 +85,27 @@ class FurtherEvaluation(RunKind):
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         data = place.materials.task_data(str(run.task))
-        return evaluated(kept_model(place.runs[run.spec["trained"]], data, place), data, machine, place.materials.cache)
+        tuned = place.runs[run.spec["trained"]]  # the caller has made sure of its files, by `artifacts.kept_files`
+        trained = tuned_model(tuned, data, place, place.artifacts.files(tuned.id))
+        return evaluated(trained, data, machine, place.materials.cache)
 
     def seconds(self, run: Run, rows: int) -> float:
         return TYPICAL_S
 
 
-def kept_model(tuned: Run, data: TaskData, place: Workplace) -> FinetunedModel:
-    """The model of a fine-tuning with the best weights that it kept. `data`: of its task, for the outputs of its head.
-
-    The caller has found the files (`artifacts.kept_files`).
-    """
+def tuned_model(tuned: Run, data: TaskData, place: Workplace, files: ModelFiles) -> FinetunedModel:
+    """A fine-tuned model with the best weights that it left; `data`: of its task, for the outputs of its head."""
     from hashbench.running.training.finetuning import make_head_of
 
     model = place.model(tuned)
-    texts = place.materials.texts(model)
-    built = build_model(model.spec, tuned.encoder, seed=0, **texts.of_the_vocabulary(model.spec.text.template))
+    texts, recipe = place.materials.texts(model), model.finetune
+    built = texts.build(model.spec, tuned.encoder, seed=0)
     head = make_head_of(built, data, model.spec)
-    load_files(built, head, place.artifacts.files(tuned.id))
-    recipe = model.finetune
+    load_weights(built, files.weights)
+    load_weights(head, files.head)
     return FinetunedModel(
         model.spec, texts.tokenizer, texts.coder, built, head, recipe.max_length, recipe.pad_to_max, recipe
     )
-
-
-def load_files(model: Model, head: nn.Module, files: ModelFiles) -> None:
-    """Reads model and head as a fine-tuning left them."""
-    load_weights(model, files.weights)
-    load_weights(head, files.head)
 
 
 def evaluated(trained: FinetunedModel, data: TaskData, machine: Machine, cache: Path) -> Result:

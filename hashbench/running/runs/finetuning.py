@@ -24,7 +24,7 @@ from hashbench.running.runs.pretraining import KIND as PRETRAINING
 from hashbench.running.runs.pretraining import restore
 from hashbench.running.training.devices import precision_found
 from hashbench.running.training.machine import Machine
-from hashbench.running.training.model import Model, build_model, load_published, save_weights
+from hashbench.running.training.model import Model, load_published, save_weights
 from hashbench.store.planning import Run
 from hashbench.store.result import Checkpoint, Predictions, Result
 
@@ -159,7 +159,7 @@ def starting_model(run: Run, place: Workplace) -> Model:
     model, source = place.model(run), run.spec["pretrain"]
     spec, seed = model.spec, run.seed if source is None else model.pretrain.seed
     texts = place.materials.texts(model)
-    built = build_model(spec, run.encoder, seed=seed or 0, **texts.of_the_vocabulary(spec.text.template))
+    built = texts.build(spec, run.encoder, seed=seed or 0)
     if source is not None:
         return restore(built, place.runs[source], place)
     if spec.training.weights is not None and spec.training.weights != RANDOM:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.coders.bloom import Bloom
 from hashbench.models.coders.vocabulary import Vocabulary
-from hashbench.models.embeddings.base import Template
+from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.objectives.registry import objective_of
 from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.models.text.types import TypeTable
@@ -34,13 +34,7 @@ from hashbench.running.experiment.corpus_needs import needs_corpus, read_without
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.sizing import check_learned_rows
 from hashbench.running.runs.perturbed import PerturbedTask, perturb_task
-
-
-class FoundVocabulary(TypedDict):
-    """How many rows a table needs, and the string of each where the coder numbers them."""
-
-    vocabulary_rows: int | None
-    row_strings: list[str] | None
+from hashbench.running.training.model import Model, build_model
 
 
 @dataclass(frozen=True)
@@ -66,11 +60,11 @@ class Texts:
         read += [(source.name, source.origin, source.revision, ", streamed") for source in self.streamed]
         return [name + (f" ({origin}@{at[:SHORT_COMMIT]})" if at else "") + how for name, origin, at, how in read]
 
-    def of_the_vocabulary(self, template: Template) -> FoundVocabulary:
-        """Arguments of `build_model` for a vocabulary that is fitted on data."""
+    def build(self, spec: ModelSpec, size: str, *, seed: int) -> Model:
+        """The model that reads these texts, with freshly drawn weights and a row of its table for each string."""
         strings = self.coder.strings()
-        named = None if strings is None else [*template.specials, *strings]
-        return {"vocabulary_rows": self.vocabulary_rows, "row_strings": named}
+        named = None if strings is None else [*spec.text.template.specials, *strings]
+        return build_model(spec, size, seed=seed, vocabulary_rows=self.vocabulary_rows, row_strings=named)
 
 
 class Materials:

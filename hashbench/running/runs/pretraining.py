@@ -22,7 +22,7 @@ from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.running.runs.base import TrainingKind, Workplace, weight_bytes
 from hashbench.running.training.devices import precision_found
 from hashbench.running.training.machine import Machine
-from hashbench.running.training.model import Model, build_model, load_weights, make_head, save_weights
+from hashbench.running.training.model import Model, load_weights, make_head, save_weights
 from hashbench.store.planning import Run
 from hashbench.store.result import Result
 
@@ -166,7 +166,7 @@ def train(run: Run, place: Workplace, machine: Machine, earlier: Mapping[int, Pa
     spec, recipe, texts = model.spec, model.pretrain, place.materials.texts(model)
     objective = spec.training.objective
     assert objective is not None and pretrains(spec)  # the plan makes no pre-training of others
-    built = build_model(spec, run.encoder, seed=recipe.seed, **texts.of_the_vocabulary(spec.text.template))
+    built = texts.build(spec, run.encoder, seed=recipe.seed)
     head = make_head(built, objective)
     data, steps = batches_of(model, place, machine)
     stop_at = run.spec[CHECKPOINT] if CHECKPOINT in run.spec else None

@@ -28,8 +28,7 @@ from hashbench.models.encoders.base import find_architecture
 from hashbench.models.objectives.registry import objectives, task_head
 from hashbench.models.text.base import find_tokenizer
 from hashbench.running.experiment.identity import cpu_name
-from hashbench.running.runs.base import Workplace
-from hashbench.running.runs.registry import kind_of
+from hashbench.running.runs.base import Workplace, kind_of
 from hashbench.store.environment import Environment
 from hashbench.store.planning import Run
 

@@ -17,17 +17,16 @@ from hashbench.data.tasks.base import SplitOutputs
 from hashbench.data.tasks.encoding import encode_task
 from hashbench.models.coders.cache import type_codes
 from hashbench.models.coders.collisions import agreement, shared_tokens, types_per_bucket
-from hashbench.models.objectives.base import TaskHead
 from hashbench.running.experiment.resolved import ResolvedExperiment
+from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_metrics, stored_predictions
-from hashbench.running.runs.evaluation import load_files
+from hashbench.running.runs.evaluation import tuned_model
 from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.finetuning import batches_of
 from hashbench.running.runs.materials import Texts
 from hashbench.running.runs.perturbed import UNPERTURBED, PerturbedTask
 from hashbench.running.training.devices import precision_found
 from hashbench.running.training.machine import Machine
-from hashbench.running.training.model import Model, build_model
 from hashbench.store.planning import Run
 from hashbench.store.result import Predictions, Result
 
@@ -84,9 +83,9 @@ class RobustnessEvaluation(RunKind):
         model = place.model(tuned)
         texts = place.materials.texts(model)
         perturbed = place.materials.perturbed(str(run.task), run.spec["robustness"], run.spec["words"])
-        trained, head = tuned_model(tuned, perturbed, place)
+        trained = tuned_model(tuned, perturbed.data, place, best_files(tuned.id, place.artifacts))
         data = batches_of(perturbed.data, tuned, place, machine)
-        outputs = outputs_on(trained, head, data, machine, model.finetune)
+        outputs = outputs_on(trained.model, trained.head, data, machine, trained.hardware)
         metrics, predictions = scored(perturbed, outputs, data)
         facts = [MetricRow(name, value, condition=label) for (name, label), value in perturbed.facts.items()]
         facts += coder_facts(perturbed, place, texts)
@@ -107,19 +106,12 @@ def _seen_words(resolved: ResolvedExperiment) -> dict[str, object] | None:
     return {"corpora": resolved.fingerprints(pretrain.corpora), **pretrain.model_dump(include=OF_WORDS)}
 
 
-def tuned_model(tuned: Run, perturbed: PerturbedTask, place: Workplace) -> tuple[Model, TaskHead]:
-    """Model and head with the best weights of a fine-tuning, which the worker has made sure are here."""
-    from hashbench.running.training.finetuning import make_head_of
-
-    for files in (place.artifacts.files(tuned.id), place.artifacts.waiting(tuned.id)):
+def best_files(run_id: str, artifacts: ArtifactFolder) -> ModelFiles:
+    """The best weights of a fine-tuning, kept for good or until they are used; the worker has made sure of them."""
+    for files in (artifacts.files(run_id), artifacts.waiting(run_id)):
         if files.weights.is_file() and files.head.is_file():
-            model = place.model(tuned)
-            words = place.materials.texts(model).of_the_vocabulary(model.spec.text.template)
-            built = build_model(model.spec, tuned.encoder, seed=0, **words)
-            head = make_head_of(built, perturbed.data, model.spec)
-            load_files(built, head, files)
-            return built, head
-    raise InputError(f"{place.artifacts.files(tuned.id).folder}: its weights are gone; sweep again")
+            return files
+    raise InputError(f"{artifacts.files(run_id).folder}: its weights are gone; sweep again")
 
 
 def scored(

@@ -12,9 +12,8 @@ from hashbench.running.efficiency.cards import Card, Placed
 from hashbench.running.experiment.identity import device_block
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder
-from hashbench.running.runs.base import TrainingKind
+from hashbench.running.runs.base import TrainingKind, kind_of
 from hashbench.running.runs.durations import likely_rows
-from hashbench.running.runs.registry import kind_of
 from hashbench.running.sweep.estimate import CardEstimate, TimeEstimate, cheap_first
 from hashbench.running.sweep.needed_files import gone_files
 from hashbench.running.sweep.plan import Plan

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from hashbench.running.efficiency.cards import Card
 from hashbench.running.experiment.identity import whole
 from hashbench.running.experiment.resolved import ResolvedExperiment
+from hashbench.running.runs.base import kind_of, kinds
 from hashbench.running.runs.durations import Durations, FinishedRun
-from hashbench.running.runs.registry import kind_of, kinds
 from hashbench.store.engine import Store
 from hashbench.store.planning import Run
 from hashbench.store.status import durations, seconds_of

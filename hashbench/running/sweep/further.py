@@ -28,11 +28,11 @@ from hashbench.running.experiment.stored import model_of_run
 from hashbench.running.experiment.tasks import task_of
 from hashbench.running.runs.artifacts import ArtifactFolder, kept_files
 from hashbench.running.runs.base import Workplace
+from hashbench.running.runs.baseline import FURTHER as BASELINE
 from hashbench.running.runs.evaluation import KIND as EVALUATION
 from hashbench.running.runs.evaluation import ExportedModel, evaluated
 from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.further import FurtherRequest, FurtherSet, with_classes
-from hashbench.running.runs.further_baseline import KIND as BASELINE
 from hashbench.running.runs.materials import Materials
 from hashbench.running.runs.provenance import environment, sources_of
 from hashbench.running.sweep.attempt import LEASE_S, Attempts, claimed

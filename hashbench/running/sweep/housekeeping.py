@@ -17,7 +17,7 @@ from hashbench.common.measured import MetricRow
 from hashbench.common.showing import tell
 from hashbench.running.experiment.schema import Experiment
 from hashbench.running.runs.artifacts import ArtifactFolder
-from hashbench.running.runs.registry import kind_of
+from hashbench.running.runs.base import kind_of
 from hashbench.running.sweep.assignment import Assignment
 from hashbench.running.sweep.processes import is_dead
 from hashbench.store.engine import Store

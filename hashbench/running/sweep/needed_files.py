@@ -10,9 +10,8 @@ from hashbench.common.checksums import FileSum
 from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.sources.fingerprints import cache_folder
 from hashbench.running.runs.artifacts import ArtifactFolder, sum_of
-from hashbench.running.runs.base import Workplace
+from hashbench.running.runs.base import Workplace, kind_of
 from hashbench.running.runs.materials import Materials
-from hashbench.running.runs.registry import kind_of
 from hashbench.running.sweep.executors.registry import find_shard_workers
 from hashbench.running.sweep.plan import Plan
 from hashbench.store.engine import Store

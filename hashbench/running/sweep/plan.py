@@ -37,7 +37,7 @@ from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.experiment.tasks import find_tasks
 from hashbench.running.experiment.tuning import declared
 from hashbench.running.experiment.word_shapes import word_shapes
-from hashbench.running.runs.registry import kinds, names
+from hashbench.running.runs.base import kinds, names
 from hashbench.store.planning import Run
 
 Located = TypeVar("Located", LocatedTask, CorpusSource)

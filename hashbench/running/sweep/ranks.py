@@ -22,7 +22,7 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from hashbench.common.errors import InputError
-from hashbench.running.runs.registry import carry_out
+from hashbench.running.runs.base import carry_out
 from hashbench.running.sweep.assignment import Assignment, PackedAssignment
 from hashbench.running.training.machine import Interrupted, Machine, Stop
 from hashbench.store.planning import Run

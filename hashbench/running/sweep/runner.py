@@ -23,7 +23,7 @@ from hashbench.running.efficiency.cards import find_card
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.schema import Experiment
 from hashbench.running.runs.artifacts import ArtifactFolder
-from hashbench.running.runs.registry import names
+from hashbench.running.runs.base import names
 from hashbench.running.sweep.assignment import Assignment
 from hashbench.running.sweep.dry_run import print_plan
 from hashbench.running.sweep.estimate import TimeEstimate, cheap_first

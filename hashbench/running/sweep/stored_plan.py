@@ -9,7 +9,7 @@ from typing import Any
 from hashbench.common.declared import STORED
 from hashbench.common.errors import InputError
 from hashbench.common.showing import without_passwords
-from hashbench.running.runs.registry import names
+from hashbench.running.runs.base import names
 from hashbench.running.sweep.plan import Plan, check_items
 from hashbench.store.engine import Store
 from hashbench.store.planning import add_experiment

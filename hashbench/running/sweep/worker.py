@@ -15,8 +15,8 @@ from hashbench.common.cache import using
 from hashbench.common.errors import InputError
 from hashbench.common.showing import tell
 from hashbench.results.dashboard.live import TrackedRun, Tracker, final_values, run_config, run_label, wandb_id
+from hashbench.running.runs.base import kind_of
 from hashbench.running.runs.provenance import environment, sources_of
-from hashbench.running.runs.registry import kind_of
 from hashbench.running.sweep.assignment import Assignment
 from hashbench.running.sweep.attempt import LEASE_S, Attempts, Ending, StopSignal, claimed
 from hashbench.running.sweep.executors.base import Control

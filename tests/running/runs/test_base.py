@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from hashbench.running.efficiency.cards import CARDS, Placed
-from hashbench.running.runs.base import TrainingKind
-from hashbench.running.runs.registry import kind_of
+from hashbench.running.runs.base import TrainingKind, kind_of
 from hashbench.running.sweep.plan import plan
 
 

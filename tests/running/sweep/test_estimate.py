@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from hashbench.running.runs import durations
-from hashbench.running.runs.registry import kinds
+from hashbench.running.runs.base import kinds
 from hashbench.running.sweep import estimate
 from hashbench.running.sweep.estimate import TimeEstimate, cheap_first
 from hashbench.store.planning import Run

@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from hashbench.running.experiment.load import load_experiment
-from hashbench.running.runs.base import Workplace
-from hashbench.running.runs.registry import kind_of
+from hashbench.running.runs.base import Workplace, kind_of
 from hashbench.running.sweep.plan import Plan, plan
 from hashbench.running.sweep.runner import assign
 from hashbench.running.training.machine import Interrupted, Machine

@@ -7,8 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from hashbench.common.showing import tell
-from hashbench.running.runs.base import Workplace
-from hashbench.running.runs.registry import carry_out
+from hashbench.running.runs.base import Workplace, carry_out
 from hashbench.running.sweep.assignment import Assignment
 from hashbench.running.sweep.progress import Event
 from hashbench.running.sweep.ranks import run_on_devices

@@ -1,4 +1,4 @@
-"""running/runs/registry.py: the kinds of run, and that nothing else knows them by name."""
+"""running/runs/base.py: the kinds of run, and that nothing else knows them by name."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pytest
 
 import hashbench
 from hashbench.common.errors import InputError
-from hashbench.running.runs import registry
-from hashbench.running.runs.registry import kinds, names
+from hashbench.running.runs.base import kinds, names
 
 PACKAGE = Path(hashbench.__file__).parent
 # What reads results must not import what trains. It meets the kinds as words of stored rows, which one file names.
@@ -83,4 +82,4 @@ def test_two_kinds_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     )
     monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path))
     with pytest.raises(InputError, match=r"again\.py: kind of run 'floor' is already in .*baseline\.py; rename "):
-        registry.kinds()
+        kinds()
