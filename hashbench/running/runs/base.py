@@ -81,6 +81,7 @@ class RunKind(ABC):
     several_devices: ClassVar[bool] = False
     # Whether it reads files that the runs it needs have left; others need them in the plan's order only.
     reads_needs: ClassVar[bool] = True
+    typical_s: ClassVar[float] = 10.0  # seconds of a run, where a kind has no better estimate
     is_tracked: ClassVar[bool] = False  # whether Weights & Biases shows it while it runs
     # Whether it trains; then estimates of one kind correct those of the others.
     is_training: ClassVar[bool] = False
@@ -96,9 +97,9 @@ class RunKind(ABC):
         Raises `Interrupted` when the machine requests a stop; any other error is the run's failure.
         """
 
-    @abstractmethod
     def seconds(self, run: Run, rows: int) -> float:
         """A rough estimate of its time from its spec and the training rows of its task."""
+        return self.typical_s
 
     def seconds_on(self, card: Card, run: Run, rows: int, resolved: ResolvedExperiment) -> float:
         """A rough estimate of its time on a named card; for a kind that does not train, as on this machine."""

@@ -16,7 +16,6 @@ from hashbench.store.planning import Run
 from hashbench.store.result import Checkpoint, Result
 
 VERSION = 1  # raised when the meaning of a trivial baseline changes
-TYPICAL_S = 2.0  # of a run of the example database
 CHECKPOINTS: tuple[Checkpoint, ...] = ("best", "last")  # both are what was predicted once
 
 
@@ -25,6 +24,7 @@ class TrivialBaseline(RunKind):
 
     name = "floor"
     order = 20
+    typical_s = 2.0  # of the example database
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         return [
@@ -42,9 +42,6 @@ class TrivialBaseline(RunKind):
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         return predicted(run.model, place.materials.data(str(run.task)))
-
-    def seconds(self, run: Run, rows: int) -> float:
-        return TYPICAL_S
 
 
 def predicted(name: str, data: Any) -> Result:
@@ -65,6 +62,7 @@ class FurtherBaseline(RunKind):
     name = "evaluation-floor"
     order = 75
     in_sweeps = False
+    typical_s = TrivialBaseline.typical_s
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         return []
@@ -77,9 +75,6 @@ class FurtherBaseline(RunKind):
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         rows, trained = (place.materials.task_data(task) for task in (str(run.task), run.spec["learned"]["task"]))
         return predicted(run.spec["floor"], behind_train(rows, trained))
-
-    def seconds(self, run: Run, rows: int) -> float:
-        return TYPICAL_S
 
 
 FURTHER = FurtherBaseline()

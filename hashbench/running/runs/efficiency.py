@@ -22,7 +22,6 @@ from hashbench.store.result import Result
 # What of the recipes a measurement depends on.
 OF_PRETRAINING = {"logits", "precision", "matmul_precision"}
 OF_FINETUNING = {"max_length", "pad_to_max", "precision", "matmul_precision"}
-TYPICAL_S = 60.0  # of a run of the example database
 
 
 class EfficiencyMeasurement(RunKind):
@@ -31,6 +30,7 @@ class EfficiencyMeasurement(RunKind):
     name = "efficiency"
     order = 60
     measures_time = True
+    typical_s = 60.0  # of the example database
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         experiment, baseline = resolved.experiment, resolved.baseline
@@ -65,9 +65,6 @@ class EfficiencyMeasurement(RunKind):
         notes = {"precision_found": precision_found(model.pretrain.precision, machine.device)}
         with FileLock(cache / "measuring.lock"):  # two measurements at once would time each other
             return Result(metrics=measure(model, baseline, tasks, setting), notes=notes)
-
-    def seconds(self, run: Run, rows: int) -> float:
-        return TYPICAL_S
 
 
 def _of_model(resolved: ResolvedExperiment, model: ResolvedModel) -> dict[str, Any]:

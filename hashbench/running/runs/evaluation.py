@@ -27,7 +27,6 @@ from hashbench.running.training.model import Model, load_weights
 from hashbench.store.planning import Run
 from hashbench.store.result import Result
 
-TYPICAL_S = 10.0  # of a run on a thousand texts by a small model
 BATCH_SIZE = 32  # an evaluation takes four times as many
 
 
@@ -69,6 +68,7 @@ class FurtherEvaluation(RunKind):
     name = "evaluation"
     order = 70
     in_sweeps = False
+    typical_s = 10.0  # of a thousand texts and a small model
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         return []
@@ -88,9 +88,6 @@ class FurtherEvaluation(RunKind):
         tuned = place.runs[run.spec["trained"]]  # the caller has made sure of its files, by `artifacts.kept_files`
         trained = tuned_model(tuned, data, place, place.artifacts.files(tuned.id))
         return evaluated(trained, data, machine, place.materials.cache)
-
-    def seconds(self, run: Run, rows: int) -> float:
-        return TYPICAL_S
 
 
 def tuned_model(tuned: Run, data: TaskData, place: Workplace, files: ModelFiles) -> FinetunedModel:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from hashbench.data.tasks.text_batches import FinetuningData
 
 OF_WORDS = {"max_documents", "first_chunk_only"}  # what of the corpora counts as seen
-TYPICAL_S = 30.0  # of a run of the example database
 
 
 class RobustnessEvaluation(RunKind):
@@ -42,6 +41,7 @@ class RobustnessEvaluation(RunKind):
 
     name = "robustness"
     order = 50
+    typical_s = 30.0  # of the example database
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         block = resolved.experiment.robustness_block
@@ -93,9 +93,6 @@ class RobustnessEvaluation(RunKind):
         notes = notes_on(place.materials.task_data(str(run.task)))
         notes |= {"precision_found": precision_found(model.finetune.precision, machine.device)}
         return Result(metrics=[*facts, *metrics], predictions=predictions, notes=notes)
-
-    def seconds(self, run: Run, rows: int) -> float:
-        return TYPICAL_S
 
 
 def _seen_words(resolved: ResolvedExperiment) -> dict[str, object] | None:

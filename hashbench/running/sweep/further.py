@@ -96,39 +96,25 @@ def trainings_of(store: Store, experiment: str, task: str) -> list[str]:
 def evaluate(
     store: Store, model: str | ExportedModel, request: FurtherRequest, data: Sequence[str] | None
 ) -> EvaluatedRun:
-    """The evaluation of an exported model, or of a run by the first digits of its id."""
-    if isinstance(model, str):
-        return evaluate_run(store, model, request, data)
-    return evaluate_exported(store, model, request, data)
+    """Evaluates a fine-tuning of the database, named by the first digits of its id, or an exported model.
 
-
-def evaluate_run(store: Store, prefix: str, request: FurtherRequest, data: Sequence[str] | None) -> EvaluatedRun:
-    """Evaluates a finished fine-tuning of the database, named by the first digits of its id, or finds that it was
-    evaluated before.
-
-    Raises InputError for a run that is none, weights that are gone, and whatever is wrong with the set.
+    A stored evaluation is read. An exported model counts as its fine-tuning where the database has that with equal
+    weights. Raises InputError for a run that is none, weights that are gone, and whatever is wrong with the set.
     """
-    retry = _first_retry(store)
-    subject = retry(TrainedRun, store, retry(find_run, store, prefix), data, None)
+    # Until an experiment says how long to wait for a database that is away.
+    retry = Retry(store.name, 60.0 * Experiment.model_fields["database_minutes"].default, tell=tell)
+    subject: Subject
+    if isinstance(model, str):
+        subject = retry(TrainedRun, store, retry(find_run, store, model), data, None)
+    elif retry(done_ids, store, [model.run]) and retry(_has_parts, store, model):
+        subject = retry(TrainedRun, store, model.run, data, model)
+    else:
+        subject = retry(ExportedFolder, store, model, request)
     return _evaluate(store, subject, request)
 
 
-def evaluate_exported(
-    store: Store, exported: ExportedModel, request: FurtherRequest, data: Sequence[str] | None
-) -> EvaluatedRun:
-    """Evaluates an exported model. It counts as its fine-tuning where the database has that with equal weights."""
-    retry = _first_retry(store)
-    if retry(done_ids, store, [exported.run]):
-        stored = {file.kind: file.sha256 for file in retry(artifacts, store, exported.run)}
-        if stored == exported.parts:
-            subject = retry(TrainedRun, store, exported.run, data, exported)
-            return _evaluate(store, subject, request)
-    return _evaluate(store, retry(ExportedFolder, store, exported, request), request)
-
-
-def _first_retry(store: Store) -> Retry:
-    """With a database that is away, until an experiment says how long to wait for it."""
-    return Retry(store.name, 60.0 * Experiment.model_fields["database_minutes"].default, tell=tell)
+def _has_parts(store: Store, exported: ExportedModel) -> bool:
+    return {file.kind: file.sha256 for file in artifacts(store, exported.run)} == exported.parts
 
 
 class Subject(ABC):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 from hashbench.common.errors import InputError, located, near_match
@@ -78,8 +79,6 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
         sources = open_sources(names)
     located_tasks = tuple(_locate_task(loaded, i, task, sources) for i, task in enumerate(tasks))
     corpora = _locate_corpora(loaded, measured, sources)
-    if loaded.experiment.robustness_block and corpora:
-        corpora |= _locate_words(loaded, sources)
     resolved = ResolvedExperiment(loaded.experiment, models, baseline, located_tasks, corpora, names, tuned)
     runs = tuple(run for kind in kinds().values() for run in kind.planned(resolved))
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
@@ -211,34 +210,26 @@ def _check_per_task(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task])
 
 def _locate_task(loaded: Loaded, i: int, task: Task, sources: Sequence[Source]) -> LocatedTask:
     place: KeyPath = ("tasks",) if isinstance(loaded.experiment.tasks, str) else ("tasks", i)
-    with located(loaded.where(*place)):
-        return _opened(locate_task(task, sources))
+    return _opened(partial(locate_task, task, sources), loaded.where(*place))
 
 
 def _locate_corpora(
     loaded: Loaded, models: Sequence[ResolvedModel], sources: Sequence[Source]
 ) -> dict[str, CorpusSource]:
-    located_corpora: dict[str, CorpusSource] = {}
+    """The corpora that models read; under noise those of the experiment too: their words are the seen ones for all."""
+    places: dict[str, str] = {}
     for model in models:
         for i, name in enumerate(model.pretrain.corpora if needs_corpus(model.spec) else ()):
-            if name not in located_corpora:
-                place = loaded.place_of(model.place, "pretrain", "corpora")
-                located_corpora[name] = _open_corpus(name, sources, loaded.where(*place, i))
-    return located_corpora
+            places.setdefault(name, loaded.where(*loaded.place_of(model.place, "pretrain", "corpora"), i))
+    if loaded.experiment.robustness_block and places:
+        for i, name in enumerate(loaded.experiment.pretrain.corpora):
+            places.setdefault(name, loaded.where("pretrain", "corpora", i))
+    return {name: _opened(partial(locate_corpus, name, sources), where) for name, where in places.items()}
 
 
-def _locate_words(loaded: Loaded, sources: Sequence[Source]) -> dict[str, CorpusSource]:
-    """The corpora of the experiment itself: their words are the seen ones for every model."""
-    names = loaded.experiment.pretrain.corpora
-    return {name: _open_corpus(name, sources, loaded.where("pretrain", "corpora", i)) for i, name in enumerate(names)}
-
-
-def _open_corpus(name: str, sources: Sequence[Source], where: str) -> CorpusSource:
-    with located(where):
-        return _opened(locate_corpus(name, sources))
-
-
-def _opened(source: Located) -> Located:
+def _opened(locate: Callable[[], Located], where: str) -> Located:
     """The located data; its fingerprint fails where the hub or a file cannot be read."""
-    _ = source.fingerprint
-    return source
+    with located(where):
+        source = locate()
+        _ = source.fingerprint
+        return source

@@ -60,9 +60,8 @@ class Worker:
         self._assignment, self._index, self._control = assignment, index, control
         minutes = assignment.resolved.experiment.database_minutes
         self._retry = Retry(parse(assignment.db)[1], 60.0 * minutes, tell=control.say, stop=control)
-        self._environment = environment()
         self._place = assignment.workplace()
-        self._name = own_name()
+        self._claimer: dict[str, Any] = {"worker": own_name(), "lease_s": LEASE_S, "environment": environment()}
         self._sources: dict[tuple[str, str | None, str], str] = {}  # by kind, task and label, which decide them
 
     def loop(self) -> None:
@@ -100,19 +99,10 @@ class Worker:
 
     def _claim(self) -> ClaimedRun | None:
         """The next run, or None where none is free."""
+        options: Any = {"kinds": self._assignment.kinds, "max_attempts": self._assignment.max_attempts, **self._claimer}
+        experiment_id = self._assignment.experiment_id
         return claimed(
-            self._retry,
-            self._store,
-            lambda token: claim(
-                self._store,
-                self._assignment.experiment_id,
-                worker=self._name,
-                lease_s=LEASE_S,
-                max_attempts=self._assignment.max_attempts,
-                environment=self._environment,
-                kinds=self._assignment.kinds,
-                token=token,
-            ),
+            self._retry, self._store, lambda token: claim(self._store, experiment_id, token=token, **options)
         )
 
     def _carry_out(self, held: ClaimedRun) -> None:
@@ -173,9 +163,8 @@ class Worker:
 
     def _claim_again(self, need: Run) -> ClaimedRun | None:
         """A finished run whose files are gone; None where another worker makes them."""
-        options: Any = {"worker": self._name, "lease_s": LEASE_S, "environment": self._environment}
         return claimed(
-            self._retry, self._store, lambda token: claim_rerun(self._store, need.id, token=token, **options)
+            self._retry, self._store, lambda token: claim_rerun(self._store, need.id, token=token, **self._claimer)
         )
 
     def _sources_of(self, run: Run) -> str:
