@@ -32,7 +32,7 @@ from hashbench.models.embeddings.registry import build_embedding, find_model
 from hashbench.models.encoders.bert import SIZES, BertConfig, BertEncoder
 from hashbench.models.objectives import mlm, shuffle_random
 from hashbench.running.training.fit import compile_parts
-from hashbench.running.training.model import Model, make_head, objective_loss
+from hashbench.running.training.model import Model, make_head
 from hashbench.running.training.recipe import adamw
 
 VOCABULARY = 50_265
@@ -113,7 +113,7 @@ def ours(name: str, objective: str, config: BertConfig, options: argparse.Namesp
         compile_parts(model, head, fixed_shapes=True)
 
     def loss(step: Step) -> Tensor:
-        return objective_loss(model, head, step.batch, options.logits)
+        return head.batch_loss(model, step.batch, options.logits)
 
     optimizer = adamw(module, learning_rate=LEARNING_RATE, betas=(0.9, 0.9999), eps=1e-8, weight_decay=0.01)
     everywhere = objective == "mlm" and options.logits == "all"

@@ -29,7 +29,7 @@ from hashbench.running.efficiency.timing import Effort, Pairs, Work, filling_bat
 from hashbench.running.experiment.measurements import Efficiency
 from hashbench.running.experiment.recipes import Finetune, OnHardware, Pretrain
 from hashbench.running.training.devices import matmul_precision, pick_device, precision_found
-from hashbench.running.training.model import Model, build_model, make_head, objective_loss
+from hashbench.running.training.model import Model, build_model, make_head
 from hashbench.running.training.recipe import adamw
 
 
@@ -174,7 +174,7 @@ class PretrainingStep:
         self._optimizer.zero_grad(set_to_none=True)
         with matmul_precision(self._recipe.matmul_precision):
             with autocast(self._recipe, self._device):
-                loss = objective_loss(self._model, self._head, self.batch, self._logits)
+                loss = self._head.batch_loss(self._model, self.batch, self._logits)
             loss.backward()
 
     def run_with_optimizer(self) -> None:

@@ -16,7 +16,7 @@ import torch
 from hashbench.common.registry import import_file, is_own
 from hashbench.models.embeddings.base import Batch, ModelSpec
 from hashbench.running.training.memory import resident_peak, start_of_peak
-from hashbench.running.training.model import build_model, make_head, objective_loss
+from hashbench.running.training.model import build_model, make_head
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def _measure(task: MemoryTask, sender: Connection) -> None:
     model = build_model(spec, task.size, seed=0, vocabulary_rows=task.vocabulary_rows).to(device)
     head = make_head(model, spec.training.objective).to(device)
     with torch.autocast(device.type, torch.bfloat16, enabled=task.bf16):
-        loss = objective_loss(model, head, batch, task.logits)
+        loss = head.batch_loss(model, batch, task.logits)
     loss.backward()
     if device.type == "cuda":
         sender.send(torch.cuda.max_memory_allocated(device))

@@ -194,12 +194,7 @@ def batches_of(data: TaskData, run: Run, place: Workplace, machine: Machine) -> 
 def facts_of(run: Run, tuned: Tuned, data: TaskData, place: Workplace) -> list[MetricRow]:
     """Measured facts that tables print beside the scores."""
     done, model = tuned.done, place.model(run)
-    facts = [
-        MetricRow("best_step", done.best.step),
-        MetricRow("last_step", done.last.step),
-        MetricRow("steps_done", done.steps),
-        MetricRow("train_rows", len(data.splits["train"])),
-    ]
+    facts = done.facts(len(data.splits["train"]))
     rows = place.materials.texts(model).vocabulary_rows
     cost = token_cost(model.spec, run.encoder, rows)
     facts += [MetricRow("active_params", cost.active_parameters), MetricRow("multiply_adds", cost.multiply_adds)]

@@ -180,10 +180,7 @@ def facts_of(trained: Trained, coder: Bloom, targets: np.ndarray, train_pages: i
     """
     hidden = twins(coder.maps)  # (N,): never ranked before another item
     return [
-        MetricRow("best_step", trained.best.step),
-        MetricRow("last_step", trained.last.step),
-        MetricRow("steps_done", trained.steps),
-        MetricRow("train_rows", train_pages),
+        *trained.facts(train_pages),
         MetricRow("rec@1_ceiling", float(1 - hidden[targets].mean())),
         MetricRow("inseparable_items", float(hidden.mean())),
         MetricRow("coherence_violations", coder.violations),

@@ -106,15 +106,17 @@ def evaluate(
     subject: Subject
     if isinstance(model, str):
         subject = retry(TrainedRun, store, retry(find_run, store, model), data, None)
-    elif retry(done_ids, store, [model.run]) and retry(_has_parts, store, model):
+    elif retry(_is_stored, store, model):
         subject = retry(TrainedRun, store, model.run, data, model)
     else:
         subject = retry(ExportedFolder, store, model, request)
     return _evaluate(store, subject, request)
 
 
-def _has_parts(store: Store, exported: ExportedModel) -> bool:
-    return {file.kind: file.sha256 for file in artifacts(store, exported.run)} == exported.parts
+def _is_stored(store: Store, exported: ExportedModel) -> bool:
+    """True when the fine-tuning of an exported model is finished here, with equal weights."""
+    stored = {file.kind: file.sha256 for file in artifacts(store, exported.run)}
+    return bool(done_ids(store, [exported.run])) and stored == exported.parts
 
 
 class Subject(ABC):

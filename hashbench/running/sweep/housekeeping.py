@@ -27,6 +27,9 @@ from hashbench.store.result import Artifact, Predictions, Result
 from hashbench.store.retry import Retry
 from hashbench.store.status import running
 
+ABOUT = "about"  # the array of a file that holds everything but outputs and targets, as JSON
+ARRAYS = ("outputs", "targets")
+
 
 def retry_of(store: Store, experiment: Experiment) -> Retry:
     """Calls of the store that are made again while its database is away, as long as the experiment says."""
@@ -72,10 +75,6 @@ def remove_temporary_files(assignment: Assignment, needed: Collection[str]) -> N
     for run in assignment.runs.values():
         for path in kind_of(run).temporary_files(run, artifacts) if run.id not in needed else ():
             artifacts.remove(path)
-
-
-ABOUT = "about"  # the array of a file that holds everything but outputs and targets, as JSON
-ARRAYS = ("outputs", "targets")
 
 
 class ResultSpool:

@@ -139,11 +139,6 @@ class Resumable(Callback):
         self._should_stop = should_stop
         self._saved_at = time.monotonic()
 
-    @property
-    def resume_from(self) -> Path | None:
-        """The checkpoint of an earlier attempt, if there is one."""
-        return self.files.newest()
-
     def state_dict(self) -> dict[str, float]:
         """The seconds of training so far, kept in the checkpoint: a run's time is that of all attempts it came from."""
         return {"seconds": self._before + time.monotonic() - self._began}

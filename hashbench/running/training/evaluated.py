@@ -127,6 +127,11 @@ class TaskTraining(Generic[HeadT]):
     last: Evaluation
     steps: int
 
+    def facts(self, train_rows: int) -> list[MetricRow]:
+        """Steps of the training and its rows, which tables print beside the scores."""
+        steps = {"best_step": self.best.step, "last_step": self.last.step, "steps_done": self.steps}
+        return [MetricRow(name, n) for name, n in {**steps, "train_rows": train_rows}.items()]
+
     def restore_best(self) -> None:
         """Puts the weights of the best evaluation back into the model and its head."""
         weights = self.best.weights

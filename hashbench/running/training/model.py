@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -97,11 +96,6 @@ def make_head(model: Model, objective: str) -> Head:
     head = objectives()[objective].head
     assert head is not None  # models of items are trained by entities.py
     return head(model.embedding, model.config)
-
-
-def objective_loss(model: Model, head: Head, batch: Batch, logits: Literal["labels", "all"]) -> Tensor:
-    """Loss of a batch under its labels (B, L). States are made where the loss needs them."""
-    return head.batch_loss(model, batch, logits)
 
 
 def save_weights(module: nn.Module, path: Path) -> None:

@@ -20,27 +20,7 @@ from hashbench.running.training.recipe import Schedule, adamw, drops_out, reseed
 from hashbench.running.training.sharding import Sharding, average_whole_gradients, clip_norm
 
 
-class ClippedModule(LightningModule):
-    """A LightningModule that clips the norm itself, over all parameters of its optimizer.
-
-    Lightning refuses to clip beside a fused optimizer under bf16, because such an optimizer may undo a loss scale after
-    the clipping; bf16 has no loss scale.
-    """
-
-    def configure_gradient_clipping(
-        self,
-        optimizer: Optimizer,
-        gradient_clip_val: float | None = None,
-        gradient_clip_algorithm: str | None = None,
-    ) -> None:
-        """Scales the gradients so that their norm is at most `gradient_clip_val`."""
-        if gradient_clip_val is None:
-            return
-        parameters = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-        clip_norm(parameters, gradient_clip_val)
-
-
-class RecipeModule(ClippedModule):
+class RecipeModule(LightningModule):
     """Modules trained under the recipe of an experiment; a subclass holds a model and defines its loss."""
 
     model: Model
@@ -151,6 +131,21 @@ class RecipeModule(ClippedModule):
         )
         scheduler = LambdaLR(optimizer, self._schedule)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Scales the gradients so that their norm, over all parameters of the optimizer, is at most the given value.
+
+        Lightning refuses to clip beside a fused optimizer under bf16, because such an optimizer may undo a loss scale
+        after the clipping; bf16 has no loss scale.
+        """
+        if gradient_clip_val is not None:
+            parameters = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+            clip_norm(parameters, gradient_clip_val)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["points"] = self.curves.plain()

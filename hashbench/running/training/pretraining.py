@@ -18,7 +18,7 @@ from hashbench.running.training.accumulation import MicroBatch
 from hashbench.running.training.curves import Curves
 from hashbench.running.training.fit import fit
 from hashbench.running.training.machine import Machine
-from hashbench.running.training.model import Model, objective_loss
+from hashbench.running.training.model import Model
 from hashbench.running.training.module import RecipeModule
 from hashbench.running.training.recipe import linear_decay
 
@@ -37,11 +37,12 @@ class PretrainingModule(RecipeModule):
     """One model under one objective with the recipe of the experiment."""
 
     head: Head
+    recipe: PretrainRecipe
 
     def __init__(self, model: Model, head: Head, recipe: PretrainRecipe, *, total_steps: int, curves: Curves) -> None:
         schedule = linear_decay(total_steps, recipe.warmup_steps)
         super().__init__(recipe, schedule=schedule, seed=recipe.seed, total_steps=total_steps, curves=curves)
-        self.model, self.head, self._logits = model, head, recipe.logits
+        self.model, self.head = model, head
         self.tokens = 0
 
     def on_train_batch_start(self, batch: Batch | list[MicroBatch], batch_idx: int) -> None:
@@ -51,7 +52,7 @@ class PretrainingModule(RecipeModule):
 
     def loss_terms(self, batch: Batch) -> tuple[Tensor, ...]:
         """The loss, of shape (), of a batch with labels (B, L)."""
-        return (objective_loss(self.model, self.head, batch, self._logits),)
+        return (self.head.batch_loss(self.model, batch, self.recipe.logits),)
 
     def label_counts(self, batch: Batch) -> tuple[int, ...]:
         """The labelled places (B, L) of a batch."""

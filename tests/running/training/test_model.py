@@ -9,7 +9,7 @@ from hashbench.common.errors import InputError
 from hashbench.models.embeddings.base import Batch
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.objectives.classification import ClassificationHead
-from hashbench.running.training.model import build_model, load_weights, make_head, objective_loss, save_weights
+from hashbench.running.training.model import build_model, load_weights, make_head, save_weights
 
 
 def test_mlm_needs_an_output_matrix():
@@ -54,7 +54,7 @@ def test_the_mlm_loss_is_the_same_from_all_states_and_from_labelled_ones():
     gradients = []
     for logits in ("labels", "all"):
         model.zero_grad()
-        objective_loss(model, head, batch, logits).backward()
+        head.batch_loss(model, batch, logits).backward()
         gradients.append({name: parameter.grad for name, parameter in model.named_parameters()})
     for name, gradient in gradients[0].items():
         torch.testing.assert_close(gradient, gradients[1][name], atol=1e-6, rtol=1e-5)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from hashbench.running.training.module import ClippedModule
+from hashbench.running.training.module import RecipeModule
 from hashbench.running.training.recipe import adamw, constant, cosine_restarts, linear_decay, reseed, schedule_of
 
 
@@ -75,7 +75,7 @@ def test_clipping_equals_torchs_own(largest):
         parameter.grad = torch.randn_like(parameter)
         other.grad = parameter.grad.clone()
     optimizer = adamw(ours, learning_rate=1.0, betas=(0.9, 0.99), eps=1e-8, weight_decay=0.1)
-    ClippedModule().configure_gradient_clipping(optimizer, largest)
+    RecipeModule.configure_gradient_clipping(None, optimizer, largest)
     nn.utils.clip_grad_norm_(peer.parameters(), largest)
     for parameter, other in zip(ours.parameters(), peer.parameters(), strict=True):
         torch.testing.assert_close(parameter.grad, other.grad)
