@@ -20,7 +20,7 @@ class Renderer:
 
     name: str
     render: Callable[[Sequence[Table], int, bool], str]
-    rows_only: bool = False  # for programs: what must be said of the data has no place in it
+    rows_only: bool = False  # for programs: it has no place for warnings and provenance
     place: int = 99  # in lists of the formats
 
 
@@ -35,14 +35,14 @@ def find_renderer(name: str) -> Renderer:
 
 
 def known_format(name: str, others: Sequence[str] = ()) -> str:
-    """The name of a format as it is listed, here or in `others`; case does not matter.
+    """The listed name of a format, of this list or of `others`; case does not matter.
 
     Raises InputError with the nearest names.
     """
-    known = [*renderers(), *others]
-    matching = [each for each in known if each == name] or [each for each in known if each.lower() == name.lower()]
+    names = [*renderers(), *others]
+    matching = [name] if name in names else [other for other in names if other.lower() == name.lower()]
     if not matching:
-        hint = f"{near_match(name, known)}; there are: {', '.join(known)}"
+        hint = f"{near_match(name, names)}; there are: {', '.join(names)}"
         raise InputError(f"--format: no format {name!r}{hint}{unreadable()}")
     return matching[0]
 
@@ -51,7 +51,7 @@ def render(tables: Sequence[Table], format: str = "text", *, width: int | None =
     """All tables in one format, as one text that ends in a line feed. Raises InputError for an unknown format.
 
     Control characters, of names and reasons that a database of others holds, are written out.
-    `width`: columns of the terminal, asked for if None.
+    `width`: columns; those of the terminal if None.
     """
     columns = width or shutil.get_terminal_size((WIDTH, 24)).columns
     return find_renderer(format).render([printable_parts(table) for table in tables], columns, color)
