@@ -57,7 +57,7 @@ class RankingMetric(SummedMetric):
         return metric
 
     def by_condition(self, targets: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
-        """Over all cases; where it is `by_decile` as the mean over pages, and over each decile that has cases."""
+        """Scores by condition: of all cases; with `by_decile` also the mean over pages, and of deciles with cases."""
         if self.trained_only and outputs.shape[1] == TOKENS:
             return {}
         values = self.of_cases(outputs)  # (n,)
@@ -128,7 +128,7 @@ class TokenRecall(RankingMetric):
         return outputs[:, TOKENS:].mean(axis=1)
 
     def by_condition(self, targets: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
-        """Over all maps, and of each."""
+        """Scores over all maps, and of each."""
         maps = {f"map={j + 1}": float(outputs[:, TOKENS + j].mean()) for j in range(outputs.shape[1] - TOKENS)}
         return super().by_condition(targets, outputs) | maps
 

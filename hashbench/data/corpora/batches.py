@@ -107,7 +107,7 @@ class PretrainingData(TrainingData):
 
     @property
     def bucketed(self) -> bool:
-        """Not where rows are packed: all but the last are of one length, and sorting them would change nothing."""
+        """False where rows are packed: all but the last are of one length, and sorting them would change nothing."""
         lengths = self.row_lengths()
         return len(lengths) < 2 or bool((lengths[:-1] != lengths[0]).any())
 
@@ -142,7 +142,7 @@ class PretrainingData(TrainingData):
 
 @dataclass(frozen=True)
 class StreamPlace:
-    """Where a training is in its corpora."""
+    """The position of a training in its corpora."""
 
     steps: int = 0  # batches handed out
     batch: int = 0  # of the block
@@ -268,7 +268,7 @@ class StreamedData(LoadedData):
 
     @property
     def bucketed(self) -> bool:
-        """Rows are packed."""
+        """False: rows are packed."""
         return False
 
     def batches(self, place: StreamPlace) -> Iterator[tuple[StreamPlace, Batch]]:
@@ -330,5 +330,5 @@ class StreamLoader:
         return asdict(self.place)
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go on behind the batches that were handed out."""
+        """Continues behind the batches that were handed out."""
         self.place = StreamPlace(**state)

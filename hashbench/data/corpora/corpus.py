@@ -57,7 +57,7 @@ class Corpus:
 
     @classmethod
     def load(cls, folder: Path, tokenizer: Tokenizer) -> Corpus:
-        """Open a prepared corpus; a tokenizer that was trained with it takes what it learned."""
+        """The prepared corpus in a folder; a tokenizer that was trained with it takes what it learned."""
         manifest: Manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
         if tokenizer.trained:
             tokenizer.load(folder / "tokenizer")

@@ -63,7 +63,7 @@ REMEDY = "start it again with HASHBENCH_THREADS=1, or more memory; it goes on be
 
 
 class ShardWorkers(Protocol):
-    """Where shards are tokenized."""
+    """The processes or machines that tokenize shards."""
 
     def tokenize(
         self, jobs: Sequence[tuple[ShardJob, Path]], report: Callable[[ShardFacts], None]
@@ -135,7 +135,7 @@ def prepare(
 
 @dataclass(frozen=True)
 class _Making:
-    """The making of one prepared corpus."""
+    """One corpus in preparation."""
 
     sources: Sequence[CorpusSource]
     tokenizer: Tokenizer
@@ -148,7 +148,7 @@ class _Making:
     watched: bool  # whether the caller prints progress
 
     def build(self, folder: Path, key: str) -> None:
-        """Make `folder`: tokenizer, ids, documents, types, and the manifest last."""
+        """Makes `folder`: tokenizer, ids, documents, types, and the manifest last."""
         folder.mkdir()
         if self.tokenizer.trained:
             learned = make_once(self.work / "tokenizer", self._train)
@@ -242,7 +242,7 @@ class _Making:
 
 
 def make_range(spills: Sequence[TypeSpill], starts: np.ndarray, stops: np.ndarray, folder: Path) -> None:
-    """A merged range of types, if it is not there whole."""
+    """Makes a merged range of types, if it is not there whole."""
     make_once(folder, lambda part: merge_range(spills, starts, stops, part))
 
 

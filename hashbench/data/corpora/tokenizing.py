@@ -46,7 +46,7 @@ class ShardFacts:
 
 @dataclass(frozen=True)
 class ShardJob:
-    """A shard to be tokenized, as it travels to another process or machine."""
+    """A shard and its tokenizer, as they travel to another process or machine."""
 
     shard: CorpusShard
     # Pickled; a user-defined class is found where its file was read.
@@ -165,7 +165,7 @@ class _Tokenizing:
 
 
 class PreparationProgress:
-    """Takes finished shards and says what they come to, now and then."""
+    """Prints lines of progress from finished shards, one every SAY_EVERY_S seconds at most."""
 
     def __init__(
         self, say: Callable[[str], None], total_bytes: int, clock: Callable[[], float] = time.monotonic
@@ -176,11 +176,11 @@ class PreparationProgress:
         self._began = self._said = clock()
 
     def begin(self) -> None:
-        """From now on new shards are made."""
+        """Starts the clock: from now on new shards are made."""
         self._began = self._clock()
 
     def done(self, size: int, facts: ShardFacts, *, before: bool) -> None:
-        """A shard of so many bytes is finished; `before`: by an earlier process."""
+        """Counts a finished shard of `size` bytes; `before`: by an earlier process."""
         self._documents += facts.documents
         self._tokens += facts.tokens
         self._bytes += size
@@ -190,13 +190,13 @@ class PreparationProgress:
         self._now_and_then(self._documents, self._tokens, self._new_tokens)
 
     def going_on(self, facts: ShardFacts) -> None:
-        """A shard has come so far."""
+        """Counts an unfinished shard as far as it is."""
         self._now_and_then(
             self._documents + facts.documents, self._tokens + facts.tokens, self._new_tokens + facts.tokens
         )
 
     def end(self) -> None:
-        """All shards are finished."""
+        """Prints the last line."""
         self._line(self._documents, self._tokens, self._new_tokens)
 
     def _now_and_then(self, documents: int, tokens: int, new_tokens: int) -> None:

@@ -70,7 +70,7 @@ class BuiltinTable:
         return self.n_rows()
 
     def read(self, columns: Sequence[str]) -> dict[str, Cells]:
-        """These columns."""
+        """The requested columns."""
         table = task_table(self.task, self.split)
         return {name: list(table[name]) for name in columns}
 
@@ -123,7 +123,7 @@ def _cola(draw: Draw, topic: int) -> GeneratedRow:
 
 
 def _paraphrase(share: float, end: str, question: bool) -> Callable[[Draw, int], GeneratedRow]:
-    """mrpc and qqp: the same in other words, or something else, often with a word of contrast."""
+    """Makes rows of mrpc and qqp: the same in other words, or something else, often with a word of contrast."""
 
     def make(draw: Draw, topic: int) -> GeneratedRow:
         label = int(draw.chance(share))
@@ -137,7 +137,7 @@ def _paraphrase(share: float, end: str, question: bool) -> Callable[[Draw, int],
 
 
 def _inference(n_classes: int) -> Callable[[Draw, int], GeneratedRow]:
-    """rte and mnli: what follows repeats the premise, what is doubtful or denied says so."""
+    """Makes rows of rte and mnli: what follows repeats the premise, what is doubtful or denied says so."""
 
     def make(draw: Draw, topic: int) -> GeneratedRow:
         label = draw.below(n_classes)

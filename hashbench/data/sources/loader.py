@@ -48,11 +48,11 @@ class BatchLoader:
             yield batch
 
     def state_dict(self) -> dict[str, int]:
-        """Epoch, and how many of its batches were handed out; batches made ahead do not count."""
+        """The epoch, and how many of its batches were handed out; batches made ahead do not count."""
         return {"epoch": self.epoch, "position": self.position}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go on behind the batches that were handed out."""
+        """Continues behind the batches that were handed out."""
         self.epoch, self.position = state["epoch"], state["position"]
 
 

@@ -21,7 +21,7 @@ ONE_THREAD = {"HASHBENCH_THREADS": "1", "OMP_NUM_THREADS": "1", "RAYON_NUM_THREA
 def call_each(
     function: Callable[..., CallResult], jobs: Sequence[tuple[Any, ...]], *, workers: int, remedy: str
 ) -> Iterator[tuple[int, CallResult]]:
-    """The number of each job, the arguments of one call, and what the call gave, as they end.
+    """The number of each job (the arguments of one call) and its result, in the order in which calls end.
 
     One worker or one job: calls in this process, in order. `remedy`: what to do where a process was killed.
 
@@ -50,7 +50,7 @@ def call_each(
 
 
 def begin_worker() -> None:
-    """A worker ends when its parent is gone, however that ended; Ctrl-C is the parent's."""
+    """Prepares a worker: it ends when its parent is gone, however that ended, and leaves Ctrl-C to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ |= ONE_THREAD
     threading.Thread(target=_end_with_parent, daemon=True).start()

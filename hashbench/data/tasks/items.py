@@ -105,7 +105,7 @@ def split_pages(pages: np.ndarray, protocol: SplitShares, where: str) -> dict[st
 
 
 class RowLength(NamedTuple):
-    """How long the rows of a task are."""
+    """The length of a task's longest row."""
 
     key: str  # of the kind's block
     items: int
@@ -146,7 +146,7 @@ class ItemKind(TaskKind):
         return {split: SplitOutputs(outputs, cases.targets)}
 
     def scores(self, task: Task, result: SplitOutputs) -> list[MetricRow]:
-        """Every metric, under every condition that it is stored for."""
+        """Scores by every metric, under every condition that it is stored for."""
         return [
             MetricRow(name, value, condition=condition)
             for name in task.metrics
@@ -154,7 +154,7 @@ class ItemKind(TaskKind):
         ]
 
     def protocol_spec(self, task: Task) -> dict[str, Any]:
-        """A vocabulary file is in the fingerprint of the data, by its content."""
+        """The block without its vocabulary file, whose content is in the fingerprint of the data."""
         return {} if task.protocol is None else {self.name: task.protocol.model_dump(exclude={"vocabulary"})}
 
 
@@ -206,6 +206,6 @@ def item_kind(task: Task) -> ItemKind:
 
 
 def protocol_of(task: Task) -> Any:
-    """How items are split and tested: the block of the task's kind as the experiment has it, or by default."""
+    """The block of the task's kind as the experiment has it, or by default: how items are split and tested."""
     assert task.kind.block is not None
     return task.protocol or task.kind.block()

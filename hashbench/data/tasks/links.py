@@ -81,7 +81,7 @@ class LocatedLinks:
         return CheckedData(len(links.items), links.notes)
 
     def load(self) -> LinkSet:
-        """Read, count, drop what cannot be used, split.
+        """The set: read, counted, without what cannot be used, split.
 
         Raises:
             InputError: a file that is no page-link set, or one with too few pages for a split.

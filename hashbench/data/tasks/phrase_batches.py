@@ -40,7 +40,7 @@ class Sequences:
         return len(self.starts)
 
     def take(self, chosen: np.ndarray) -> Sequences:
-        """Those numbered `chosen` (k,), in its order."""
+        """The sequences numbered `chosen` (k,), in its order."""
         return Sequences(self.starts[chosen], self.ends[chosen], self.documents[chosen])
 
     def items(self, ids: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -51,7 +51,7 @@ class Sequences:
 
 
 def sequences(offsets: np.ndarray, documents: np.ndarray, width: int) -> Sequences:
-    """Documents, of which `offsets` (all + 1,) are the bounds, cut into pieces of `width` items, the last one shorter.
+    """The pieces of `width` items, the last one shorter, of documents with the bounds `offsets` (all + 1,).
 
     `documents` (n,): which of them. One item alone is left out.
 

@@ -34,7 +34,7 @@ ROWS_AT_ONCE = 512
 
 @dataclass(frozen=True)
 class EntityObjective:
-    """The choices of the objective."""
+    """Arguments of the objective."""
 
     # Scores over all rows of the table, or over the range of the token's map.
     softmax: Literal["all", "own"] = "all"

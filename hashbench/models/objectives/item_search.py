@@ -40,7 +40,7 @@ class ItemRanking:
 
 
 class ItemSearch:
-    """Rankings under one set of maps."""
+    """Searches for the best items under one set of maps."""
 
     def __init__(
         self, maps: np.ndarray, alpha: int, *, join: Literal["sum", "min"] = "sum", device: torch.device | str = "cpu"

@@ -111,7 +111,7 @@ class TokenHead(Head):
 
 
 def make_head(embedding: Embedding, config: Any) -> TokenHead:
-    """The head; it asks nothing of the embedding."""
+    """The head, whatever the embedding."""
     return TokenHead(config.dim, config.dropout)
 
 

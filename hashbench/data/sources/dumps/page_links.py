@@ -121,7 +121,7 @@ def _make(
 
 
 def _progress(dump: Path, size: int, note: Callable[[str], None]) -> Callable[[int], None]:
-    """Says how far it is, `NOTES` times at most."""
+    """A function that notes how much of a dump was read, `NOTES` times at most."""
     noted = 0
 
     def report(done: int) -> None:
@@ -134,7 +134,7 @@ def _progress(dump: Path, size: int, note: Callable[[str], None]) -> Callable[[i
 
 
 def _join(files: Sequence[Path], path: Path, *, disambiguation: bool) -> LinkCounts:
-    """Second pass: a set from the spilled files, page by page in the order of the dump."""
+    """The counts of the set that is written from the spilled files, page by page in the order of the dump."""
     collected = _collect(files, None if disambiguation else _marked_templates(files))
     n_links, lost, start = 0, 0, 0
     with pq.ParquetWriter(path, SET_SCHEMA, compression="zstd") as writer:
@@ -152,7 +152,7 @@ def _join(files: Sequence[Path], path: Path, *, disambiguation: bool) -> LinkCou
 
 @dataclass(frozen=True)
 class Titles:
-    """The pages that stay. `titles` (n,), `kept`: of each file which of its pages stay."""
+    """The pages that stay in the set. `titles` (n,), `kept`: of each file which of its pages stay."""
 
     titles: pa.Array
     kept: list[np.ndarray]

@@ -23,7 +23,10 @@ SHOWN = 8  # labels that a message lists
 
 
 class Classification(TextKind):
-    """Labels are class ids (n,) int64, by the names of the task, of label_names.json, or of all splits."""
+    """The kind of texts with a class.
+
+    Labels are class ids (n,) int64, by the names of the task, of label_names.json, or of all splits.
+    """
 
     name = "classification"
     outputs = "classes"

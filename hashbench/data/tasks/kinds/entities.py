@@ -24,7 +24,7 @@ LABEL = "links"  # the column of links, unless an own data set names another
 
 
 class PageLinks(ItemKind):
-    """Items are what pages link to; a row is a page's segment."""
+    """The kind of page-link sets: items are what pages link to, a row is a page's segment."""
 
     name = NAME
     description = "a page-link set"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class CorpusPhrases(ItemKind):
-    """Items keep the order of a text; a row is a sequence of a document."""
+    """The kind of masked items of corpora: items keep the order of a text, a row is a sequence of a document."""
 
     name = NAME
     block = PhrasesBlock

@@ -17,7 +17,7 @@ RIDGE_ALPHA = 1.0  # scikit-learn's own
 
 
 class Regression(TextKind):
-    """Labels are finite numbers (n,) float32; a head has one output."""
+    """The kind of texts with a number. Labels are finite (n,) float32; a head has one output."""
 
     name = "regression"
     outputs = "values"
@@ -32,7 +32,7 @@ class Regression(TextKind):
         return read_values(cells, where), task
 
     def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
-        """Nothing: every number may be predicted."""
+        """No notes: every number may be predicted."""
         return []
 
     def constant(self, labels: np.ndarray) -> np.generic:

@@ -57,7 +57,7 @@ def padded(tags: Sequence[tuple[int, ...]] | np.ndarray) -> np.ndarray:
 
 
 class Tagging(TextKind):
-    """Labels are tuples of tag ids (n,), one a word; what is scored are counts of spans (n, 4)."""
+    """The kind of words with tags. Labels are tuples of tag ids (n,), one a word; scored are counts of spans (n, 4)."""
 
     name = "tagging"
     description = "a task of tags of words"
