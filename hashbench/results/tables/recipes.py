@@ -160,29 +160,16 @@ def _differing(
     measured: Measured, runs: Sequence[MeasuredRun], block: str, recipe: Mapping[str, RecipeValue]
 ) -> list[str]:
     """One line for each key of a recipe whose value is another in some run."""
-    lines: list[str] = []
+    # runs that differ in their seed alone share the block
+    apart = {(*_place(run), id(run.spec[block]), id(run.spec["model"]), run.precision): run for run in runs}.values()
     declared = declarations(measured)
-    for key in recipe:
-        values = recipe_values(runs, block, key, recipe[key])
+    lines: list[str] = []
+    for key, wanted in recipe.items():
+        having = [run for run in apart if key in run.spec[block]]
+        values = {_place(run): (run.block(block)[key], value_of_objective(run, wanted)) for run in having}
         chosen_on = {place: _rows_of_choice(declared, f"{block}.{key}", place) for place in values}
         lines += _deviations(key, values, chosen_on)
     return lines
-
-
-def recipe_values(
-    runs: Sequence[MeasuredRun], block: str, key: str, wanted: RecipeValue
-) -> dict[ModelTask, tuple[Any, RecipeValue]]:
-    """The value of a key in the runs and the paper's, by model and task, of runs that have the key.
-
-    `wanted`: the paper's value; a mapping gives it by objective.
-    """
-    # runs that differ in their seed alone share the block
-    apart = {(*_place(run), id(run.spec[block]), id(run.spec["model"]), run.precision): run for run in runs}
-    values = {}
-    for run in apart.values():
-        if key in run.spec[block]:
-            values[_place(run)] = (run.block(block)[key], value_of_objective(run, wanted))
-    return values
 
 
 def value_of_objective(run: MeasuredRun, wanted: RecipeValue) -> RecipeValue:
