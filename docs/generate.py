@@ -19,7 +19,7 @@ from hashbench.cli.app import app
 from hashbench.data.tasks.blocks import NameOf
 from hashbench.results.plots.main import page_figures
 from hashbench.results.tables.request import ReportRequest
-from hashbench.running.experiment.blocks import experiment_schema
+from hashbench.running.experiment.schema import Experiment, fields_of
 from hashbench.store.engine import open_store
 
 DOCS = Path(__file__).parent
@@ -43,7 +43,7 @@ def keys_page() -> str:
     for name, block in blocks():
         lines += ["", f"## {name}", "", first_sentence(block), ""]
         lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
-        for key, field in block.model_fields.items():
+        for key, field in fields_of(block).items():
             default = "required" if field.is_required() else f"`{plain(field.get_default(call_default_factory=True))}`"
             lines.append(f"| `{key}` | {type_name(field.annotation)} | {default} | {cell(field.description or '')} |")
     return "\n".join(lines) + "\n"
@@ -52,7 +52,7 @@ def keys_page() -> str:
 def blocks() -> Iterator[tuple[str, type[BaseModel]]]:
     """The experiment and each block in it, once, with the key that holds it."""
     seen: set[type[BaseModel]] = set()
-    waiting: list[tuple[str, Any]] = [("The file", experiment_schema())]
+    waiting: list[tuple[str, Any]] = [("The file", Experiment)]
     while waiting:
         name, annotation = waiting.pop(0)
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
@@ -60,7 +60,7 @@ def blocks() -> Iterator[tuple[str, type[BaseModel]]]:
                 continue
             seen.add(annotation)
             yield name, annotation
-            waiting += [(f"`{key}`", field.annotation) for key, field in annotation.model_fields.items()]
+            waiting += [(f"`{key}`", field.annotation) for key, field in fields_of(annotation).items()]
         else:
             waiting[:0] = [(name, argument) for argument in get_args(annotation)]
 

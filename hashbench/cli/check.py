@@ -59,7 +59,7 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
 
     loaded = load_experiment(file, overrides)  # before torch, which a plan needs, is imported
     from hashbench.results.tables.recipes import NOT_DECLARED, declared_lines
-    from hashbench.running.experiment.summary import model_rows, task_rows
+    from hashbench.running.experiment.resolved import model_rows, task_rows
     from hashbench.running.sweep.plan import check_data, plan
 
     planned = plan(loaded, data=data)
@@ -86,8 +86,7 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
 
 def check_embedding(reference: str, coder: str | None) -> bool:
     """Runs the contract checks on an embedding and prints one line each; whether all passed."""
-    from hashbench.running.experiment.contract import contract, spec_to_check
-    from hashbench.running.experiment.contract_remarks import remarks
+    from hashbench.running.experiment.contract import contract, remarks, spec_to_check
     from hashbench.running.experiment.used import OWN_CODER
 
     spec = spec_to_check(reference, coder)

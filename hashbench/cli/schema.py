@@ -10,6 +10,6 @@ def schema() -> None:
 
     Example: hashbench schema > experiment.schema.json
     """
-    from hashbench.running.experiment.blocks import experiment_schema
+    from hashbench.running.experiment.schema import json_schema
 
-    print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **experiment_schema().model_json_schema()})
+    print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **json_schema()})

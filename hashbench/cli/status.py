@@ -97,7 +97,7 @@ def _watch(store: Store, name: str | None) -> None:
     """
     from hashbench.cli.overview import rate_line, trouble_lines, worker_lines
     from hashbench.results.read.overview import headline, overview
-    from hashbench.running.experiment.older import stored_value
+    from hashbench.running.experiment.schema import stored_value
     from hashbench.store.queue import pending
     from hashbench.store.status import counts, find_experiment
 

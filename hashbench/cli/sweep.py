@@ -117,7 +117,7 @@ def _tell_of_the_best(db: str, loaded: Loaded) -> None:
     """How the best trained model of each task becomes a folder, where its weights were kept."""
     from hashbench.cli.output import note
     from hashbench.results.read.scores import best_kept
-    from hashbench.running.experiment.tasks import exported_tasks
+    from hashbench.running.experiment.resolved import exported_tasks
 
     place = "" if db == DEFAULT_DB else f" --db {without_passwords(db)}"
     for run in best_kept(db, loaded.experiment.name, exported_tasks(loaded)):

@@ -18,11 +18,11 @@ from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.registry import build_embedding, find_model
 from hashbench.models.objectives.registry import reads_items
 from hashbench.models.text.base import Tokenizer
-from hashbench.running.experiment.blocks import experiment_schema
-from hashbench.running.experiment.corpus_needs import needs_corpus, read_without_corpus
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel, model_of
 from hashbench.running.experiment.recipes import Pretrain
+from hashbench.running.experiment.resolved import needs_corpus, read_without_corpus
+from hashbench.running.experiment.schema import Experiment
 from hashbench.running.experiment.stored import model_of_run
 from hashbench.store.engine import open_results
 from hashbench.store.status import find_run, run_spec
@@ -50,7 +50,7 @@ def reader_of_model(name: str, data: Sequence[str] | None, note: Callable[[str],
     `note` is told.
     """
     values = {"name": "encode", "models": (name,), "data": tuple(data or ("builtin",))}
-    experiment = experiment_schema().model_validate(values)
+    experiment = Experiment.model_validate(values)
     loaded = Loaded(experiment, Path.cwd() / "encode.yaml", "--model", {})
     find_model(name)  # its message, without a file that nobody wrote
     model = model_of(loaded, name)

@@ -19,8 +19,8 @@ from hashbench.deployment.writing import Sizes, TrainedModel, write, write_card
 from hashbench.running.efficiency.parameters import count
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
+from hashbench.running.experiment.resolved import task_of
 from hashbench.running.experiment.stored import model_of_run
-from hashbench.running.experiment.tasks import task_of
 from hashbench.running.experiment.tuning import tuning_of
 from hashbench.running.runs.artifacts import ArtifactFolder, kept_files
 from hashbench.running.runs.finetuning import KIND as FINETUNING

@@ -1,14 +1,13 @@
-"""The base of all blocks of an experiment file, and the entry of a user-defined data set."""
+"""The base of all blocks of an experiment file, a mark for names of plug-ins, and a user-defined data set."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticKnownError, core_schema
-
-from hashbench.common.registry import registered
 
 
 class Strict(BaseModel):
@@ -19,22 +18,18 @@ class Strict(BaseModel):
 
 @dataclass(frozen=True)
 class NameOf:
-    """Marks a text as a registered name of a kind: `Annotated[str, NameOf("perturbation")]`.
+    """Marks a text as one of several names: `Annotated[str, NameOf(registered_perturbations)]`.
 
     The names are looked up when a file is read: a plug-in may itself import the schema.
     """
 
-    what: str  # a kind of `registry.KINDS`
-
-    def names(self) -> list[str]:
-        """All registered names, in their order."""
-        return list(registered(self.what))
+    names: Callable[[], Sequence[str]]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         return core_schema.no_info_plain_validator_function(self._checked)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {"enum": self.names(), "type": "string"}
+        return {"enum": list(self.names()), "type": "string"}
 
     def _checked(self, value: Any) -> str:
         names = self.names()

@@ -12,7 +12,7 @@ from hashbench.models.embeddings.registry import find_model, models, named_model
 from hashbench.models.encoders.base import encoder_config
 from hashbench.models.objectives.registry import objective_of, reads_items
 from hashbench.running.efficiency.parameters import count, frame_of, token_cost
-from hashbench.running.experiment.corpus_needs import needs_corpus
+from hashbench.running.experiment.resolved import needs_corpus
 from hashbench.running.experiment.sizing import embedding_size, with_budget
 from hashbench.running.experiment.used import spec_of_use
 

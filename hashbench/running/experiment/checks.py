@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
 import numpy as np
@@ -15,18 +15,22 @@ from hashbench.data.perturbations.base import find_perturbation
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.items import item_kind
+from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import make_coder
-from hashbench.models.embeddings.base import Embedding, ModelSpec
+from hashbench.models.embeddings.base import Embedding, ModelSpec, TextSpec
 from hashbench.models.embeddings.registry import build_embedding, with_dim
 from hashbench.models.encoders.base import Encoder, encoder_config, encoder_outline
 from hashbench.models.layers import on_meta
 from hashbench.models.objectives.registry import objective_of, pretrains, reads_items
-from hashbench.models.text.base import make_tokenizer
+from hashbench.models.text.base import Tokenizer, make_tokenizer
+from hashbench.models.text.token_lengths import shape_note, token_lengths
 from hashbench.running.experiment.contract import told
-from hashbench.running.experiment.corpus_needs import needs_corpus, pass_before
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.recipes import Finetune, Pretrain
+from hashbench.running.experiment.resolved import needs_corpus, pass_before
+
+WORD_TEXTS = 1_000  # texts of each column of train whose words are looked at: enough to see that they fall apart
 
 
 def check_model(loaded: Loaded, model: ResolvedModel) -> None:
@@ -204,6 +208,99 @@ def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
                 f"{where}: {block}.{key}: {length} tokens, but the encoder of '{model.label}' has {longest} positions; "
                 f"{remedy}"
             )
+
+
+def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
+    """Raises InputError for devices that this machine has not, and for batches with fewer rows than devices.
+
+    Several devices without a GPU are processes on the CPU. What other machines have is not known here.
+    """
+    experiment = loaded.experiment
+    devices = experiment.all_devices
+    if experiment.executor == "local":
+        _check_devices_here(loaded)
+    for model in models:
+        if experiment.strategy == "fsdp":
+            _check_sharded(loaded, model)
+        trained = [("pretrain", model.pretrain.batch_size)] if pretrains(model.spec) else []
+        tuned = [("finetune", recipe.batch_size) for recipe in (model.finetune, *model.per_task.values())]
+        for block, size in [*trained, *tuned]:
+            if size < devices:
+                where = loaded.where(*loaded.place_of(model.place, block, "batch_size"))
+                raise InputError(
+                    f"{where}: {block}.batch_size: {size} rows of '{model.label}' over {devices} devices; take at "
+                    f"least {devices}, or fewer devices"
+                )
+
+
+def _check_sharded(loaded: Loaded, model: ResolvedModel) -> None:
+    """Raises InputError for what a model cannot have whose layers are shared out over devices."""
+    for block, recipe in (("pretrain", model.pretrain), ("finetune", model.finetune)):
+        for key, refused in (("compile", recipe.compile), ("micro_batch_size", recipe.micro_batch_size == "auto")):
+            if refused:
+                where = loaded.where(*loaded.place_of(model.place, block, key))
+                raise InputError(f"{where}: {block}.{key}: not with strategy: fsdp; leave it out or take ddp")
+
+
+def _check_devices_here(loaded: Loaded) -> None:
+    device, devices = loaded.experiment.device, loaded.experiment.devices
+    if loaded.experiment.nodes > 1:
+        raise InputError(f"{loaded.where('nodes')}: nodes: more than one needs executor: ray; write it, or nodes: 1")
+    cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
+    for name, there in (("cuda", cuda), ("mps", mps)):
+        if device == name and not there:
+            raise InputError(
+                f"{loaded.where('device')}: device: this machine has no {name} device that torch can use; "
+                "write device: auto, or install a torch that can"
+            )
+    n_gpus = torch.cuda.device_count() if cuda and device != "mps" else 1 if mps else None
+    if device != "cpu" and n_gpus is not None and devices > n_gpus:
+        raise InputError(
+            f"{loaded.where('devices')}: devices: {devices} GPUs a run, but this machine has {n_gpus}; "
+            f"take at most {n_gpus}"
+        )
+
+
+def word_shapes(data: TaskData, models: Iterable[ResolvedModel]) -> list[str]:
+    """A note for the models whose words do not look like words.
+
+    Raises InputError for a tokenizer that leaves a text with letters or digits empty.
+    """
+    notes: dict[str, str] = {}  # by tokenizer: most models share one
+    labels_by_note: dict[str, list[str]] = {}
+    for model in models:
+        text = model.spec.text
+        key = repr((text.tokenizer, text.args))
+        if key not in notes:
+            tokenizer = make_tokenizer(text.tokenizer, **text.args)
+            if tokenizer.makes_words:
+                check_tokens(data, tokenizer, text)
+            notes[key] = words_note(data, tokenizer)
+        labels_by_note.setdefault(notes[key], []).append(model.label)
+    return [f"{', '.join(labels)}: {note}" for note, labels in labels_by_note.items() if note]
+
+
+def words_note(data: TaskData, tokenizer: Tokenizer) -> str:
+    """What should be said of the words of a task; "" for a tokenizer that makes none."""
+    if not tokenizer.makes_words:
+        return ""
+    return shape_note(token_lengths(token for _, text in _texts(data) for token in tokenizer.tokenize(text)))
+
+
+def check_tokens(data: TaskData, tokenizer: Tokenizer, spec: TextSpec) -> None:
+    """Raises InputError where a text with letters or digits has no token."""
+    for row, text in _texts(data):
+        if any(letter.isalnum() for letter in text) and not tokenizer.tokenize(text):
+            args = ", ".join(f"{key} {value!r}" for key, value in spec.args.items())
+            raise InputError(
+                f"task {data.task.name!r}: row {row} of train, {text[:40]!r}, has no token under tokenizer "
+                f"{spec.tokenizer}{f' ({args})' if args else ''}; take another pattern"
+            )
+
+
+def _texts(data: TaskData) -> Iterator[tuple[int, str]]:
+    for column in data.splits["train"].texts:
+        yield from enumerate(column[:WORD_TEXTS], start=1)
 
 
 def _build(full: ModelSpec, dim: int) -> Embedding:

@@ -1,13 +1,57 @@
-"""Claims of the user's own in an experiment file: a list there, or a CSV of the same columns beside it."""
+"""User-defined claims of an experiment file: the keys of an entry, and the check of entries or of a CSV of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+from pydantic import Field, model_validator
 
 from hashbench.common.errors import located, near_match
+from hashbench.data.tasks.blocks import Strict
 from hashbench.results.claims.grammar import Claim, csv_rows, read_rows
-from hashbench.running.experiment.schema import ClaimEntry
+
+
+class ClaimEntry(Strict):
+    """A comparison of the user's own that `hashbench report claims` decides; the grammar is that of \
+the papers' claims (claims.md)."""
+
+    id: str = Field(min_length=1, description="unique among the claims; claims that differ in a last letter are folded")
+    kind: str = Field(
+        description="greater, difference_at_least, ratio_at_least, equal_within, interaction, ordering or count",
+    )
+    left: str | int | float = Field(
+        description=(
+            "a model, a number, mean(a,b), min(a,b), max(a,b), or 'a - b' or 'a / b' of these; of an ordering a chain"
+            " 'a > b ~ c'"
+        ),
+    )
+    right: str | int | float = Field(default="", description="what is compared with; empty for ordering and count")
+    column: str = Field(
+        description=(
+            "a task, average, a size or time (total_params, infer_ms), a column of a paper's table; mean(c,d), 'c - "
+            "d', each(c,d)"
+        ),
+    )
+    bound: float = Field(default=0.0, description="the claimed threshold in the unit")
+    expected: float | None = Field(
+        default=None, description="the number that is claimed (count), or that was once measured"
+    )
+    unit: str = Field(default="percent", description="percent, x, ms/sample, params, K, M, Mi, B, KB, MB")
+    statement: str = Field(default="", description="the claim in words")
+    needs: str = Field(default="", description="as in claims.md: seeds=3; corpus=one for both")
+    paper: str = Field(
+        default="", description="the paper whose names of models and columns are used; empty: the experiment's own"
+    )
+    section: str = Field(default="", description="where it is claimed")
+    note: str = Field(default="", description="tags and words to print beside the verdict")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_published_holds(cls, values: Any) -> Any:
+        """Own claims may be copied from the papers', which say whether a claim holds on the published numbers."""
+        return {key: values[key] for key in values if key != "published_holds"} if isinstance(values, dict) else values
 
 
 def checked_claims(

@@ -9,7 +9,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from hashbench.common.errors import near_match
-from hashbench.running.experiment.blocks import experiment_schema
+from hashbench.running.experiment.schema import Experiment, fields_of
 
 KINDS = {  # pydantic's error types -> what should stand there
     "int": "a whole number",
@@ -33,7 +33,7 @@ BOUNDS = {
 def schema_keys(block: type[BaseModel]) -> dict[str, type[BaseModel] | None]:
     """The keys of a block, each with the block it holds, if it holds one."""
     keys: dict[str, type[BaseModel] | None] = {}
-    for name, info in block.model_fields.items():
+    for name, info in fields_of(block).items():
         candidates = (info.annotation, *get_args(info.annotation))
         blocks = [c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)]
         keys[name] = blocks[0] if blocks else None
@@ -42,7 +42,7 @@ def schema_keys(block: type[BaseModel]) -> dict[str, type[BaseModel] | None]:
 
 def unknown_key(prefix: Sequence[str | int], key: str, known: list[str]) -> str:
     """The sentence for a key that the schema does not have, or has in another place."""
-    places = [] if near_match(key, known) else places_of(key, experiment_schema())
+    places = [] if near_match(key, known) else places_of(key, Experiment)
     elsewhere = f"; '{key}' stands {' or '.join(places)}" if places else near_match(key, known)
     return f"unknown key {place((*prefix, key), quoted=True)}{elsewhere} (list: hashbench schema)"
 
@@ -66,8 +66,7 @@ def place(keys: Sequence[str | int], *, quoted: bool = False) -> str:
 def places_of(key: str, block: type[BaseModel], name: str = "") -> list[str]:
     """Where a key stands in an experiment file, in words.
 
-    >>> file = experiment_schema()
-    >>> places_of("keep_weights", file), places_of("sequence_length", file)
+    >>> places_of("keep_weights", Experiment), places_of("sequence_length", Experiment)
     (['at the top level of the file, in no block'], ["in the block 'pretrain'"])
     """
     keys = schema_keys(block)
@@ -138,7 +137,7 @@ def _sentence(keys: Sequence[str | int], faults: Sequence[Mapping[str, Any]], bl
     if kind == "missing" and isinstance(keys[-1], int):
         return f"{place(keys[:-1])}: has too few values; add entry {keys[-1] + 1}"
     if kind == "extra_forbidden":
-        return unknown_key(keys[:-1], str(keys[-1]), list(block.model_fields))
+        return unknown_key(keys[:-1], str(keys[-1]), list(fields_of(block)))
     if kind == "missing":
         return f"key {place(keys, quoted=True)} is missing; add it (keys: hashbench schema)"
     if kind == "value_error":

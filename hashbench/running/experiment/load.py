@@ -16,10 +16,9 @@ from hashbench.common.errors import InputError, located
 from hashbench.data.sources.documents import is_own_corpus
 from hashbench.data.tasks.catalogue import find_task, groups
 from hashbench.models.names import known_names, unknown_model
-from hashbench.running.experiment.blocks import experiment_schema
 from hashbench.running.experiment.claims import checked_claims
 from hashbench.running.experiment.complaints import complaint, schema_keys, unknown_key
-from hashbench.running.experiment.schema import Experiment, ModelEntry, TaskEntry
+from hashbench.running.experiment.schema import Experiment, ModelEntry, TaskEntry, task_block_fields
 
 Block = TypeVar("Block", bound=BaseModel)
 KeyPath = tuple[str | int, ...]
@@ -91,9 +90,11 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
         # What stood there is gone.
         lines = {place: line for place, line in lines.items() if place[: len(keys)] != keys}
     _make_corpora_absolute(values, Path(path).resolve().parent)
-    schema = experiment_schema()
-    draft = Loaded(schema.model_construct(), Path(path).resolve(), shown, values, lines, overridden)
-    experiment = validate(schema, values, draft)
+    draft = Loaded(Experiment.model_construct(), Path(path).resolve(), shown, values, lines, overridden)
+    fields = task_block_fields()
+    experiment = validate(Experiment, {key: value for key, value in values.items() if key not in fields}, draft)
+    blocks = {key: validate(field.annotation, values.get(key, {}), draft, key) for key, field in fields.items()}
+    experiment = experiment.with_task_blocks(blocks)
     listed = [] if isinstance(experiment.claims, str) else range(len(experiment.claims))
     places = [draft.where("claims", i) for i in listed]
     claims = checked_claims(experiment.claims, draft.folder, draft.where("claims"), places)
@@ -225,7 +226,7 @@ def _parse_override(override: str) -> tuple[tuple[str, ...], Any]:
     if not equals or not name:
         raise InputError(f"override {override}: is not of the form key=value; as in finetune.epochs=3")
     keys = tuple(name.split("."))
-    block: type[BaseModel] = experiment_schema()
+    block: type[BaseModel] = Experiment
     for depth, key in enumerate(keys):
         known = schema_keys(block)
         if key not in known:

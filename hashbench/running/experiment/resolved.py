@@ -1,6 +1,6 @@
-"""An experiment whose models are resolved and whose data are located, and the parts of a run's spec made of them.
+"""An experiment with its models resolved and its data located: the parts of run specs, what it prints, what it needs.
 
-The parts are plain values, the same from the file as from the database.
+The parts of specs are plain values, equal from the file and from the database.
 """
 
 from __future__ import annotations
@@ -13,16 +13,22 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hashbench.common.errors import InputError, located
 from hashbench.data.sources.documents import CorpusSource
 from hashbench.data.sources.weights import RANDOM, locate_weights
-from hashbench.data.tasks.base import LocatedTask
-from hashbench.models.coders.base import make_coder
+from hashbench.data.tasks.base import LocatedTask, Task
+from hashbench.data.tasks.catalogue import expand_tasks, find_task, own_task, under_protocol
+from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.embeddings.base import Embedding, ModelSpec
 from hashbench.models.embeddings.registry import embedding_arguments
-from hashbench.models.text.base import make_tokenizer
-from hashbench.running.experiment.corpus_needs import needs_corpus
+from hashbench.models.objectives.registry import objective_of, pretrains, reads_items
+from hashbench.models.text.base import Tokenizer, make_tokenizer
+from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.schema import Experiment, Tuning
+
+SummaryRow = dict[str, str | int | float | None]
+SHORT = 8  # digits of a fingerprint
 
 
 @dataclass(frozen=True)
@@ -144,3 +150,102 @@ def own_code(embedding: type[Embedding]) -> str | None:
     if source.is_relative_to(package):
         return None
     return hashlib.sha256(source.read_bytes()).hexdigest()
+
+
+def needs_corpus(spec: ModelSpec) -> bool:
+    """Whether a model learns anything from the corpora: weights, a vocabulary, or a dictionary of its coder."""
+    if pretrains(spec):
+        return True
+    if reads_items(spec):  # its items and maps are made of the page-link set
+        return False
+    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+    if tokenizer.needs_training or spec.training.weights is not None:
+        # With weights its rows are the pieces that they came with.
+        return tokenizer.needs_training
+    return make_coder(spec.code.coder, **spec.code.args).needs_fit
+
+
+def read_without_corpus(spec: ModelSpec) -> tuple[Tokenizer, Coder]:
+    """Tokenizer and coder of a model that learns nothing from the corpora; a vocabulary is that of its tokenizer."""
+    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+    coder = make_coder(spec.code.coder, **spec.code.args)
+    coder.fit_pieces(tokenizer.pieces)
+    return tokenizer, coder
+
+
+def pass_before(spec: ModelSpec) -> str:
+    """What a model must learn from all texts before it can be trained on the first; empty where that is nothing."""
+    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+    objective = objective_of(spec)
+    if tokenizer.needs_training:
+        return f"its {tokenizer.title} is trained on them"
+    if make_coder(spec.code.coder, **spec.code.args).needs_fit:
+        return f"coder {spec.code.coder} learns from them what there is"
+    if objective is not None and objective.label_types:
+        return f"objective {objective.name} predicts rows of a table of all types"
+    return ""
+
+
+def find_tasks(loaded: Loaded) -> list[Task]:
+    """The tasks of an experiment. Raises InputError with file and line for an unknown one or an unfit metric."""
+    tasks = loaded.experiment.tasks
+    named: list[Task] = []
+    for i, entry in enumerate([tasks] if isinstance(tasks, str) else tasks):
+        with located(loaded.where("tasks", i)):
+            for task in expand_tasks([entry], loaded.folder):
+                if task.name in [other.name for other in named]:
+                    raise InputError(f"task '{task.name}' stands twice; rename one of them")
+                named.append(task)
+    protocols = []
+    for task in named:
+        with located(loaded.where(task.kind.name)):
+            protocols += under_protocol([task], loaded.experiment.task_blocks, loaded.folder)
+    return protocols
+
+
+def exported_tasks(loaded: Loaded) -> set[str]:
+    """Names of the tasks of an experiment whose models can become a folder."""
+    return {task.name for task in expand_tasks(loaded.experiment.tasks, loaded.folder) if task.kind.exported}
+
+
+def task_of(loaded: Loaded, name: str) -> Task:
+    """A task of the experiment by its name."""
+    entry = loaded.task_entry(name)
+    task = find_task(name) if entry is None else own_task(entry, loaded.folder)
+    return under_protocol([task], loaded.experiment.task_blocks, loaded.folder)[0]
+
+
+def model_rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
+    """A row for each model. Nothing stands where a value has no meaning: epochs where steps are given."""
+    return [_model_row(model) for model in resolved.models.values()]
+
+
+def task_rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
+    """A row for each task; none where an experiment is pre-training alone."""
+    return [_task_row(entry) for entry in resolved.tasks]
+
+
+def _model_row(model: ResolvedModel) -> SummaryRow:
+    trains = pretrains(model.spec)
+    rate = model.finetune.learning_rate
+    return {
+        "model": model.label,
+        "tokenizer": model.spec.text.tokenizer,
+        "coder": model.spec.code.coder,
+        "objective": model.spec.training.objective or "none",
+        "steps": model.pretrain.steps if trains else None,
+        "pretrain_lr": model.pretrain.learning_rate if trains else None,
+        "warmup": model.pretrain.warmup_steps if trains else None,
+        "epochs": None if model.finetune.steps else model.finetune.epochs,
+        "finetune_steps": model.finetune.steps,
+        "finetune_lr": rate if not isinstance(rate, tuple) else ", ".join(f"{each:g}" for each in rate),
+    }
+
+
+def _task_row(entry: LocatedTask) -> SummaryRow:
+    return {
+        "task": entry.task.name,
+        "from": entry.origin,
+        "metric": entry.task.select_metric,
+        "data": entry.fingerprint[:SHORT],
+    }

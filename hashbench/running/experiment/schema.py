@@ -4,19 +4,26 @@ another block of keys.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, PrivateAttr, model_validator
+from pydantic.fields import FieldInfo
 
-from hashbench.data.tasks.blocks import Strict, TaskEntry
+from hashbench.common.errors import InputError
+from hashbench.common.registry import registered
+from hashbench.data.tasks.blocks import NameOf, Strict, TaskEntry
 from hashbench.results.dashboard.live import PROJECT, Mode
-from hashbench.running.experiment.budget import Budget
 from hashbench.running.experiment.choices import EncoderSize, ExecutorName
-from hashbench.running.experiment.measurements import Efficiency, Robustness
+from hashbench.running.experiment.claims import ClaimEntry
 from hashbench.running.experiment.recipes import Finetune, Pretrain
 
 Seed = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Parameters = Annotated[int, Field(gt=0)]
 
+# Trivial baselines of the suite's kinds of task, in the order in which messages name them.
+FLOORS = ("majority", "bag-of-words", "popularity", "co-occurrence", "most-frequent-tag")
 LARGEST_KEPT = 32 * 2**20  # bytes of a fine-tuned model that `keep_weights: auto` keeps: tiny encoders, most tables
 
 
@@ -42,6 +49,25 @@ class Tuning(Strict):
         description="the rows whose scores decided; tables warn about the last two"
     )
     by: str = Field(default="", description="what was compared there: model, task, metric, seeds")
+
+
+class Budget(Strict):
+    """Equal sizes: the free size of each embedding is set to come within 2 % of a number of parameters."""
+
+    embedding_parameters: Parameters | Annotated[tuple[Parameters, ...], Field(min_length=1)] = Field(
+        description="parameters of the embedding, all counted; a list: each model once for each, as NAME-0.23M"
+    )
+
+    @property
+    def is_list(self) -> bool:
+        """Whether models are named after their sizes, also where the list has one."""
+        return isinstance(self.embedding_parameters, tuple)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The numbers of parameters."""
+        given = self.embedding_parameters
+        return given if isinstance(given, tuple) else (given,)
 
 
 class ModelEntry(Strict):
@@ -97,51 +123,89 @@ class ModelEntry(Strict):
         return self
 
 
-class ClaimEntry(Strict):
-    """A comparison of the user's own that `hashbench report claims` decides; the grammar is that of \
-the papers' claims (claims.md)."""
+def _perturbations() -> list[str]:
+    return list(registered("perturbation"))
 
-    id: str = Field(min_length=1, description="unique among the claims; claims that differ in a last letter are folded")
-    kind: str = Field(
-        description="greater, difference_at_least, ratio_at_least, equal_within, interaction, ordering or count",
+
+def _baselines() -> list[str]:
+    """Names of the trivial baselines of all kinds of task."""
+    kinds = registered("kind of task").values()
+    return list(dict.fromkeys((*FLOORS, *(name for kind in kinds for name in kind.baselines))))
+
+
+class Efficiency(Strict):
+    """What an efficiency run measures, model and baseline in turn."""
+
+    pairs: int = Field(
+        default=12,
+        gt=0,
+        description="fewest measured pairs of (model, baseline), in rounds A B B A; twelve give an interval",
     )
-    left: str | int | float = Field(
+    width: float = Field(
+        default=0.05,
+        gt=0,
+        description="measure on until the 95 % interval of the ratio is narrower than this share of the ratio",
+    )
+    limit_s: float = Field(
+        default=10.0, ge=0, description="seconds after which one ratio is measured no further, whatever its interval"
+    )
+    repeats: int = Field(
+        default=1,
+        gt=0,
+        description="measurements of each model, each a run of its own: a claim on times needs two, better three",
+    )
+    pretrain_batch_size: int | None = Field(
+        default=None,
+        gt=0,
+        description="sequences of a timed pre-training step; null: 8 on a CPU, on a GPU as many as fill it",
+    )
+    pretrain_length: int = Field(default=512, ge=8, description="tokens of a timed pre-training sequence")
+    infer_batch_size: int | None = Field(
+        default=None,
+        gt=0,
+        description="rows of a timed forward pass; null: 32 on a CPU, on a GPU as many as fill it",
+    )
+    infer_samples: int | None = Field(
+        default=None, gt=0, description="dev texts of a task that are timed; null: 128 on a CPU, 2,048 on a GPU"
+    )
+
+
+class Robustness(Strict):
+    """Evaluations of fine-tuned models on the reporting sets with noise in the texts, the same for every model."""
+
+    perturbations: tuple[Annotated[str, NameOf(_perturbations)], ...] = Field(
+        default=("swap", "delete", "insert", "keyboard", "case", "misspelling", "unseen"),
+        min_length=1,
         description=(
-            "a model, a number, mean(a,b), min(a,b), max(a,b), or 'a - b' or 'a / b' of these; of an ordering a chain"
-            " 'a > b ~ c'"
+            "adjacent characters swapped, one left out, one put in, one of a neighbouring key, another case, a common"
+            " misspelling, a form that the pre-training corpora lack"
         ),
     )
-    right: str | int | float = Field(default="", description="what is compared with; empty for ordering and count")
-    column: str = Field(
-        description=(
-            "a task, average, a size or time (total_params, infer_ms), a column of a paper's table; mean(c,d), 'c - "
-            "d', each(c,d)"
-        ),
+    rates: tuple[Share, ...] = Field(
+        default=(0.0, 0.05, 0.1, 0.2),
+        min_length=1,
+        description="shares of the words of a text that are changed; 0, the text as it is, is always evaluated",
     )
-    bound: float = Field(default=0.0, description="the claimed threshold in the unit")
-    expected: float | None = Field(
-        default=None, description="the number that is claimed (count), or that was once measured"
-    )
-    unit: str = Field(default="percent", description="percent, x, ms/sample, params, K, M, Mi, B, KB, MB")
-    statement: str = Field(default="", description="the claim in words")
-    needs: str = Field(default="", description="as in claims.md: seeds=3; corpus=one for both")
-    paper: str = Field(
-        default="", description="the paper whose names of models and columns are used; empty: the experiment's own"
-    )
-    section: str = Field(default="", description="where it is claimed")
-    note: str = Field(default="", description="tags and words to print beside the verdict")
+    seed: int = Field(default=0, ge=0, description="seed of the choice of words and of their changes")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _without_published_holds(cls, values: Any) -> Any:
-        """Own claims may be copied from the papers', which say whether a claim holds on the published numbers."""
-        return {key: values[key] for key in values if key != "published_holds"} if isinstance(values, dict) else values
+    @model_validator(mode="after")
+    def _once_each(self) -> Robustness:
+        for key, values in (("perturbations", self.perturbations), ("rates", self.rates)):
+            for i, value in enumerate(values):
+                if value in values[:i]:
+                    raise ValueError(f"{key}: {value} stands twice; keep one of them")
+        if not any(self.rates):
+            raise ValueError("rates: only 0; give a share of words to change, as 0.1")
+        return self
+
+    @property
+    def all_rates(self) -> tuple[float, ...]:
+        """The rates in ascending order, 0 among them."""
+        return tuple(sorted({0.0, *self.rates}))
 
 
 class Experiment(Strict):
     """An experiment file."""
-
-    # What every file has. Files are read as `experiment_schema()`, which adds the blocks that kinds of task bring.
 
     name: str = Field(
         min_length=1,
@@ -162,8 +226,8 @@ class Experiment(Strict):
         description="size of the embedding of all models with a free size; other models keep their size",
     )
     baseline: str = Field(default="bert-mlm", description="the model that ratios refer to")
-    floors: tuple[str, ...] = Field(
-        default=("majority", "bag-of-words", "popularity", "co-occurrence", "most-frequent-tag"),
+    floors: tuple[Annotated[str, NameOf(_baselines)], ...] = Field(
+        default=FLOORS,
         description=(
             "scores that a model must beat, in every table; the first two for texts, the others for page-link sets, "
             "popularity for phrases too, the last for tags of words"
@@ -240,6 +304,8 @@ class Experiment(Strict):
         ),
     )
 
+    _task_blocks: dict[str, Strict] = PrivateAttr(default_factory=lambda: _default_blocks())
+
     @property
     def all_devices(self) -> int:
         """GPUs of a run on all of its nodes."""
@@ -256,7 +322,62 @@ class Experiment(Strict):
         return Robustness() if self.robustness is True else self.robustness or None
 
     @property
-    def task_blocks(self) -> dict[str, Strict]:
-        """The blocks that speak of one kind of task, by its name."""
-        own = type(self).model_fields.keys() - Experiment.model_fields.keys()
-        return {name: block for name, block in self if name in own}
+    def task_blocks(self) -> Mapping[str, Strict]:
+        """The blocks of kinds of task, by the name of the kind, which is their key in the file."""
+        return self._task_blocks
+
+    def with_task_blocks(self, blocks: Mapping[str, Strict]) -> Experiment:
+        """The experiment with these blocks of kinds of task; a kind that is not among them keeps its block."""
+        copy = self.model_copy()
+        copy._task_blocks = {**self._task_blocks, **blocks}
+        return copy
+
+    def stored(self) -> dict[str, Any]:
+        """All keys with their values, blocks of kinds of task included, in the types of JSON."""
+        blocks = {name: block.model_dump(mode="json") for name, block in self._task_blocks.items()}
+        return {**self.model_dump(mode="json"), **blocks}
+
+
+def task_block_fields() -> dict[str, FieldInfo]:
+    """The keys that kinds of task add to a file: a block for each kind that has one.
+
+    Raises InputError where such a key is one of every file.
+    """
+    kinds = {name: kind for name, kind in registered("kind of task").items() if kind.block is not None}
+    for name in kinds:
+        if name in Experiment.model_fields:
+            raise InputError(f"kind of task {name!r}: its block would stand where {name} does; rename it")
+    return {
+        name: FieldInfo(annotation=kind.block, default=kind.block(), description=kind.block_help)
+        for name, kind in kinds.items()
+    }
+
+
+def _default_blocks() -> dict[str, Strict]:
+    return {name: field.default for name, field in task_block_fields().items()}
+
+
+def fields_of(block: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The keys of a block; those of `Experiment` are the keys of a file."""
+    return {**block.model_fields, **(task_block_fields() if block is Experiment else {})}
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of an experiment file."""
+    schema = Experiment.model_json_schema()
+    for name, field in task_block_fields().items():
+        block: type[BaseModel] = field.annotation
+        parts = block.model_json_schema()
+        schema["$defs"] |= {**parts.pop("$defs", {}), block.__name__: parts}
+        default, ref = field.default.model_dump(mode="json"), f"#/$defs/{block.__name__}"
+        schema["properties"][name] = {"$ref": ref, "default": default, "description": field.description}
+    return schema | {"$defs": dict(sorted(schema["$defs"].items()))}
+
+
+def stored_value(config: Mapping[str, object], key: str) -> object:
+    """The value of a key of a stored experiment; the default where the version that stored it did not know the key.
+
+    >>> stored_value({"name": "small", "retries": 3}, "retries"), stored_value({"name": "small"}, "retries")
+    (3, 1)
+    """
+    return config[key] if key in config else Experiment.model_fields[key].default

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from hashbench.common.errors import InputError
-from hashbench.running.experiment.blocks import experiment_schema
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel, model_of
 from hashbench.running.experiment.resolved import model_block
+from hashbench.running.experiment.schema import Experiment, task_block_fields
 from hashbench.store.engine import Store
 from hashbench.store.status import experiments, run_spec, runs
 
@@ -50,9 +50,13 @@ def _resolved(
     The store keeps every key with its value and does not tell which ones the file had. Those count over a model's own
     recipe, so the keys that are not at their defaults are tried as the file's, then all.
     """
-    schema = experiment_schema()
-    values = {key: config[key] for key in schema.model_fields if key in config}
-    experiment = schema.model_validate_json(json.dumps(values))
+    values = {key: config[key] for key in Experiment.model_fields if key in config}
+    blocks = {
+        key: field.annotation.model_validate_json(json.dumps(config[key]))
+        for key, field in task_block_fields().items()
+        if key in config
+    }
+    experiment = Experiment.model_validate_json(json.dumps(values)).with_task_blocks(blocks)
     for written in (experiment.model_dump(mode="json", exclude_defaults=True), values):
         loaded = Loaded(experiment, Path.cwd() / "store.yaml", shown, written)
         model = model_of(loaded, label)

@@ -14,10 +14,10 @@ from hashbench.data.tasks.encoding import unknown_note
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.running.efficiency.cards import TrainingStep, step_of
 from hashbench.running.efficiency.parameters import count, token_cost
+from hashbench.running.experiment.checks import words_note
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.recipes import SETTINGS, Finetune, FinetuneRecipe
 from hashbench.running.experiment.resolved import ResolvedExperiment, weights_setting
-from hashbench.running.experiment.word_shapes import words_note
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.running.runs.base import TrainingKind, Workplace, keeps_best, notes_on, stored_predictions, weight_bytes
 from hashbench.running.runs.pretraining import KIND as PRETRAINING

@@ -30,8 +30,8 @@ from hashbench.models.objectives.registry import objective_of
 from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.models.text.types import TypeTable
 from hashbench.models.text.words import WordTokenizer
-from hashbench.running.experiment.corpus_needs import needs_corpus, read_without_corpus
 from hashbench.running.experiment.models import ResolvedModel
+from hashbench.running.experiment.resolved import needs_corpus, read_without_corpus
 from hashbench.running.experiment.sizing import check_learned_rows
 from hashbench.running.runs.perturbed import PerturbedTask, perturb_task
 from hashbench.running.training.model import Model, build_model

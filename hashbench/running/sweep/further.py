@@ -21,11 +21,9 @@ from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.catalogue import known_kinds, known_tasks, load_task, locate_task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.running.experiment.blocks import experiment_schema
-from hashbench.running.experiment.resolved import ResolvedExperiment
+from hashbench.running.experiment.resolved import ResolvedExperiment, task_of
 from hashbench.running.experiment.schema import Experiment
 from hashbench.running.experiment.stored import model_of_run
-from hashbench.running.experiment.tasks import task_of
 from hashbench.running.runs.artifacts import ArtifactFolder, kept_files
 from hashbench.running.runs.base import Workplace
 from hashbench.running.runs.baseline import FURTHER as BASELINE
@@ -206,8 +204,8 @@ class ExportedFolder(Subject):
         """Raises InputError where another model of this label was evaluated, or the columns of the set are unknown."""
         self._model, self._label = exported, exported.folder.resolve().name
         config = {"name": COLLECTED, "models": (self._label,), "baseline": self._label}
-        self.experiment = experiment_schema().model_validate(config)
-        stored = self.experiment.model_dump(mode="json")
+        self.experiment = Experiment.model_validate(config)
+        stored = self.experiment.stored()
         experiment_id = collecting_experiment(store, COLLECTED, stored, baseline=self._label)
         for spec in specs_under(store, experiment_id, self._label):
             if exported.weights not in spec:

@@ -21,6 +21,7 @@ from hashbench.models.coders.base import make_coder
 from hashbench.models.coders.bloom import Bloom
 from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.checks import (
+    check_devices,
     check_lengths,
     check_model,
     check_pairing,
@@ -28,16 +29,13 @@ from hashbench.running.experiment.checks import (
     check_streaming,
     check_warmup,
     check_weights,
+    word_shapes,
 )
 from hashbench.running.experiment.claims import absent_from
-from hashbench.running.experiment.corpus_needs import needs_corpus
-from hashbench.running.experiment.devices import check_devices
 from hashbench.running.experiment.load import KeyPath, Loaded
 from hashbench.running.experiment.models import ResolvedModel, resolve_baseline, resolve_models
-from hashbench.running.experiment.resolved import ResolvedExperiment
-from hashbench.running.experiment.tasks import find_tasks
+from hashbench.running.experiment.resolved import ResolvedExperiment, find_tasks, needs_corpus
 from hashbench.running.experiment.tuning import declared
-from hashbench.running.experiment.word_shapes import word_shapes
 from hashbench.running.runs.base import kinds, names
 from hashbench.store.planning import Run
 

@@ -34,7 +34,7 @@ def stored_config(planned: Plan, origins: Mapping[str, Any]) -> dict[str, Any]:
     """The experiment as the store keeps it: its keys, how values of each model were chosen, origins of the data."""
     resolved = planned.resolved
     tuned = {label: declared for label in resolved.models if (declared := resolved.tuning_of(label))}
-    config = resolved.experiment.model_dump(mode="json") | {STORED: tuned}
+    config = resolved.experiment.stored() | {STORED: tuned}
     return config | ({"provenance": origins} if origins else {})
 
 

@@ -23,9 +23,9 @@ from hashbench.models.embeddings.lookup import LookupTable
 from hashbench.models.embeddings.registry import groups
 from hashbench.models.objectives.classification import ClassificationHead
 from hashbench.models.text.wordpieces import word_piece_tokenizer
-from hashbench.running.experiment.corpus_needs import needs_corpus
 from hashbench.running.experiment.load import load_experiment
 from hashbench.running.experiment.models import resolve_models
+from hashbench.running.experiment.resolved import needs_corpus
 from hashbench.running.runs.finetuning import starting_model
 from hashbench.running.runs.materials import Materials
 from hashbench.running.sweep.plan import plan

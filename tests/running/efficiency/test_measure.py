@@ -13,8 +13,8 @@ from hashbench.models.embeddings.base import Batch, CodeSpec, EmbeddingSpec, Mod
 from hashbench.models.embeddings.registry import load_own
 from hashbench.running.efficiency.measure import Candidate, PretrainingStep, Setting, inference_facts, measure
 from hashbench.running.efficiency.memory import peak_bytes
-from hashbench.running.experiment.measurements import Efficiency
 from hashbench.running.experiment.recipes import Finetune, Pretrain
+from hashbench.running.experiment.schema import Efficiency
 
 # What stands beside every time.
 BESIDE_A_TIME = ("baseline_{}", "{}_speedup_low", "{}_speedup_high", "{}_pairs")

@@ -10,7 +10,7 @@ import pytest
 from hashbench.cli.app import main
 from hashbench.models.coders.base import make_coder
 from hashbench.running.experiment.coder_contract import coder_contract
-from hashbench.running.experiment.contract_remarks import rows_never_reached
+from hashbench.running.experiment.contract import rows_never_reached
 from hashbench.running.experiment.load import load_experiment
 from hashbench.running.sweep.plan import plan
 

@@ -70,14 +70,17 @@ def test_the_pair_of_superbloom_on_text_has_one_size() -> None:
         label: count(model.spec, loaded.experiment.encoder, vocabulary_rows=rows[label]).total
         for label, model in resolve_models(loaded).items()
     }
-    assert loaded.experiment.phrases.items == 50_000
+    assert loaded.experiment.task_blocks["phrases"].items == 50_000
     assert found == {"text-a10-d128": 1_786_904, "text-plain-d34": 1_798_795}
 
 
 def test_superbloom_on_text_is_the_papers_scale() -> None:
     """Table 4: a million items; the four models as they are named."""
     loaded = load_experiment(FOLDER / "superbloom_text.yaml")
-    assert loaded.experiment.phrases.items == 1_000_000 and loaded.experiment.phrases.sequence_items == 128
+    assert (
+        loaded.experiment.task_blocks["phrases"].items == 1_000_000
+        and loaded.experiment.task_blocks["phrases"].sequence_items == 128
+    )
     assert set(resolve_models(loaded)) == set(groups()["superbloom-text"])
 
 

@@ -10,20 +10,27 @@ import pytest
 from pydantic import ValidationError
 
 from hashbench.models.encoders.transformer import SHAPES
-from hashbench.running.experiment.blocks import experiment_schema
 from hashbench.running.experiment.choices import EncoderSize, ExecutorName
-from hashbench.running.experiment.measurements import Efficiency
 from hashbench.running.experiment.recipes import Finetune, Pretrain
-from hashbench.running.experiment.schema import ModelEntry, TaskEntry, Tracking
+from hashbench.running.experiment.schema import (
+    Efficiency,
+    Experiment,
+    ModelEntry,
+    Robustness,
+    TaskEntry,
+    Tracking,
+    fields_of,
+    json_schema,
+)
 from hashbench.running.sweep.executors.registry import ELSEWHERE
 
-BLOCKS = [experiment_schema(), Pretrain, Finetune, Efficiency, Tracking, ModelEntry, TaskEntry]
+BLOCKS = [Experiment, Pretrain, Finetune, Efficiency, Tracking, ModelEntry, TaskEntry]
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.__name__)
 def test_every_key_is_documented(block: type) -> None:
-    undocumented = [name for name, field in block.model_fields.items() if not field.description]
+    undocumented = [name for name, field in fields_of(block).items() if not field.description]
     # the two sizes of an efficiency batch say everything by their names
     assert set(undocumented) <= {"infer_batch_size"}
 
@@ -50,7 +57,7 @@ def test_a_grid_names_a_rate_once() -> None:
 
 def keys() -> list[tuple[str, dict[str, Any]]]:
     """Every key of an experiment file with its JSON Schema, blocks included."""
-    schema = experiment_schema().model_json_schema()
+    schema = json_schema()
     blocks = {"Experiment": schema, **schema["$defs"]}
     return [(f"{block}.{key}", entry) for block, each in blocks.items() for key, entry in each["properties"].items()]
 
@@ -73,4 +80,37 @@ def test_the_stored_schema_is_the_programs() -> None:
     """What editors read beside the experiment files; made by: hashbench schema > experiments/schema.json"""
     stored = json.loads((EXPERIMENTS / "schema.json").read_text())
     stored.pop("$schema")
-    assert stored == experiment_schema().model_json_schema()
+    assert stored == json_schema()
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ({"perturbations": ("swap", "case", "swap")}, "perturbations: swap stands twice; keep one of them"),
+        ({"rates": (0.1, 0.2, 0.1)}, "rates: 0.1 stands twice; keep one of them"),
+        ({"rates": (0.0,)}, "rates: only 0; give a share of words to change, as 0.1"),
+        ({"rates": (1.1,)}, "less than or equal to 1"),
+        ({"perturbations": ()}, "at least 1 item"),
+        ({"perturbations": ("swop",)}, "'swap', 'delete'"),
+        ({"seeds": 0}, "seeds"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_refused(block: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        Robustness.model_validate(block)
+
+
+@pytest.mark.parametrize(
+    ("rates", "all_rates"), [((0.2, 0.05), (0.0, 0.05, 0.2)), ((0.0, 1.0), (0.0, 1.0)), ((0.1, 0.0), (0.0, 0.1))]
+)
+def test_the_text_as_it_is_is_always_evaluated(rates: tuple[float, ...], all_rates: tuple[float, ...]) -> None:
+    assert Robustness(rates=rates).all_rates == all_rates
+
+
+@pytest.mark.parametrize(
+    "block",
+    [{"pairs": 0}, {"width": 0.0}, {"limit_s": -1.0}, {"repeats": 0}, {"pretrain_length": 7}, {"batch_size": 8}],
+)
+def test_a_measurement_of_nothing_is_refused(block: dict[str, object]) -> None:
+    with pytest.raises(ValidationError, match=next(iter(block))):
+        Efficiency.model_validate(block)

@@ -23,8 +23,8 @@ from hashbench.models.objectives.classification import ClassificationHead
 from hashbench.models.text import library as text_library
 from hashbench.running.efficiency.parameters import count
 from hashbench.running.efficiency.sizes import parameter_rows
-from hashbench.running.experiment.corpus_needs import needs_corpus
 from hashbench.running.experiment.models import resolve_models
+from hashbench.running.experiment.resolved import needs_corpus
 from hashbench.running.runs.finetuning import starting_model
 from hashbench.running.runs.materials import Materials
 from hashbench.running.sweep.plan import plan

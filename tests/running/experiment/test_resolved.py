@@ -1,0 +1,166 @@
+"""running/experiment/resolved.py: needs of a model, tasks by name or path, and the rows that `check` prints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hashbench.common.errors import InputError
+from hashbench.models.coders.vocabulary import Vocabulary
+from hashbench.models.embeddings.base import ModelSpec
+from hashbench.models.embeddings.registry import find_model
+from hashbench.models.text.wordpieces import WordPieceTokenizer
+from hashbench.running.experiment.resolved import (
+    find_tasks,
+    model_rows,
+    needs_corpus,
+    pass_before,
+    read_without_corpus,
+    task_of,
+    task_rows,
+)
+from hashbench.running.sweep.plan import plan
+
+
+@pytest.fixture
+def vocabulary(tmp_path: Path) -> str:
+    file = tmp_path / "vocab.txt"
+    file.write_text("\n".join(["[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]", "low", "##er"]))
+    return str(file)
+
+
+def spec_of(name: str, **changes: Any) -> ModelSpec:
+    """A named model with these values of its text and training parts over its own."""
+    spec = find_model(name)
+    text = {key: value for key, value in changes.items() if key in ("tokenizer", "args")}
+    training = {key: value for key, value in changes.items() if key not in text}
+    return replace(spec, text=replace(spec.text, **text), training=replace(spec.training, **training))
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "needed"),
+    [
+        ("hashformer-md-proj", {}, True),  # it is pre-trained
+        ("hashformer-md-proj", {"objective": None}, False),  # words, and bits of their MD5
+        ("hashformer-lsh-proj", {"objective": None}, True),  # its coder is fitted
+        ("bert-mlm", {"objective": None}, True),  # its BPE is trained
+        ("superbloom-hash10-11", {}, False),  # its items are those of the page links
+    ],
+)
+def test_a_model_needs_the_corpora_for_weights_pieces_or_its_coder(
+    name: str, changes: dict[str, Any], needed: bool
+) -> None:
+    assert needs_corpus(spec_of(name, **changes)) is needed
+
+
+def test_with_published_weights_only_pieces_that_must_be_trained_need_the_corpora(vocabulary: str) -> None:
+    given = {"tokenizer": "wordpieces", "args": {"vocab": vocabulary}}
+    without = {"objective": None, "weights": "a/folder"}
+    assert not needs_corpus(spec_of("bert-mlm", **given, **without))
+    assert needs_corpus(spec_of("bert-mlm", **without))
+    assert needs_corpus(spec_of("bert-mlm", **given, objective=None))  # without weights its vocabulary is counted
+
+
+def test_a_vocabulary_is_that_of_the_given_pieces(vocabulary: str) -> None:
+    tokenizer, coder = read_without_corpus(
+        spec_of("bert-mlm", tokenizer="wordpieces", args={"vocab": vocabulary}, objective=None)
+    )
+    assert isinstance(tokenizer, WordPieceTokenizer) and isinstance(coder, Vocabulary)
+    low, er, unknown = coder.encode(["low", "##er", "zebra"])[:, 0].tolist()
+    assert len({low, er, unknown}) == 3
+
+
+def test_other_coders_are_made_as_the_spec_says() -> None:
+    tokenizer, coder = read_without_corpus(spec_of("hashformer-md-proj", objective=None))
+    assert tokenizer.tokenize("Don't") == ["don", "'", "t"] and coder.name == "md5-bits"
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "reason"),
+    [
+        ("hashformer-md-proj", {}, ""),
+        ("hashformer-md-proj", {"objective": None}, ""),
+        ("bert-mlm", {}, "its BPE is trained on them"),
+        ("hashformer-lsh-proj", {}, "coder lsh-bits learns from them what there is"),
+        ("hashformer-md-proj", {"objective": "mlm"}, "objective mlm predicts rows of a table of all types"),
+    ],
+)
+def test_a_pass_over_all_texts_comes_before_what_is_made_of_all_types(
+    name: str, changes: dict[str, Any], reason: str
+) -> None:
+    assert pass_before(spec_of(name, **changes)) == reason
+
+
+MODELS = "models: [bert-mlm]\n"
+
+
+@pytest.fixture
+def own_folder(tmp_path: Path) -> Path:
+    (tmp_path / "own").mkdir()
+    for split in ("train", "test"):
+        (tmp_path / "own" / f"{split}.csv").write_text("words,label\ngood,1\nbad,0\n" * 5)
+    return tmp_path / "own"
+
+
+def test_groups_and_own_data_sets_in_the_order_of_the_file(experiment, own_folder: Path) -> None:
+    tasks = find_tasks(experiment(MODELS, f"tasks=[{{name: mine, path: {own_folder}, text: words}}, cola]"))
+    assert [task.name for task in tasks] == ["mine", "cola"]
+    group = [task.name for task in find_tasks(experiment(MODELS, "tasks=glue"))]
+    assert group[0] == "cola" and {"sst2", "stsb", "rte"} < set(group) and len(group) == len(set(group))
+
+
+def test_a_task_that_stands_twice_is_named_with_its_line(experiment) -> None:
+    with pytest.raises(InputError, match=r"tasks=\[glue, cola\]: task 'cola' stands twice; rename one of them"):
+        find_tasks(experiment(MODELS, "tasks=[glue, cola]"))
+
+
+def test_an_unknown_task_is_named_with_its_line(experiment) -> None:
+    with pytest.raises(InputError, match=r"unknown task 'cula'; did you mean 'cola'"):
+        find_tasks(experiment(MODELS, "tasks=[cula]"))
+
+
+def test_one_task_by_its_name_is_the_one_of_the_list(experiment, own_folder: Path) -> None:
+    loaded = experiment(MODELS, f"tasks=[cola, {{name: mine, path: {own_folder}, text: words, max_rows: 3}}]")
+    cola, mine = find_tasks(loaded)
+    assert task_of(loaded, "cola") == cola and task_of(loaded, "mine") == mine
+    assert (mine.text, mine.max_rows, mine.folder) == (("words",), 3, own_folder)
+
+
+def test_a_block_of_the_experiment_is_the_protocol_of_its_task(experiment) -> None:
+    loaded = experiment(MODELS + "entities: {segment_items: 6}\n", "tasks=[entities]")
+    (entities,) = find_tasks(loaded)
+    assert entities.protocol is not None and entities.protocol.segment_items == 6
+    assert task_of(loaded, "entities") == entities
+    assert task_of(experiment(MODELS), "cola").protocol is None
+
+
+TWO_MODELS = """\
+models:
+  - {name: proj, like: hashformer-md-proj, objective: none}
+  - {name: mlm, like: bert-mlm, finetune: {steps: 30, learning_rate: [1.0e-3, 0.0005]}}
+"""
+
+
+def test_a_value_that_has_no_meaning_is_left_out(experiment) -> None:
+    resolved = plan(experiment(TWO_MODELS)).resolved
+    proj, mlm = model_rows(resolved)
+    assert (proj["model"], proj["coder"], proj["objective"]) == ("proj", "md5-bits", "none")
+    assert (proj["steps"], proj["pretrain_lr"], proj["warmup"], proj["finetune_steps"]) == (None, None, None, None)
+    assert mlm["objective"] == "mlm" and mlm["steps"] and mlm["pretrain_lr"]
+    assert (mlm["epochs"], mlm["finetune_steps"], mlm["finetune_lr"]) == (None, 30, "0.001, 0.0005")
+
+
+def test_a_task_stands_with_its_source_and_data(experiment) -> None:
+    resolved = plan(experiment(TWO_MODELS)).resolved
+    row = task_rows(resolved)[0]
+    assert (row["task"], row["from"], row["metric"]) == ("cola", "built-in data", "matthews")
+    assert row["data"] == resolved.tasks[0].fingerprint[:8]
+
+
+def test_runs_are_counted_by_kind(experiment) -> None:
+    planned = plan(experiment(TWO_MODELS))
+    first, *kinds = planned.counts.replace(":", ",").split(", ")
+    assert first == f"{len(planned.runs)} runs" and sum(int(each.split()[0]) for each in kinds) == len(planned.runs)
