@@ -18,7 +18,7 @@ from hashbench.data.tasks.catalogue import find_task, groups
 from hashbench.models.names import known_names, unknown_model
 from hashbench.running.experiment.claims import checked_claims
 from hashbench.running.experiment.complaints import complaint, schema_keys, unknown_key
-from hashbench.running.experiment.schema import Experiment, ModelEntry, TaskEntry, task_block_fields
+from hashbench.running.experiment.schema import Experiment, ModelEntry, TaskEntry, task_block_types
 
 Block = TypeVar("Block", bound=BaseModel)
 KeyPath = tuple[str | int, ...]
@@ -91,9 +91,9 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
         lines = {place: line for place, line in lines.items() if place[: len(keys)] != keys}
     _make_corpora_absolute(values, Path(path).resolve().parent)
     draft = Loaded(Experiment.model_construct(), Path(path).resolve(), shown, values, lines, overridden)
-    fields = task_block_fields()
-    experiment = validate(Experiment, {key: value for key, value in values.items() if key not in fields}, draft)
-    blocks = {key: validate(field.annotation, values.get(key, {}), draft, key) for key, field in fields.items()}
+    types = task_block_types()
+    experiment = validate(Experiment, {key: value for key, value in values.items() if key not in types}, draft)
+    blocks = {key: validate(block, values.get(key, {}), draft, key) for key, block in types.items()}
     experiment = experiment.with_task_blocks(blocks)
     listed = [] if isinstance(experiment.claims, str) else range(len(experiment.claims))
     places = [draft.where("claims", i) for i in listed]

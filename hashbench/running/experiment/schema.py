@@ -338,39 +338,43 @@ class Experiment(Strict):
         return {**self.model_dump(mode="json"), **blocks}
 
 
-def task_block_fields() -> dict[str, FieldInfo]:
-    """The keys that kinds of task add to a file: a block for each kind that has one.
+def task_block_types() -> dict[str, type[Strict]]:
+    """The blocks of keys that kinds of task add to a file, by their key: the name of the kind.
 
     Raises InputError where such a key is one of every file.
     """
-    kinds = {name: kind for name, kind in registered("kind of task").items() if kind.block is not None}
-    for name in kinds:
+    blocks = {name: kind.block for name, kind in registered("kind of task").items() if kind.block is not None}
+    for name in blocks:
         if name in Experiment.model_fields:
             raise InputError(f"kind of task {name!r}: its block would stand where {name} does; rename it")
-    return {
-        name: FieldInfo(annotation=kind.block, default=kind.block(), description=kind.block_help)
-        for name, kind in kinds.items()
-    }
+    return blocks
 
 
 def _default_blocks() -> dict[str, Strict]:
-    return {name: field.default for name, field in task_block_fields().items()}
+    return {name: block() for name, block in task_block_types().items()}
 
 
 def fields_of(block: type[BaseModel]) -> dict[str, FieldInfo]:
     """The keys of a block; those of `Experiment` are the keys of a file."""
-    return {**block.model_fields, **(task_block_fields() if block is Experiment else {})}
+    added = task_block_types() if block is Experiment else {}
+    kinds = registered("kind of task")
+    return {
+        **block.model_fields,
+        **{
+            name: FieldInfo(annotation=block, default=block(), description=kinds[name].block_help)
+            for name, block in added.items()
+        },
+    }
 
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of an experiment file."""
-    schema = Experiment.model_json_schema()
-    for name, field in task_block_fields().items():
-        block: type[BaseModel] = field.annotation
+    schema, fields = Experiment.model_json_schema(), fields_of(Experiment)
+    for name, block in task_block_types().items():
         parts = block.model_json_schema()
         schema["$defs"] |= {**parts.pop("$defs", {}), block.__name__: parts}
-        default, ref = field.default.model_dump(mode="json"), f"#/$defs/{block.__name__}"
-        schema["properties"][name] = {"$ref": ref, "default": default, "description": field.description}
+        default, ref = block().model_dump(mode="json"), f"#/$defs/{block.__name__}"
+        schema["properties"][name] = {"$ref": ref, "default": default, "description": fields[name].description}
     return schema | {"$defs": dict(sorted(schema["$defs"].items()))}
 
 

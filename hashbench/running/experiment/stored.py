@@ -12,7 +12,7 @@ from hashbench.common.errors import InputError
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel, model_of
 from hashbench.running.experiment.resolved import model_block
-from hashbench.running.experiment.schema import Experiment, task_block_fields
+from hashbench.running.experiment.schema import Experiment, task_block_types
 from hashbench.store.engine import Store
 from hashbench.store.status import experiments, run_spec, runs
 
@@ -51,11 +51,8 @@ def _resolved(
     recipe, so the keys that are not at their defaults are tried as the file's, then all.
     """
     values = {key: config[key] for key in Experiment.model_fields if key in config}
-    blocks = {
-        key: field.annotation.model_validate_json(json.dumps(config[key]))
-        for key, field in task_block_fields().items()
-        if key in config
-    }
+    types = task_block_types()
+    blocks = {key: block.model_validate_json(json.dumps(config[key])) for key, block in types.items() if key in config}
     experiment = Experiment.model_validate_json(json.dumps(values)).with_task_blocks(blocks)
     for written in (experiment.model_dump(mode="json", exclude_defaults=True), values):
         loaded = Loaded(experiment, Path.cwd() / "store.yaml", shown, written)
