@@ -5,6 +5,7 @@ hashbench, a wheel in continuous integration, comes before the sources beside th
 """
 
 import re
+import signal
 import sys
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,16 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 # Fixtures of every room that reads results.
 from tests.databases.stores import paper_store as paper_store  # noqa: E402
 from tests.databases.stores import small_store as small_store  # noqa: E402
+
+def pytest_configure() -> None:
+    """Under nohup, or behind `&`, signals are ignored, also by the processes that tests start and interrupt.
+
+    A handler that does nothing protects pytest as well, and is not inherited.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+
 
 END_TO_END = re.compile(r"^pytestmark = .*\bpytest\.mark\.e2e\b", re.MULTILINE)
 
