@@ -3,9 +3,12 @@
 import ast
 from pathlib import Path
 
+import pytest
+
 from tests import mutants
 
 
+@pytest.mark.e2e
 def test_drawn_faults_are_single_lines_of_valid_python() -> None:
     drawn = list(mutants.draw(2, seed=0))
     assert len(drawn) == 18 and drawn == list(mutants.draw(2, seed=0))
@@ -23,6 +26,7 @@ def test_most_stored_faults_are_still_in_the_code() -> None:
     assert sum(mutants.locate(fault) is not None for fault in faults) >= 160
 
 
+@pytest.mark.e2e
 def test_a_fault_is_caught_where_a_test_sees_it(tmp_path: Path) -> None:
     (tmp_path / "hashbench").mkdir()
     (tmp_path / "hashbench" / "__init__.py").touch()

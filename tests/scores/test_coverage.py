@@ -21,6 +21,7 @@ def test_the_truth_is_what_many_large_experiments_show() -> None:
     assert np.mean(differences) == pytest.approx(world.truth(), abs=4 * error)
 
 
+@pytest.mark.e2e
 def test_intervals_cover_as_often_as_they_say() -> None:
     world = World("accuracy", (1.0, 0.9), 0.05, examples=200, draws=300)
     found = covered(world, 200, [5])

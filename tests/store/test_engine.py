@@ -71,6 +71,7 @@ def test_sqlite_writes_ahead_and_readers_do_not_block_a_writer(tmp_path: Path) -
     store.close()
 
 
+@pytest.mark.e2e
 def test_many_processes_may_make_the_same_database_at_once(place: str) -> None:
     code = "import sys; from hashbench.store.engine import open_store; open_store(sys.argv[1]).close()"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

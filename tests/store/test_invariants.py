@@ -135,6 +135,7 @@ class Life:
             self.random.choice(deeds)(self.random.choice(self.held))
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("seed", range(4))
 def test_a_random_life_of_the_queue(store: Store, lab: Lab, seed: int) -> None:
     life = Life(store, lab, seed)
@@ -149,6 +150,7 @@ def test_a_random_life_of_the_queue(store: Store, lab: Lab, seed: int) -> None:
     assert len(life.held) > 5
 
 
+@pytest.mark.e2e
 def test_processes_killed_at_random_moments(place: str, lab: Lab) -> None:
     """SIGKILL while claiming and finishing; those who come later complete every run, once."""
     store = open_store(place)

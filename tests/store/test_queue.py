@@ -57,6 +57,7 @@ def state(store: Store, run_id: str) -> tuple[str, int]:
         return tuple(connection.execute(sa.select(run.c.state, run.c.tries).where(run.c.id == run_id)).one())
 
 
+@pytest.mark.e2e
 def test_many_processes_claim_every_run_exactly_once(place: str, lab: Lab) -> None:
     store = open_store(place)
     experiment_id = lab.plan(store, *(lab.run(f"{number:04}") for number in range(120)))

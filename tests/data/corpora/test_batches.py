@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from hashbench.data.corpora.batches import PretrainingData
 from hashbench.models.coders.cache import type_codes
@@ -10,6 +11,7 @@ from hashbench.models.coders.vocabulary import Vocabulary
 from hashbench.models.objectives.mlm import OBJECTIVE
 
 
+@pytest.mark.e2e
 def test_labels_are_rows_of_the_vocabulary(prepared) -> None:
     made = prepared("eelbert-tiny")
     outputs = Vocabulary()

@@ -55,6 +55,7 @@ def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preparing, "BLOCK_IDS", 7)
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("small", [False, True])
 @pytest.mark.parametrize(("kind", "options", "expected"), MADE_BEFORE)
 def test_the_bytes_are_those_of_the_version_without_shards(
@@ -78,6 +79,7 @@ def prepared(data: tuple[Source, ...], folder: Path, kind: str = "words", **opti
     return prepare(["wikipedia", "books"], data, make_tokenizer(kind), folder, vocabulary_size=300, **options)
 
 
+@pytest.mark.e2e
 def test_several_processes_make_the_same(
     tmp_path: Path, data: tuple[Source, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

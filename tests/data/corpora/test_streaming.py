@@ -128,6 +128,7 @@ def train(shards: list[CorpusShard], seen: Path, kept: Path, kill_at: int) -> No
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.e2e
 def test_a_thousand_rows_are_the_same_after_kills_as_without(tmp_path: Path, shards: list[CorpusShard]) -> None:
     """125 batches of eight rows: into the second pass, killed in the middle of blocks and at their ends."""
     train(shards, tmp_path / "whole", tmp_path / "unused", kill_at=0)

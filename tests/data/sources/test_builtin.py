@@ -69,6 +69,7 @@ def test_splits_share_no_row() -> None:
     assert not both & set(zip(dev["premise"], dev["hypothesis"], strict=True))
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("name", GROUPS["glue"])
 def test_words_beat_the_majority_by_far(name: str) -> None:
     data = load_task(find_task(name), open_sources("builtin"))

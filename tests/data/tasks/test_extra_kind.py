@@ -137,6 +137,7 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple
     return command
 
 
+@pytest.mark.e2e
 def test_a_file_in_a_folder_is_a_kind(run: Callable[..., tuple[str, str, object]], folder: Path) -> None:
     out, err, code = run("sweep", "tides.yaml")
     assert not code, err

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 import hashbench
 from hashbench.data.tasks.catalogue import known_kinds
 
@@ -33,6 +35,7 @@ def literals(path: Path) -> set[str]:
     return {node.value for node in constants if isinstance(node.value, str)}
 
 
+@pytest.mark.e2e
 def test_names_of_kinds_stand_in_their_files_alone() -> None:
     files = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
     outside = {

@@ -61,6 +61,7 @@ def test_codes_do_not_depend_on_order_or_batch(name: str) -> None:
     assert np.array_equal(np.concatenate([coder.encode([word]) for word in WORDS]), codes)
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("name", coders())
 def test_a_table_is_encoded_as_its_strings_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_THREADS", "2")

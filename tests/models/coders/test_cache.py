@@ -55,6 +55,7 @@ def test_a_failure_leaves_no_file_that_looks_whole(tmp_path: Path, monkeypatch: 
     assert len(type_codes(Md5Bits(), TABLE, tmp_path)) == 2
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("name", coders())
 def test_a_mapped_table_is_coded_as_one_in_memory(name: str, tmp_path: Path) -> None:
     TABLE.save(tmp_path)

@@ -177,6 +177,7 @@ def test_wrong_arguments() -> None:
         LshRows(lsh_negate_half="no")  # type: ignore[arg-type]
 
 
+@pytest.mark.e2e
 def test_codes_do_not_depend_on_the_process() -> None:
     program = (
         "from hashbench.models.coders.base import make_coder; from hashbench.models.text.types import TypeTable\n"

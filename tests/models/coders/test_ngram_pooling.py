@@ -78,6 +78,7 @@ def test_vectors_are_rounded_once() -> None:
     assert np.array_equal(NgramPooling(dim=128).encode(strings), expected)
 
 
+@pytest.mark.e2e
 def test_many_types_on_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_THREADS", "2")
     table = TypeTable.from_counts(dict.fromkeys(words(9000, seed=2), 1))

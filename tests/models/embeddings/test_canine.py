@@ -31,6 +31,7 @@ def test_hashes_equal_the_plain_version() -> None:
     assert fewer.tolist() == [oracle.buckets(point, 1000) for point in POINTS]
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("num_buckets", [16_384, 16_000])
 def test_all_hashes_of_two_characters_collide_or_none_does(num_buckets: int) -> None:
     """Odd primes modulo 2^14 are bijections, and modulo 16,000 too, since none divides it: of all 1,114,112 code points
@@ -140,6 +141,7 @@ def rows_of(*columns: list[str]) -> tuple[Batch, np.ndarray]:
     return batch, table[batch.positions].numpy()
 
 
+@pytest.mark.e2e
 def test_inputs_equal_the_tokenizer_of_transformers_but_for_the_segments_of_pairs() -> None:
     """Its fifth version gives zeros for both parts; the model was trained on 0 and 1, as the fourth gave them."""
     from transformers import CanineTokenizer
@@ -159,6 +161,7 @@ def test_single_and_empty_texts() -> None:
     assert batch.segments is None and batch.mask.tolist() == [[True] * 4, [True, True, False, False]]
 
 
+@pytest.mark.e2e
 def test_pairs_are_cut_longest_first() -> None:
     from transformers import CanineTokenizer
 

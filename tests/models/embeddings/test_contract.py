@@ -113,6 +113,7 @@ def test_a_restored_coder_gives_the_same_codes(spec: ModelSpec) -> None:
     assert other.fingerprint() == coder.fingerprint()
 
 
+@pytest.mark.e2e
 def test_codes_are_the_same_in_another_process() -> None:
     here = {name: fitted(models()[name].small()).encode(KNOWN).tobytes().hex() for name in NAMES}
     command = [sys.executable, "-c", CODES_ELSEWHERE, *NAMES]

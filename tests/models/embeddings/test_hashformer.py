@@ -136,6 +136,7 @@ def test_add_scale_can_be_set() -> None:
     torch.testing.assert_close(unscaled.embed_types(packed(CODES)), scaled)
 
 
+@pytest.mark.e2e
 def test_pool_drops_codewords_elementwise() -> None:
     """With equal codewords, equal weights and p = 0.5 the mean of many dimensions stays; single values do not."""
     torch.manual_seed(0)

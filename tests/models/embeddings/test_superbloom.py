@@ -45,6 +45,7 @@ TEXT_COUNTS = {
 WITH_RESERVED = {"superbloom-text-hash40-h512": 65_280_772, "superbloom-text-hash20-h1024": 258_305_620}
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("name", COUNTS | TEXT_COUNTS)
 def test_parameters_of_the_papers_models(name: str) -> None:
     counts = count(find_model(name))

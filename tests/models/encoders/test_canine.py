@@ -74,6 +74,7 @@ def test_logits_equal_transformers(lengths: list[int], padded: int) -> None:
     assert (ours - theirs(model, points, mask, segments)).abs().max().item() < 1e-5
 
 
+@pytest.mark.e2e
 def test_logits_equal_transformers_at_the_published_shape() -> None:
     """google/canine-c with one of its twelve deep layers and fewer buckets; a block of 128 and part of a second."""
     model = classifier(**BASE_SHAPED)

@@ -74,6 +74,7 @@ def test_a_model_names_its_objective() -> None:
     assert reads_items(find_model("superbloom-baseline")) and not reads_items(find_model("bert-mlm"))
 
 
+@pytest.mark.e2e
 def test_an_objective_of_ones_own_is_one_file(folder: Path) -> None:
     store = folder / "r.db"
     assert sweep(load_experiment(folder / "mine.yaml"), db=str(store), workers=1) == 0

@@ -12,6 +12,7 @@ from hashbench.models.portable.projection import as_number, counted, mixed_lanes
 WORDS = ["", "cat", "CAT", "^", "$", "^$", "naïve", "日本語", "🙂" * 300, "a\x00b", "x" * 255, "ab" * 2_500, "İSTANBUL"]
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize(
     ("bits", "places", "seed"), [(420, 3, 0), (420, 1, 3), (64, 3, 0), (65, 2, 7), (1, 1, 12345), (128, 1, 2**31 - 1)]
 )

@@ -33,6 +33,7 @@ def test_errors_in_threads_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:
         in_threads(fail, [(0, 1), (1, 2)])
 
 
+@pytest.mark.e2e
 def test_numba_is_loaded_by_the_first_call_of_a_kernel() -> None:
     code = (
         "import sys; from hashbench.models.coders import md5_kernel as kernels; print('numba' in sys.modules);"

@@ -68,6 +68,7 @@ def test_made_up_texts_equal_re(texts: list[str], lowercase: bool) -> None:
     assert tokens(WordTokenizer(lowercase=lowercase), texts)[0] == expected(texts, lowercase)
 
 
+@pytest.mark.e2e
 @given(st.lists(st.text(max_size=40), max_size=4))
 @settings(max_examples=200, deadline=None)
 def test_any_unicode_equals_re(texts: list[str]) -> None:

@@ -65,6 +65,7 @@ def test_without_a_baseline_nothing_is_known_to_be_learned(tmp_path: Path) -> No
     assert found.marks[0] == "at the baseline, for all that is known: no trivial baseline has sst2"
 
 
+@pytest.mark.e2e
 def test_an_average_is_compared_with_the_baselines_average(tmp_path: Path) -> None:
     """strong is below the bag of words on rte, and above its average."""
     rte = [Answers(model, right, seed, "rte") for seed in SEEDS for model, right in (("strong", 0.55), ("low", 0.5))]

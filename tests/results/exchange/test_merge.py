@@ -253,6 +253,7 @@ def finished_elsewhere(new_store: NewStore, lab: Lab, change: str = "", *values:
     return place
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("change", SPOILT)
 def test_a_malformed_database_is_one_line_and_changes_nothing(new_store: NewStore, lab: Lab, change: str) -> None:
     store = new_store("here.db")

@@ -151,6 +151,7 @@ def test_the_same_runs_are_not_compared_with_themselves(tmp_path: Path) -> None:
         compare(stores, "bert-mlm", "bert-mlm", draws=DRAWS)
 
 
+@pytest.mark.e2e
 def test_a_task_that_cannot_be_compared_is_named_beside_the_others(tmp_path: Path) -> None:
     found = _compare(tmp_path, [A, B, replace(A, task="cola"), replace(B, task="cola", rows="other")])
     assert [line.task for line in found.lines] == ["sst2"]

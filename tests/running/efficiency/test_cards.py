@@ -44,6 +44,7 @@ def kept_by_a_layer(bf16: bool, tokens: int = 256) -> float:
     return (kept(2) - kept(1)) / tokens
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("precision", ["32", "bf16"])
 def test_a_layer_keeps_what_the_formula_says(precision: str) -> None:
     """Without dropout, whose two masks are a byte an element on a GPU."""

@@ -66,6 +66,7 @@ def setting(folder: Path) -> Setting:
     return Setting("tiny", asked, torch.device("cpu"), folder)
 
 
+@pytest.mark.e2e
 def test_every_number_of_the_papers_tables_is_measured(candidate, tmp_path):
     tasks = [load_task(find_task("mrpc"), open_sources("builtin"))]
     facts = measure(candidate("hashformer-md-proj"), candidate("bert-mlm"), tasks, setting(tmp_path))
@@ -111,6 +112,7 @@ def test_remembered_codes_are_the_coders(prepared):
     assert warm.encode([]).shape == (0, coder.width)
 
 
+@pytest.mark.e2e
 def test_memory_of_a_users_own_embedding_is_measured(tmp_path):
     (tmp_path / "mine.py").write_text(OWN)
     spec = ModelSpec("own", EmbeddingSpec(load_own(f"{tmp_path / 'mine.py'}:Own")), code=CodeSpec("md5-bits"))

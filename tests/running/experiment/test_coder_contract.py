@@ -54,6 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.e2e
 def test_the_documented_file_is_short_and_keeps_every_promise(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(documented().splitlines()) <= 60
     for options in (["--coder", f"{FILE}:Ngrams"],
@@ -65,6 +66,7 @@ def test_the_documented_file_is_short_and_keeps_every_promise(folder: Path, caps
     assert "coder ngram_buckets.py:Ngrams" in out
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("why", FAULTS)
 def test_a_broken_promise_is_named(folder: Path, why: str) -> None:
     right, wrong, promise = FAULTS[why]

@@ -117,6 +117,7 @@ def test_a_good_embedding_keeps_every_promise() -> None:
     assert len(found) == 10 and set(found.values()) == {None}
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize(("embedding", "expected"), BROKEN.items(), ids=lambda each: getattr(each, "__name__", ""))
 def test_a_broken_promise_is_named(embedding: type[Embedding], expected: tuple[str, str]) -> None:
     promise, problem = expected
@@ -128,6 +129,7 @@ def test_models_of_the_suite_keep_them_too(name: str) -> None:
     assert {each.promise: each.problem for each in contract(find_model(name).small()) if each.problem} == {}
 
 
+@pytest.mark.e2e
 def test_the_same_is_found_without_assertions(tmp_path: Path) -> None:
     """python -O drops every `assert`; the promises are checked all the same."""
     (tmp_path / "bad.py").write_text(

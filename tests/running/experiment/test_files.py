@@ -25,6 +25,7 @@ def test_the_four_are_there() -> None:
     assert {"quickstart", "glue", "glue_tiny", "glue_mini"} <= {path.stem for path in FILES}
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_file_is_valid_and_known_to_editors(path: Path) -> None:
     loaded = load_experiment(path)

@@ -51,6 +51,7 @@ def same(one: ResolvedModel, other: ResolvedModel) -> bool:
     )
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_models_of_the_files_come_back(tmp_path: Path, file: Path) -> None:
     store, models = stored(tmp_path / "r.db", load_experiment(file))

@@ -38,6 +38,7 @@ def ids(call: list[str]) -> set[str]:
     return {run.id for run in plan(load_experiment(call[2], call[3:])).runs}
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("baseline", ["bert-mlm", "proj-64"])
 def test_the_points_together_are_the_experiment(experiment, baseline) -> None:
     loaded = experiment(f"{MODELS}baseline: {baseline}\nefficiency: true\n")

@@ -64,6 +64,7 @@ def set_of(out: Path) -> dict[str, list[str]]:
     return dict(zip(table["page"].to_pylist(), table["links"].to_pylist(), strict=True))
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize(("streams", "workers"), [(0, None), (0, 1), (3, 1), (1, 2)])
 def test_every_trap(tmp_path: Path, streams: int, workers: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     cut = module.stretches
@@ -90,6 +91,7 @@ def test_a_wiki_with_small_first_letters(tmp_path: Path) -> None:
     assert set_of(tmp_path / "out") == {"libero": ["Libero", "casa"], "Libero": ["libero"], "casa": []}
 
 
+@pytest.mark.e2e
 def test_several_processes_write_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cut = module.stretches
     monkeypatch.setattr(module, "stretches", lambda dump, index: cut(dump, index, 2))

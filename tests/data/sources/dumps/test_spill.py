@@ -56,6 +56,7 @@ def test_the_marks_of_a_disambiguation_page(text: str, marked: bool) -> None:
     assert row is not None and row["marked"] is marked
 
 
+@pytest.mark.e2e
 def test_files_follow_the_dump_whatever_the_number_of_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PAGES_IN_A_FILE", 4)
     dump = write_dump(tmp_path, [Dumped(f"Page {n}", "", n % 2) for n in range(10)], streams=5)

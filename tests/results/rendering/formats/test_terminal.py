@@ -27,6 +27,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_cell_is_cut(
     assert "…" not in text
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_headings_of_claims_are_no_wider_than_the_terminal(small_store: Store, width: int) -> None:
     claims = claim_tables(small_store)
