@@ -1,4 +1,4 @@
-"""Where runs leave the files that other runs, exports and people read."""
+"""Places of the files that runs leave for other runs, for exports and for people."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLACE = "HASHBENCH_ARTIFACTS"  # the variable in place of --artifacts
 
 
 class NotThere(Exception):
-    """A file is neither here nor where the machines share their files."""
+    """Raised inside this file: a file is neither here nor where the machines share their files."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,13 @@ class ArtifactFolder:
 
     @classmethod
     def of_environment(cls, cache: Path) -> ArtifactFolder:
-        """With what the variable HASHBENCH_ARTIFACTS names, for commands without the option."""
+        """The folder, shared at the URL in HASHBENCH_ARTIFACTS: for commands without the option."""
         url = os.environ[PLACE] if PLACE in os.environ else ""
         return cls(cache, SharedFolder.at(url, cache) if url else None)
 
     @classmethod
     def at(cls, cache: Path, url: str) -> ArtifactFolder:
-        """With a URL that was tried before, "" for none."""
+        """The folder, shared at a URL that was tried before, "" for none."""
         return cls(cache, SharedFolder(url, cache) if url else None)
 
     @property
@@ -81,7 +81,7 @@ class ArtifactFolder:
         return ModelFiles(self.cache / "finetuned" / run_id)
 
     def running(self, run_id: str) -> Path:
-        """Where a run that is being carried out leaves its checkpoints and logs."""
+        """The folder of a run that is being carried out, for its checkpoints and logs."""
         return self.cache / "running" / run_id
 
     def stored(self, kind: str, path: Path) -> Artifact:

@@ -160,7 +160,7 @@ class TrainingKind(RunKind):
 
     @abstractmethod
     def tokens(self, run: Run, rows: int) -> float:
-        """Tokens that the training reads."""
+        """Number of tokens that the training reads."""
 
     @abstractmethod
     def step(self, run: Run, model: ResolvedModel) -> TrainingStep:
@@ -168,7 +168,7 @@ class TrainingKind(RunKind):
 
     @abstractmethod
     def recipe(self, model: ResolvedModel) -> Pretrain | Finetune:
-        """The recipe of the model that it trains by."""
+        """The recipe of a model for trainings of this kind."""
 
     def seconds(self, run: Run, rows: int) -> float:
         return training_seconds(run.spec["model"]["encoder"], self.tokens(run, rows))
@@ -179,7 +179,7 @@ class TrainingKind(RunKind):
         return placed.step.seconds(card, self.tokens(run, rows), at_a_time=at_a_time, devices=devices)
 
     def placed(self, card: Card, run: Run, resolved: ResolvedExperiment) -> Placed:
-        """How the steps of a run lie in the memory of a card."""
+        """Rows at a time and memory of a step of a run on a card."""
         model = model_of(run, resolved)
         step, size = self.step(run, model), self.recipe(model).micro_batch_size
         devices = resolved.experiment.all_devices

@@ -1,4 +1,4 @@
-"""Trivial baselines of a task: what needs no representation, and what a model must beat."""
+"""Runs of trivial baselines, as the majority class: they need no representation, and models must beat them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHECKPOINTS: tuple[Checkpoint, ...] = ("best", "last")  # both are what was pred
 
 
 class TrivialBaseline(RunKind):
-    """Each trivial baseline of an experiment on each task whose kind has it."""
+    """Kind of run: a trivial baseline of the experiment on a task whose kind has it."""
 
     name = "floor"
     order = 20
@@ -54,7 +54,7 @@ def predicted(name: str, data: Any) -> Result:
 
 
 class FurtherBaseline(RunKind):
-    """A trivial baseline on a further set: it learns from the train set of the task, as the models there did.
+    """Kind of run: a trivial baseline on a further set. It learns from the train set of the task, as its models did.
 
     Sweeps plan none: `hashbench evaluate` adds them beside the models that it evaluates.
     """

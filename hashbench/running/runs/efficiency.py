@@ -25,7 +25,7 @@ OF_FINETUNING = {"max_length", "pad_to_max", "precision", "matmul_precision"}
 
 
 class EfficiencyMeasurement(RunKind):
-    """Each model of an experiment that asks for it, beside the baseline."""
+    """Kind of run: size, time and memory of a model beside the baseline, for experiments with `efficiency`."""
 
     name = "efficiency"
     order = 60
@@ -54,7 +54,7 @@ class EfficiencyMeasurement(RunKind):
         ]
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
-        """Parameters, bytes, times and memory."""
+        """The measured parameters, bytes, times and memory."""
         models = (place.model(run), place.resolved.baseline)
         model, baseline = (candidate(resolved, place.materials) for resolved in models)
         tasks = [place.materials.task_data(str(task["name"])) for task in run.spec["tasks"]]
@@ -87,7 +87,7 @@ def _recipes(model: ResolvedModel) -> dict[str, dict[str, Any]]:
 
 
 def candidate(model: ResolvedModel, materials: Materials) -> Candidate:
-    """A model of the experiment as it is measured."""
+    """A model of the experiment with tokenizer, coder and recipes, as `measure` takes it."""
     texts = materials.texts(model)
     return Candidate(
         model.spec,

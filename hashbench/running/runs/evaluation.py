@@ -63,7 +63,7 @@ class ExportedModel:
 
 
 class FurtherEvaluation(RunKind):
-    """A fine-tuned model on a further set."""
+    """Kind of run: the evaluation of a fine-tuned model on a further set."""
 
     name = "evaluation"
     order = 70

@@ -48,13 +48,13 @@ class Tuned:
 
 
 class Finetuning(TrainingKind):
-    """Each model on each task of texts with each seed."""
+    """Kind of run: the fine-tuning of a model on a task of texts with a seed."""
 
     name = "finetune"
     order = 30
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
-        """Seed by seed and task by task, so that a table fills evenly for all models."""
+        """All fine-tunings, seed by seed and task by task, so that a table fills evenly for all models."""
         return [
             self.of(resolved, model, task, seed)
             for seed in resolved.experiment.seeds
@@ -79,7 +79,7 @@ class Finetuning(TrainingKind):
         return self.make(resolved.experiment.encoder, model.label, spec, task=task, seed=seed, needs=needs)
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
-        """Stores every evaluation and the predictions of the best and the last."""
+        """The scores of all evaluations, and the predictions of the best and the last."""
         model = place.model(run)
         keeps, waits = keeps_best(place.resolved.experiment, model), place.is_needed(run)
         tuned = tune(run, place, machine, keep_best=keeps or waits)
@@ -111,7 +111,7 @@ class Finetuning(TrainingKind):
         )
 
     def left_files(self, run: Run, artifacts: ArtifactFolder) -> list[dict[str, Path]]:
-        """The best weights, kept for good or until they are used."""
+        """Places of the best weights: where they are kept for good, and where until they are used."""
         both = (artifacts.files(run.id), artifacts.waiting(run.id))
         return [{"weights": files.weights, "head": files.head} for files in both]
 

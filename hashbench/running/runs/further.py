@@ -35,12 +35,12 @@ class FurtherSet:
 
     @property
     def origin(self) -> str:
-        """Where it was found, in words."""
+        """The file and the task of the training, as tables print them."""
         return f"further set {self.table.paths[0].name} for models trained on {self.trained_on}"
 
     @property
     def tables(self) -> Mapping[str, DataTable]:
-        """The one table."""
+        """The table of the set, under the name of its one split."""
         return {FURTHER: self.table}
 
     @property
@@ -49,11 +49,11 @@ class FurtherSet:
         return digest("further", self.table.fingerprint(), *self.task.text, self.task.label, self.trained_on)
 
     def checked_items(self) -> CheckedData:
-        """Reads the table, so that a label that is none is found."""
+        """Notes on the rows, all of which are read: a label that is none is an InputError."""
         return CheckedData(notes=self.load().notes)
 
     def load(self) -> TaskData:
-        """Reads the table.
+        """Texts and labels of the set.
 
         Raises:
             InputError: no such column, no row, a text that is no text, a label that training never saw.

@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 
 class ItemTraining(TrainingKind):
-    """Each model on each task of items with each seed."""
+    """Kind of run: the training of a model on a task of items with a seed."""
 
     name = "entities"
     order = 40
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
-        """Seed by seed and task by task, so that a table fills evenly for all models."""
+        """All trainings, seed by seed and task by task, so that a table fills evenly for all models."""
         return [
             self.make(
                 resolved.experiment.encoder,
@@ -66,7 +66,7 @@ class ItemTraining(TrainingKind):
         ]
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
-        """Tests the best weights, and stores ranks and right tokens of every case."""
+        """The scores of the best weights on the test cases, and ranks and right tokens of every case."""
         from hashbench.running.training.entities import test_entities, train_entities
 
         model, links = place.model(run), place.materials.links(str(run.task))
@@ -188,7 +188,7 @@ def facts_of(trained: Trained, coder: Bloom, targets: np.ndarray, train_pages: i
 
 
 def predictions_of(trained: Trained, data: ItemData, outputs: np.ndarray) -> list[Predictions]:
-    """Those of the test cases, `outputs` (n, ...), and of the validation cases at the best and the last evaluation."""
+    """Predictions of test cases, `outputs` (n, ...), and of validation cases at the best and the last evaluation."""
     targets = data.cases["validation"].targets
     return [
         stored_predictions("test", "best", outputs, data.cases["test"].targets),
@@ -198,7 +198,7 @@ def predictions_of(trained: Trained, data: ItemData, outputs: np.ndarray) -> lis
 
 
 def saved(trained: Trained, coder: Bloom, run: Run, artifacts: ArtifactFolder) -> list[Artifact]:
-    """Weights of model and head, and the coder's items and maps: all that a prediction needs."""
+    """Writes weights of model and head and the coder's items and maps, all that a prediction needs; the files."""
     files = artifacts.files(run.id)
     save_weights(trained.model, files.weights)
     save_weights(trained.head, files.head)

@@ -72,14 +72,14 @@ def _columns_at(
 
 
 def _seen(data: TaskData, corpus: TypeTable) -> frozenset[str]:
-    """Of the words of the reporting sets and their forms those that the corpus has."""
+    """Those words of the reporting sets, and forms of them, that the corpus has."""
     texts = (text for split in data.task.report_splits for column in data.splits[split].texts for text in column)
     words = frozenset(word.lower() for text in texts for word in WORD.findall(text))
     return seen_among(with_forms(words), corpus)
 
 
 def _facts(perturbed_task: PerturbedTask, corpus: TypeTable | None) -> dict[tuple[str, str], float]:
-    """Of the texts under each label: words, share of words changed, and of unseen tokens and types."""
+    """Numbers about the texts under each label: words, share of changed words, shares of unseen tokens and types."""
     facts: dict[tuple[str, str], float] = {}
     splits = perturbed_task.data.splits
     plain = [WORD.findall(text) for split in perturbed_task.splits_of(UNPERTURBED) for text in _texts(splits[split])]
@@ -96,7 +96,7 @@ def _facts(perturbed_task: PerturbedTask, corpus: TypeTable | None) -> dict[tupl
 
 
 def _changed(before: Sequence[str], after: Sequence[str]) -> int:
-    """Words that differ, place by place."""
+    """Number of words that differ, place by place."""
     return sum(a != b for a, b in zip(before, after, strict=False))
 
 

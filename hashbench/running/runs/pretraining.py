@@ -42,7 +42,7 @@ BESIDE_ENCODER = 2.0
 
 
 class Pretraining(TrainingKind):
-    """Each model with an objective on corpora is trained once.
+    """Kind of run: the pre-training of a model with an objective on corpora, once for all tasks and seeds.
 
     An earlier step of a training that the experiment requests is another run, so that models can be fine-tuned from
     it. Its weights are those that the training left at this step; they are made again where they are missing.
@@ -78,7 +78,7 @@ class Pretraining(TrainingKind):
         return self.make(size, model.label, {**spec, CHECKPOINT: model.checkpoint}, seed=recipe.seed, needs=needs)
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
-        """Pre-trains a model and stores its weights, its parameter counts and its loss curve."""
+        """The weights of the pre-trained model, its parameter counts and its loss curve."""
         model, path = place.model(run), weights_of(run, place.artifacts)
         earlier = {step: files_of(run, place.artifacts).at(step) for step in model.pretrain.checkpoints}
         done = None
@@ -130,12 +130,12 @@ class Pretraining(TrainingKind):
         return model.pretrain
 
     def kept_bytes(self, run: Run, resolved: ResolvedExperiment) -> int:
-        """As of a fine-tuned model: its head is as small as what a pre-training leaves out."""
+        """Bytes of a fine-tuned model: its head is as small as the parts that a pre-training does not keep."""
         kept = resolved.experiment.keep_weights != "none"
         return weight_bytes(resolved.model(run.model), run.encoder) if kept else 0
 
     def headline(self, result: Result) -> str:
-        """The last loss."""
+        """The last loss, as "loss 2.345"."""
         losses = [metric.value for metric in result.metrics if (metric.split, metric.name) == ("train", "loss")]
         return f"loss {losses[-1]:.3f}" if losses and losses[-1] is not None else ""
 

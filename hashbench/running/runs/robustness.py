@@ -37,7 +37,7 @@ OF_WORDS = {"max_documents", "first_chunk_only"}  # what of the corpora counts a
 
 
 class RobustnessEvaluation(RunKind):
-    """Each fine-tuning of an experiment that asks for it, once the fine-tuning is done."""
+    """Kind of run: the evaluation of a finished fine-tuning under noise, for experiments with `robustness`."""
 
     name = "robustness"
     order = 50
@@ -76,7 +76,7 @@ class RobustnessEvaluation(RunKind):
         ]
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
-        """Evaluates the best weights on the reporting sets under every perturbation and rate."""
+        """Scores and predictions of the best weights on the reporting sets under every perturbation and rate."""
         from hashbench.running.training.finetuning import outputs_on
 
         tuned = place.runs[run.spec["finetune"]]

@@ -57,7 +57,7 @@ class OwnFile:
 
     @classmethod
     def of(cls, path: Path) -> OwnFile:
-        """The file as it is now."""
+        """A file with its present text."""
         content = path.read_bytes()
         digest, path = hashlib.sha256(content).hexdigest(), path.resolve()
         plugins = {file.resolve() for file in plugin_files(os.environ.get(VARIABLE, ""))}

@@ -36,7 +36,7 @@ class TimeEstimate:
         self.refresh()
 
     def refresh(self) -> None:
-        """Takes in what has been finished since."""
+        """Reads which runs have been finished since the last call, and how long they took."""
         if self._store is None:
             return
         by_id = {run.id: run for run in self._runs}

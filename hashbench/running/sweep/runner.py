@@ -70,7 +70,7 @@ class Sweep:
 
     @cached_property
     def retry(self) -> Retry:
-        """Outlasts a database that is away, and says so."""
+        """Calls of the store that wait for a database that is away."""
         return retry_of(self.store, self.plan.resolved.experiment)
 
 
@@ -162,7 +162,7 @@ def take_part(work: Sweep) -> int:
 
 
 def nice_order(work: Sweep) -> list[str]:
-    """The runs by what they cost, as far as it is known."""
+    """Ids of the runs, cheap ones first by their estimates."""
     estimate = work.retry(TimeEstimate, work.store, work.plan.runs, work.workers, work.rows)
     return cheap_first(work.plan.runs, estimate.seconds)
 

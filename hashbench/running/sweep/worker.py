@@ -1,4 +1,4 @@
-"""A worker: claims one run after the other, carries it out under a lease, and stores what it found."""
+"""A worker: claims one run after the other, carries it out under a lease, and stores its result."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Snapshots(Callback):
 
 
 class _NotShared(Exception):
-    """Another machine's checkpoint is not there any more, or not whole."""
+    """Raised inside this file: another machine's checkpoint is not there any more, or not whole."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class CheckpointFiles:
     shared: SharedFolder | None = None  # where machines go on from each other's checkpoints
 
     def newest(self) -> Path | None:
-        """The newest one that is what was written, of this machine or of another; None where there is none.
+        """The newest checkpoint with right checksums, of this machine or of another; None where there is none.
 
         Damaged ones are set aside with a line.
         """
@@ -70,7 +70,7 @@ class CheckpointFiles:
 
     @staticmethod
     def _refuse(part: Path) -> None:
-        """A checkpoint cannot be made, only fetched."""
+        """Raises _NotShared: a checkpoint cannot be made in place of one that is fetched."""
         raise _NotShared
 
     def _newest_here(self) -> Path | None:
@@ -87,7 +87,7 @@ class CheckpointFiles:
         return None
 
     def add(self, half: Path, step: int) -> None:
-        """Takes over a checkpoint that was just written beside it; older ones but the last go."""
+        """Gives a checkpoint that was just written its name; of the older ones only the last stays."""
         path = self.folder / f"resume-{step:09}.ckpt"
         seal(path, half)
         half.replace(path)
@@ -100,7 +100,7 @@ class CheckpointFiles:
                 self.shared.remove(other)
 
     def _numbered(self) -> list[Path]:
-        """All but one of an earlier version, by their steps."""
+        """Checkpoints with a step in their name, in the order of steps."""
         return sorted(self.folder.glob("resume-*.ckpt"))
 
 

@@ -57,5 +57,5 @@ class Curves(torch.nn.Module):
         return [[p.split, p.name, p.step, p.value, p.reason] for p in self.points]
 
     def restore(self, plain: list[list[Any]]) -> None:
-        """Takes back what `plain` gave."""
+        """Sets the points from the plain values of a checkpoint."""
         self.points = [MetricRow(name, value, split, step, reason=reason) for split, name, step, value, reason in plain]

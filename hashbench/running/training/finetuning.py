@@ -53,7 +53,7 @@ class FinetuningModule(EvaluatedModule):
         self._collected: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
 
     def forward(self, batch: Batch) -> Tensor:
-        """A batch -> what is scored of its rows (B, n_outputs)."""
+        """A batch -> the outputs of its rows that metrics score (B, n_outputs)."""
         return self.head.outputs(self.model, batch)
 
     def loss_terms(self, batch: Batch) -> tuple[Tensor, ...]:
@@ -61,7 +61,7 @@ class FinetuningModule(EvaluatedModule):
         return (self.head.batch_loss(self.model, batch),)
 
     def label_counts(self, batch: Batch) -> tuple[int, ...]:
-        """The labels of a batch (B, L)."""
+        """Number of labels of a batch (B, L)."""
         return (self.head.n_labels(batch),)
 
     def on_validation_epoch_start(self) -> None:

@@ -109,7 +109,7 @@ def make_trainer(
 
 
 def strategy_of(machine: Machine) -> Strategy | Literal["auto"]:
-    """How Lightning shares a training out over the devices."""
+    """Lightning's strategy for the devices of a machine: DDP, sharded layers, or "auto" for one device."""
     if machine.devices == 1:
         return "auto"
     if not machine.is_sharded:

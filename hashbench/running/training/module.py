@@ -21,7 +21,7 @@ from hashbench.running.training.sharding import Sharding, average_whole_gradient
 
 
 class RecipeModule(LightningModule):
-    """Modules trained under the recipe of an experiment; a subclass holds a model and defines its loss."""
+    """A module trained under the recipe of an experiment; a subclass holds a model and defines its loss."""
 
     model: Model
     head: nn.Module
@@ -46,7 +46,7 @@ class RecipeModule(LightningModule):
         raise NotImplementedError
 
     def label_counts(self, batch: Batch) -> tuple[int, ...]:
-        """How many labels of a batch each term is the mean over."""
+        """Numbers of labels of a batch, one a term: each term of the loss is the mean over so many."""
         raise NotImplementedError
 
     def training_step(self, batch: Batch | list[MicroBatch], batch_idx: int) -> Tensor:
@@ -76,7 +76,7 @@ class RecipeModule(LightningModule):
             self._sharding = Sharding(self, self.model.encoder.parts_to_compile(), self.device_mesh["data_parallel"])
 
     def make_whole(self) -> None:
-        """Ends what `configure_model` began: every device has the whole model again."""
+        """Undoes the sharing out of layers: every device has the whole model again."""
         if self._sharding is not None:
             self._sharding.end()
             self._sharding = None

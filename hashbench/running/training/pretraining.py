@@ -55,7 +55,7 @@ class PretrainingModule(RecipeModule):
         return (self.head.batch_loss(self.model, batch, self.recipe.logits),)
 
     def label_counts(self, batch: Batch) -> tuple[int, ...]:
-        """The labelled places (B, L) of a batch."""
+        """Number of labelled places of a batch (B, L)."""
         assert batch.labels is not None  # the loader always labels
         return (int((batch.labels != NO_LABEL).sum()),)
 

@@ -39,12 +39,12 @@ class Sharding:
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """A tensor of any shape as it is on one device. Of one that is shared out all devices must ask."""
+    """A tensor of any shape, whole on this device. All devices must call it for a tensor that is shared out."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 def whole_state(module: nn.Module) -> dict[str, Tensor]:
-    """The weights of a module, none of them shared out. All devices must ask."""
+    """The weights of a module, none of them shared out. All devices must call it."""
     return {name: whole(tensor) for name, tensor in module.state_dict().items()}
 
 

@@ -95,7 +95,7 @@ class ThreadControl(Control):
         self._stop = threading.Event()
 
     def set(self) -> None:
-        """Asks for the end."""
+        """Requests the end."""
         self._stop.set()
 
     def is_set(self) -> bool:

@@ -49,7 +49,7 @@ class SlotAnswer:
 
 
 class SlotControl(ThreadControl):
-    """Of a worker in an actor: calls of the sweep set the wish to stop and take the events.
+    """Control of a worker in an actor: calls of the sweep request the stop and take the events.
 
     Ray ends the actors of a sweep that is gone.
     """
