@@ -144,21 +144,16 @@ def join(loaded: Loaded, *, db: str, data: Sequence[str] | None = None, workers:
     assignment = assign(planned, db=db, experiment_id=experiment_id, n_workers=workers, artifacts=shared)
     rows = training_rows(origins) if origins else {}
     times = of_phase(planned, measures_time=True) <= set(stored_kinds)
-    return take_part(Sweep(store, experiment_id, planned, assignment, workers, rows, times))
-
-
-def take_part(work: Sweep) -> int:
-    """Carries out what is left of a sweep that was planned before, without its timings where they are another's."""
     kinds = names(measures_time=False)
-    mine = {key: run for key, run in work.assignment.runs.items() if work.times or run.kind in kinds}
-    work = replace(work, assignment=replace(work.assignment, runs=mine))
-    if len(mine) < len({run.id for run in work.plan.runs}):
+    mine = {key: run for key, run in assignment.runs.items() if times or run.kind in kinds}
+    if len(mine) < len(assignment.runs):
         print("its timings belong to another kind of machine and are left to it", file=sys.stderr)
-    if work.retry(done_ids, work.store, set(mine)) == set(mine):
+    if retry(done_ids, store, set(mine)) == set(mine):
         print(f"all {len(mine)} runs are done already", file=sys.stderr)
         return DONE
-    work.retry(release_dead, work.store, work.experiment_id)
-    return carry_out(work, fail_fast=False)
+    retry(release_dead, store, experiment_id)
+    assignment = replace(assignment, runs=mine)
+    return carry_out(Sweep(store, experiment_id, planned, assignment, workers, rows, times), fail_fast=False)
 
 
 def nice_order(work: Sweep) -> list[str]:
