@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from hashbench.results.plots import robustness
 from hashbench.results.plots.base import FigureData, plots
 from hashbench.results.plots.curves import draw as draw_curves
 from hashbench.results.plots.inline import inline_svg
 from hashbench.results.plots.main import page_figures
 from hashbench.results.plots.sheet import save, styled
+from hashbench.results.read.robustness import measure_robustness
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store, open_store
@@ -69,7 +72,10 @@ def test_shares_and_times_name_their_models(svgs: dict[str, str]) -> None:
     [("robustness", "robustness_tiny", r"bert-mlm\n5 % of words changed: \d+\.\d\d \[\d+\.\d\d, \d+\.\d\d\]"),
      ("deciles", "superbloom_entities_tiny", r"a5-l2\ndecile 10: \d\.\d\d")],
 )  # fmt: skip
-def test_figures_of_other_experiments_name_their_models(name: str, experiment: str, text: str) -> None:
+def test_figures_of_other_experiments_name_their_models(
+    name: str, experiment: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(robustness, "measure_robustness", partial(measure_robustness, draws=20))
     example = open_store(EXAMPLE, create=False, read_only=True)
     (drawn,) = styled(lambda: plots()[name].draw(FigureData(example, ReportRequest(experiment), "single", alone=False)))
     assert any(re.fullmatch(text, one) for one in titles(inline_svg(drawn)))

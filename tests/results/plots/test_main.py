@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
 
 from hashbench.common.errors import InputError
+from hashbench.results.plots import robustness
 from hashbench.results.plots.base import FigureData, plots
 from hashbench.results.plots.main import plot
 from hashbench.results.plots.sheet import WIDTHS, handle_of
+from hashbench.results.read.robustness import measure_robustness
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store, open_store
@@ -92,7 +95,8 @@ def test_what_must_be_said_loudly_is_said_in_the_figure(tmp_path: Path) -> None:
     assert any("BUILT-IN DATA" in text.get_text() for text in figure.texts)
 
 
-def test_robustness_is_drawn_from_scores_under_rates() -> None:
+def test_robustness_is_drawn_from_scores_under_rates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(robustness, "measure_robustness", partial(measure_robustness, draws=20))
     store = open_store(EXAMPLE, create=False, read_only=True)
     axes = plots()["robustness"].draw(FigureData(store, ReportRequest("robustness_tiny")))[0].figure.axes
     panel = next(one for one in axes if one.get_title() == "sst2: swap")

@@ -12,6 +12,7 @@ from hashbench.results.rendering.formats.terminal import NARROWEST
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
+from hashbench.results.tables.table import Table
 from hashbench.store.engine import Store
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -27,10 +28,14 @@ def test_no_line_is_wider_than_the_terminal_and_no_cell_is_cut(
     assert "…" not in text
 
 
+@pytest.fixture(scope="module")
+def claims(small_store: Store) -> list[Table]:
+    return claim_tables(small_store)
+
+
 @pytest.mark.e2e
 @pytest.mark.parametrize("width", [60, 80, 200])
-def test_headings_of_claims_are_no_wider_than_the_terminal(small_store: Store, width: int) -> None:
-    claims = claim_tables(small_store)
+def test_headings_of_claims_are_no_wider_than_the_terminal(claims: list[Table], width: int) -> None:
     assert any(len(each) > 80 for table in claims for each in (table.title, *(row.section for row in table.rows)))
     assert max(map(len, render(claims, width=width).splitlines())) <= width
 
