@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shutil
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from typing import Any
 
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError
-from hashbench.common.registry import is_own
+from hashbench.common.registry import is_own, modules_of
 from hashbench.models.embeddings.base import (
     CodeSpec,
     Embedding,
@@ -29,7 +30,9 @@ from hashbench.models.encoders.base import encoder_config
 from hashbench.results.rendering.rows import json_text
 
 FORMAT = 1  # of the folder
-SUITE = "hashbench.models.embeddings."  # modules that are imported without a question
+# Modules that are imported without a question: embeddings of the suite, which folders of earlier versions name by the
+# second prefix.
+SUITE, EARLIER = "hashbench.models.embeddings.", "hashbench.embeddings."
 MODEL_PREFIX, HEAD_PREFIX = "model.", "head."  # of the names of tensors
 CONFIG, WEIGHTS, TOKENIZER, STATE, CARD, OWN = (
     "config.json", "model.safetensors", "tokenizer", "coder.npz", "README.md", "embedding.py",
@@ -112,10 +115,24 @@ def _embedding_class(reference: str, folder: Path, *, trust_code: bool) -> type[
             remedy = "read it, then add --trust-code (in Python: trust_code=True)"
             raise InputError(f"{folder / OWN}: code of whoever made this folder, which would run here; {remedy}")
         return load_own(str(folder / reference))
-    if not (place.startswith(SUITE) or (trust_code and all(part.isidentifier() for part in place.split(".")))):
+    if place.startswith((SUITE, EARLIER)):
+        return _suite_class(reference)
+    if not (trust_code and all(part.isidentifier() for part in place.split("."))):
         remedy = "if you trust it, add --trust-code (in Python: trust_code=True)"
         raise InputError(f"{folder / CONFIG}: embedding {reference!r} is no part of hashbench; {remedy}")
     return load_own(reference)
+
+
+def _suite_class(reference: str) -> type[Embedding]:
+    """The class of the suite that a folder names. One whose file has another name by now is found by its name."""
+    place, _, name = reference.rpartition(":")
+    place = SUITE + place.removeprefix(SUITE).removeprefix(EARLIER)
+    if importlib.util.find_spec(place) is None:
+        for module in modules_of(SUITE.rstrip(".")):
+            for value in vars(module).values():
+                if isinstance(value, type) and issubclass(value, Embedding) and value.stored_name() == name:
+                    return value
+    return load_own(f"{place}:{name}")
 
 
 def copy_own_code(embedding: type[Embedding], folder: Path) -> None:

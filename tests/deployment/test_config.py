@@ -30,6 +30,22 @@ def test_an_embedding_of_the_suite_needs_no_trust(tmp_path: Path) -> None:
     assert spec_of(own, tmp_path).embedding.family.__name__ == "Projection"
 
 
+@pytest.mark.parametrize("module", ["hashbench.embeddings.hashformer", "hashbench.embeddings.renamed_since"])
+def test_folders_of_earlier_versions_name_their_modules_otherwise(tmp_path: Path, module: str) -> None:
+    family = spec_of(config_with(f"{module}:Projection"), tmp_path).embedding.family
+    assert family is find_model("hashformer-md-proj").embedding.family
+
+
+def test_a_folder_names_the_module_of_today() -> None:
+    values = spec_values(find_model("hashformer-md-proj"), "tiny", None)
+    assert values["embedding"] == "hashbench.models.embeddings.hashformer:Projection"
+
+
+def test_a_class_that_the_suite_has_not_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be imported"):
+        spec_of(config_with("hashbench.embeddings.gone:Gone"), tmp_path)
+
+
 def test_code_in_the_folder_runs_only_when_it_is_trusted(tmp_path: Path) -> None:
     marker = tmp_path / "it ran"
     (tmp_path / "embedding.py").write_text(OWN.format(marker=str(marker)))

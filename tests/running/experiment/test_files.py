@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.data.tasks.named.glue import GROUPS
 from hashbench.models.embeddings.registry import groups
 from hashbench.models.embeddings.registry import models as registered
 from hashbench.models.objectives.registry import pretrains
@@ -88,7 +87,7 @@ def test_superbloom_on_text_is_the_papers_scale() -> None:
 def test_the_quickstart_plans_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path))
     planned = plan(load_experiment(FOLDER / "quickstart.yaml"))
-    assert tuple(task.task.name for task in planned.resolved.tasks) == GROUPS["glue"]
+    assert [task.task.name for task in planned.resolved.tasks] == ["cola", "sst2"]
     assert list(planned.resolved.models) == ["bert-mlm", "hashformer-md-proj", "hashformer-lsh-proj"]
     kinds = [run.kind for run in planned.runs]
-    assert [kinds.count(kind) for kind in ("pretrain", "floor", "finetune", "efficiency")] == [3, 16, 24, 3]
+    assert [kinds.count(kind) for kind in ("pretrain", "floor", "finetune", "efficiency")] == [3, 4, 6, 3]
