@@ -13,32 +13,17 @@ import typer
 from typer.core import TyperGroup
 
 from hashbench.cli import cache, data, db
-from hashbench.cli.check import check
-from hashbench.cli.claims import report_claims
-from hashbench.cli.compare import compare
-from hashbench.cli.costs import costs
-from hashbench.cli.dashboard import dashboard
-from hashbench.cli.encode import encode
-from hashbench.cli.evaluate import evaluate
-from hashbench.cli.experiments import list_experiments
-from hashbench.cli.export import export
-from hashbench.cli.models import models
-from hashbench.cli.neighbours import neighbours
-from hashbench.cli.params import params
-from hashbench.cli.plot import plot
-from hashbench.cli.predict import predict
-from hashbench.cli.report import report
-from hashbench.cli.robustness import report_robustness
-from hashbench.cli.schema import schema
-from hashbench.cli.spelling import in_this_release
-from hashbench.cli.status import status
-from hashbench.cli.sweep import sweep
-from hashbench.cli.worker import worker
+from hashbench.cli.check import check, schema
+from hashbench.cli.figures import dashboard, plot
+from hashbench.cli.models import costs, encode, models, neighbours, params
+from hashbench.cli.report import compare, report, report_claims, report_robustness
+from hashbench.cli.status import list_experiments, status
+from hashbench.cli.sweep import sweep, worker
+from hashbench.cli.trained import evaluate, export, predict
 from hashbench.common.errors import InputError
 from hashbench.common.showing import printable
 
-ADVICE = "hashbench.spelling"  # under which a context remembers what to write from now on
-PYDANTIC = {  # how it says what a type refuses -> plainly
+PYDANTIC = {  # how it words what a type refuses -> plainly
     "Value error, ": "",
     "Input should be greater than or equal to": "must be at least",
     "Input should be less than or equal to": "must be at most",
@@ -54,20 +39,16 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command of the first two words ('report claims') if there is one, else of the first."""
-        words, ctx.meta[ADVICE] = in_this_release(args)
-        both = " ".join(words[:2])
+        both = " ".join(args[:2])
         if both in self.commands:
-            return both, self.commands[both], words[2:]
-        return super().resolve_command(ctx, words)
+            return both, self.commands[both], args[2:]
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Runs the command that was asked for."""
+        """Runs the requested command."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()  # a closed pipe shows itself here at the latest
-            if ctx.meta.get(ADVICE):
-                advice = f"this spelling ends with the next release; write: {ctx.meta[ADVICE]} ..."
-                print(f"hashbench: {advice}", file=sys.stderr)
             return result
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)
@@ -154,7 +135,7 @@ def _complain(message: str) -> int:
 
 
 def _usage(error: Exception) -> str:
-    """A wrong command line in one line, with the command whose help would tell."""
+    """A wrong command line in one line, with the command whose help explains it."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "hashbench"
     message = error.format_message() if hasattr(error, "format_message") else str(error)

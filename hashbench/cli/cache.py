@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from hashbench.cli.options import TableFormat
+from hashbench.cli.output import note, print_rows
 
 app = typer.Typer(help="List the cache folder, or remove from it what was not used for long.", no_args_is_help=True)
 
@@ -17,7 +18,6 @@ def list_cache(style: TableFormat = "text") -> None:
 
     Example: hashbench cache list
     """
-    from hashbench.cli.output import note, print_rows
     from hashbench.common.cache import rooms
     from hashbench.common.showing import day_text
     from hashbench.data.sources.fingerprints import cache_folder

@@ -1,4 +1,4 @@
-"""`check`: an experiment, or an embedding of the user's own, before any time is spent on it."""
+"""`check`: an experiment, or a user-defined embedding or coder, before any time is spent on it; `schema`: its keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashbench.cli.options import Data, Overrides
-from hashbench.cli.output import print_rows
+from hashbench.cli.output import print_json, print_rows
 from hashbench.common.errors import InputError
 
 if TYPE_CHECKING:
@@ -113,3 +113,13 @@ def _print_findings(findings: Iterable[Finding]) -> bool:
         print(f"ok    {finding.promise}" if kept else f"FAIL  {finding.promise}: {finding.problem}")
         passed = passed and kept
     return passed
+
+
+def schema() -> None:
+    """Print the JSON Schema of experiment files, from which editors complete keys.
+
+    Example: hashbench schema > experiment.schema.json
+    """
+    from hashbench.running.experiment.schema import json_schema
+
+    print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **json_schema()})

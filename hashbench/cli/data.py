@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from hashbench.cli.options import Data, File, Overrides, RayAddress, TableFormat, name_cluster
+from hashbench.cli.output import note, print_rows
 from hashbench.running.experiment.choices import ExecutorName
 
 app = typer.Typer(help="List and check data; prepare corpora ahead of a sweep.", no_args_is_help=True)
@@ -20,7 +21,6 @@ def list_data(data: Data = None, style: TableFormat = "text") -> None:
 
     Example: hashbench data list --data ~/data
     """
-    from hashbench.cli.output import print_rows
     from hashbench.data.sources.sources import open_sources
     from hashbench.data.tasks.catalogue import available
 
@@ -52,7 +52,6 @@ def check_data(
 
     Example: hashbench data check cola ag_news
     """
-    from hashbench.cli.output import note, print_rows
     from hashbench.running.experiment.hub_check import COLUMNS, check_hub, hub_entries
 
     findings = check_hub(hub_entries(names or []))
@@ -81,7 +80,6 @@ def prepare(
 
     Example: hashbench data prepare experiments/glue_tiny.yaml --data ~/data
     """
-    from hashbench.cli.output import note
     from hashbench.running.experiment.load import load_experiment
 
     loaded = load_experiment(file, [*(overrides or []), *([f"executor={executor}"] if executor else [])])
@@ -110,7 +108,6 @@ def links(
 
     Example: hashbench data links --dump enwiki-latest-pages-articles-multistream.xml.bz2 --out ~/data
     """
-    from hashbench.cli.output import note
     from hashbench.data.sources.dumps.page_links import SET_FILE, SET_FOLDER, make_page_links
 
     link_set = make_page_links(dump, out, workers=workers, disambiguation=not without_disambiguation, note=note)

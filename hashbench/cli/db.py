@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from hashbench.cli.options import DEFAULT_DB, Database
+from hashbench.cli.output import note, show
 from hashbench.common.showing import without_passwords
 
 DIFFERENT = 1  # exit code of a merge of results that disagree
@@ -35,7 +36,6 @@ def merge(
 
     Example: hashbench db merge other.db
     """
-    from hashbench.cli.output import note, show
     from hashbench.results.exchange.merge import merge as merge_store
     from hashbench.running.experiment.identity import run_id
     from hashbench.store.engine import open_store
@@ -58,9 +58,6 @@ def merge(
 def export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The new database.")],
     db: Database = DEFAULT_DB,
-    example: Annotated[
-        bool, typer.Option("--example", hidden=True, help="Has no effect; goes with the next release.")
-    ] = True,
     replace: Annotated[bool, typer.Option("--replace", help="Replace FILE, if it is a results store.")] = False,
     experiments: Annotated[
         list[str] | None, typer.Option("--experiment", help="Export only this experiment. Repeat it for several.")
@@ -72,7 +69,6 @@ def export(
 
     Example: hashbench db export results.db.example
     """
-    from hashbench.cli.output import show
     from hashbench.results.exchange.export import export_example
     from hashbench.store.engine import open_results
 
@@ -87,7 +83,6 @@ def upgrade(db: Database = DEFAULT_DB) -> None:
 
     Example: hashbench db upgrade --db results.db
     """
-    from hashbench.cli.output import show
     from hashbench.store.migrate import upgrade as upgrade_store
 
     before, after = upgrade_store(db)
@@ -105,7 +100,6 @@ def void(
 
     Example: hashbench db void 3fa2 --reason "wrong data folder"
     """
-    from hashbench.cli.output import show
     from hashbench.store.engine import open_store
     from hashbench.store.finishing import void as void_run
     from hashbench.store.status import find_run

@@ -1,13 +1,17 @@
-"""`models`: the models and groups that there are."""
+"""What models are: `models`, `params`, `costs`, `encode` and `neighbours`."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from hashbench.cli.options import TableFormat
-from hashbench.cli.output import print_rows
+import typer
+
+from hashbench.cli.options import DEFAULT_DB, Data, Database, TableFormat, TextOrJson, refuse_no_run, refuse_unknown
+from hashbench.cli.output import note, print_json, print_rows
+from hashbench.common.errors import InputError
+from hashbench.running.experiment.choices import EncoderSize
 
 if TYPE_CHECKING:
     from hashbench.running.efficiency.sizes import SizeRow
@@ -64,3 +68,168 @@ def _size(count: str | int | None) -> str:
 
     value, unit = scaled(int(count or 0))
     return f"{value:.1f}{unit}" if count else "-"
+
+
+ModelNames = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[MODEL]...", help="Models or groups, or transformers:NAME. Default: all models."),
+]
+SizeOfEncoder = Annotated[EncoderSize, typer.Option(help="Size of the encoder, for models that fix none.")]
+OnePaper = Annotated[
+    str | None,
+    typer.Option(
+        help="Print only the models of this paper, counted as it counts. Default: each as its own paper counts."
+    ),
+]
+AsDeployed = Annotated[
+    bool,
+    typer.Option("--deployed", help="Count the fine-tuned model with a head for 2 classes, whatever the paper counts."),
+]
+AllFrames = Annotated[
+    bool, typer.Option("--all-frames", help="Add rows for other ways to count a model, where there are some.")
+]
+GenericRow = Annotated[
+    bool,
+    typer.Option(help="Count the learned row that HashFormers add to every ordinary token, as their table 2 does."),
+]
+BudgetSizes = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZES",
+        help="Print instead how each embedding is sized to have these numbers of parameters: 0.23M,0.8M,1.6M,6.4M.",
+    ),
+]
+
+
+def params(
+    names: ModelNames = None,
+    encoder: SizeOfEncoder = "base",
+    paper: OnePaper = None,
+    deployed: AsDeployed = False,
+    all_frames: AllFrames = False,
+    generic_row: GenericRow = True,
+    budget: BudgetSizes = None,
+    style: TableFormat = "text",
+) -> None:
+    """Count the parameters of models as each paper counts, with the published vocabulary, beside its own counts.
+
+    Example: hashbench params --paper hashformers --format csv
+    """
+    refuse_unknown(names or [])
+    from hashbench.results.papers.paper import load_paper
+    from hashbench.results.tables.paper import PRINTED_COUNTS, printed_counts
+    from hashbench.running.efficiency.sizes import BUDGET_COLUMNS, PARAMETER_COLUMNS, budget_rows, parameter_rows
+    from hashbench.running.experiment.sizing import parameters_of
+
+    if budget is not None:
+        sized, missed = budget_rows(names or [], encoder, [parameters_of(size) for size in budget.split(",")])
+        if not sized:
+            raise InputError(missed[0] + (f" (and {len(missed) - 1} more like it)" if len(missed) > 1 else ""))
+        print_rows(BUDGET_COLUMNS, sized, style)
+        for line in missed:
+            note(line)
+        return
+    numbers = load_paper(paper).numbers if paper is not None else {}
+    rows = parameter_rows(
+        names or [],
+        encoder,
+        paper=paper,
+        printed=dict.fromkeys(model for _, model, _ in numbers),
+        count_generic_row=generic_row,
+        deployed=deployed,
+        all_frames=all_frames,
+    )
+    for row in rows:  # a deployed model is counted in no paper's frame, so no printed count is beside it
+        row.update(printed_counts("" if deployed else str(row["paper"]), str(row["model"])))
+    print_rows([*PARAMETER_COLUMNS, *PRINTED_COUNTS], rows, style)
+
+
+def costs(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[MODEL]...", help="Models or groups. Default: those of ProFormer.")
+    ] = None,
+    words: Annotated[
+        int, typer.Option(help="Length of the input in words, for which multiply-adds are counted.", min=1)
+    ] = 128,
+    encoder: Annotated[EncoderSize, typer.Option(help="Size of the encoder, for models that fix none.")] = "base",
+    style: TableFormat = "text",
+) -> None:
+    """Print memory of embeddings and multiply-adds of a forward pass, computed from shapes: ProFormer's table 1.
+
+    Memory is given twice: as the paper counts it, without the trained map of a projection, and whole.
+
+    Example: hashbench costs proformer proformer-k4 --words 64
+    """
+    refuse_unknown(names or [])
+    from hashbench.running.efficiency.costs import COLUMNS, cost_rows
+
+    print_rows(COLUMNS, cost_rows(names or [], encoder, words), style)
+
+
+def encode(
+    texts: Annotated[
+        list[str], typer.Argument(metavar="TEXT...", help="The texts. The model's tokenizer splits them.")
+    ],
+    model: Annotated[
+        str | None, typer.Option("--model", help="The model whose codes are printed. Not needed with --run.")
+    ] = None,
+    data: Data = None,
+    run: Annotated[
+        str | None, typer.Option("--run", help="Read text as this finished run did; the first digits of its id.")
+    ] = None,
+    db: Database = DEFAULT_DB,
+    style: TextOrJson = "text",
+) -> None:
+    """Print the codes of the tokens of a text.
+
+    A tokenizer or coder that learns from a corpus takes the corpora of --run or --data, else the built-in one.
+
+    Example: hashbench encode --model hashformer-md-proj --format json play
+    """
+    if run is None and model is None:
+        raise InputError("encode: give --model NAME or --run ID; see hashbench models")
+    refuse_unknown([model] if run is None and model is not None else [])
+    if run is not None:
+        refuse_no_run(db, run)
+    from hashbench.deployment.encoding import encode_texts, reader_of_model, reader_of_run
+
+    if run is not None:
+        reader = reader_of_run(db, run, model, data or None)
+    else:
+        reader = reader_of_model(str(model), data or None, note)
+    encoded = encode_texts(reader, texts)
+    if style == "json":
+        print_json(encoded)
+        return
+    for row in encoded:
+        print("\t".join(str(part) for part in (row["token"], *row["codes"], row["bits"]) if part is not None))
+
+
+def neighbours(
+    context: Annotated[
+        list[str], typer.Argument(metavar="ITEM...", help="The items that are given, by their names in the data.")
+    ],
+    run: Annotated[str, typer.Option("--run", help="The finished training, by the first digits of its id.")],
+    db: Database = DEFAULT_DB,
+    top: Annotated[int, typer.Option(min=1, help="How many items to print.")] = 10,
+    beam: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Score only the items in the best buckets, this number of each hash function: faster, but "
+            "approximate. Default: all items, exact.",
+        ),
+    ] = None,
+    style: TableFormat = "text",
+) -> None:
+    """Print the items that a model expects beside those given, as the lists of Superbloom's figures 4 and 5.
+
+    For a model trained on page links, ITEM are pages that one page links to. For one trained on text they are the
+    words of a text in order, with [MASK] in the place that is asked for.
+
+    Example: hashbench neighbours --run 3fa94c11 Tunisia Thailand
+    """
+    refuse_no_run(db, run)
+    from hashbench.deployment.neighbours import neighbours as find_neighbours
+
+    print_rows(["rank", "item", "score", "in_context"], find_neighbours(db, run, context, top=top, beam=beam), style)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -120,3 +121,21 @@ def name_cluster(address: str | None, executor: str) -> None:
         why = f"the executor is {executor}, which uses no cluster"
         raise InputError(f"--ray-address {address}: {why}; --executor ray does")
     os.environ["RAY_ADDRESS"] = address
+
+
+def refuse_unknown(names: Sequence[str]) -> None:
+    """Raises InputError for a name that no model or group has, before torch is imported to look it up."""
+    from hashbench.models.names import known_names, unknown_model
+
+    known = known_names() if names else None
+    for name in names:
+        if known is not None and ":" not in name and name not in (*known.models, *known.groups):
+            raise InputError(unknown_model(name))
+
+
+def refuse_no_run(db: str, prefix: str) -> None:
+    """Raises InputError where the database is not there or has no such run, before torch is imported to read it."""
+    from hashbench.store.engine import open_results
+    from hashbench.store.status import find_run
+
+    find_run(open_results(db), prefix)

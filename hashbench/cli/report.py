@@ -1,8 +1,12 @@
-"""`report`: the tables of an experiment, or one page of them."""
+"""What results say: `report`, `report claims`, `report robustness` and `compare`."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,9 +18,16 @@ from hashbench.cli.options import (
     NamedExperiment,
     Output,
     PaperName,
+    ReportFormat,
+    TableFormat,
     format_of_tables,
 )
+from hashbench.cli.output import note, print_rows, print_tables, show, write_output
 from hashbench.common.allocator import collecting_nothing
+from hashbench.common.errors import InputError
+
+if TYPE_CHECKING:
+    from hashbench.results.tables.request import ReportRequest
 
 PAGE = "html"  # as a format: one page of everything, with figures
 
@@ -56,7 +67,6 @@ def report(
     Example: hashbench report glue_tiny --table 2 --format md
     """
     with collecting_nothing():
-        from hashbench.cli.reporting import print_page, print_report
         from hashbench.results.tables.request import ReportRequest
 
         request = ReportRequest(
@@ -66,3 +76,170 @@ def report(
             print_report(db, request, style, output)
             return
     print_page(db, request, output)
+
+
+def print_report(db: str, request: ReportRequest, style: str, output: Path | None) -> None:
+    """Prints tables in one of the formats, into a file too where one is named."""
+    from hashbench.results.tables.report import tables
+    from hashbench.store.engine import open_results
+
+    print_tables(tables(open_results(db), request), style, output)
+
+
+def print_page(db: str, request: ReportRequest, output: Path | None) -> None:
+    """Writes the page to a file, or prints it where none is named: it is no use on a terminal."""
+    from hashbench.results.plots.main import page_figures
+    from hashbench.results.rendering.page.main import page
+    from hashbench.store.engine import open_results
+
+    store = open_results(db)
+    note(f"{store.name}: reading results, deciding claims ...")
+    text = page(store, request, page_figures(store, request, note))
+    if output is None:
+        show(text.rstrip("\n"))
+    else:
+        write_output(output, text)
+        show(f"{output}: {output.stat().st_size / 1e6:.1f} MB, one file; open it in a browser")
+
+
+def report_claims(
+    experiment: ExperimentName = None,
+    named: NamedExperiment = None,
+    db: Database = DEFAULT_DB,
+    paper: PaperName = None,
+    file: Annotated[Path | None, typer.Option("--claims-file", help="Also decide the claims of this CSV file.")] = None,
+    parts: Annotated[bool, typer.Option("--parts", help="Print each part of a claim in a row of its own.")] = False,
+    one_seed: Annotated[
+        bool, typer.Option("--one-seed", help="Also decide where there is one seed: by the examples alone.")
+    ] = False,
+    checkpoint: EvaluationOption = "best",
+    style: ReportFormat = "text",
+    output: Output = None,
+) -> None:
+    """Print which claims of the papers, or of --paper alone, and of the experiment itself the results support.
+
+    Example: hashbench report claims glue_tiny --paper hashformers
+    """
+    from hashbench.results.claims.table import claim_tables
+    from hashbench.results.tables.request import ReportRequest
+    from hashbench.store.engine import open_results
+
+    request = ReportRequest(
+        named or experiment, paper, checkpoint=checkpoint, claims_file=file, parts=parts, one_seed=one_seed
+    )
+    print_tables(claim_tables(open_results(db), request), style, output)
+
+
+def report_robustness(
+    experiment: ExperimentName = None,
+    named: NamedExperiment = None,
+    db: Database = DEFAULT_DB,
+    versus: Annotated[
+        str | None, typer.Option(help="The model to compare the others with. Default: the baseline.")
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Show each rate of noise for these tasks, or for average: cola,sst2."),
+    ] = None,
+    noise: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Show each rate for these kinds of noise: swap,keyboard.")
+    ] = None,
+    models: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Show each rate of noise for these models: NAME,NAME.")
+    ] = None,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="Print everything: each task, rate and model, facts on the noisy texts, and how the coders behave on "
+            "them.",
+        ),
+    ] = False,
+    style: ReportFormat = "text",
+    output: Output = None,
+) -> None:
+    """Print how much of their scores models keep when texts are noisy, with intervals.
+
+    Without options it is a summary. CSV and JSON have each rate of noise.
+
+    Example: hashbench report robustness robustness_tiny --versus bert-mlm
+    """
+    from hashbench.results.tables.request import ReportRequest
+
+    tasks, noises, names = (
+        [name.strip() for name in (given or "").split(",") if name.strip()] for given in (task, noise, models)
+    )
+    request = ReportRequest(
+        named or experiment, table="robustness", versus=versus, full=full, tasks=tuple(tasks), models=tuple(names),
+        noises=tuple(noises),
+    )  # fmt: skip
+    print_report(db, request, style, output)
+
+
+UNLIMITED = 10_000  # columns of what is no terminal: there `grep` shall find whole rows
+
+
+def compare(
+    first: Annotated[str, typer.Argument(metavar="A", help="A model of the experiment, or an experiment.")],
+    second: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[B]",
+            help="The model or experiment to compare A with. It may be left out where --db names two databases: then "
+            "A of the first is compared with A of the second.",
+        ),
+    ] = None,
+    db: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--db",
+            help="The results store (HASHBENCH_DB, else results.db). Give it twice to compare two: A's, then B's.",
+        ),
+    ] = None,
+    experiment: Annotated[
+        str | None,
+        typer.Option("--experiment", help="The experiment of the two models. Default: the one that was swept last."),
+    ] = None,
+    checkpoint: EvaluationOption = "best",
+    style: TableFormat = "text",
+) -> None:
+    """Compare two models, experiments or databases: the difference A - B on each task, with its 95 % interval.
+
+    Only scores measured on the same examples are compared.
+
+    Examples: hashbench compare hashformer-lsh-proj bert-mlm; hashbench compare glue_tiny --db mine.db --db theirs.db
+    """
+    from hashbench.results.read.comparison import compare as compare_sides
+    from hashbench.results.rendering.rows import fitted_text
+    from hashbench.results.tables.comparison import comparison_rows, n_names, remarks, sides
+    from hashbench.store.engine import open_results
+
+    stores = [open_results(place) for place in _places(db or [], alone=second is None)]
+    comparison = compare_sides(stores, first, second or first, experiment=experiment, checkpoint=checkpoint)
+    for_people = style in ("text", "md")
+    columns, rows = comparison_rows(comparison, for_people=for_people)
+    if style == "text":
+        width = shutil.get_terminal_size((UNLIMITED, 24)).columns
+        head, foot = sides(comparison), remarks(comparison)
+        show(fitted_text(columns, rows, width, n_names=n_names(columns), above=head, below=foot))
+        return
+    if for_people:
+        show("\n".join(sides(comparison)) + "\n")
+    print_rows(columns, rows, style)
+    if not for_people:  # for programs what else is said goes to stderr
+        note("\n".join([*sides(comparison), *remarks(comparison)]))
+        return
+    show("".join(f"\n- {remark}" for remark in remarks(comparison)))
+
+
+def _places(databases: Sequence[str], *, alone: bool) -> list[str]:
+    """The databases of both sides, or one for both. `alone`: only one model or experiment is named.
+
+    Raises InputError for more than two, and where nothing would tell the sides apart.
+    """
+    places = list(databases) or [os.environ.get("HASHBENCH_DB") or DEFAULT_DB]
+    if len(places) > 2:
+        raise InputError(f"compare: --db is given {len(places)} times; give it once, or twice: A's and B's")
+    if alone and len(places) < 2:
+        raise InputError("compare: name two models or experiments, or give --db twice; see hashbench compare --help")
+    return places

@@ -1,4 +1,4 @@
-"""`status`: how far a sweep is, for people and for programs."""
+"""How far sweeps are: `status` and `list`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName, TextOrJson
+from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName, TableFormat, TextOrJson
 from hashbench.cli.output import print_json, print_rows, show
 from hashbench.common.allocator import collecting_nothing
 from hashbench.common.errors import InputError
-from hashbench.common.showing import printable
+from hashbench.common.showing import duration_text, printable
 
 if TYPE_CHECKING:
+    from hashbench.results.read.overview import Activity, Overview
+    from hashbench.results.rendering.rows import Value
     from hashbench.store.engine import Store
     from hashbench.store.status import Attempt, RunStatus
 
@@ -64,7 +66,6 @@ def status(
 
 def _print_experiment(store: Store, name: str | None, *, as_json: bool, every: bool) -> None:
     """Counts by state of the named experiment or the last one swept; then one row a run, or of many what is unusual."""
-    from hashbench.cli.overview import overview_lines
     from hashbench.results.read.overview import headline, overview
     from hashbench.store.status import counts, find_experiment, runs
 
@@ -95,7 +96,6 @@ def _watch(store: Store, name: str | None) -> None:
 
     A terminal shows them in one place; a log gets a line when something changed.
     """
-    from hashbench.cli.overview import rate_line, trouble_lines, worker_lines
     from hashbench.results.read.overview import headline, overview
     from hashbench.running.experiment.schema import stored_value
     from hashbench.store.queue import pending
@@ -170,3 +170,92 @@ def _row(row: RunStatus) -> dict[str, str | int | float | None]:
         "seconds": None if row.seconds is None else round(row.seconds, 1),
         "reason": " ".join((row.reason or "").split()),
     }
+
+
+REASON_LENGTH = 200  # characters of a reason that are shown
+
+
+def overview_lines(overview: Overview) -> list[str]:
+    """Counts, who works on what, and what went wrong."""
+    lines = [*kind_lines(overview), rate_line(overview), *worker_lines(overview), *trouble_lines(overview)]
+    return [line for line in lines if line]
+
+
+def kind_lines(overview: Overview) -> list[str]:
+    """Runs by kind and state."""
+    from hashbench.results.rendering.rows import text_lines
+
+    rows: list[dict[str, Value]] = [
+        {"kind": kind, **{state: counted[state] if state in counted else 0 for state in overview.states}}
+        for kind, counted in overview.by_kind.items()
+    ]
+    return text_lines(["kind", *overview.states], rows)
+
+
+def rate_line(overview: Overview) -> str:
+    """How many work, how fast, and how long it will take; '' where nobody works."""
+    if not overview.active:
+        return ""
+    line = f"{_n(len(overview.active), 'worker')} on {_n(overview.n_machines, 'machine')}"
+    if overview.seconds_left is None:
+        return line
+    return f"{line}, {overview.rate:,.0f} runs an hour: about {duration_text(overview.seconds_left)} left"
+
+
+def worker_lines(overview: Overview) -> list[str]:
+    """Each machine with what its workers do, and who has not been heard of."""
+    lines: list[str] = []
+    for workers in overview.listed:
+        hardware = f" ({workers[0].hardware})" if workers[0].hardware else ""
+        lines.append(f"{workers[0].host or 'unknown machine'}{hardware}:")
+        lines += [f"  {_doing(worker)}" for worker in workers]
+    return [*lines, f"and {overview.n_unlisted} more"] if overview.n_unlisted else lines
+
+
+def _doing(worker: Activity) -> str:
+    silent = f", NOT HEARD OF for {duration_text(worker.silent)}" if worker.is_silent else ""
+    return f"{worker.what}, for {duration_text(max(worker.seconds, 0.0))}{silent}"
+
+
+def trouble_lines(overview: Overview) -> list[str]:
+    """Why runs failed or were made void, the commonest reason first, and attempts that ended without a result."""
+    lines = []
+    for ended in overview.reasons:
+        reason = " ".join(ended.reason.split()) or "no reason given"
+        short = reason if len(reason) <= REASON_LENGTH else f"{reason[:REASON_LENGTH]} ..."
+        where = f"{ended.example}; hashbench status --run {ended.run_id[:12]}"
+        lines.append(f"{ended.state}: {_n(ended.n, 'run')}: {short} ({where})")
+    if overview.n_further_reasons:
+        lines.append(f"and {_n(overview.n_further_reasons, 'further reason')}")
+    states = ", ".join(f"{n:,} {state}" for state, n in overview.ended.items())
+    return [*lines, f"attempts without a result: {states}"] if states else lines
+
+
+def _n(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def list_experiments(db: Database = DEFAULT_DB, style: TableFormat = "text") -> None:
+    """List the experiments of a database with their runs, models, tasks and date, the last one swept first.
+
+    An experiment file that was changed and swept again has a row for each version. Other commands read the newest.
+
+    Example: hashbench list --db results.db.example
+    """
+    from hashbench.common.showing import few
+    from hashbench.results.read.overview import listed_experiments
+    from hashbench.store.engine import open_results
+
+    rows = [
+        {
+            "experiment": listed.name,
+            "done": f"{listed.done} of {listed.runs}",
+            "failed": listed.failed or "",
+            "encoder": ", ".join(listed.encoders),
+            "models": ", ".join(listed.models) if style != "text" else few(listed.models),
+            "tasks": ", ".join(listed.tasks) if style != "text" else few(listed.tasks),
+            "swept": datetime.fromtimestamp(listed.called_at, UTC).strftime("%Y-%m-%d %H:%M"),
+        }
+        for listed in listed_experiments(open_results(db))
+    ]
+    print_rows(["experiment", "done", "failed", "encoder", "models", "tasks", "swept"], rows, style)

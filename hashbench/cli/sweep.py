@@ -1,4 +1,4 @@
-"""`sweep`: all runs of an experiment."""
+"""`sweep` and `worker`: all runs of an experiment, from this machine or with the help of others."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashbench.cli.options import DEFAULT_DB, Artifacts, Data, Database, File, Overrides, RayAddress, name_cluster
+from hashbench.cli.output import note
 from hashbench.common.showing import without_passwords
 from hashbench.running.experiment.choices import ExecutorName
 
@@ -93,7 +94,6 @@ def sweep(
 
 
 def _export_wandb(loaded: Loaded, path: Path, *, db: str, data: list[str]) -> None:
-    from hashbench.cli.output import note
     from hashbench.running.experiment.wandb_sweep import sweep_options, write_wandb_sweep
 
     n = write_wandb_sweep(loaded, path, sweep_options(data, None if db == DEFAULT_DB else db))
@@ -102,7 +102,7 @@ def _export_wandb(loaded: Loaded, path: Path, *, db: str, data: list[str]) -> No
 
 
 def _print_own_table(db: str, loaded: Loaded) -> None:
-    from hashbench.cli.reporting import print_report
+    from hashbench.cli.report import print_report
     from hashbench.results.tables.request import ReportRequest
     from hashbench.running.sweep.housekeeping import retry_named
     from hashbench.store.engine import parse
@@ -115,7 +115,6 @@ def _print_own_table(db: str, loaded: Loaded) -> None:
 
 def _tell_of_the_best(db: str, loaded: Loaded) -> None:
     """How the best trained model of each task becomes a folder, where its weights were kept."""
-    from hashbench.cli.output import note
     from hashbench.results.read.scores import best_kept
     from hashbench.running.experiment.resolved import exported_tasks
 
@@ -123,3 +122,26 @@ def _tell_of_the_best(db: str, loaded: Loaded) -> None:
     for run in best_kept(db, loaded.experiment.name, exported_tasks(loaded)):
         use = f"to use it: hashbench export --run {run.run_id[:8]}{place} {run.model}"
         note(f"best on {run.split} of {run.task}: {run.model}; {use}")
+
+
+def worker(
+    file: File,
+    overrides: Overrides = None,
+    data: Data = None,
+    db: Database = DEFAULT_DB,
+    workers: Annotated[int, typer.Option(min=1, help="How many runs to do at the same time on this machine.")] = 1,
+    artifacts: Artifacts = "",
+) -> None:
+    """Take part in the sweep of an experiment from this machine, until none of its runs is left.
+
+    Start any number of them wherever the database can be reached, as in a Slurm array or as Kubernetes jobs. A worker
+    that is stopped gives its run back. Only a sweep repeats failed runs.
+
+    Example: hashbench worker experiments/glue.yaml --db postgresql://me@server/results
+    """
+    from hashbench.running.experiment.load import load_experiment
+
+    loaded = load_experiment(file, overrides or [])
+    from hashbench.running.sweep.runner import join
+
+    raise typer.Exit(join(loaded, db=db, data=data or None, workers=workers, artifacts=artifacts))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from hashbench.common.measured import MetricRow
 from hashbench.running.experiment.identity import run_id
 from hashbench.store.engine import open_store
@@ -43,9 +41,8 @@ def test_merge_twice_changes_nothing(command) -> None:
     assert " 1 runs" in first[1] and " 0 runs" in again[1]
 
 
-@pytest.mark.parametrize("before", [[], ["--example"]])  # which it needed once
-def test_export_of_an_example(command, before: list[str]) -> None:
-    code, out, _ = command("db", "export", *before, "results.db.example")
+def test_export_of_an_example(command) -> None:
+    code, out, _ = command("db", "export", "results.db.example")
     assert (code, out) == (0, "results.db -> results.db.example\n")
     assert Path("results.db.example").exists()
 

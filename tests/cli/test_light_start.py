@@ -77,10 +77,15 @@ REFUSED = [
     "check experiments/quickstart.yaml baseline=bert-mln",
     "check experiments/quickstart.yaml tasks=[colaa]",
     "sweep nothing.yaml",
-    "sweep experiments/quickstart.yaml models=[bert-mln]",
     "sweep experiments/quickstart.yaml --on h100",
     "worker nothing.yaml",
     "data prepare nothing.yaml",
+    "params bert-mln",
+    "encode --model hashformer-md-prj play work",
+    "encode play work",
+    "export --run 3fa2 folder --db nothing.db",
+    "evaluate 3fa2 --on nothing.csv --db nothing.db",
+    "neighbours item --run 3fa2 --db nothing.db",
 ]
 
 
@@ -94,4 +99,9 @@ def test_wrong_input_is_refused_without_what_trains(line: str) -> None:
 def test_a_plan_is_made_without_lightning(line: str, tmp_path: Path) -> None:
     command, *options = line.format(folder=tmp_path).split()
     loaded = loaded_by(command, "experiments/quickstart.yaml", *options)
+    assert not loaded & {"lightning", "torchmetrics", "sklearn", "transformers"}
+
+
+def test_codes_are_printed_without_lightning() -> None:
+    loaded = loaded_by("encode", "--model", "hashformer-md-proj", "play", "work")
     assert not loaded & {"lightning", "torchmetrics", "sklearn", "transformers"}

@@ -11,7 +11,6 @@ import pytest
 
 from hashbench.cli.app import main
 from hashbench.cli.options import SHIPPED_FORMATS
-from hashbench.cli.spelling import in_this_release
 from hashbench.results.rendering.registry import renderers
 from tests.cli.commands import Run, fails
 from tests.commands import Outcome
@@ -92,13 +91,6 @@ def test_a_page_says_what_it_is_doing_and_where_it_lies(report: Run) -> None:
     assert made.err.startswith("results.db: reading results, deciding claims ...\nfigure 1 of ")
 
 
-@pytest.mark.parametrize("old", [("--claims", "--paper", "hashformers"), ("--paper", "hashformers", "--claims")])
-def test_the_old_spelling_does_the_same_and_says_the_new_one(report: Run, old: tuple[str, ...]) -> None:
-    outcome = report(*old)
-    assert outcome.out == report("claims", "--paper", "hashformers").out
-    assert outcome.err == "hashbench: this spelling ends with the next release; write: hashbench report claims ...\n"
-
-
 def test_an_experiment_of_a_commands_name_goes_by_its_option(report: Run) -> None:
     fails(report("--experiment", "claims"), "results.db: no experiment 'claims'")
     fails(report("claims", "--experiment", "robustness"), "results.db: no experiment 'robustness'")
@@ -108,18 +100,3 @@ def test_an_experiment_of_a_commands_name_goes_by_its_option(report: Run) -> Non
 def test_a_command_has_only_the_options_that_it_reads(report: Run) -> None:
     fails(report("robustness", "--paper", "eelbert"), "No such option: --paper; see: hashbench report robustness")
     fails(report("claims", "--versus", "bert-sr"), "No such option: --versus; see: hashbench report claims --help")
-    fails(report("--robustness", "--table", "1"), "No such option: --table (Possible options: --task); see: ")
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("report x --robustness --versus m", "report robustness x --versus m"),
-        ("report x --versus=m", "report robustness x --versus=m"),
-        ("report --claims-file own.csv", "report claims --claims-file own.csv"),
-        ("report x --table 2", "report x --table 2"),
-        ("status x", "status x"),
-    ],
-)
-def test_words_are_put_as_they_are_spelt_now(old: str, new: str) -> None:
-    assert in_this_release(old.split())[0] == new.split()

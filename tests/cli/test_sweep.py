@@ -53,7 +53,7 @@ def test_the_exit_code_of_a_sweep_is_the_programs(run: Run, monkeypatch: pytest.
 
 
 def test_the_table_waits_for_a_database_that_went_away_at_the_end(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    import hashbench.cli.reporting
+    import hashbench.cli.report
     import hashbench.running.sweep.runner
 
     calls: list[object] = []
@@ -64,7 +64,7 @@ def test_the_table_waits_for_a_database_that_went_away_at_the_end(run: Run, monk
             raise OperationalError("SELECT", {}, Exception("the server closed the connection"))
 
     monkeypatch.setattr(hashbench.running.sweep.runner, "sweep", lambda loaded, **options: 0)
-    monkeypatch.setattr(hashbench.cli.reporting, "print_report", report)
+    monkeypatch.setattr(hashbench.cli.report, "print_report", report)
     monkeypatch.setattr(sweep_command, "_tell_of_the_best", lambda db, experiment: None)
     assert run("sweep", "small.yaml").code == 0
     assert len(calls) == 2

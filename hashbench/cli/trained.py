@@ -1,0 +1,221 @@
+"""Trained models: `export`, `predict` and `evaluate`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from hashbench.cli.options import DEFAULT_DB, Data, Database, TextOrJson, TrustCode, refuse_no_run
+from hashbench.cli.output import note, print_json, show
+from hashbench.common.errors import InputError
+
+if TYPE_CHECKING:
+    from hashbench.deployment.loading import Predictor
+
+NewFolder = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", help="The folder to write, a new or empty one.", show_default=False),
+]
+RunToExport = Annotated[
+    str, typer.Option("--run", help="The finished run, by the first digits of its id.", show_default=False)
+]
+AddOnnx = Annotated[
+    bool,
+    typer.Option(
+        "--onnx", help="Add onnx/: the model as an ONNX graph, and code that prepares texts without hashbench."
+    ),
+]
+AsInt8 = Annotated[bool, typer.Option("--int8", help="With --onnx: quantize the graph to int8.")]
+MeasureForms = Annotated[
+    bool, typer.Option("--evaluate", help="With --onnx: measure size, score and time of the graphs on the dev set.")
+]
+AddPage = Annotated[
+    bool, typer.Option("--page", help="With --onnx: add a page that classifies in a browser. Needs npm.")
+]
+AddLibraryFiles = Annotated[
+    bool,
+    typer.Option("--transformers", help="Add files so that transformers and sentence-transformers can load the model."),
+]
+AddProgram = Annotated[bool, typer.Option("--pt2", help="Add model.pt2: the model as a program of torch.export.")]
+HubName = Annotated[
+    str | None,
+    typer.Option("--push-to-hub", metavar="NAME", help="Upload the folder to the Hugging Face hub under this name."),
+]
+
+
+def export(
+    folder: NewFolder,
+    run: RunToExport,
+    onnx: AddOnnx = False,
+    int8: AsInt8 = False,
+    evaluate: MeasureForms = False,
+    page: AddPage = False,
+    transformers: AddLibraryFiles = False,
+    pt2: AddProgram = False,
+    push_to_hub: HubName = None,
+    data: Data = None,
+    db: Database = DEFAULT_DB,
+) -> None:
+    """Write a trained model as a folder that works without the database: weights, config, tokenizer, model card.
+
+    Sweeps keep the fine-tuned weights of small models. To keep those of all, write keep_weights: best in the file.
+
+    Example: hashbench export --run 3fa2 my-model --onnx --int8
+    """
+    refuse_no_run(db, run)
+    from hashbench.deployment.forms import Wishes, deploy, stored_forms
+    from hashbench.deployment.of_run import export_run
+
+    wishes = Wishes(onnx=onnx, int8=int8, page=page, transformers=transformers, pt2=pt2, evaluate=evaluate)
+    wishes = wishes.checked()
+    written = export_run(db, run, folder, data or None)
+    sizes = written.sizes
+    lines = deploy(folder, wishes, written.task, note)
+    print(f"{folder}: {sizes.weight_bytes:,} bytes of weights")
+    print(f"parameters: {sizes.in_paper.total:,} in the paper's frame, {sizes.deployed.total:,} as deployed")
+    for line in lines:
+        print(line)
+    if evaluate:
+        print(stored_forms(db, run, folder))
+    if push_to_hub is not None:
+        from hashbench.deployment.hub import push
+
+        print(push(folder, push_to_hub))
+
+
+def predict(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder that hashbench export wrote.", show_default=False)
+    ],
+    texts: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TEXT]...", help="The texts; two with a tab between are a pair. Default: the lines of stdin."
+        ),
+    ] = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Answer each line of stdin at once, before the next is read.")
+    ] = False,
+    style: TextOrJson = "text",
+    trust_code: TrustCode = False,
+) -> None:
+    """Print the label, or the value of a regression, that an exported model predicts for each text.
+
+    Example: hashbench predict my-model "a gripping film"
+    """
+    from hashbench.deployment.inputs import asked_line
+    from hashbench.deployment.loading import load
+
+    if stream and texts:
+        raise InputError("predict --stream: reads lines of stdin; leave the texts out, or --stream")
+    model = load(folder, trust_code=trust_code)
+    given: Iterable[str | bytes] = texts or sys.stdin.buffer
+    lines = (asked_line(line, f"line {number} of stdin", model.config.is_pair) for number, line in enumerate(given, 1))
+    for part in ([line] for line in lines) if stream else [list(lines)]:
+        for answer in _answers(model, part, style):
+            print(answer)
+        sys.stdout.flush()
+
+
+def _answers(model: Predictor, lines: list[str], style: Literal["text", "json"]) -> Iterator[str]:
+    """A line of output for each line of input."""
+    from hashbench.deployment.inputs import of_lines
+
+    if style == "text":
+        predictions: Any = model.predict(of_lines(lines, model.config.is_pair))  # of a list it is a list
+        return map(str, predictions)
+    return (json.dumps(vars(answer), ensure_ascii=False) for answer in model.answers(lines))
+
+
+TrainedModels = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[MODEL]...",
+        help="What to evaluate: finished fine-tunings, by the first digits of their ids, or folders of exported "
+        "models.",
+    ),
+]
+Dataset = Annotated[
+    Path,
+    typer.Option(
+        "--on",
+        metavar="DATASET",
+        help="The labelled set: a parquet, CSV, TSV or JSONL file, or a folder with one.",
+        show_default=False,
+    ),
+]
+SetName = Annotated[
+    str | None, typer.Option(help="The name of the set in tables. Default: the name of its file or folder.")
+]
+SplitOfFolder = Annotated[
+    str | None, typer.Option(help="The file to read of a folder. Default: test, else validation, else its only file.")
+]
+TextColumns = Annotated[
+    list[str] | None, typer.Option(help="The column of texts; give it twice for pairs. Default: as in the task.")
+]
+LabelColumn = Annotated[str | None, typer.Option(help="The column of labels. Default: as in the task.")]
+Delimiter = Annotated[
+    str | None, typer.Option(help="What separates the cells of a .csv file. Default: as in the task, else a comma.")
+]
+AllOfExperiment = Annotated[
+    str | None,
+    typer.Option(
+        "--experiment", help="In place of MODEL: evaluate all finished fine-tunings of this experiment on --task."
+    ),
+]
+TrainedTask = Annotated[
+    str | None, typer.Option(help="With --experiment: the task that the models were fine-tuned on.")
+]
+
+
+def evaluate(
+    models: TrainedModels = None,
+    on: Dataset = ...,  # type: ignore[assignment]
+    name: SetName = None,
+    split: SplitOfFolder = None,
+    text: TextColumns = None,
+    label: LabelColumn = None,
+    delimiter: Delimiter = None,
+    experiment: AllOfExperiment = None,
+    task: TrainedTask = None,
+    data: Data = None,
+    db: Database = DEFAULT_DB,
+    style: TextOrJson = "text",
+    trust_code: TrustCode = False,
+) -> None:
+    """Evaluate finished fine-tunings or exported models on another labelled set, and store the results as runs.
+
+    Reports and comparisons of the experiment show the set beside its tasks. An evaluation that is stored is not
+    repeated.
+
+    Example: hashbench evaluate 3fa2 --on adv_sst2.jsonl
+    """
+    named = models or []
+    if bool(named) == (experiment is not None) or (experiment is None) != (task is None):
+        raise InputError("evaluate: name runs or folders, or --experiment with --task; see hashbench evaluate --help")
+    folders = {place for place in named if Path(place).is_dir()}
+    from hashbench.store.engine import open_store
+
+    store = open_store(db, create=bool(named) and folders == set(named))
+    from hashbench.deployment.exported import exported_model
+    from hashbench.running.runs.further import FurtherRequest
+    from hashbench.running.sweep.further import evaluate as evaluate_model
+    from hashbench.running.sweep.further import trainings_of
+
+    request = FurtherRequest(on, name, split, tuple(text or ()), label, delimiter)
+    runs = []
+    for model in named if experiment is None else trainings_of(store, experiment, str(task)):
+        subject = exported_model(model, trust_code=trust_code) if model in folders else model
+        runs.append(evaluate_model(store, subject, request, data or None))
+        if style == "text":
+            show(str(runs[-1]))
+    if style == "json":
+        print_json([vars(run) for run in runs])
+        return
+    option = "" if db == DEFAULT_DB else f" --db {store.name}"
+    note(f"see: hashbench report {runs[0].experiments[0]}{option}")
