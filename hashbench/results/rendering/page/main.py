@@ -104,7 +104,7 @@ def page(store: Store, request: ReportRequest = ReportRequest(), figures: Iterab
         for paper in [source.name] if any_known or request.paper else papers():
             printed = tables(store, replace(request, paper=paper, table="paper"))
             shown += [table for table in printed if _is_filled(table, measured, any_known=any_known)]
-    return _document(Content(measured, tuple(own), tuple(shown), claims_of(store, request), tuple(figures)))
+    return document(Content(measured, tuple(own), tuple(shown), claims_of(store, request), tuple(figures)))
 
 
 def _is_filled(table: Table, measured: Measured, *, any_known: bool) -> bool:
@@ -143,7 +143,7 @@ def _claimed(decided: Decided, paper: str) -> Claimed:
     )  # fmt: skip
 
 
-def _document(content: Content) -> str:
+def document(content: Content) -> str:
     """The page as HTML."""
     shown = {
         "results": ("Results", True),
