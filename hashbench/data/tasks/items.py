@@ -75,19 +75,11 @@ def number_items(items: list[str], pages: TokenizedTexts, train: np.ndarray) -> 
 
 
 class SplitShares(Protocol):
-    """The keys of a kind's block that say which rows are held out."""
+    """The keys of a kind's block that set which rows are held out."""
 
-    @property
-    def split_seed(self) -> int:
-        """Of the rows that are held out."""
-
-    @property
-    def test_share(self) -> float:
-        """Share of the rows that are held out for testing."""
-
-    @property
-    def validation_share(self) -> float:
-        """Share of the remaining rows by which the best evaluation is chosen."""
+    split_seed: int  # of the rows that are held out
+    test_share: float  # of the rows, held out for testing
+    validation_share: float  # of the remaining rows, by which the best evaluation is chosen
 
 
 def split_pages(pages: np.ndarray, protocol: SplitShares, where: str) -> dict[str, np.ndarray]:
