@@ -22,7 +22,7 @@ Statement = ast.ClassDef | ast.FunctionDef | ast.Assign | ast.AnnAssign
 
 @dataclass
 class Collected:
-    """What goes into the file: statements by module and name, and lines that import other packages."""
+    """The contents of the file: statements by module and name, and lines that import other packages."""
 
     statements: dict[tuple[str, str], Statement] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
@@ -115,7 +115,7 @@ def _mentioned(node: ast.AST) -> Iterator[str]:
 
 @cache
 def _depth(module: str) -> int:
-    """How many modules of hashbench stand below this one, at most."""
+    """The length of the longest chain of imports of hashbench below a module."""
     below = {source for _, source, _ in _names_of(module)[0].values() if source.startswith(PACKAGE)}
     return 1 + max((_depth(each) for each in below if not each.startswith(CONSTANTS_ALONE)), default=0)
 

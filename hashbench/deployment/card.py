@@ -17,12 +17,12 @@ PREDICTIONS = ["predict", "probabilities"]  # of a model with classes
 
 @dataclass(frozen=True)
 class CardFacts:
-    """What the store knows of a run."""
+    """The facts of a run that the store holds."""
 
     spec: Mapping[str, Any]  # the run's
     pretrain: Mapping[str, Any] | None  # the spec of its pre-training, None where there was none
     scores: Sequence[Mapping[str, Any]]  # metric, split, value of the exported checkpoint
-    # Of its attempt: origin of the data and what must be said of them.
+    # Of its attempt: origin of the data, and warnings.
     notes: Mapping[str, str]
     # How recipe values were chosen, as far as the experiment declares it: by name tried, on, by.
     tuned: Mapping[str, Mapping[str, Any]]

@@ -1,4 +1,4 @@
-"""What an exported model says of itself: plain values in config.json, enough to build it again."""
+"""The description of an exported model: plain values in config.json, enough to build it again."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict
 
 
 def _embedding_values(spec: ModelSpec, vocabulary_rows: int | None) -> dict[str, Any]:
-    """The embedding, and under "below" what it stands over."""
+    """The embedding, and under "below" the embedding that it is built over."""
     family, below = spec.embedding.family, spec.below()
     place = OWN if is_own(family.__module__) else family.__module__
     values = {
@@ -136,7 +136,7 @@ def _suite_class(reference: str) -> type[Embedding]:
 
 
 def copy_own_code(embedding: type[Embedding], folder: Path) -> None:
-    """The file of a user's own embedding into the folder; nothing for an embedding of the suite."""
+    """The file of a user-defined embedding into the folder; nothing for an embedding of the suite."""
     if is_own(embedding.__module__):
         shutil.copyfile(getfile(embedding), folder / OWN)
 

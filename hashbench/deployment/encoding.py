@@ -38,7 +38,7 @@ class Encoded(TypedDict):
 
 @dataclass(frozen=True)
 class Reader:
-    """What turns a text into codes: a model's spec, its tokenizer and its fitted coder."""
+    """The parts that turn a text into codes: a model's spec, its tokenizer and its fitted coder."""
 
     model: ResolvedModel
     tokenizer: Tokenizer
@@ -46,8 +46,9 @@ class Reader:
 
 
 def reader_of_model(name: str, data: Sequence[str] | None, note: Callable[[str], None]) -> Reader:
-    """The reader of a named model, fitted where it must be on the corpora of `data`, else on the built-in corpus, which
-    `note` is told.
+    """The reader of a named model, fitted where it must be on the corpora of `data`, else on the built-in corpus.
+
+    `note` is called with a line where that is the built-in corpus.
     """
     values = {"name": "encode", "models": (name,), "data": tuple(data or ("builtin",))}
     experiment = Experiment.model_validate(values)
@@ -55,7 +56,7 @@ def reader_of_model(name: str, data: Sequence[str] | None, note: Callable[[str],
     find_model(name)  # its message, without a file that nobody wrote
     model = model_of(loaded, name)
     sources = loaded.sources(data)
-    opened = open_sources(sources)  # a missing folder is said even where nothing is read of it
+    opened = open_sources(sources)  # a missing folder is an error even where nothing is read of it
     if reads_items(model.spec):
         raise InputError(f"encode: '{name}' has codes of items, not of words; see hashbench neighbours --help")
     unfitted = model.spec.without_training()  # codes need no weights

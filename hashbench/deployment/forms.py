@@ -1,4 +1,4 @@
-"""What is added to an exported folder so that its model runs elsewhere, and what is said of it."""
+"""The files added to an exported folder so that its model runs elsewhere, and their report."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PACKAGES = ("onnx", "onnxscript", "onnxruntime")  # that a graph needs
 
 @dataclass(frozen=True)
 class Wishes:
-    """What to add. `int8` is in place of float32; `evaluate` compares both on the dev set."""
+    """The forms to add. `int8` is in place of float32; `evaluate` compares both on the dev set."""
 
     onnx: bool = False
     int8: bool = False
@@ -69,7 +69,7 @@ def deploy(folder: Path, wishes: Wishes, task: TaskData | None, note: Callable[[
     the folder is removed then, so that the same command without what cannot be made finds its place free.
     """
     try:
-        # An embedding of one's own has run to write the folder: there is nothing left to ask about its code.
+        # A user-defined embedding has already run to write the folder: its code is trusted.
         return _added(folder, wishes, task, note, load(folder, trust_code=True))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

@@ -23,7 +23,7 @@ from hashbench.running.training.model import Model
 
 # Of the example that is traced: at least 2 and all different, since an axis of size 1 would be taken for fixed.
 TYPES, ROWS, BLOCKS = 5, 2, 3
-LONGEST = 512  # tokens, where an encoder has no limit of its own
+LONGEST = 512  # tokens, where an encoder has no limit
 SHORTEST = 3  # tokens of an input, padding included: a word and both its neighbours
 
 
@@ -56,7 +56,7 @@ class Traced:
 
 
 def length_multiple(predictor: Predictor) -> int:
-    """What every length of an input must be a multiple of."""
+    """The number of which every length of an input must be a multiple."""
     return math.lcm(predictor.model.encoder.graph_multiple, predictor.spec.text.template.pad_multiple)
 
 
@@ -90,7 +90,7 @@ def filled_length(length: int, multiple: int) -> int:
 
 
 def has_segments(predictor: Predictor) -> bool:
-    """Whether inputs are pairs whose second text is told apart."""
+    """True if inputs are pairs whose texts have different segment ids."""
     return predictor.config.is_pair and predictor.spec.text.template.segments
 
 
@@ -112,7 +112,7 @@ def trace(predictor: Predictor) -> Traced:
     try:
         with torch.inference_mode(False), torch.no_grad():
             program = torch.export.export(deployed, example, dynamic_shapes=tuple(sizes))
-    except Exception as error:  # the tracer has no error of its own: whatever a model does may stop it
+    except Exception as error:  # the tracer has no error class: any operation of a model may stop it
         name = predictor.config.name
         reason = first_line(error)[:200]
         raise InputError(f"{name}: not exported: torch makes no graph of it ({reason}); take another model") from error

@@ -19,7 +19,7 @@ def push(folder: Path, name: str) -> str:
     try:
         address = api.create_repo(name, exist_ok=True)
         commit = api.upload_folder(repo_id=name, folder_path=folder, commit_message="Model exported by hashbench")
-    except Exception as error:  # of the hub, and of the network client below it, whose errors have a class of their own
+    except Exception as error:  # of the hub, or of the network client below it, whose errors have no common class
         remedy = "log in with hf auth login or set HF_TOKEN, and check the name and the network"
         raise InputError(f"--push-to-hub {name}: not uploaded ({first_line(error)[:160]}); {remedy}") from error
     return f"{address}: commit {commit.oid[:8]}"

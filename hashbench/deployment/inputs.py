@@ -1,4 +1,4 @@
-"""What a predictor is asked: one text or several, single texts or pairs, from Python or as lines."""
+"""The inputs of a predictor: one text or several, single texts or pairs, from Python or as lines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Question:
 
 
 def question(asked: Asked, is_pair: bool | None) -> Question:
-    """What was asked of a model of pairs, of single texts, or (None) of either.
+    """The input of a model of pairs, of single texts, or (None) of either, as columns of texts.
 
     >>> question("a film", is_pair=False)
     Question(columns=[['a film']], is_one=True)
@@ -58,7 +58,7 @@ def question(asked: Asked, is_pair: bool | None) -> Question:
 def asked_line(line: str | bytes, where: str, is_pair: bool) -> str:
     """A line of a command or of stdin as text, without its end. `where`: how a message calls a line of stdin.
 
-    Raises InputError where it is not UTF-8, or no pair where a pair is asked for.
+    Raises InputError where it is not UTF-8, or no pair where the model takes pairs.
 
     >>> asked_line(b"it rains\\tit is wet\\r\\n", "line 1", is_pair=True)
     'it rains\\tit is wet'
@@ -77,7 +77,7 @@ def asked_line(line: str | bytes, where: str, is_pair: bool) -> str:
 
 
 def of_lines(lines: Sequence[str], is_pair: bool) -> list[str] | list[Pair]:
-    """What lines ask: texts, or pairs, whose texts have a tab between.
+    """The texts of lines, or their pairs, whose texts have a tab between.
 
     >>> of_lines(["a\\tb\\tc"], is_pair=True)
     [('a', 'b\\tc')]

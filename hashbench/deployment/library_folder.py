@@ -1,4 +1,4 @@
-"""What lets `transformers` and `sentence-transformers` load an exported folder, with trust_remote_code.
+"""Files by which `transformers` and `sentence-transformers` load an exported folder, with trust_remote_code.
 
 Two files of code without hashbench are written: modeling_hashed.py, the classes of the model as they are here, and
 tokenization_hashed.py, the generated text side as a tokenizer of `transformers`. Weights stay those of the folder, with
@@ -41,7 +41,7 @@ CODE = {
 def write_library_files(predictor: Predictor, folder: Path) -> list[str]:
     """Writes code, configs and the tables of the text side; lines that say how to load it.
 
-    Raises InputError where the model has no text side, or its code cannot stand alone.
+    Raises InputError where the model has no text side, or its code needs hashbench.
     """
     parts = parts_of(predictor)
     code, needed = joined_parts(parts, extra=("import torch\n", *TOKENIZER_IMPORTS))

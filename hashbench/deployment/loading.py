@@ -39,7 +39,7 @@ BATCH_SIZE = 32
 
 @dataclass(frozen=True)
 class AnsweredLine:
-    """What a model says of a line."""
+    """A line with the prediction of a model."""
 
     text: str
     prediction: str | float
@@ -94,12 +94,12 @@ class Predictor:
         return [AnsweredLine(*parts) for parts in zip(lines, most, shares, strict=True)]
 
     def outputs(self, texts: Asked) -> np.ndarray:
-        """What the head gives, (n, n_outputs) float32, one row where one is asked. Raises InputError without a head."""
+        """The head's outputs (n, n_outputs) float32, one row for one text. Raises InputError without a head."""
         return self._outputs(self._question(texts))
 
     @torch.inference_mode()
     def embed(self, texts: Asked) -> np.ndarray:
-        """A vector a text (n, d), one row where one is asked: states of the last layer, pooled as the head pools."""
+        """A vector a text (n, d), one row for one text: states of the last layer, pooled as the head pools."""
         asked = self._question(texts)
         vectors = np.empty((len(asked), self.model.config.dim), np.float32)
         for batch, states in self._states(asked):
@@ -159,7 +159,7 @@ def load(folder: str | Path, *, trust_code: bool = False) -> Predictor:
 def read_folder(
     place: Path, *, trust_code: bool = False
 ) -> tuple[Config, ModelSpec, Model, ClassificationHead | None, dict[str, Tensor]]:
-    """What a folder holds: config, spec, model, head (None: pre-trained only), tensors by their names in the file."""
+    """The contents of a folder: config, spec, model, head (None: pre-trained only), tensors by their names in it."""
     config = read_config(place)
     spec = spec_of(config, place, trust_code=trust_code)
     model, head = build_model(spec, config.size, seed=0), None

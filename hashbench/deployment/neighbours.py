@@ -1,6 +1,6 @@
-"""What a trained model of items thinks stands beside some items: its ranking for a hand-written context.
+"""The ranking of items that a trained model of items gives for a hand-written context.
 
-Page links are a set, beside which one more is asked for; a text has an order, and [MASK] where an item is asked for.
+Page links are a set, for which the model ranks one more; a text has an order, and [MASK] at the place to predict.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hashbench.running.training.model import Model, load_weights
 from hashbench.store.engine import Store, open_results
 from hashbench.store.status import find_run, run_spec
 
-HIDDEN = "[MASK]"  # in a text: the place that is asked for
+HIDDEN = "[MASK]"  # in a text: the place to predict
 Neighbour = dict[str, str | int | float]  # rank, item, score, in_context
 # Most frequent items among which a misspelled one is looked for.
 LOOKED_AT = 200_000
@@ -64,7 +64,7 @@ def neighbours(db: str, run: str, context: list[str], *, top: int, beam: int | N
 
 
 def _files(store: Store, run_id: str, run: str) -> ModelFiles:
-    """What a finished run kept. Raises InputError where that is nothing."""
+    """The files that a finished run kept. Raises InputError where there are none."""
     folder = ArtifactFolder.of_environment(cache_folder())
     files = folder.files(run_id)
     if not all(folder.has(file) for file in (files.coder, files.weights, files.head)):

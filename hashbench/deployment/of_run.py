@@ -31,7 +31,7 @@ from hashbench.store.status import attempts, best_scores, done_ids, find_run, ru
 
 @dataclass(frozen=True)
 class ExportedRun:
-    """What was exported: sizes, and the task that the model learned, None of a pre-training."""
+    """An export: its sizes, and the task that the model learned, None of a pre-training."""
 
     sizes: Sizes
     task: TaskData | None
@@ -86,7 +86,7 @@ def _sizes(trained: TrainedModel, model: ResolvedModel, weight_bytes: int) -> Si
 
 
 def _facts(store: Store, run_id: str, loaded: Loaded, model: ResolvedModel) -> CardFacts:
-    """What the card says of the run."""
+    """The facts of the run for its card."""
     spec = run_spec(store, run_id)
     source = spec["pretrain"] if spec["kind"] == FINETUNING.name else run_id
     notes = next((each.notes for each in reversed(attempts(store, run_id)) if each.state == "done"), {})

@@ -44,7 +44,7 @@ def required(name: str) -> ModuleType:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Without the remarks of exporters on packages that are not installed and on steps that nobody asked for."""
+    """Without the remarks of exporters on packages that are not installed and on steps that are not needed."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
@@ -179,7 +179,7 @@ def _is_large(tensor: Any) -> bool:
 
 
 def outputs_of(graph: GraphFile, predictor: Predictor, columns: Sequence[Sequence[str]], rows: int = 32) -> np.ndarray:
-    """What a graph gives for texts, (n, outputs), in their order; read by the predictor's own tokenizer and coder."""
+    """The outputs of a graph for texts, (n, outputs), in their order; the predictor's tokenizer and coder read them."""
     found: list[tuple[np.ndarray, np.ndarray]] = []
     for batch in predictor.batches(columns, rows):
         assert batch.row_ids is not None

@@ -30,7 +30,7 @@ PYTHON, JAVASCRIPT, VECTORS, VALUES = "hashed_text.py", "hashed_text.js", "vecto
 REMEMBERED = 100_000  # tokens whose codes a text side keeps
 MAIN_IMPORTS = tuple(f"import {name}\n" for name in ("json", "struct", "sys", "zlib")) + ("from pathlib import Path\n",)
 WIDE = 16  # bytes of a code from which on vectors hold its CRC-32
-WHOLE = 20  # texts whose wide codes stand in vectors as they are
+WHOLE = 20  # texts whose wide codes are written whole into vectors
 LANGUAGES = {PYTHON: "py", JAVASCRIPT: "js"}
 OWN_IMPORT = re.compile(r"^from hashbench\.models\.portable\.\w+ import .*\n", re.MULTILINE)
 IMPORT = re.compile(r"^(?:from (?!__future__)\S+ import .+|import .+)\n", re.MULTILINE)
@@ -39,7 +39,7 @@ FUTURE, DOCSTRING = "from __future__ import annotations\n", re.compile(r'\A"""(.
 
 @dataclass(frozen=True)
 class TextSideParts:
-    """What the text side of a model is made of."""
+    """The parts of the text side of a model."""
 
     tokenizer: PortablePart
     coder: PortablePart

@@ -28,7 +28,7 @@ from hashbench.models.text.base import Tokenizer
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """What a run left behind: the model, how it reads text, and its weights."""
+    """The results of a training run: the model, its tokenizer and coder, and its weights."""
 
     config: Config
     spec: ModelSpec
