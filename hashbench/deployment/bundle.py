@@ -34,46 +34,46 @@ def bundled(roots: Sequence[type], what: str) -> str:
 
     Raises InputError where two of the names that meet in the file mean different things.
     """
-    found = Collected()
+    collected = Collected()
     for root in roots:
-        _collect(root.__module__, root.__name__, found)
+        _collect(root.__module__, root.__name__, collected)
     names: dict[str, str] = {}
-    for module, name in found.statements:
+    for module, name in collected.statements:
         if names.setdefault(name, module) != module:
             raise InputError(f"{what}: {name} is in {names[name]} and in {module}; rename one to export it")
     parts = []
-    for module in found.order:
-        of_module = {id(node): node for (place, _), node in found.statements.items() if place == module}
+    for module in collected.order:
+        of_module = {id(node): node for (place, _), node in collected.statements.items() if place == module}
         parts += [_source(module, node) for node in sorted(of_module.values(), key=lambda node: node.lineno)]
-    return "".join(sorted(found.imports)) + "\n\n" + "\n\n\n".join(parts) + "\n"
+    return "".join(sorted(collected.imports)) + "\n\n" + "\n\n\n".join(parts) + "\n"
 
 
-def _collect(module: str, name: str, found: Collected) -> None:
+def _collect(module: str, name: str, collected: Collected) -> None:
     """Takes a name of a module in, and what it uses."""
-    if (module, name) in found.statements:
+    if (module, name) in collected.statements:
         return
     imports, own = _names_of(module)
     if name in imports:
         line, source, original = imports[name]
         if not source.startswith(PACKAGE):
-            found.imports.add(line)
+            collected.imports.add(line)
             return
         if original != name:
             raise InputError(f"{module}: imports {original} as {name}; import it under its own name to export it")
-        _collect(source, original, found)
+        _collect(source, original, collected)
         return
     if name not in own:
         return  # a name of Python's, or of a function's own
     node = own[name]
     if module.startswith(CONSTANTS_ALONE) and not isinstance(node, ast.Assign | ast.AnnAssign):
         return
-    found.statements[module, name] = node
+    collected.statements[module, name] = node
     for used in _mentioned(node):
         if used != name:
-            _collect(module, used, found)
-    if module not in found.order:
-        found.order.append(module)
-    found.order.sort(key=_depth)
+            _collect(module, used, collected)
+    if module not in collected.order:
+        collected.order.append(module)
+    collected.order.sort(key=_depth)
 
 
 @cache
@@ -96,7 +96,7 @@ def _names_of(module: str) -> tuple[dict[str, tuple[str, str, str]], dict[str, S
             own[node.name] = node
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names = [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+            names = [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
             own.update(dict.fromkeys(names, node))
     return imports, own
 
@@ -117,12 +117,12 @@ def _mentioned(node: ast.AST) -> Iterator[str]:
 def _depth(module: str) -> int:
     """The length of the longest chain of imports of hashbench below a module."""
     below = {source for _, source, _ in _names_of(module)[0].values() if source.startswith(PACKAGE)}
-    return 1 + max((_depth(each) for each in below if not each.startswith(CONSTANTS_ALONE)), default=0)
+    return 1 + max((_depth(imported) for imported in below if not imported.startswith(CONSTANTS_ALONE)), default=0)
 
 
 def _source(module: str, node: Statement) -> str:
     """The lines of a statement, decorators and comments behind it included."""
     lines = inspect.getsource(importlib.import_module(module)).splitlines()
     decorators = node.decorator_list if isinstance(node, ast.ClassDef | ast.FunctionDef) else []
-    first = min([node.lineno, *(each.lineno for each in decorators)])
+    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
     return "\n".join(lines[first - 1 : node.end_lineno])

@@ -45,9 +45,9 @@ def model_card(config: Config, spec: ModelSpec, facts: CardFacts, sizes: Sizes) 
 
 
 def _usage(config: Config) -> str:
-    one = '("a text", "the other text of the pair")' if config.is_pair else '"a text"'
+    example = '("a text", "the other text of the pair")' if config.is_pair else '"a text"'
     calls = ["embed"] if config.n_outputs is None else ["predict"] if config.n_outputs == 1 else PREDICTIONS
-    lines = [f"    model.{call}({one})" for call in calls]
+    lines = [f"    model.{call}({example})" for call in calls]
     return "\n".join(["    import hashbench", "    model = hashbench.load(FOLDER)", *lines]) + (
         f"\n\nA list of {'pairs' if config.is_pair else 'texts'} gives a list."
     )
@@ -77,7 +77,7 @@ def _training(config: Config, facts: CardFacts) -> list[str]:
         )
     if config.task is not None:
         recipe, rate = facts.spec["finetune"], facts.spec["finetune"]["learning_rate"]
-        rates = ", ".join(f"{each:g}" for each in rate) if isinstance(rate, list) else f"{rate:g}"
+        rates = ", ".join(f"{value:g}" for value in rate) if isinstance(rate, list) else f"{rate:g}"
         lines.append(
             f"- fine-tuned on {config.task}: {recipe['epochs']} epochs, batches of {recipe['batch_size']}, "
             f"learning rate {rates}, seed {facts.spec['seed']}; the weights of the best evaluation"

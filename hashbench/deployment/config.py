@@ -63,9 +63,9 @@ def read_config(folder: Path) -> Config:
     """The config of an exported model. Raises InputError for a folder that holds none, or one of a later format."""
     try:
         values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        known = {field.name for field in fields(Config)}  # others are for other libraries
-        ours = {key: each for key, each in values.items() if key in known}
-        config = Config(**{**ours, "labels": tuple(values["labels"])})
+        names = {field.name for field in fields(Config)}  # others are for other libraries
+        own = {key: value for key, value in values.items() if key in names}
+        config = Config(**{**own, "labels": tuple(values["labels"])})
     except (OSError, ValueError, TypeError, KeyError):
         if (folder.parent / CONFIG).is_file():  # its onnx/ is for devices
             raise InputError(f"{folder}: is a part of an exported model; name {folder.parent}") from None

@@ -106,10 +106,10 @@ def encode_texts(reader: Reader, texts: Sequence[str]) -> list[Encoded]:
     Raises InputError for a text without a token.
     """
     by_text = [list(reader.tokenizer.tokenize(text)) for text in texts]
-    for place, (text, found) in enumerate(zip(texts, by_text, strict=True), start=1):
-        if not found:
+    for place, (text, of_text) in enumerate(zip(texts, by_text, strict=True), start=1):
+        if not of_text:
             raise InputError(f"text {place}: no token in {text!r}; give a text with a word")
-    tokens = [token for found in by_text for token in found]
+    tokens = [token for of_text in by_text for token in of_text]
     codes = reader.coder.encode(tokens)
     numbers = _numbers(reader, codes)
     has_bits = reader.coder.bits is not None
@@ -127,5 +127,5 @@ def _numbers(reader: Reader, codes: np.ndarray) -> list[list[int]] | list[list[f
         return rows
     embedding = build_embedding(reader.model.spec, dim=1)
     bits = torch.from_numpy(np.unpackbits(codes, axis=1)).float()  # (n, T)
-    found: list[list[int]] = embedding.codewords(bits).tolist()
-    return found
+    codewords: list[list[int]] = embedding.codewords(bits).tolist()
+    return codewords

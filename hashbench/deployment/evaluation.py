@@ -67,9 +67,9 @@ def _milliseconds(graph: GraphFile, predictor: Predictor, columns: Sequence[Sequ
     ]
     graph.run(inputs[0])
     times = []
-    for each in inputs:
+    for batch in inputs:
         began = time.perf_counter()
-        graph.run(each)
+        graph.run(batch)
         times.append(1000.0 * (time.perf_counter() - began))
     return statistics.median(times)
 

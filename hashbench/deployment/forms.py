@@ -144,13 +144,13 @@ def _write_device(
 def checked_difference(graph: GraphFile, predictor: Predictor) -> float:
     """How far the graph is from torch on the texts to prove. Raises InputError where that is too far."""
     texts = [text for text in texts_to_prove() if len(text) < 200]
-    found = largest_difference(graph, predictor, texts)
-    if not found <= TOLERANCE:
+    difference = largest_difference(graph, predictor, texts)
+    if not difference <= TOLERANCE:
         raise InputError(
-            f"{predictor.config.name}: not exported: the graph's logits are {found:.1e} from torch's, more than "
+            f"{predictor.config.name}: not exported: the graph's logits are {difference:.1e} from torch's, more than "
             f"{TOLERANCE}; take another model, or report it"
         )
-    return found
+    return difference
 
 
 def _add_to_card(folder: Path, forms: Sequence[Form]) -> None:

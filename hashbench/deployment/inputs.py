@@ -29,7 +29,7 @@ class Question:
         return len(self.columns[0])
 
 
-def question(asked: Asked, is_pair: bool | None) -> Question:
+def question(texts: Asked, is_pair: bool | None) -> Question:
     """The input of a model of pairs, of single texts, or (None) of either, as columns of texts.
 
     >>> question("a film", is_pair=False)
@@ -39,10 +39,10 @@ def question(asked: Asked, is_pair: bool | None) -> Question:
 
     Raises TypeError for anything else, in one line that says what to give.
     """
-    is_one = isinstance(asked, str | tuple)
-    if not is_one and (not isinstance(asked, Iterable) or isinstance(asked, bytes | Mapping)):
-        raise TypeError(f"{_shown(asked)}: {WANTED[is_pair]}")
-    rows: list[Any] = [asked] if is_one else list(asked)
+    is_one = isinstance(texts, str | tuple)
+    if not is_one and (not isinstance(texts, Iterable) or isinstance(texts, bytes | Mapping)):
+        raise TypeError(f"{_shown(texts)}: {WANTED[is_pair]}")
+    rows: list[Any] = [texts] if is_one else list(texts)
     if is_pair is None:
         is_pair = bool(rows) and not isinstance(rows[0], str)
         wanted = WANTED[None]

@@ -63,13 +63,13 @@ class Predictor:
         `predict("a film")` gives "positive", `predict([("it rains", "it is wet")])` ["entailment"]. Raises TypeError
         for what is no text or pair.
         """
-        asked = self._question(texts)
-        outputs = self._outputs(asked)  # (n, n_outputs)
+        inputs = self._question(texts)
+        outputs = self._outputs(inputs)  # (n, n_outputs)
         if self.config.n_outputs == 1:
             values = [float(value) for value in outputs[:, 0]]
-            return values[0] if asked.is_one else values
+            return values[0] if inputs.is_one else values
         names = [self.labels[i] for i in outputs.argmax(axis=1)]
-        return names[0] if asked.is_one else names
+        return names[0] if inputs.is_one else names
 
     def probabilities(self, texts: Asked) -> dict[str, float] | list[dict[str, float]]:
         """The share of each class by its name, of a text or a pair; of a list of them a list.
@@ -78,18 +78,18 @@ class Predictor:
         """
         if self.config.n_outputs == 1:
             raise InputError(f"{self.config.name}: a regression has no classes; call predict")
-        asked = self._question(texts)
-        shares = torch.softmax(torch.from_numpy(self._outputs(asked)).double(), dim=1).tolist()
+        inputs = self._question(texts)
+        shares = torch.softmax(torch.from_numpy(self._outputs(inputs)).double(), dim=1).tolist()
         named = [dict(zip(self.labels, row, strict=True)) for row in shares]
-        return named[0] if asked.is_one else named
+        return named[0] if inputs.is_one else named
 
     def answers(self, lines: Sequence[str]) -> list[AnsweredLine]:
         """The prediction for each line, which is a text, or a pair with a tab between, and the share of each class."""
-        asked = of_lines(lines, self.config.is_pair)
+        texts = of_lines(lines, self.config.is_pair)
         if self.config.n_outputs == 1:
-            values: Any = self.predict(asked)  # a list, of a list
+            values: Any = self.predict(texts)  # a list, of a list
             return [AnsweredLine(line, value, None) for line, value in zip(lines, values, strict=True)]
-        shares: Any = self.probabilities(asked)
+        shares: Any = self.probabilities(texts)
         most = [max(row, key=row.__getitem__) for row in shares]
         return [AnsweredLine(*parts) for parts in zip(lines, most, shares, strict=True)]
 
@@ -100,9 +100,9 @@ class Predictor:
     @torch.inference_mode()
     def embed(self, texts: Asked) -> np.ndarray:
         """A vector a text (n, d), one row for one text: states of the last layer, pooled as the head pools."""
-        asked = self._question(texts)
-        vectors = np.empty((len(asked), self.model.config.dim), np.float32)
-        for batch, states in self._states(asked):
+        inputs = self._question(texts)
+        vectors = np.empty((len(inputs), self.model.config.dim), np.float32)
+        for batch, states in self._states(inputs):
             assert batch.row_ids is not None
             vectors[batch.row_ids.numpy()] = pool(states, self.model.states_mask(batch), self.spec.head.pooling).numpy()
         return vectors
@@ -116,19 +116,19 @@ class Predictor:
         return question(texts, None if self.config.task is None else self.config.is_pair)
 
     @torch.inference_mode()
-    def _outputs(self, asked: Question) -> np.ndarray:
+    def _outputs(self, inputs: Question) -> np.ndarray:
         """(n, n_outputs)."""
         if self.head is None:
             raise InputError(f"{self.config.name}: a pre-trained model has no head; export the run of a fine-tuning")
-        outputs = np.empty((len(asked), self.config.n_outputs or 0), np.float32)
-        for batch, states in self._states(asked):
+        outputs = np.empty((len(inputs), self.config.n_outputs or 0), np.float32)
+        for batch, states in self._states(inputs):
             assert batch.row_ids is not None
             outputs[batch.row_ids.numpy()] = self.head(states, self.model.states_mask(batch)).numpy()
         return outputs
 
-    def _states(self, asked: Question) -> Iterator[tuple[Batch, torch.Tensor]]:
+    def _states(self, inputs: Question) -> Iterator[tuple[Batch, torch.Tensor]]:
         """Batches, of shape (B, L), and their states (B, L', d)."""
-        for batch in self.batches(asked.columns):
+        for batch in self.batches(inputs.columns):
             yield batch, self.model(batch)
 
     def batches(self, columns: Sequence[Sequence[str]], batch_size: int = BATCH_SIZE) -> Iterator[Batch]:
@@ -168,9 +168,9 @@ def read_folder(
     try:
         tensors = load_file(place / WEIGHTS)
         # Made at construction; stored for other libraries.
-        made = {name for name, _ in model.named_buffers()} - set(model.state_dict())
+        built = {name for name, _ in model.named_buffers()} - set(model.state_dict())
         stored = part_of(tensors, MODEL_PREFIX)
-        model.load_state_dict({name: tensor for name, tensor in stored.items() if name not in made})
+        model.load_state_dict({name: tensor for name, tensor in stored.items() if name not in built})
         if head is not None:
             head.load_state_dict(part_of(tensors, HEAD_PREFIX))
     except (OSError, RuntimeError, SafetensorError) as error:

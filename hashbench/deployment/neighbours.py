@@ -51,7 +51,7 @@ def neighbours(db: str, run: str, context: list[str], *, top: int, beam: int | N
         wrong = f"write {HIDDEN} once, in the place of the item to find" if of_text else f"leave {HIDDEN} out"
         raise InputError(f"--run {run}: was trained on {'a text' if of_text else 'page links'}; {wrong}")
     coder, model, head = _loaded(store, run_id, files, next_sentence=kind.next_sentence(block))
-    items = [MASK_ID if each == HIDDEN else _item(coder, each) for each in context]
+    items = [MASK_ID if word == HIDDEN else _item(coder, word) for word in context]
     logs = _distribution(coder, model, head, items if of_text else [MASK_ID, *items])
     search = ItemSearch(coder.maps, coder.alpha)
     ranking = search.best(logs, top, max(top, 1)) if beam is None else search.approximate(logs, top, beam)
@@ -102,10 +102,10 @@ def _distribution(coder: Bloom, model: Model, head: EntityHead, items: list[int]
     """Log-probabilities of shape (1, m, NB) at the hidden one of some items."""
     template = Template()
     ids = with_specials(np.array([items], np.int32), template)  # (1, L)
-    given = [item for item in items if item != MASK_ID]
+    visible = [item for item in items if item != MASK_ID]
     positions = np.where(ids < 0, -1 - ids, 0)
-    positions[ids >= 0] = len(template.specials) + np.arange(len(given))
-    codes = coder.codes()[given]
+    positions[ids >= 0] = len(template.specials) + np.arange(len(visible))
+    codes = coder.codes()[visible]
     labels = np.full((*ids.shape, coder.n_maps), NO_LABEL)
     labels[0, 1 + items.index(MASK_ID)] = 0  # any true item: only the place counts
     batch = Batch(

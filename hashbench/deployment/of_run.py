@@ -89,7 +89,7 @@ def _facts(store: Store, run_id: str, loaded: Loaded, model: ResolvedModel) -> C
     """The facts of the run for its card."""
     spec = run_spec(store, run_id)
     source = spec["pretrain"] if spec["kind"] == FINETUNING.name else run_id
-    notes = next((each.notes for each in reversed(attempts(store, run_id)) if each.state == "done"), {})
+    notes = next((attempt.notes for attempt in reversed(attempts(store, run_id)) if attempt.state == "done"), {})
     return CardFacts(
         spec=spec,
         pretrain=None if source is None else run_spec(store, source),

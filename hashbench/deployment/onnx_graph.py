@@ -73,9 +73,9 @@ class GraphFile:
 
     def run(self, inputs: Sequence[torch.Tensor]) -> np.ndarray:
         """Logits (B, outputs) of a batch's inputs."""
-        names = [each.name for each in self.session.get_inputs()]
-        found: np.ndarray = self.session.run(None, {n: t.numpy() for n, t in zip(names, inputs, strict=True)})[0]
-        return found
+        names = [argument.name for argument in self.session.get_inputs()]
+        logits: np.ndarray = self.session.run(None, {n: t.numpy() for n, t in zip(names, inputs, strict=True)})[0]
+        return logits
 
 
 def write_graph(predictor: Predictor, path: Path) -> Traced:
@@ -149,7 +149,7 @@ def numbering(model: Any) -> list[Any]:
     casts = [
         node
         for node in model.graph.node
-        if node.op_type == "Cast" and any(each.name == "to" and each.i in whole for each in node.attribute)
+        if node.op_type == "Cast" and any(field.name == "to" and field.i in whole for field in node.attribute)
     ]
     made_whole = {name for node in casts for name in node.input}
     return [node for node in model.graph.node if made_whole & set(node.output)]
@@ -159,7 +159,7 @@ def _store_rest_as_int8(model: Any, keep: set[str]) -> None:
     """Replaces each large constant in float32 but those to keep by an int8 one with a scale a row, and what makes
     floats of it."""
     onnx = required("onnx")
-    for tensor in [each for each in model.graph.initializer if _is_large(each) and each.name not in keep]:
+    for tensor in [tensor for tensor in model.graph.initializer if _is_large(tensor) and tensor.name not in keep]:
         values = onnx.numpy_helper.to_array(tensor)  # (n, ...)
         rows = values.reshape(len(values), -1)
         scales = np.maximum(np.abs(rows).max(1), 1e-12) / 127.0  # (n,)
@@ -180,12 +180,12 @@ def _is_large(tensor: Any) -> bool:
 
 def outputs_of(graph: GraphFile, predictor: Predictor, columns: Sequence[Sequence[str]], rows: int = 32) -> np.ndarray:
     """The outputs of a graph for texts, (n, outputs), in their order; the predictor's tokenizer and coder read them."""
-    found: list[tuple[np.ndarray, np.ndarray]] = []
+    parts: list[tuple[np.ndarray, np.ndarray]] = []
     for batch in predictor.batches(columns, rows):
         assert batch.row_ids is not None
-        found.append((batch.row_ids.numpy(), graph.run(graph_inputs(predictor, batch))))
-    outputs = np.empty((len(columns[0]), found[0][1].shape[1]), np.float32)
-    for places, values in found:
+        parts.append((batch.row_ids.numpy(), graph.run(graph_inputs(predictor, batch))))
+    outputs = np.empty((len(columns[0]), parts[0][1].shape[1]), np.float32)
+    for places, values in parts:
         outputs[places] = values
     return outputs
 
@@ -199,8 +199,8 @@ def largest_difference(graph: GraphFile, predictor: Predictor, texts: Sequence[s
 def texts_asked(predictor: Predictor, texts: Sequence[str]) -> tuple[list[list[str]], np.ndarray]:
     """Columns of texts, for pairs each with its reverse, and torch's outputs (n, outputs)."""
     columns = [list(texts)]
-    asked: Sequence[Any] = columns[0]
+    inputs: Sequence[Any] = columns[0]
     if predictor.config.is_pair:
         columns.append([text[::-1] for text in texts])
-        asked = list(zip(*columns, strict=True))
-    return columns, predictor.embed(asked) if predictor.head is None else predictor.outputs(asked)
+        inputs = list(zip(*columns, strict=True))
+    return columns, predictor.embed(inputs) if predictor.head is None else predictor.outputs(inputs)

@@ -59,14 +59,14 @@ class TextSideParts:
 
 def parts_of(predictor: Predictor) -> TextSideParts:
     """The parts of a model's text side. Raises InputError where a tokenizer or coder has none."""
-    found = {"tokenizer": predictor.tokenizer.portable(), "coder": predictor.coder.portable()}
+    parts = {"tokenizer": predictor.tokenizer.portable(), "coder": predictor.coder.portable()}
     names = {"tokenizer": predictor.spec.text.tokenizer, "coder": predictor.spec.code.coder}
-    for kind, part in found.items():
+    for kind, part in parts.items():
         if part is None:
             own = ".py:" in names[kind]
             why = "is a file of your own; port it, vectors.jsonl proves it" if own else "needs a library on the device"
             raise InputError(f"{predictor.config.name}: text side not exported: {kind} {names[kind]!r} {why}")
-    tokenizer, coder = found["tokenizer"], found["coder"]
+    tokenizer, coder = parts["tokenizer"], parts["coder"]
     assert tokenizer is not None and coder is not None
     return TextSideParts(tokenizer, coder, assembling_values(predictor))
 
@@ -116,7 +116,7 @@ def joined(parts: TextSideParts, language: str, model: str) -> str:
     calls = {"tokenizer": parts.tokenizer.entry, "coder": parts.coder.entry, "model": model}
     calls |= {"version": hashbench.__version__, "files": ", ".join(sorted(parts.files)) or "none"}
     if language == "js":
-        calls = {key: _camel(each) if key in ("tokenizer", "coder") else each for key, each in calls.items()}
+        calls = {key: _camel(value) if key in ("tokenizer", "coder") else value for key, value in calls.items()}
         names = json.dumps(sorted(parts.files))
         texts = [_source(f"{name}.js") for name in parts.sources]
         return _filled(_source("main.js"), {**calls, "names": names, "parts": "\n".join(texts)})
@@ -128,7 +128,7 @@ def joined_parts(parts: TextSideParts, extra: Iterable[str]) -> tuple[str, str]:
     """The Python source of all parts, and the lines that import what they and `extra` need."""
     imports, bodies = set(extra), []
     for name in parts.sources:
-        text = DOCSTRING.sub(lambda found: "# " + found[1].strip().split("\n")[0] + "\n", _source(f"{name}.py"))
+        text = DOCSTRING.sub(lambda match: "# " + match[1].strip().split("\n")[0] + "\n", _source(f"{name}.py"))
         text = OWN_IMPORT.sub("", text.replace(FUTURE, ""))
         imports |= set(IMPORT.findall(text))
         bodies.append(IMPORT.sub("", text).strip())

@@ -21,14 +21,14 @@ def write_program(predictor: Predictor, path: Path) -> str:
     """Writes the program and reads it back; a line on how near it is. Raises InputError where it is too far."""
     torch.export.save(trace(predictor).program, path)
     texts = [text for text in texts_to_prove() if len(text) < 200]
-    found = difference_of_program(path, predictor, texts)
-    if not found <= TOLERANCE:
+    difference = difference_of_program(path, predictor, texts)
+    if not difference <= TOLERANCE:
         path.unlink()
         raise InputError(
-            f"{predictor.config.name}: not exported: the program's logits are {found:.1e} from torch's, more than "
+            f"{predictor.config.name}: not exported: the program's logits are {difference:.1e} from torch's, more than "
             f"{TOLERANCE}; take another model, or report it"
         )
-    return f"{path}: {path.stat().st_size:,} bytes; logits within {found:.1e} of torch's"
+    return f"{path}: {path.stat().st_size:,} bytes; logits within {difference:.1e} of torch's"
 
 
 def difference_of_program(path: Path, predictor: Predictor, texts: Sequence[str]) -> float:
@@ -39,6 +39,6 @@ def difference_of_program(path: Path, predictor: Predictor, texts: Sequence[str]
     with torch.inference_mode():
         for batch in predictor.batches(columns, 32):
             assert batch.row_ids is not None
-            found = program(*graph_inputs(predictor, batch)).numpy()
-            furthest = max(furthest, float(np.abs(found - expected[batch.row_ids.numpy()]).max()))
+            logits = program(*graph_inputs(predictor, batch)).numpy()
+            furthest = max(furthest, float(np.abs(logits - expected[batch.row_ids.numpy()]).max()))
     return furthest

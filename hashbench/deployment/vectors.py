@@ -56,13 +56,13 @@ BY_HAND = (
 def texts_to_prove() -> tuple[str, ...]:
     """The texts, the same wherever they are made with one version of Python."""
     generator = random.Random(SEED)
-    made = list(BY_HAND)
+    texts = list(BY_HAND)
     blocks = _letters()
-    while len(made) < N_TEXTS:
-        block = blocks[len(made) % len(blocks)]
+    while len(texts) < N_TEXTS:
+        block = blocks[len(texts) % len(blocks)]
         words = ["".join(generator.choices(block, k=generator.randint(1, 7))) for _ in range(generator.randint(1, 5))]
-        made.append(generator.choice((" ", " ", ", ", "-", "' ")).join(words) + generator.choice(("", ".", "!!", "?")))
-    return tuple(made)
+        texts.append(generator.choice((" ", " ", ", ", "-", "' ")).join(words) + generator.choice(("", ".", "!!", "?")))
+    return tuple(texts)
 
 
 def _letters() -> list[list[str]]:
