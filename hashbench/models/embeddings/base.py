@@ -229,7 +229,7 @@ class Template:
     single: tuple[str, ...] = ("<s>", "A", "</s>")
     pair: tuple[str, ...] = ("<s>", "A", "</s>", "</s>", "B", "</s>")  # RoBERTa's form
     segments: bool = False  # True: segment 1 for B and the tokens behind it
-    # balanced: the released HashFormers code; all are in data/batching.py.
+    # balanced: the released HashFormers code; all are in data/sources/batching.py.
     truncation: Literal["balanced", "longest_first", "longer_keeps"] = "balanced"
     pad_multiple: int = 1  # batches are padded to a multiple of it
 

@@ -1,4 +1,4 @@
-"""data/link_batches.py: segments, cases and batches."""
+"""data/tasks/link_batches.py: segments, cases and batches."""
 
 from __future__ import annotations
 

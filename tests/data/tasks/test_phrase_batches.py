@@ -1,4 +1,4 @@
-"""data/phrase_batches.py: sequences, segments, hidden items and batches of a corpus as items."""
+"""data/tasks/phrase_batches.py: sequences, segments, hidden items and batches of a corpus as items."""
 
 from __future__ import annotations
 
