@@ -1,4 +1,4 @@
-"""Weights & Biases, never in the way: every call runs on a thread of its own and is given up after a time limit."""
+"""Weights & Biases beside a run, never in its way: all calls are made on one other thread, within a time limit."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hashbench.common.measured import MetricRow
 log = logging.getLogger(__name__)
 
 Mode = Literal["off", "offline", "online"]
-# The default of `tracking.project`. It stands here, not in the schema, since the dashboard imports nothing that trains
-# and reads experiments that older versions stored without the key.
+# The default of `tracking.project`. Not in the schema, since the dashboard imports nothing that trains and reads
+# experiments that older versions stored without the key.
 PROJECT = "hashbench"
 START_TIMEOUT_S = 30.0  # online without a network, wandb's own init blocks for 100 s
 FINISH_TIMEOUT_S = 60.0  # an upload of the tail may take a while; the database has the numbers already
 
 
 def wandb_id(run_id: str) -> str:
-    """The id of a run at W&B: wherever and whenever it is shown the same, so that it never stands there twice."""
+    """The id of a run at W&B, a function of the run alone, so that it is never there twice."""
     return run_id[:32]
 
 
@@ -70,13 +70,13 @@ def final_values(metrics: Sequence[MetricRow]) -> dict[str, float | None]:
 def run_config(
     spec: Mapping[str, object], *, model: str, task: str | None, encoder: str, experiment: str
 ) -> dict[str, object]:
-    """What W&B can group and filter runs by: the run's spec, and the names that the experiment gives its parts."""
+    """The config by which W&B groups and filters runs: the run's spec, and the experiment's names of its parts."""
     return {**spec, "model_name": model, "task_name": task, "encoder": encoder, "experiment": experiment}
 
 
 @dataclass(frozen=True)
 class TrackedRun:
-    """What W&B is told of a run when it begins."""
+    """The facts of a run that W&B gets when it begins."""
 
     project: str
     group: str
@@ -120,7 +120,7 @@ class Tracker:
 
     @property
     def active(self) -> bool:
-        """Whether calls still reach W&B."""
+        """True while calls still reach W&B."""
         return not self._failed
 
     def record(self, values: Mapping[str, float], step: int) -> None:

@@ -1,4 +1,4 @@
-"""What W&B is to show, made from the database alone: a W&B run for each finished run, each model and the experiment.
+"""An experiment as W&B shows it, from the database alone: a W&B run for each finished run, each model and the whole.
 
 Ids are functions of what a run is, so that the same database makes the same set of W&B runs wherever and however often.
 """
@@ -111,7 +111,7 @@ def _finished(
     for score in measured.scores_of(run):
         if score.own and score.value is not None:
             summary["score"] = score.value
-    missing = [f"{metric_name(one.split, one.name, one.condition)}: {one.reason}" for one in metrics if one.reason]
+    missing = [f"{metric_name(row.split, row.name, row.condition)}: {row.reason}" for row in metrics if row.reason]
     if missing:
         summary["missing"] = "; ".join(dict.fromkeys(missing))
     summary["seconds"] = run.origin.seconds
@@ -141,7 +141,7 @@ def _curves(metrics: Sequence[MetricRow]) -> tuple[tuple[int, Mapping[str, float
 def _model(
     measured: Measured, entry: Entry, row: Row, *, table: Table, prr: tuple[float | None, int] | None
 ) -> ShownRun:
-    """What only all runs of a model say together: means over seeds, the average, sizes, ratios to the baseline."""
+    """The W&B run of a model: means over seeds, the average, sizes, ratios to the baseline."""
     name = measured.experiment.name
     summary: dict[str, Any] = _sizes(measured, entry)
     for column in table.columns:
@@ -171,7 +171,7 @@ def _sizes(measured: Measured, entry: Entry) -> dict[str, float]:
 
 
 def _experiment(measured: Measured, table: Table, facts: Sequence[str]) -> ShownRun:
-    """The experiment as a whole: its table of scores, the table of sizes and speed, and what the numbers stand on."""
+    """The experiment as a whole: its table of scores, the table of sizes and speed, and the origins of the numbers."""
     name = measured.experiment.name
     config = {
         "kind": EXPERIMENT, "experiment": name, "baseline": measured.experiment.baseline, "said": list(facts),

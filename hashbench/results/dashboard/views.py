@@ -21,7 +21,7 @@ from hashbench.results.rendering.registry import render
 from hashbench.results.rendering.rows import json_text
 
 WIDTH, HEIGHT = 24, 9  # of the grid of a report, in its units
-MAX_RUNS = 100  # lines and bars of a panel; W&B shows ten unless told
+MAX_RUNS = 100  # lines and bars of a panel; W&B shows ten by default
 MAX_TITLE = 128  # letters, W&B's limit
 SIZES = {"total_params": "all parameters", "emb_params": "parameters of the embedding"}
 SPEED_UPS = {
@@ -138,12 +138,12 @@ def workspace(shown: Shown, *, project: str, entity: str) -> ws.Workspace:
 
 
 def view_name(shown: Shown) -> str:
-    """Eleven letters that stand for the workspace of an experiment in its address."""
+    """Eleven letters that identify the workspace of an experiment in its address."""
     return hashlib.sha256(f"hashbench {shown.measured.experiment.name}".encode()).hexdigest()[:11]
 
 
 def report(shown: Shown, *, project: str, entity: str) -> wr.Report:
-    """The experiment as a page: what it stands on, its panels two in a row, its table as it is printed."""
+    """The experiment as a page: its panels two in a row, its table as it is printed, the origins of its numbers."""
     parts: list[Any] = [wr.P(_opening(shown)), wr.TableOfContents()]
     for block in blocks(shown):
         filters = _filter(shown, kind=block.kind, task=block.task)
@@ -162,10 +162,10 @@ def report(shown: Shown, *, project: str, entity: str) -> wr.Report:
 
 def _opening(shown: Shown) -> str:
     n = sum(run.kind not in (MODEL, EXPERIMENT) for run in shown.runs)
-    left = f"; {shown.n_open} more are not finished" if shown.n_open else ""
+    unfinished = f"; {shown.n_open} more are not finished" if shown.n_open else ""
     return (
-        f"Experiment {shown.measured.experiment.name}: {n} finished runs{left}. Every run of the suite is a W&B run; "
-        f"runs of kind '{MODEL}' hold what all runs of a model say together."
+        f"Experiment {shown.measured.experiment.name}: {n} finished runs{unfinished}. Every run of the suite is a W&B "
+        f"run; runs of kind '{MODEL}' hold what all runs of a model say together."
     )
 
 
@@ -181,7 +181,7 @@ def _filter(shown: Shown, *, kind: str | None = None, task: str | None = None) -
 
 
 def as_json(view: ws.Workspace | wr.Report) -> str:
-    """What would be sent, with the library's random ids of panels and runsets replaced by numbers."""
+    """The view as it is sent, with the library's random ids of panels and runsets replaced by numbers."""
     text = view._to_model().model_dump_json(by_alias=True, exclude_none=True, indent=1)
     text = re.sub(r'"(createdAt|updatedAt)": "[^"]*"', r'"\1": ""', text)
     numbers: dict[str, int] = {}

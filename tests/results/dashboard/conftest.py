@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from hashbench.results.dashboard.folder import RunFolder, write_runs
 from hashbench.results.dashboard.runs import shown
-from hashbench.results.dashboard.writing import RunFolder, write_runs
 from hashbench.store.engine import Store
 from tests.databases.made_up import World, build
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +13,10 @@ from types import SimpleNamespace
 import pytest
 
 from hashbench.cli.app import main
+from hashbench.common.errors import InputError
+from hashbench.results.dashboard import folder as folder_module
 from hashbench.results.dashboard import main as dashboard_main
+from hashbench.results.dashboard.runs import shown
 from hashbench.running.experiment.schema import Tracking
 from tests.results.dashboard.wandb_files import read_all
 
@@ -36,23 +39,17 @@ def command(store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
 
 
 @pytest.fixture
-def sending(monkeypatch: pytest.MonkeyPatch):
-    """The module that sends, with a server's address to be set."""
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """A function that sets the address of the server for wandb's client."""
     pytest.importorskip("wandb_workspaces", reason="wandb-workspaces is an extra")
     import wandb
 
-    from hashbench.results.dashboard import sending as module
+    def at(address: str) -> None:
+        monkeypatch.setenv("WANDB_BASE_URL", address)
+        wandb.teardown()  # its settings are read once
 
-    class Settings:
-        settings = wandb.Settings()
-
-    monkeypatch.setattr(wandb, "setup", lambda: Settings)
-
-    def at(address: str):
-        Settings.settings.base_url = address
-        return module
-
-    return at
+    yield at
+    wandb.teardown()
 
 
 @pytest.fixture
@@ -115,25 +112,25 @@ def test_without_the_packages_it_says_what_to_install(command, monkeypatch) -> N
     )  # fmt: skip
 
 
-def test_a_server_that_is_not_there(command, sending, tmp_path) -> None:
+def test_a_server_that_is_not_there(command, server, tmp_path) -> None:
     with socket.socket() as free:  # a port on which nobody listens
         free.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{free.getsockname()[1]}"
-    sending(address)
+    server(address)
     code, out, err = command("made-up")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert f"the W&B server {address} does not answer" in err and "Connection refused" in err
+    assert f"the W&B server {address} does not answer" in err and "connection refused" in err
     assert "--offline" in err and not list(tmp_path.iterdir())
 
 
-def test_a_server_that_takes_the_call_and_never_answers(command, sending, monkeypatch) -> None:
+def test_a_server_that_takes_the_call_and_never_answers(command, server, monkeypatch) -> None:
+    assert dashboard_main.PROBE_S + folder_module.STALL_S < 60  # the longest that an absent server can take
+    monkeypatch.setattr(dashboard_main, "PROBE_S", 3)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        module = sending(f"http://127.0.0.1:{silent.getsockname()[1]}")
-        assert module.PROBE_S + module.STALL_S < 60  # the longest that a server which is not there can take
-        monkeypatch.setattr(module, "PROBE_S", 0.2)
+        server(f"http://127.0.0.1:{silent.getsockname()[1]}")
         code, out, err = command("made-up")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "does not answer (no answer within 0.2 s)" in err or "does not answer (timed out)" in err
+    assert "does not answer (" in err and ("deadline exceeded" in err or "did not respond in time" in err)
 
 
 @pytest.mark.parametrize(
@@ -141,27 +138,28 @@ def test_a_server_that_takes_the_call_and_never_answers(command, sending, monkey
     [
         (401, {}, "does not know the API key; run wandb login --relogin"),
         (200, {"data": {"viewer": None}}, "does not know the API key"),
-        (500, {}, "does not answer (HTTP 500)"),
+        (500, {}, "does not answer (HTTP 500"),
         (200, "a page of a proxy", "does not answer ("),
     ],
 )
-def test_a_server_that_is_no_help(command, sending, answers, status, body, message) -> None:
-    sending(answers(status, body))
+def test_a_server_that_is_no_help(command, server, answers, status, body, message) -> None:
+    server(answers(status, body))
     code, out, err = command("made-up")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
 
 
-def test_who_is_logged_in_is_the_entity(sending, answers, monkeypatch) -> None:
+def test_who_is_logged_in_is_the_entity(server, answers, monkeypatch) -> None:
     monkeypatch.setenv("WANDB_API_KEY", KEY)
-    address = answers(200, {"data": {"viewer": {"entity": "me"}}})
-    assert sending(address).check_server() == (address, "me")
+    address = answers(200, {"data": {"viewer": {"id": "V", "entity": "me"}}})
+    server(address)
+    assert dashboard_main.check_server() == (address, "me")
 
 
-def test_without_a_login(command, sending, monkeypatch, tmp_path) -> None:
-    sending("http://127.0.0.1:9")
+def test_without_a_login(command, server, monkeypatch, tmp_path) -> None:
     monkeypatch.delenv("WANDB_API_KEY")
     monkeypatch.setenv("NETRC", str(tmp_path / "none"))
+    server("http://127.0.0.1:9")
     code, out, err = command("made-up")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "not logged in to Weights & Biases (http://127.0.0.1:9); run wandb login or set WANDB_API_KEY" in err
@@ -173,3 +171,53 @@ def test_without_a_login(command, sending, monkeypatch, tmp_path) -> None:
 def test_an_experiment_of_an_older_version_goes_to_the_default_project(config: dict, project: str) -> None:
     content = SimpleNamespace(measured=SimpleNamespace(experiment=SimpleNamespace(config=config)))
     assert dashboard_main._project(content) == project == Tracking(**config.get("tracking", {})).project
+
+
+def test_workspace_and_report_are_renewed_where_they_stand_already(store, written, monkeypatch) -> None:
+    """The queries that reach the server: an id only where a view of that name or title is there."""
+    pytest.importorskip("wandb_workspaces", reason="wandb-workspaces is an extra")
+    import wandb
+    import wandb_workspaces.reports.v2.interface as reports
+    import wandb_workspaces.workspaces.interface as workspaces
+
+    saved = []
+
+    class View:
+        display_name, id, _internal_id = "hashbench made-up", "known", "known"
+
+    class Api:
+        there = False
+
+        def reports(self, path):
+            assert path == "e/p"
+            return [View] if Api.there else []
+
+    def from_url(address):
+        assert address.startswith("http://s/e/p?nw=")
+        if not Api.there:
+            raise ValueError("Workspace not found")
+        return View
+
+    def save(view):
+        saved.append(view.id if isinstance(view, reports.Report) else view._internal_id)
+        return type("Saved", (), {"url": "http://s/view"})
+
+    monkeypatch.setattr(wandb, "Api", Api)
+    monkeypatch.setattr(workspaces.Workspace, "from_url", from_url)
+    monkeypatch.setattr(workspaces.Workspace, "save", save)
+    monkeypatch.setattr(reports.Report, "save", save)
+    monkeypatch.setattr(dashboard_main, "sync", lambda *_, **__: None)
+    monkeypatch.setattr(dashboard_main, "forget_other_server", lambda *_: None)
+    for Api.there in (False, True):
+        assert dashboard_main.send(shown(store), written, "http://s", project="p", entity="e") == ("http://s/view",) * 2
+    assert saved == ["", "", "known", "known"]
+
+
+def test_a_view_that_is_refused_is_one_line(store, written, monkeypatch) -> None:
+    def refuse(*_, **__):
+        raise RuntimeError("no\nrights")
+
+    monkeypatch.setattr(dashboard_main, "sync", lambda *_, **__: None)
+    monkeypatch.setattr(dashboard_main, "_save_workspace", refuse)
+    with pytest.raises(InputError, match="all runs arrived, but not the workspace and the report .RuntimeError: no"):
+        dashboard_main.send(shown(store), written, "http://s", project="p", entity="e")

@@ -26,7 +26,7 @@ from tests.results.dashboard.wandb_server import ENTITY, KEY, WandbStandIn, wand
 pytestmark = pytest.mark.services
 # The command, which gives a silent server up sooner
 COMMAND = (
-    "from hashbench.results.dashboard import sending; sending.PROBE_S, sending.STALL_S = 5.0, 20.0\n"
+    "from hashbench.results.dashboard import folder, main as dashboard; dashboard.PROBE_S, folder.STALL_S = 5, 20.0\n"
     "from hashbench.cli.app import main; main()"
 )
 POINTS = """

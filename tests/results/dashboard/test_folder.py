@@ -1,15 +1,19 @@
-"""The files must hold the database's numbers, and be the same set of runs however often they are written."""
+"""The files hold the database's numbers and are the same set of runs however often they are written; what arrived at a
+server that stops answering is not sent again."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import subprocess
+import sys
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from hashbench.common.errors import InputError
+from hashbench.results.dashboard import folder as folder_module
+from hashbench.results.dashboard.folder import MANIFEST, RunFolder, Written, write_runs
 from hashbench.results.dashboard.runs import shown
-from hashbench.results.dashboard.writing import MANIFEST, write_runs
 from tests.results.dashboard.wandb_files import read_all
 
 wandb = pytest.importorskip("wandb", reason="wandb is an extra")
@@ -88,3 +92,80 @@ def test_a_folder_that_cannot_be_made(tmp_path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"--output .*file/x: Not a directory; give another folder"):
         write_runs([], tmp_path / "file" / "x", project="p", entity=None)
+
+
+# In place of `wandb sync`: marks the first run that it is given, then says no more.
+MARKS_ONE = """
+import pathlib, sys, time
+run = pathlib.Path(sys.argv[sys.argv.index("--") + 1])
+(run / "run-x.wandb.synced").write_text("")
+time.sleep({sleep})
+"""
+
+
+@dataclass
+class Sent:
+    """The commands that were called."""
+
+    commands: list[list[str]] = field(default_factory=list)
+
+
+@pytest.fixture
+def folder(tmp_path) -> RunFolder:
+    runs = {}
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        runs[name] = Written(name, "finetune", "f", name)
+    return RunFolder(tmp_path, runs, 2)
+
+
+@pytest.fixture
+def sync(monkeypatch) -> Sent:
+    """Replaces the program that is called; remembers with what."""
+    sent, start = Sent(), subprocess.Popen
+
+    def popen(command, **options):
+        sent.commands.append(command)
+        paths = command[command.index("-e") + 2 :]
+        sleep = 60 if len(sent.commands) == 1 else 0
+        return start([sys.executable, "-c", MARKS_ONE.format(sleep=sleep), "--", *paths], **options)
+
+    monkeypatch.setattr(folder_module.subprocess, "Popen", popen)
+    return sent
+
+
+def test_a_server_that_stops_is_given_up_and_what_arrived_is_not_sent_again(folder, sync, monkeypatch) -> None:
+    monkeypatch.setattr(folder_module, "STALL_S", 1.0)
+    with pytest.raises(InputError, match=r"1 of 2 runs arrived .* stopped answering .*; the same command goes on"):
+        folder_module.sync(folder, project="p", entity="e")
+    folder_module.sync(folder, project="p", entity="e")
+    folder_module.sync(folder, project="p", entity="e")  # nothing is left: no third call
+    assert [command[-1] for command in sync.commands] == [str(folder.path / "two")] * 2
+    assert [len(command) for command in sync.commands] == [10, 9]
+
+
+@pytest.mark.parametrize(
+    ("line", "marked"),
+    [
+        ("wandb: [e/p/one] Finished syncing", ["one", "two"]),
+        ("wandb: ERROR [e/p/one] Fatal error while uploading data.", ["two"]),
+        ("wandb: ERROR permission denied", []),  # of which run it does not say
+    ],
+)
+def test_a_mark_of_a_run_that_was_refused_does_not_count(folder, line, marked) -> None:
+    for run in folder.run_folders():
+        (run / "x.wandb.synced").touch()
+    log = folder.path / "sync.log"
+    log.write_text(f"wandb: Syncing\n{line}\n")
+    folder_module._take_back_marks(log, folder.run_folders())
+    assert [run.name for run in folder.run_folders() if any(run.glob("*.synced"))] == marked
+
+
+def test_for_another_server_all_are_sent_anew(folder) -> None:
+    folder_module.forget_other_server(folder, "server e")
+    mark = folder.path / "one" / "run-x.wandb.synced"
+    mark.write_text("")
+    folder_module.forget_other_server(folder, "server e")
+    assert mark.exists()
+    folder_module.forget_other_server(folder, "other e")
+    assert not mark.exists()

@@ -1,7 +1,8 @@
-"""W&B runs as files of a folder, which `wandb sync` sends: the same set of runs however often they are written.
+"""W&B runs as files of a folder, written by wandb offline and sent by `wandb sync`: the same runs however often.
 
-`runs.json` beside them remembers what stands where. A run that did not change is left as it is, one that changed is
-written anew before its old files go, one that the experiment no longer has is taken away. Other files stay untouched.
+`runs.json` beside them lists what the folder contains. A run that did not change is left as it is, one that changed is
+written anew before its old files are removed, one that the experiment no longer has is removed. Other files are not
+touched. What arrived at the server is not sent twice: `wandb sync` marks it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -22,6 +27,10 @@ from hashbench.results.rendering.rows import json_text
 
 MANIFEST = "runs.json"
 LAYOUT = 1  # raised when the same ShownRun is written in another way
+SENT = "sent.json"  # the server to which the runs of a folder went
+ERROR = "ERROR"  # in a line of the log of `wandb sync`
+STALL_S = 30.0  # without an arrived run or a new line of `wandb sync`, until it is ended
+POLL_S = 0.2
 # wandb otherwise spends two seconds a run on looking at packages, git and the machine, which are not the run's anyway
 QUICK: dict[str, Any] = {
     "silent": True, "console": "off", "save_code": False, "disable_code": True, "disable_git": True,
@@ -31,7 +40,7 @@ QUICK: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Written:
-    """Where a run stands in the folder."""
+    """A run in the folder."""
 
     name: str
     kind: str
@@ -41,21 +50,21 @@ class Written:
 
 @dataclass(frozen=True)
 class RunFolder:
-    """What a folder holds now."""
+    """The contents of a folder."""
 
     path: Path
     runs: Mapping[str, Written]  # by W&B id
     n_new: int  # of these, written or written anew now
 
     def run_folders(self) -> list[Path]:
-        """Of all runs, in their order."""
+        """The folders of all runs, in their order."""
         return [self.path / run.folder for run in self.runs.values()]
 
 
 def write_runs(runs: Sequence[ShownRun], path: Path, *, project: str, entity: str | None) -> RunFolder:
-    """Brings the folder to exactly these runs.
+    """The folder with exactly these runs.
 
-    Raises InputError where the folder cannot be written, or holds a `runs.json` that is not ours.
+    Raises InputError where the folder cannot be written, or holds a `runs.json` of something else.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -82,7 +91,7 @@ def write_runs(runs: Sequence[ShownRun], path: Path, *, project: str, entity: st
 
 
 def _write(run: ShownRun, path: Path, *, project: str, entity: str | None) -> Path:
-    """One offline run; gives back its folder."""
+    """The folder of a run, written by wandb offline."""
     import wandb
 
     live = wandb.init(
@@ -107,7 +116,7 @@ def _write(run: ShownRun, path: Path, *, project: str, entity: str | None) -> Pa
         live.log({**values, "step": step}, step=step, commit=True)
     for name, (columns, rows) in run.tables.items():
         live.log({name: wandb.Table(columns=list(columns), data=[list(row) for row in rows])})
-    # After the curves, whose last points would stand there otherwise.
+    # after the curves, since wandb writes their last points into the summary
     live.summary.update(dict(run.summary))
     live.finish()
     return folder
@@ -128,7 +137,7 @@ def _own_data_folder(path: Path) -> Iterator[None]:
 
 
 def _remove_others(path: Path, run_id: str, keep: Path | None = None) -> None:
-    """Takes away folders of a run, those of an interrupted call too."""
+    """Remove folders of a run, also those of an interrupted call."""
     for folder in (path / "wandb").glob(f"offline-run-*-{run_id}"):
         if keep is None or folder.resolve() != keep:
             shutil.rmtree(folder)
@@ -147,3 +156,74 @@ def _read(path: Path) -> dict[str, Written]:
 def _save(path: Path, runs: Mapping[str, Written]) -> None:
     with atomic_write(path / MANIFEST) as part:
         part.write_text(json_text({key: asdict(run) for key, run in runs.items()}), encoding="utf-8")
+
+
+def forget_other_server(folder: RunFolder, target: str) -> None:
+    """Remove the marks of sent runs where they went to another server, which wandb's marks do not name."""
+    file = folder.path / SENT
+    if file.exists() and json.loads(file.read_text(encoding="utf-8")) != target:
+        for run in folder.run_folders():
+            for mark in run.glob("*.synced"):
+                mark.unlink()
+    file.write_text(json.dumps(target), encoding="utf-8")
+
+
+def sync(folder: RunFolder, *, project: str, entity: str) -> None:
+    """Send the runs without a mark by `wandb sync`, in a process that is ended when nothing moves any more.
+
+    Raises InputError where the server refused runs or stopped answering.
+    """
+    waiting = [run.resolve() for run in folder.run_folders() if not any(run.glob("*.synced"))]
+    if not waiting:
+        return
+    command = [sys.executable, "-m", "wandb", "sync", "-p", project, "-e", entity, *map(str, waiting)]
+    log = folder.path / "sync.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            # wandb writes its logs there, not into the working folder
+            env={**os.environ, "WANDB_DIR": str(folder.path)},
+        )
+        try:
+            _wait(process, log, waiting)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)  # wandb's service is a child of it
+                process.wait()
+    _take_back_marks(log, waiting)
+    n_missing = sum(not any(run.glob("*.synced")) for run in waiting)
+    if n_missing:
+        raise InputError(
+            f"dashboard: {len(waiting) - n_missing} of {len(waiting)} runs arrived at the W&B server, then it refused "
+            f"the others or stopped answering (see {log}); the files are in {folder.path}; the same command goes on"
+        )
+
+
+def _take_back_marks(log: Path, waiting: list[Path]) -> None:
+    """Remove the marks of refused runs: wandb marks them as sent too, ends with 0, and names them in its log alone.
+
+    An error that names no run, while all have a mark, may be about any of them.
+    """
+    errors = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if ERROR in line]
+    refused = [run for run in waiting if any(f"/{run.name.rpartition('-')[2]}]" in line for line in errors)]
+    if errors and not refused and all(any(run.glob("*.synced")) for run in waiting):
+        refused = waiting
+    for run in refused:
+        for mark in run.glob("*.synced"):
+            mark.unlink()
+
+
+def _wait(process: subprocess.Popen[bytes], log: Path, waiting: list[Path]) -> None:
+    """Return when the process ends, or when nothing has moved for a while."""
+    moved, last = time.monotonic(), (-1, -1)
+    while process.poll() is None:
+        now = (sum(any(run.glob("*.synced")) for run in waiting), log.stat().st_size)
+        if now != last:
+            moved, last = time.monotonic(), now
+        elif time.monotonic() - moved > STALL_S:
+            return
+        time.sleep(POLL_S)
