@@ -1,1 +1,1 @@
-"""What to run: the experiment file, its models, recipes and runs."""
+"""The experiment file: its keys, its models and recipes, and the identity of its runs."""

@@ -1,4 +1,4 @@
-"""Whether a resolved model can be built and trained, before the first run: every argument, size and pairing."""
+"""Checks before the first run: a resolved model can be built and trained here; its arguments, sizes and pairings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hashbench.models.layers import on_meta
 from hashbench.models.objectives.registry import objective_of, pretrains, reads_items
 from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.models.text.token_lengths import shape_note, token_lengths
-from hashbench.running.experiment.contract import told
+from hashbench.running.experiment.contract import error_line
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.recipes import Finetune, Pretrain
@@ -100,7 +100,7 @@ def check_streaming(loaded: Loaded, model: ResolvedModel) -> None:
 
 
 def check_robustness(loaded: Loaded, models: Iterable[ResolvedModel], tasks: Sequence[Task]) -> None:
-    """Raises InputError where robustness is asked for of hidden items, or a perturbation that needs a corpus where no
+    """Raises InputError where robustness is requested on hidden items, or a perturbation that needs a corpus where no
     model reads any."""
     block = loaded.experiment.robustness_block
     if block is None:
@@ -281,7 +281,7 @@ def word_shapes(data: TaskData, models: Iterable[ResolvedModel]) -> list[str]:
 
 
 def words_note(data: TaskData, tokenizer: Tokenizer) -> str:
-    """What should be said of the words of a task; "" for a tokenizer that makes none."""
+    """A note on the words of a task where they fall apart or run together; "" where there is nothing to note."""
     if not tokenizer.makes_words:
         return ""
     return shape_note(token_lengths(token for _, text in _texts(data) for token in tokenizer.tokenize(text)))
@@ -313,8 +313,8 @@ def _build(full: ModelSpec, dim: int) -> Embedding:
         embedding.embed_types(codes)
     except InputError:
         raise
-    except Exception as error:  # whatever a user's own class raises
-        reason = first_line(error) if isinstance(error, (TypeError, ValueError, RuntimeError)) else told(error)
+    except Exception as error:  # a user-defined class may raise anything
+        reason = first_line(error) if isinstance(error, (TypeError, ValueError, RuntimeError)) else error_line(error)
         raise InputError(
             f"{spec.embedding.family.stored_name()} does not work with coder {spec.code.coder}, "
             f"which gives {coder.width} values of {np.dtype(coder.dtype)} a type: {reason}; "
@@ -325,17 +325,17 @@ def _build(full: ModelSpec, dim: int) -> Embedding:
 
 def _check_sizes(spec: ModelSpec, dim: int) -> None:
     """Raises InputError for an argument with which the embedding cannot be made, or one that leaves a tensor empty."""
-    given = ", ".join(f"{key} {value!r}" for key, value in spec.embedding.args.items()) or "its arguments"
+    arguments = ", ".join(f"{key} {value!r}" for key, value in spec.embedding.args.items()) or "its arguments"
     try:
         with on_meta(), warnings.catch_warnings(action="ignore"):  # torch's own words on an empty tensor
             sizes = [parameter.numel() for parameter in build_embedding(with_dim(spec, dim), dim).parameters()]
     except (TypeError, ValueError, RuntimeError, ArithmeticError) as error:
         reason = first_line(error)
-        if "meta" in reason:  # one of a user's own may compute with its values as it is made
+        if "meta" in reason:  # a user-defined embedding may compute with its values when it is built
             return
-        raise InputError(f"the embedding cannot be made with {given}: {reason}; correct the values") from error
+        raise InputError(f"the embedding cannot be made with {arguments}: {reason}; correct the values") from error
     if 0 in sizes:
-        raise InputError(f"with {given} a table or layer of the embedding is empty; every size must be at least 1")
+        raise InputError(f"with {arguments} a table or layer of the embedding is empty; every size must be at least 1")
 
 
 def _check_coder(spec: ModelSpec) -> None:
@@ -349,8 +349,8 @@ def _check_coder(spec: ModelSpec) -> None:
         return
     try:
         coder.encode(["play", ""])
-    except Exception as error:  # whatever a user's own class raises
-        what = f"coder {spec.code.coder} cannot encode: {told(error)}"
+    except Exception as error:  # a user-defined class may raise anything
+        what = f"coder {spec.code.coder} cannot encode: {error_line(error)}"
         raise InputError(f"{what}; correct it (hashbench check --coder FILE.py:Class)") from error
 
 

@@ -14,8 +14,8 @@ from hashbench.results.claims.grammar import Claim, csv_rows, read_rows
 
 
 class ClaimEntry(Strict):
-    """A comparison of the user's own that `hashbench report claims` decides; the grammar is that of \
-the papers' claims (claims.md)."""
+    """A user-defined comparison that `hashbench report claims` decides; the grammar is that of the papers' claims \
+(claims.md)."""
 
     id: str = Field(min_length=1, description="unique among the claims; claims that differ in a last letter are folded")
     kind: str = Field(
@@ -57,7 +57,7 @@ the papers' claims (claims.md)."""
 def checked_claims(
     claims: str | tuple[ClaimEntry, ...], folder: Path, key: str, where: list[str]
 ) -> tuple[ClaimEntry, ...]:
-    """The claims as entries, their grammar checked; a CSV's rows stand in its place, so that they are stored.
+    """The claims as entries, their grammar checked; the path of a CSV becomes its rows, so that they are stored.
 
     `folder`: to which a path is relative. `key`, `where`: file and line of the key and of each entry. Raises
     InputError.
@@ -79,7 +79,7 @@ def absent_from(claims: Sequence[ClaimEntry], models: Sequence[str], tasks: Mapp
     from hashbench.results.claims.columns import is_nameable, nameable
 
     rows = [entry.model_dump() for entry in claims]
-    found = []
+    notes = []
     for claim in read_rows(rows, [""] * len(rows)):
         names = [
             f"no model {slug!r} in this experiment{near_match(slug, list(models))}"
@@ -89,8 +89,8 @@ def absent_from(claims: Sequence[ClaimEntry], models: Sequence[str], tasks: Mapp
         names += [
             f"no column {name!r}{near_match(name, nameable(tasks))}" for name in columns if not is_nameable(name, tasks)
         ]
-        found += [f"claim {claim.id} will not be decided: {'; '.join(names)}"] if names else []
-    return found
+        notes += [f"claim {claim.id} will not be decided: {'; '.join(names)}"] if names else []
+    return notes
 
 
 def _entry(claim: Claim) -> ClaimEntry:

@@ -1,4 +1,4 @@
-"""What every coder promises (hashbench/models/coders/base.py), checked on one of the user's own."""
+"""The promises of every coder (hashbench/models/coders/base.py), checked on a user-defined one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.text.types import TypeTable
 from hashbench.running.experiment.contract import TYPES, Finding, PromiseBroken, findings
 
-# In a process of its own, where Python's hash() has another seed: the codes of types that are read from stdin.
+# For another process, in which Python's hash() has another seed: prints the codes of types that it reads from stdin.
 ELSEWHERE = """
 import json, sys
 from pathlib import Path
@@ -59,7 +59,7 @@ def fitted(name: str) -> Coder:
 
 
 def _types() -> TypeTable:
-    return TypeTable.from_counts({each: 1 for each in TYPES if each})
+    return TypeTable.from_counts({string: 1 for string in TYPES if string})
 
 
 def _shape(it: TriedCoder) -> None:
@@ -78,9 +78,9 @@ def _shape(it: TriedCoder) -> None:
 def _alone(it: TriedCoder) -> None:
     coder = it.coder
     together = coder.encode(TYPES)
-    for each, code in zip(TYPES, together, strict=True):
-        if not np.array_equal(coder.encode([each])[0], code):
-            raise PromiseBroken(f"the code of {each[:20]!r} depends on its batch; compute it from the string alone")
+    for string, code in zip(TYPES, together, strict=True):
+        if not np.array_equal(coder.encode([string])[0], code):
+            raise PromiseBroken(f"the code of {string[:20]!r} depends on its batch; compute it from the string alone")
 
 
 def _threads(it: TriedCoder) -> None:
@@ -88,7 +88,7 @@ def _threads(it: TriedCoder) -> None:
     table = _types()
     strings = [table.string(number) for number in range(len(table))]
     codes = coder.encode(strings)
-    # Of another width every other fault follows, and that one is told.
+    # Codes of another width break all later checks; `_shape` has reported the width.
     if codes.shape == (len(table), coder.width) and not np.array_equal(coder.encode_types(table), codes):
         raise PromiseBroken("several threads give other codes; keep nothing of a call in the object")
 

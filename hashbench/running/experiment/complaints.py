@@ -1,4 +1,4 @@
-"""What is wrong with a block of the experiment file, in one sentence of the user's words."""
+"""The fault of a block of the experiment file as one sentence: pydantic's errors in the words of the file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from hashbench.common.errors import near_match
 from hashbench.running.experiment.schema import Experiment, fields_of
 
-KINDS = {  # pydantic's error types -> what should stand there
+KINDS = {  # pydantic's error types -> the expected value
     "int": "a whole number",
     "float": "a number",
     "finite_number": "a finite number",
@@ -40,15 +40,15 @@ def schema_keys(block: type[BaseModel]) -> dict[str, type[BaseModel] | None]:
     return keys
 
 
-def unknown_key(prefix: Sequence[str | int], key: str, known: list[str]) -> str:
+def unknown_key(prefix: Sequence[str | int], key: str, keys: list[str]) -> str:
     """The sentence for a key that the schema does not have, or has in another place."""
-    places = [] if near_match(key, known) else places_of(key, Experiment)
-    elsewhere = f"; '{key}' stands {' or '.join(places)}" if places else near_match(key, known)
+    places = [] if near_match(key, keys) else places_of(key, Experiment)
+    elsewhere = f"; '{key}' stands {' or '.join(places)}" if places else near_match(key, keys)
     return f"unknown key {place((*prefix, key), quoted=True)}{elsewhere} (list: hashbench schema)"
 
 
 def place(keys: Sequence[str | int], *, quoted: bool = False) -> str:
-    """Where a value stands, entries of lists counted from 1.
+    """The place of a value in words, entries of lists counted from 1.
 
     >>> place(["finetune", "epochs"], quoted=True), place(["models", 0, "coder", "alpha"]), place(["floors", 1])
     ("'finetune.epochs'", 'coder.alpha of entry 1 of models', 'entry 2 of floors')
@@ -64,7 +64,7 @@ def place(keys: Sequence[str | int], *, quoted: bool = False) -> str:
 
 
 def places_of(key: str, block: type[BaseModel], name: str = "") -> list[str]:
-    """Where a key stands in an experiment file, in words.
+    """The places of a key in an experiment file, in words.
 
     >>> places_of("keep_weights", Experiment), places_of("sequence_length", Experiment)
     (['at the top level of the file, in no block'], ["in the block 'pretrain'"])
@@ -73,7 +73,10 @@ def places_of(key: str, block: type[BaseModel], name: str = "") -> list[str]:
     here = f"in the block '{name}'" if name else "at the top level of the file, in no block"
     places = [here] if key in keys else []
     for inner_name, inner in keys.items():
-        if inner is not None and inner_name not in ("models", "tasks"):  # lists, whose entries have keys of their own
+        if inner is not None and inner_name not in (
+            "models",
+            "tasks",
+        ):  # lists: the keys of their entries are no keys of the file
             places += places_of(key, inner, f"{name}.{inner_name}".lstrip("."))
     return places
 
@@ -118,7 +121,7 @@ def _block_of(block: type[BaseModel], loc: Sequence[str | int]) -> type[BaseMode
 
 
 def _members(block: type[BaseModel]) -> dict[str, type[BaseModel]]:
-    """Blocks that stand in lists of this one, by class name, as pydantic's places name them."""
+    """Blocks in the lists of this one by class name, as pydantic's places name them."""
     members: dict[str, type[BaseModel]] = {}
     todo = [info.annotation for info in block.model_fields.values()]
     while todo:
@@ -145,7 +148,7 @@ def _sentence(keys: Sequence[str | int], faults: Sequence[Mapping[str, Any]], bl
     if "too_short" in kind and len(faults) == 1:
         return f"{name}: must not be empty; give at least {context['min_length']}"
     wanted = " or ".join(dict.fromkeys(_wanted(fault) for fault in faults))
-    names = [name for each in faults if each["type"] == "literal_error" for name in QUOTED.findall(_wanted(each))]
+    names = [name for other in faults if other["type"] == "literal_error" for name in QUOTED.findall(_wanted(other))]
     near = near_match(fault["input"], names) if isinstance(fault["input"], str) else ""
     return f"{name}: must be {wanted}, not {_shown(fault['input'])}{near or '; correct the value'}"
 

@@ -1,4 +1,7 @@
-"""What every embedding promises (hashbench/models/embeddings/base.py), checked on one of the user's own."""
+"""The promises of every embedding (hashbench/models/embeddings/base.py), checked on a user-defined one.
+
+An embedding that keeps them gets remarks: on rows that nothing reaches, uncounted parameters, and equal vectors.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,7 @@ class Specimen:
         return vectors
 
     def rebuilt(self) -> Embedding:
-        """The same embedding with other weights."""
+        """The embedding with other weights."""
         torch.manual_seed(SEED + 1)
         return build_embedding(self.spec, DIM).eval()
 
@@ -80,30 +83,30 @@ def contract(spec: ModelSpec) -> Iterator[Finding]:
 
 
 def findings(first: str, make: Callable[[], T], promises: Mapping[str, Callable[[T], None]]) -> Iterator[Finding]:
-    """The outcome of `make`, which is the first promise, and of each further one about what it made, if it did."""
+    """The outcome of `make`, which is the first promise, and of each further promise about its result."""
     try:
-        made = make()
+        tried = make()
     except Exception as error:  # the user's code may raise anything; the finding names it
-        yield Finding(first, told(error))
+        yield Finding(first, error_line(error))
         return
     yield Finding(first, None)
     for promise, check in promises.items():
         problem = None
         try:
-            check(made)
+            check(tried)
         except PromiseBroken as broken:
             problem = str(broken)
         except Exception as error:  # as above
-            problem = told(error)
+            problem = error_line(error)
         yield Finding(promise, problem)
 
 
-def make_specimen(spec: ModelSpec, known: Sequence[str] = TYPES) -> Specimen:
-    """The embedding with seeded weights; a coder that must be fitted is fitted on `known`."""
+def make_specimen(spec: ModelSpec, fitted_on: Sequence[str] = TYPES) -> Specimen:
+    """The embedding with seeded weights; a coder that must be fitted is fitted on `fitted_on`."""
     spec = with_dim(spec, DIM)
     coder = make_coder(spec.code.coder, **spec.code.args)
     if coder.needs_fit:
-        coder.fit(TypeTable.from_counts({each: 1 for each in known if each}))
+        coder.fit(TypeTable.from_counts({string: 1 for string in fitted_on if string}))
     torch.manual_seed(SEED)
     return Specimen(spec, coder, build_embedding(spec, DIM).eval(), torch.from_numpy(np.array(coder.encode(TYPES))))
 
@@ -123,7 +126,7 @@ def _shapes(it: Specimen) -> None:
 
 def _finite(it: Specimen) -> None:
     finite = it.embedding.embed_types(it.codes).isfinite().all(1)
-    bad = [repr(each[:20]) for each, fine in zip(TYPES, finite.tolist(), strict=True) if not fine]
+    bad = [repr(string[:20]) for string, fine in zip(TYPES, finite.tolist(), strict=True) if not fine]
     _require(not bad, f"not finite for {', '.join(bad)}; look for a division by zero or a logarithm of it")
 
 
@@ -136,10 +139,10 @@ def _order(it: Specimen) -> None:
 
 
 def _codes(it: Specimen) -> None:
-    for each, code in zip(TYPES, it.codes.numpy(), strict=True):
+    for text, code in zip(TYPES, it.codes.numpy(), strict=True):
         _require(
-            np.array_equal(it.coder.encode([each])[0], code),
-            f"the code of {each[:20]!r} depends on its batch; compute codes from the string and the fitted state alone",
+            np.array_equal(it.coder.encode([text])[0], code),
+            f"the code of {text[:20]!r} depends on its batch; compute codes from the string and the fitted state alone",
         )
 
 
@@ -216,14 +219,14 @@ def _require(holds: bool, problem: str) -> None:
 
 
 def remarks(spec: ModelSpec) -> list[str]:
-    """What should be known of an embedding that keeps its promises."""
+    """Remarks on an embedding that keeps its promises, a line each; none where nothing is odd."""
     return [*rows_never_reached(spec), *parameters_left_out(spec), *alike_at_the_start(spec)]
 
 
 def rows_never_reached(spec: ModelSpec, n_types: int = MANY) -> list[str]:
     """A line for each parameter of which many more rows get no gradient from `n_types` types than chance would leave.
 
-    Chance is a code that hits every row alike: with n types about r (1 - 1/r)^n of r rows stay unreached.
+    Chance is a code that hits every row equally often: with n types about r (1 - 1/r)^n of r rows stay unreached.
     """
     specimen = make_specimen(spec)
     vectors = specimen.vectors(made_up(n_types))
@@ -254,7 +257,7 @@ def parameters_left_out(spec: ModelSpec) -> list[str]:
 
 
 def alike_at_the_start(spec: ModelSpec) -> list[str]:
-    """A line where vectors of different types begin nearly alike, beside the position vectors that are added to them.
+    """A line where vectors of different types are nearly equal at the start, compared with the positions added to them.
 
     A product or a mean of small numbers is far smaller than each of them, and a bias may hide what differs.
     """
@@ -278,6 +281,6 @@ def made_up(n: int) -> list[str]:
     return [row[:length].tobytes().decode() for row, length in zip(letters, lengths, strict=True)]
 
 
-def told(error: Exception) -> str:
-    """What the user's code raised, in one line."""
+def error_line(error: Exception) -> str:
+    """An exception of user-defined code in one line."""
     return f"{type(error).__name__}: {first_line(error)}"

@@ -1,4 +1,4 @@
-"""What the hub has of every data set that is named here: which commit is read, its columns, its rows."""
+"""A check of every data set that is read from the hub: the commit that is read, its columns and its rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class HubEntry:
 
 @dataclass(frozen=True)
 class HubFinding:
-    """What was found of an entry."""
+    """The result of the check of an entry."""
 
     entry: HubEntry
     copy: HubCopy | None = None  # None where the data set was not found
@@ -47,7 +47,7 @@ class HubFinding:
 
     @property
     def pinned(self) -> bool:
-        """Whether the commit stands with the entry; else it was the newest when it was first asked for."""
+        """True where the entry names its commit; else it is the newest at the time of the first download."""
         return self.entry.first.place.revision is not None
 
     def row(self) -> dict[str, str]:
@@ -77,10 +77,10 @@ def hub_entries(names: Sequence[str] = ()) -> list[HubEntry]:
         InputError: no entry has that name.
     """
     entries = [*_task_entries(), *_corpus_entries()]
-    known = [entry.name for entry in entries]
+    names_here = [entry.name for entry in entries]
     for name in names:
-        if name not in known:
-            hint = near_match(name, known) or f"; there are {', '.join(known)}"
+        if name not in names_here:
+            hint = near_match(name, names_here) or f"; there are {', '.join(names_here)}"
             raise InputError(f"data check: nothing called {name!r} is read from the hub{hint}")
     return [entry for entry in entries if not names or entry.name in names]
 
@@ -101,7 +101,7 @@ def check_hub(entries: Sequence[HubEntry]) -> list[HubFinding]:
 
 
 def check_entry(entry: HubEntry) -> HubFinding:
-    """What the hub has of one entry; what is wrong with it stands in the finding."""
+    """The copy and the rows that the hub has of an entry; a fault is in the finding's `problem`."""
     copy, rows = None, {}
     try:
         copy = entry.first.copy()

@@ -42,11 +42,11 @@ AS_BEFORE: dict[str, dict[str, Any]] = {
         "steps": None,
         "warmup_steps": None,
         "evaluations": None,
-        "per_task": {},  # what holds for a run's own task stands in the block itself
+        "per_task": {},  # the block itself has the values for the run's task
         "evaluation_steps": None,
     },
 }
-BLOCK_OF = {  # blocks that stand under another name
+BLOCK_OF = {  # the same kind of block under another key
     "baseline": "model",
     "baseline_corpus": "corpus",
     "baseline_pretrain": "pretrain",

@@ -22,7 +22,7 @@ from hashbench.running.experiment.schema import Experiment, ModelEntry, TaskEntr
 
 Block = TypeVar("Block", bound=BaseModel)
 KeyPath = tuple[str | int, ...]
-MOST_VALUES, MOST_DEPTH = 50_000, 100  # of a file: aliases of aliases could stand for any number
+MOST_VALUES, MOST_DEPTH = 50_000, 100  # of a file: aliases of aliases could expand to any number
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Loaded:
         return tuple(name if name in ("hub", "builtin") else _absolute(name, base) for name in names)
 
     def task_entry(self, name: str) -> TaskEntry | None:
-        """The user's own data set of that name, its path made absolute; None for a task of the suite."""
+        """The user-defined data set of that name, its path made absolute; None for a task of the suite."""
         for task in () if isinstance(self.experiment.tasks, str) else self.experiment.tasks:
             if isinstance(task, TaskEntry) and task.name == name:
                 return task.model_copy(update={"path": _absolute(task.path, self.folder)})
@@ -87,7 +87,7 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
         keys, value = _parse_override(override)
         _assign(values, keys, _named_in_file(values, keys, value))
         overridden[keys] = override
-        # What stood there is gone.
+        # An override replaces the whole value, so lines inside of it are no longer places.
         lines = {place: line for place, line in lines.items() if place[: len(keys)] != keys}
     _make_corpora_absolute(values, Path(path).resolve().parent)
     draft = Loaded(Experiment.model_construct(), Path(path).resolve(), shown, values, lines, overridden)
@@ -106,7 +106,7 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
 
 
 def validate(block: type[Block], values: Mapping[str, Any], loaded: Loaded, *prefix: str | int) -> Block:
-    """`values` as a checked block of the schema; `prefix` is where the block stands in the file."""
+    """`values` as a checked block of the schema; `prefix` is the place of the block in the file."""
     try:
         # Through JSON, because its strict mode takes lists for tuples but neither "12" nor true for a number.
         return block.model_validate_json(json.dumps(values, default=str), strict=True)
@@ -135,7 +135,7 @@ def _absolute(name: str, base: Path) -> str:
 def _read(path: Path) -> str:
     """The text of the file. Raises InputError for what is not a readable, non-empty text file."""
     if path.is_dir():
-        names = sorted(each.name for each in path.glob("*.yaml"))
+        names = sorted(file.name for file in path.glob("*.yaml"))
         there = f"one of {', '.join(names[:8])}" if names else "there is none (*.yaml)"
         raise InputError(f"{path}: is a folder; name an experiment file in it: {there}")
     try:
@@ -191,7 +191,7 @@ def _parse(text: str, shown: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
 def _plain(node: Any, keys: KeyPath, lines: dict[KeyPath, int]) -> Any:
     """ruamel's nodes -> dicts, lists and scalars; whole floats become integers, so that `1e5` counts as 100000.
 
-    Raises InputError where aliases stand for more values than any experiment has.
+    Raises InputError where aliases expand to more values than any experiment has.
     """
     if len(lines) > MOST_VALUES or len(keys) > MOST_DEPTH:
         most = f"{MOST_VALUES:,} values or {MOST_DEPTH} levels"
@@ -217,7 +217,7 @@ def _note_line(node: Any, kind: str, key: Any, keys: KeyPath, lines: dict[KeyPat
     try:
         lines[keys] = getattr(node.lc, kind)(key)[0] + 1
     except (AttributeError, KeyError, TypeError):
-        pass  # a merged key (<<) has no place of its own; the block's line serves
+        pass  # a merged key (<<) has no place; `where` takes the block's line
 
 
 def _parse_override(override: str) -> tuple[tuple[str, ...], Any]:
@@ -228,10 +228,10 @@ def _parse_override(override: str) -> tuple[tuple[str, ...], Any]:
     keys = tuple(name.split("."))
     block: type[BaseModel] = Experiment
     for depth, key in enumerate(keys):
-        known = schema_keys(block)
-        if key not in known:
-            raise InputError(f"override {override}: {unknown_key(keys[:depth], key, list(known))}")
-        inner = known[key]
+        inner_blocks = schema_keys(block)
+        if key not in inner_blocks:
+            raise InputError(f"override {override}: {unknown_key(keys[:depth], key, list(inner_blocks))}")
+        inner = inner_blocks[key]
         if depth + 1 < len(keys) and inner is None:
             raise InputError(f"override {override}: '{'.'.join(keys[: depth + 1])}' holds no keys; give it a value")
         block = inner or block
@@ -288,16 +288,16 @@ def _check_names(loaded: Loaded) -> None:
 
 def _check_known(loaded: Loaded) -> None:
     """Names of models and tasks that nothing has. All else about them is checked by the plan, which needs torch."""
-    experiment, known = loaded.experiment, known_names()
+    experiment, registered_names = loaded.experiment, known_names()
     for i, entry in enumerate(experiment.models):
         if isinstance(entry, str):
-            _check_model(loaded, entry, ("models", i), known.groups)
+            _check_model(loaded, entry, ("models", i), registered_names.groups)
         elif entry.use is None:
             key = "name" if entry.like is None else "like"
             _check_model(loaded, entry.like or entry.name, ("models", i, key), ())
     own = [*loaded.entries, *(entry.name for entry in experiment.models if isinstance(entry, ModelEntry))]
     # One with more behind its name may be an own model at one of its budgets, or a model at a checkpoint.
-    longer = tuple(f"{name}-" for name in own) + tuple(f"{name}@" for name in (*own, *known.models))
+    longer = tuple(f"{name}-" for name in own) + tuple(f"{name}@" for name in (*own, *registered_names.models))
     if experiment.baseline not in own and not experiment.baseline.startswith(longer):
         _check_model(loaded, experiment.baseline, ("baseline",), own)
     tasks = [experiment.tasks] if isinstance(experiment.tasks, str) else experiment.tasks

@@ -1,4 +1,4 @@
-"""The models of an experiment: names, groups, variations and embeddings of the user's own become resolved specs."""
+"""The models of an experiment: names, groups, variations and user-defined embeddings become resolved specs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ResolvedModel:
         return self.per_task.get(task, self.finetune)
 
     def checkpoints(self) -> list[ResolvedModel]:
-        """The same model at the earlier steps of its pre-training that the experiment asks for."""
+        """The model at the earlier steps of its pre-training that the experiment requests."""
         steps = self.pretrain.checkpoints if pretrains(self.spec) else ()
         return [replace(self, label=f"{self.label}@{step}", checkpoint=step) for step in steps]
 
@@ -78,7 +78,7 @@ def resolve_models(loaded: Loaded) -> dict[str, ResolvedModel]:
                 )
             if spec.name not in resolved:  # a group may repeat a model that was named before
                 model = _complete(loaded, spec, own_entry, place)
-                resolved |= {each.label: each for each in (model, *model.checkpoints())}
+                resolved |= {taken.label: taken for taken in (model, *model.checkpoints())}
     return resolved
 
 
@@ -115,7 +115,7 @@ def _specs_of(loaded: Loaded, entry: str | ModelEntry, place: KeyPath) -> list[t
 
 
 def _named(loaded: Loaded, name: str, place: KeyPath, others: list[str]) -> ModelSpec:
-    if name in groups() and name not in models():  # where several cannot stand
+    if name in groups() and name not in models():  # a baseline or `like` is one model
         raise InputError(
             f"{loaded.where(*place)}: {name!r} is a group; name one of its models: {', '.join(groups()[name])}"
         )
@@ -145,7 +145,7 @@ def _from_entry(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> ModelSpec:
 
 
 def _check_variation(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> None:
-    """A name of the suite means one thing: what is changed gets a name of its own, or tables would mislead."""
+    """A name of the suite means one thing: a changed model needs another name, or tables would mislead."""
     parts = ("tokenizer", "coder", "embedding", "encoder", "pooling", "objective")
     changed = [key for key in parts if getattr(entry, key) is not None]
     # A folder or hub name only says where the model's own weights are.
@@ -183,11 +183,11 @@ def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath
     # A paper's frame of counting speaks of the encoder that the paper has.
     if encoder != spec.encoder.kind:
         spec = replace(spec, origin=replace(spec.origin, counted=None, other_frames=()))
-    known = [*objectives(), "none"]
-    if objective is not None and objective not in known:
-        near = near_match(objective, known) or ";"
+    names = [*objectives(), "none"]
+    if objective is not None and objective not in names:
+        near = near_match(objective, names) or ";"
         where = loaded.where(*place, "objective")
-        raise InputError(f"{where}: unknown objective '{objective}'{near} objectives: {', '.join(known)}")
+        raise InputError(f"{where}: unknown objective '{objective}'{near} objectives: {', '.join(names)}")
     tokenizer_args = _files_beside(loaded, tokenizer_args, loaded.where(*place, "tokenizer"))
     coder_args = _files_beside(loaded, coder_args, loaded.where(*place, "coder"))
     return replace(
@@ -212,13 +212,13 @@ def _vary(
         return kind, dict(args)
     if isinstance(change, str):
         return change, dict(args) if change == kind else {}
-    given = {key: value for key, value in change.items() if key != "kind"}
+    new_args = {key: value for key, value in change.items() if key != "kind"}
     new_kind = str(change["kind"]) if "kind" in change else kind
-    return new_kind, {**args, **given} if new_kind == kind else given
+    return new_kind, {**args, **new_args} if new_kind == kind else new_args
 
 
 def _files_beside(loaded: Loaded, args: dict[str, Any], where: str) -> dict[str, Any]:
-    """A vocabulary file's path made absolute. Raises InputError for a missing one, before the hub is asked for it."""
+    """A vocabulary file's path made absolute. Raises InputError for a missing file before the hub is searched."""
     absolute = dict(args)
     for key in FILE_KEYS & set(args):
         name = str(args[key])
@@ -265,9 +265,9 @@ def _with_coder_of_its_size(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> 
     dim = encoder_width(loaded, spec, place)
     fitted = with_dim(spec, dim)
     if fitted is not spec and "dim" in spec.code.args and spec.code.args["dim"] != dim:
-        given = f"dim {spec.code.args['dim']!r}, but the encoder of '{spec.name}' has {dim}"
+        problem = f"dim {spec.code.args['dim']!r}, but the encoder of '{spec.name}' has {dim}"
         where = loaded.where(*place, "coder")
-        raise InputError(f"{where}: coder {spec.code.coder}: {given}; leave dim out, it follows")
+        raise InputError(f"{where}: coder {spec.code.coder}: {problem}; leave dim out, it follows")
     return fitted
 
 
@@ -278,7 +278,7 @@ def _with_vocabulary(loaded: Loaded, spec: ModelSpec, pretrain: Pretrain, place:
     if kind is None or kind.argument is None or kind.argument in spec.text.args:
         return spec
     if weights is not None and weights != RANDOM and spec.training.objective is None:
-        # A folder that is not there is said before the hub is asked for a vocabulary.
+        # A missing folder is reported before the hub is searched for a vocabulary.
         with located(f"{loaded.where(*place, 'weights')}: model '{spec.name}'"):
             locate_weights(weights)
         return replace(spec, text=replace(spec.text, args={**spec.text.args, kind.argument: weights}))
@@ -292,7 +292,7 @@ def _with_vocabulary(loaded: Loaded, spec: ModelSpec, pretrain: Pretrain, place:
 def _block(
     loaded: Loaded, block: type, key: str, spec: Mapping[str, Any], entry: Mapping[str, Any] | None, place: KeyPath
 ) -> Any:
-    """What a user wrote for all models wins over a model's recipe difference, and its own entry over both."""
+    """The recipe of a model: the file's block for all models overrides the spec's differences, the entry both."""
     if entry:
         validate(block, entry, loaded, *place, key)
     return validate(block, {**spec, **(loaded.values.get(key) or {}), **(entry or {})}, loaded, key)

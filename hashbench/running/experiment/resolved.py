@@ -56,7 +56,7 @@ class ResolvedExperiment:
         return {name: tuning.model_dump(mode="json") for name, tuning in declared.items()}
 
     def model_block(self, model: ResolvedModel) -> dict[str, Any]:
-        """What a model is: its tokenizer and coder by their recipes, published weights by their content.
+        """A model as plain values: its tokenizer and coder by their recipes, published weights by their content.
 
         Its name is not part of it, so that two labels of one thing share their runs.
         """
@@ -129,7 +129,7 @@ def model_block(model: ResolvedModel, size: str) -> dict[str, Any]:
 
 
 def _below(spec: ModelSpec) -> dict[str, Any] | None:
-    """The embedding that a model's own stands over; None where it stands over none."""
+    """The embedding below a model's embedding; None where there is none."""
     below = spec.below()
     if below is None:
         return None
@@ -144,7 +144,7 @@ def plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def own_code(embedding: type[Embedding]) -> str | None:
-    """SHA-256 of the file of a user's own embedding; None for one of the suite, whose `version` speaks for it."""
+    """SHA-256 of the file of a user-defined embedding; None for one of the suite, which has a `version` instead."""
     source = Path(inspect.getfile(embedding)).resolve()
     package = Path(__file__).resolve().parents[2]
     if source.is_relative_to(package):
@@ -153,7 +153,7 @@ def own_code(embedding: type[Embedding]) -> str | None:
 
 
 def needs_corpus(spec: ModelSpec) -> bool:
-    """Whether a model learns anything from the corpora: weights, a vocabulary, or a dictionary of its coder."""
+    """True where a model learns anything from the corpora: weights, a vocabulary, or a dictionary of its coder."""
     if pretrains(spec):
         return True
     if reads_items(spec):  # its items and maps are made of the page-link set
@@ -174,7 +174,7 @@ def read_without_corpus(spec: ModelSpec) -> tuple[Tokenizer, Coder]:
 
 
 def pass_before(spec: ModelSpec) -> str:
-    """What a model must learn from all texts before it can be trained on the first; empty where that is nothing."""
+    """The reason why a model needs a pass over all texts before its training; empty where it needs none."""
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
     objective = objective_of(spec)
     if tokenizer.needs_training:
@@ -216,7 +216,7 @@ def task_of(loaded: Loaded, name: str) -> Task:
 
 
 def model_rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
-    """A row for each model. Nothing stands where a value has no meaning: epochs where steps are given."""
+    """A row for each model; None where a value has no meaning, as epochs where steps are set."""
     return [_model_row(model) for model in resolved.models.values()]
 
 
@@ -238,7 +238,7 @@ def _model_row(model: ResolvedModel) -> SummaryRow:
         "warmup": model.pretrain.warmup_steps if trains else None,
         "epochs": None if model.finetune.steps else model.finetune.epochs,
         "finetune_steps": model.finetune.steps,
-        "finetune_lr": rate if not isinstance(rate, tuple) else ", ".join(f"{each:g}" for each in rate),
+        "finetune_lr": rate if not isinstance(rate, tuple) else ", ".join(f"{part:g}" for part in rate),
     }
 
 

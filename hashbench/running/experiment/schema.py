@@ -60,18 +60,18 @@ class Budget(Strict):
 
     @property
     def is_list(self) -> bool:
-        """Whether models are named after their sizes, also where the list has one."""
+        """True where models are named after their sizes, also in a list of one."""
         return isinstance(self.embedding_parameters, tuple)
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """The numbers of parameters."""
-        given = self.embedding_parameters
-        return given if isinstance(given, tuple) else (given,)
+        numbers = self.embedding_parameters
+        return numbers if isinstance(numbers, tuple) else (numbers,)
 
 
 class ModelEntry(Strict):
-    """One entry of `models`: a name, a variation of a model, or an embedding of the user's own."""
+    """One entry of `models`: a name, a variation of a model, or a user-defined embedding."""
 
     name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="unique in the experiment")
     like: str | None = Field(default=None, description="the named model that this one is a variation of")
@@ -134,7 +134,7 @@ def _baselines() -> list[str]:
 
 
 class Efficiency(Strict):
-    """What an efficiency run measures, model and baseline in turn."""
+    """The measurements of an efficiency run, model and baseline in turn."""
 
     pairs: int = Field(
         default=12,
@@ -313,12 +313,12 @@ class Experiment(Strict):
 
     @property
     def efficiency_block(self) -> Efficiency | None:
-        """What is measured of time and memory; None where nothing is."""
+        """The block of measurements of time and memory; None where there are none."""
         return Efficiency() if self.efficiency is True else self.efficiency or None
 
     @property
     def robustness_block(self) -> Robustness | None:
-        """What is asked for of robustness; None where nothing is."""
+        """The block of evaluations on noisy texts; None where there are none."""
         return Robustness() if self.robustness is True else self.robustness or None
 
     @property

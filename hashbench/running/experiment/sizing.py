@@ -41,9 +41,9 @@ def with_budget(spec: ModelSpec, dim: int, budget: int) -> Sized:
     """
     free = spec.free_size
     if free is None:
-        found = embedding_size(spec, dim)
-        raise InputError(f"model {spec.name}: its embedding has one size ({found:,} parameters); leave the budget out")
-    sizes = _Sizes(lambda size: embedding_size(with_size(spec, size), dim), free.least)
+        only = embedding_size(spec, dim)
+        raise InputError(f"model {spec.name}: its embedding has one size ({only:,} parameters); leave the budget out")
+    sizes = ParameterCount(lambda size: embedding_size(with_size(spec, size), dim), free.least)
     above = sizes.first_at_least(budget)
     near = [size for size in (above - 1, above) if size >= free.least]
     best = min(near, key=lambda size: abs(sizes(size) - budget))
@@ -58,24 +58,24 @@ def with_budget(spec: ModelSpec, dim: int, budget: int) -> Sized:
 def at_sizes(spec: ModelSpec, dim: int, budgets: Sequence[int], *, named: bool = True) -> list[ModelSpec]:
     """The model at each budget, `named` after it (NAME-0.23M). Raises InputError as `with_budget`."""
     sized = [(budget, with_budget(spec, dim, budget).spec) for budget in budgets]
-    return [replace(each, name=f"{spec.name}-{amount(budget)}") if named else each for budget, each in sized]
+    return [replace(model, name=f"{spec.name}-{amount(budget)}") if named else model for budget, model in sized]
 
 
 def at_budgets(
     loaded: Loaded, specs: list[tuple[ModelSpec, ModelEntry | None]], place: KeyPath
 ) -> list[tuple[ModelSpec, ModelEntry | None]]:
     """The specs at each size that a budget asks for, of the entry or of the experiment."""
-    found = []
+    sized: list[tuple[ModelSpec, ModelEntry | None]] = []
     for spec, entry in specs:
         own = None if entry is None else entry.budget
         budget = own or loaded.experiment.budget
         if budget is None or own is None and spec.free_size is None:
-            found.append((spec, entry))
+            sized.append((spec, entry))
             continue
         with located(loaded.where(*((*place, "budget") if own else ("budget",)))):
             width = encoder_width(loaded, spec, place)
-            found += [(each, entry) for each in at_sizes(spec, width, budget.sizes, named=budget.is_list)]
-    return found
+            sized += [(model, entry) for model in at_sizes(spec, width, budget.sizes, named=budget.is_list)]
+    return sized
 
 
 def encoder_width(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> int:
@@ -95,12 +95,12 @@ def parameters_of(text: str) -> int:
     units = {"k": 1e3, "M": 1e6, "G": 1e9}
     number, unit = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 1.0)
     try:
-        found = round(float(number) * unit)
+        parameters = round(float(number) * unit)
     except (ValueError, OverflowError):
-        found = 0
-    if found < 1:
+        parameters = 0
+    if parameters < 1:
         raise InputError(f"budget {text!r}: no number of parameters; write 230_000, 230k or 0.23M")
-    return found
+    return parameters
 
 
 def vocabulary_rows(spec: ModelSpec) -> int | None:
@@ -109,12 +109,12 @@ def vocabulary_rows(spec: ModelSpec) -> int | None:
     return free.value if free is not None and free.learned else None
 
 
-def check_learned_rows(spec: ModelSpec, found: int) -> None:
+def check_learned_rows(spec: ModelSpec, rows: int) -> None:
     """Raises InputError where texts gave a vocabulary too small for the model's budget."""
     wanted = vocabulary_rows(spec)
-    if wanted is not None and found < (1 - BUDGET_TOLERANCE) * wanted:
+    if wanted is not None and rows < (1 - BUDGET_TOLERANCE) * wanted:
         raise InputError(
-            f"model {spec.name}: its budget asks for a vocabulary of {wanted:,} rows, but its corpora give {found:,}; "
+            f"model {spec.name}: its budget asks for a vocabulary of {wanted:,} rows, but its corpora give {rows:,}; "
             "read more documents (pretrain.corpora, pretrain.max_documents), or give a smaller budget"
         )
 
@@ -122,7 +122,7 @@ def check_learned_rows(spec: ModelSpec, found: int) -> None:
 def with_size(spec: ModelSpec, size: int) -> ModelSpec:
     """The model with another value of its free argument."""
     free = spec.free_size
-    assert free is not None  # asked before
+    assert free is not None  # `with_budget` has looked
     return replace(spec.with_args(**{free.part: {free.argument: size}}), free_size=replace(free, value=size))
 
 
@@ -132,8 +132,11 @@ def embedding_size(spec: ModelSpec, dim: int) -> int:
         return stored(build_embedding(with_dim(spec, dim), dim))
 
 
-class _Sizes:
-    """Parameters by free size: a function that grows, each value asked for once."""
+class ParameterCount:
+    """Embedding parameters as a non-decreasing function of the free size, memoised.
+
+    A call builds the embedding on the meta device.
+    """
 
     def __init__(self, count: Callable[[int], int], least: int) -> None:
         self._count, self._least = count, least
@@ -145,7 +148,10 @@ class _Sizes:
         return self._known[size]
 
     def first_at_least(self, budget: int) -> int:
-        """The smallest free size with so many parameters, looked for along straight lines: most grow evenly."""
+        """The smallest free size with so many parameters.
+
+        Interpolation search, guarded by bisection: counts are nearly linear in the size.
+        """
         low, high = self._least, 2 * self._least
         if self(low) >= budget:
             return low

@@ -64,8 +64,8 @@ def _resolved(
 
 
 def _reads_alike(spec: Mapping[str, Any], model: ResolvedModel, size: str) -> bool:
-    """Whether a model turns texts into the codes that a run had. Keys that the run's version did not know are passed
-    over."""
+    """True where a model turns texts into the codes that a run had; keys that the run's version did not know are not
+    compared."""
     block = model_block(replace(model, spec=model.spec.without_training()), size)  # published weights read no text
     if any(_known(spec["model"][key], block[key]) != spec["model"][key] for key in READS_TEXT):
         return False

@@ -22,7 +22,7 @@ Declared = dict[str, Tuning]  # by the name of the recipe value
 
 
 def declared(loaded: Loaded, models: Mapping[str, ResolvedModel]) -> dict[str, Declared]:
-    """What the file says of each model. Raises InputError with file and line for what cannot be so."""
+    """The declarations of the file by model and name of the value. Raises InputError for one that cannot be."""
     if ("models",) not in loaded.overrides:  # others than the file's models may lack a value
         _check_shared(loaded, models.values())
     return {label: tuning_of(loaded, model) for label, model in models.items()}
@@ -52,7 +52,7 @@ def tuning_of(loaded: Loaded, model: ResolvedModel) -> Declared:
 
 
 def _entry_of(loaded: Loaded, model: ResolvedModel) -> ModelEntry | None:
-    """The block of a model in the file; None where only its name stands there."""
+    """The block of a model in the file; None where the list has its name alone."""
     block, *place = model.place
     entry = loaded.experiment.models[int(place[0])] if block == "models" and place else None
     return entry if isinstance(entry, ModelEntry) else None
@@ -62,10 +62,10 @@ def _check_shared(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
     """Raises InputError for a declaration for all models of a value that none of them has."""
     if not loaded.experiment.tuned:
         return
-    known = {name for model in models for name in _values(model, loaded.experiment.encoder)}
+    names = {name for model in models for name in _values(model, loaded.experiment.encoder)}
     for name in loaded.experiment.tuned:
-        if name not in known:
-            raise InputError(f"{loaded.where(KEY, name)}: {_unknown(name, known)}")
+        if name not in names:
+            raise InputError(f"{loaded.where(KEY, name)}: {_unknown(name, names)}")
 
 
 def _values(model: ResolvedModel, size: str) -> dict[str, Any]:
@@ -85,20 +85,20 @@ def _values(model: ResolvedModel, size: str) -> dict[str, Any]:
 
 
 def _is_set(entry: ModelEntry | None, name: str) -> bool:
-    """Whether a model's own entry sets a value, so that what is declared for all models does not speak of it."""
+    """True where the entry of a model sets a value, so that a declaration for all models does not hold for it."""
     block, _, key = name.partition(".")
     values = getattr(entry, block) if entry else None
     return isinstance(values, dict) and key.partition(".")[0] in values
 
 
 def _overridden(loaded: Loaded, name: str) -> bool:
-    """Whether the command line gave the value: then nothing is known of how it was chosen."""
+    """True where the command line set the value: nobody has declared how that one was chosen."""
     keys = tuple(name.split("."))
     return any(keys[:end] in loaded.overrides for end in range(2, len(keys) + 1))
 
 
-def _unknown(name: str, known: Iterable[str]) -> str:
-    near = near_match(name, sorted(known))
+def _unknown(name: str, names: Iterable[str]) -> str:
+    near = near_match(name, sorted(names))
     return f"{KEY}: no recipe value {name!r} here{near or f'; names begin with {NAMES}'}"
 
 

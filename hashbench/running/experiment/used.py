@@ -1,4 +1,4 @@
-"""What `use` names in an entry of models: an embedding of one's own, or LIBRARY:NAME, a model of another library."""
+"""Models by the key `use` of an entry: a user-defined embedding, or LIBRARY:NAME, a model of another library."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def spec_of_use(label: str, reference: str, folder: Path) -> ModelSpec:
 
 
 def settled_keys(reference: str) -> tuple[str, ...]:
-    """The keys of an entry that may not stand beside this `use`."""
+    """The keys of an entry that this `use` excludes."""
     origin = reference.partition(":")[0]
     return ORIGINS[origin].settled if origin in ORIGINS else ()
 
@@ -65,18 +65,18 @@ def of_transformers(label: str, name: str, folder: Path) -> ModelSpec:
     weights = str(path) if path.exists() else name
     located = locate_weights(weights)
     config = located.config()
-    theirs = library_config(config)
-    model = encoder_of(theirs)
+    parsed = library_config(config)
+    model = encoder_of(parsed)
     layout = LibraryTokens(located.place).layout()
-    shape = shape_of(theirs)
+    shape = shape_of(parsed)
     kept = {key: value for key, value in config.items() if key not in NO_SHAPE}
     return ModelSpec(
         name=label,
-        text=TextSpec("transformers", {"name": located.place}, _template(layout, theirs)),
+        text=TextSpec("transformers", {"name": located.place}, _template(layout, parsed)),
         code=CodeSpec("vocabulary"),
         embedding=_table(model, layout),
         encoder=EncoderSpec("transformers", {**shape, "library": kept}),
-        head=HeadSpec(dense_dropout=pooler_path(theirs) is None),
+        head=HeadSpec(dense_dropout=pooler_path(parsed) is None),
         training=TrainingSpec(None, weights=weights, finetune={"learning_rate": _rate(shape["dim"])}),
         summary=f"{located.shown} of transformers with its own tokenizer",
     )
@@ -87,8 +87,8 @@ def _template(layout: TokenLayout, config: Any) -> Template:
     for number, special in zip(layout.specials, SPECIALS, strict=True):
         names.setdefault(number, special)
     return Template(
-        single=tuple(names[each] for each in layout.single),
-        pair=tuple(names[each] for each in layout.pair),
+        single=tuple(names[part] for part in layout.single),
+        pair=tuple(names[part] for part in layout.pair),
         segments=layout.segments and (getattr(config, "type_vocab_size", None) or 0) > 1,
         truncation=layout.truncation,
     )
@@ -96,9 +96,9 @@ def _template(layout: TokenLayout, config: Any) -> Template:
 
 def _table(model: Any, layout: TokenLayout) -> EmbeddingSpec:
     """The table of a model of the library, on the meta device."""
-    found = table_of(model)
-    assert found is not None  # encoder_of has looked
-    path, table = found
+    located = table_of(model)
+    assert located is not None  # encoder_of has looked
+    path, table = located
     shape = {"path": path, "specials": list(layout.specials), "width": table.embedding_dim}
     few = {"rows": 64, "specials": list(range(len(SPECIALS)))}
     return EmbeddingSpec(LibraryTable, {**shape, "rows": table.num_embeddings}, small=few)

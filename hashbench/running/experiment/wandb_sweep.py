@@ -22,7 +22,7 @@ AXES = ("models", "tasks", "seeds")
 def wandb_sweep(loaded: Loaded, options: Sequence[str] = ()) -> dict[str, Any]:
     """A grid over models, tasks and seeds whose points together are the runs of the experiment.
 
-    Values are what stands behind `models=` on hashbench's command line: lists of one. `options`: of hashbench sweep.
+    A value is written as hashbench takes it behind `models=`: as a list of one. `options`: of hashbench sweep.
     """
     models = resolve_models(loaded)
     resolve_baseline(loaded, models)
