@@ -1,4 +1,4 @@
-"""What lies in a cache folder: how large it is, when it was last used, and what of it can go.
+"""The content of a cache folder: how large it is, when it was last used, and what of it can go.
 
 All in it can be made again but for the weights of `artifacts`, which exports and evaluations read. A sweep and each of
 its workers hold a shared lock on the folder while they are at work, so that nothing is removed under them.
@@ -72,7 +72,7 @@ class CacheRoom:
 
     @property
     def holds(self) -> str:
-        """What it is for, in words."""
+        """Its purpose, in words."""
         return FOLDERS[self.name] if self.name in FOLDERS else "not of this program"
 
 
@@ -86,7 +86,7 @@ def using(cache: Path) -> Iterator[None]:
 
 
 def entries(cache: Path) -> list[CacheEntry]:
-    """What the folders of a cache hold, one entry for each thing that was made."""
+    """All entries of the folders of a cache, one for each thing that was made."""
     folders = [folder for folder in sorted(cache.iterdir()) if folder.is_dir()] if cache.is_dir() else []
     return [_entry(path) for room in folders for path in sorted(room.iterdir()) if _is_thing(path)]
 
@@ -111,9 +111,9 @@ def cleaned(cache: Path, *, older_than_s: float, weights: bool = False, dry_run:
     spared = KEPT if weights else (*KEPT, WEIGHTS)
     until = time.time() - older_than_s
     with _alone(cache):
-        going = [each for each in entries(cache) if each.room not in spared and each.used_at <= until]
-        for each in going if not dry_run else ():
-            remove(each.path)
+        going = [entry for entry in entries(cache) if entry.room not in spared and entry.used_at <= until]
+        for entry in going if not dry_run else ():
+            remove(entry.path)
         for lock in cache.glob("*/*.lock") if not dry_run else ():  # nobody waits at one now
             lock.unlink(missing_ok=True)
     return going
@@ -136,12 +136,12 @@ def _alone(cache: Path) -> Iterator[None]:
 
 
 def _is_thing(path: Path) -> bool:
-    """Whether it is not a part of another entry: a list of checksums or a lock beside what it belongs to."""
+    """True unless it is a part of another entry: a list of checksums, or a lock beside what it belongs to."""
     return path.suffix != ".lock" and not (path.is_file() and path.name.endswith(f".{MANIFEST}"))
 
 
 def _entry(path: Path) -> CacheEntry:
     files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
-    found = [file.stat() for file in (path, *files)]
-    used = max(max(each.st_mtime, each.st_atime) for each in found[1:] or found)
-    return CacheEntry(path, sum(each.st_size for each in found[1:]), 0.0 if path.name.endswith(BAD) else used)
+    facts = [file.stat() for file in (path, *files)]
+    used = max(max(fact.st_mtime, fact.st_atime) for fact in facts[1:] or facts)
+    return CacheEntry(path, sum(fact.st_size for fact in facts[1:]), 0.0 if path.name.endswith(BAD) else used)

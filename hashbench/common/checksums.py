@@ -28,7 +28,7 @@ class Damaged(Exception):
 
 @dataclass(frozen=True)
 class FileSum:
-    """What is known of a file's content."""
+    """Size and SHA-256 of a file's content."""
 
     bytes: int
     sha256: str
@@ -48,7 +48,7 @@ _hashed: dict[str, tuple[State, str]] = {}  # path -> its state when this proces
 
 
 def manifest_of(path: Path) -> Path:
-    """Where the sums of a made file or folder stand."""
+    """The path of the sums of a made file or folder."""
     return path / MANIFEST if path.is_dir() else path.with_name(f"{path.name}.{MANIFEST}")
 
 
@@ -57,10 +57,10 @@ def seal(path: Path, part: Path | None = None) -> None:
 
     The sums come first and the move after, so that a file which is there has its sums.
     """
-    made = part or path
-    listing = listing_of(made, path.name)
-    text = json.dumps({"files": {name: asdict(each) for name, each in sorted(listing.items())}}, indent=1)
-    manifest = made / MANIFEST if made.is_dir() else path.with_name(f"{path.name}.{MANIFEST}")
+    written = part or path
+    listing = listing_of(written, path.name)
+    text = json.dumps({"files": {name: asdict(checksum) for name, checksum in sorted(listing.items())}}, indent=1)
+    manifest = written / MANIFEST if written.is_dir() else path.with_name(f"{path.name}.{MANIFEST}")
     with atomic_write(manifest) as new:
         new.write_text(text, "utf-8")
 
@@ -82,7 +82,7 @@ def sealed_write(path: Path) -> Iterator[Path]:
 
 
 def read_listing(manifest: Path) -> Listing | None:
-    """What a manifest holds; None where there is none. Raises Damaged where it is no manifest."""
+    """The sums that a manifest holds; None where there is none. Raises Damaged where it is no manifest."""
     try:
         return listed_in(manifest.read_bytes(), str(manifest))
     except FileNotFoundError:
@@ -93,13 +93,13 @@ def listed_in(content: bytes, where: str) -> Listing:
     """The sums in the content of a manifest. Raises Damaged where it is none."""
     try:
         files = json.loads(content)["files"]
-        return {name: FileSum(int(each["bytes"]), str(each["sha256"])) for name, each in files.items()}
+        return {name: FileSum(int(entry["bytes"]), str(entry["sha256"])) for name, entry in files.items()}
     except (ValueError, KeyError, TypeError, AttributeError):  # no UTF-8 and no JSON are ValueErrors
         raise Damaged(f"{where}: is no list of sizes and checksums") from None
 
 
 def is_listed(path: Path) -> bool:
-    """Whether a made file or folder is there with its sums, and is what they say. False: an earlier version made it.
+    """True where a made file or folder is there with its sums, and has them. False: an earlier version made it.
 
     Raises Damaged where it is not what was written, FileNotFoundError where there is nothing.
     """
@@ -116,12 +116,12 @@ def is_listed(path: Path) -> bool:
 def check_file(path: Path, written: FileSum) -> None:
     """Raises Damaged unless a file has the size and the SHA-256 that were written."""
     try:
-        found = path.stat()
+        facts = path.stat()
     except FileNotFoundError:
         raise Damaged(f"{path}: is missing") from None
-    if found.st_size != written.bytes:
-        raise Damaged(f"{path}: has {found.st_size:,} bytes, {written.bytes:,} were written")
-    state = (found.st_size, found.st_mtime_ns, found.st_ino)
+    if facts.st_size != written.bytes:
+        raise Damaged(f"{path}: has {facts.st_size:,} bytes, {written.bytes:,} were written")
+    state = (facts.st_size, facts.st_mtime_ns, facts.st_ino)
     if _hashed.get(str(path)) != (state, written.sha256):
         if FileSum.of(path).sha256 != written.sha256:
             raise Damaged(f"{path}: holds other bytes than were written")

@@ -15,7 +15,7 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-def near_match(word: str, known: list[str]) -> str:
+def near_match(word: str, words: list[str]) -> str:
     """The words of `known` nearest to `word` as a half sentence, or nothing.
 
     >>> near_match("hashformer-md-prj", ["hashformer-md-proj", "bert-mlm"])
@@ -27,7 +27,7 @@ def near_match(word: str, known: list[str]) -> str:
     """
     import difflib
 
-    matches = difflib.get_close_matches(word, list(dict.fromkeys(known)), n=2, cutoff=0.6)
+    matches = difflib.get_close_matches(word, list(dict.fromkeys(words)), n=2, cutoff=0.6)
     return f"; did you mean {' or '.join(repr(match) for match in matches)}?" if matches else ""
 
 

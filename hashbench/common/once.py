@@ -47,7 +47,7 @@ def make_once(
 
 
 def _is_here(path: Path, listed: bool) -> bool:
-    """Whether `path` can be used as it is; asked without the lock, so another worker may just be mending it."""
+    """True where `path` can be used as it is; looked up without the lock, so another worker may just be mending it."""
     try:
         return path.exists() and (not listed or is_listed(path))
     except (Damaged, FileNotFoundError):
@@ -55,7 +55,7 @@ def _is_here(path: Path, listed: bool) -> bool:
 
 
 def _is_right(path: Path, older: Callable[[Path], bool] | None, listed: bool) -> bool:
-    """Whether `path` can be used as it is; what cannot is out of the way afterwards."""
+    """True where `path` can be used as it is; what cannot is out of the way afterwards."""
     if not path.exists() or not listed:
         return path.exists()
     try:

@@ -42,11 +42,11 @@ class Kind:
     def base_class(self) -> type:
         """The class that things of this kind are instances or subclasses of."""
         module, _, name = self.base.partition(":")
-        found: type = getattr(importlib.import_module(module), name)
-        return found
+        base: type = getattr(importlib.import_module(module), name)
+        return base
 
     def offered(self, module: ModuleType) -> Iterator[tuple[str, Any]]:
-        """What a module offers of this kind, by name. Raises InputError where its export holds something else."""
+        """Things of this kind that a module offers, by name. Raises InputError where its export holds other things."""
         if not self.export:
             for value in vars(module).values():
                 if isinstance(value, type) and f"{value.__module__}.".startswith(f"{module.__name__}."):
@@ -134,12 +134,12 @@ def plugins(places: str) -> list[ModuleType]:
 
     One that cannot be imported is left out, with one line on stderr. Raises InputError where a place is no plug-in.
     """
-    found: list[ModuleType] = []
+    modules: list[ModuleType] = []
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        found += _imported(f"plug-in {entry.name} ({entry.value})", entry.load)
+        modules += _imported(f"plug-in {entry.name} ({entry.value})", entry.load)
     for file in plugin_files(places):
-        found += _imported(str(file), functools.partial(import_file, file))
-    return found
+        modules += _imported(str(file), functools.partial(import_file, file))
+    return modules
 
 
 def plugin_files(places: str) -> list[Path]:
@@ -205,7 +205,7 @@ def own_modules() -> list[ModuleType]:
 
 
 def is_own(module: str) -> bool:
-    """Whether a module of this name, that of a class say, is a user-defined file."""
+    """True for the name of a module (that of a class, say) that is a user-defined file."""
     return module.startswith(OWN_MODULE)
 
 
@@ -254,8 +254,8 @@ def make(what: str, name: str, arguments: Mapping[str, object]) -> Any:
     kind = KINDS[what]
     cls = class_of(what, name)
     if cls is None:
-        known = list(registered(what))
-        hint = f"{near_match(name, known)}; choose from {', '.join(known)}"
+        names = list(registered(what))
+        hint = f"{near_match(name, names)}; choose from {', '.join(names)}"
         raise InputError(f"{what}: unknown {kind.key} {name!r}{hint}{unreadable()}")
     parameters = inspect.signature(cls).parameters
     for argument in arguments:
@@ -268,7 +268,7 @@ def make(what: str, name: str, arguments: Mapping[str, object]) -> Any:
         )  # fmt: skip
         if not optional and parameter.name not in arguments:
             raise InputError(f"{what} {name}: needs {parameter.name}; give it as an argument")
-    made = cls(**arguments)
+    thing = cls(**arguments)
     if name != getattr(cls, kind.key, None):
-        setattr(made, kind.key, name)
-    return made
+        setattr(thing, kind.key, name)
+    return thing

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class SharedFolder:
-    """What the machines of a sweep leave for each other."""
+    """A folder at a URL, in which the machines of a sweep leave files for each other."""
 
     url: str
     cache: Path  # of this machine
@@ -59,8 +59,8 @@ class SharedFolder:
         """
         where = f"--artifacts {url}"
         try:
-            found = cls(url, cache)
-            whole = cls(str(found._files.unstrip_protocol(found._root)), cache)
+            shared = cls(url, cache)
+            whole = cls(str(shared._files.unstrip_protocol(shared._root)), cache)
         except ImportError as error:
             raise InputError(f"{where}: {first_line(error)}; for s3:// run: pip install 'hashbench[s3]'") from error
         except ValueError as error:
@@ -76,20 +76,20 @@ class SharedFolder:
     def put(self, path: Path) -> None:
         """Copies a made file or folder of the cache with its sums, where they are not there yet.
 
-        A failure is told in one line: what was made is worth more than its copy.
+        A failure is one line on stderr: what was made is worth more than its copy.
         """
         try:
             self._tried(lambda: self._put(path))
         except Exception as error:  # whatever the service's library raises
             tell(f"{self._name(path)}: not put to {self.url} ({_reason(error)}); other machines make it themselves")
 
-    def fetch(self, path: Path, into: Path, known: Collection[FileSum] = ()) -> bool:
+    def fetch(self, path: Path, into: Path, sums: Collection[FileSum] = ()) -> bool:
         """Copies what others put there for `path` to `into`, checked. False where there is nothing, or nothing right.
 
-        `known`: what a single file must be, one of them. Raises InputError where the URL cannot be read.
+        `sums`: of a single file, which must have one of them. Raises InputError where the URL cannot be read.
         """
         try:
-            return self._tried(lambda: self._fetch(path, into, known))
+            return self._tried(lambda: self._fetch(path, into, sums))
         except FileNotFoundError:
             return False
         except Damaged as damage:
@@ -102,14 +102,14 @@ class SharedFolder:
     def names(self, folder: Path) -> list[str]:
         """Names of the whole files and folders that others put into a folder."""
         try:
-            found = self._tried(lambda: self._files.ls(self._at(folder), detail=False))
+            paths = self._tried(lambda: self._files.ls(self._at(folder), detail=False))
         except FileNotFoundError:
             return []
         except Exception as error:  # whatever the service's library raises
             tell(f"{self.url}: {self._name(folder)} cannot be listed ({_reason(error)}); taken as empty")
             return []
         ending = f".{MANIFEST}"
-        names = sorted(PurePosixPath(name).name for name in found)
+        names = sorted(PurePosixPath(name).name for name in paths)
         return [name.removesuffix(ending) for name in names if name.endswith(ending)]
 
     def remove(self, path: Path) -> None:
@@ -149,9 +149,9 @@ class SharedFolder:
                 self._files.rm_file(part)
             raise
 
-    def _fetch(self, path: Path, into: Path, known: Collection[FileSum]) -> bool:
-        if known:
-            there = [each for each in known if self._size(self._content(path, path.name, each)) == each.bytes]
+    def _fetch(self, path: Path, into: Path, sums: Collection[FileSum]) -> bool:
+        if sums:
+            there = [a for a in sums if self._size(self._content(path, path.name, a)) == a.bytes]
             listing: Listing = {path.name: there[0]} if there else {}
         else:
             manifest = self._read(f"{self._at(path)}.{MANIFEST}")
@@ -196,7 +196,7 @@ class SharedFolder:
         return f"{self._at(path)}/{name}.{written.sha256[:16]}"
 
     def _tried(self, call: Callable[[], Got]) -> Got:
-        """The call's answer, asked for again with growing pauses; what is not there, or not right, stays so."""
+        """The call's answer, retried with growing pauses; a missing or damaged file is not retried."""
         return Retrying(
             stop=stop_after_attempt(TRIES),
             wait=wait_exponential(multiplier=0.5, max=LONGEST_WAIT_S),

@@ -1,4 +1,4 @@
-"""What users are shown: lines, durations, and texts of others without control characters and passwords."""
+"""Text for the screen: lines, durations, and texts from elsewhere without control characters and passwords."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def printable(text: str) -> str:
     >>> printable("fine\n"), printable("\x1b[2Jgone")
     ('fine\n', '\\u001b[2Jgone')
     """
-    return text if text.isprintable() else CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return text if text.isprintable() else CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def printable_parts(value: Any) -> Any:
-    """The same for every text in a dataclass, mapping, list or tuple; all else as it is."""
+    """`printable` of every text in a dataclass, mapping, list or tuple; all else as it is."""
     if isinstance(value, str):
         return printable(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -42,11 +42,11 @@ def printable_parts(value: Any) -> Any:
         changed = {name: new for name, old in fields.items() if (new := printable_parts(old)) is not old}
         return dataclasses.replace(value, **changed) if changed else value
     if isinstance(value, dict):
-        parts = {printable_parts(key): printable_parts(each) for key, each in value.items()}
+        parts = {printable_parts(key): printable_parts(part) for key, part in value.items()}
         same = all(a is b and c is d for (a, c), (b, d) in zip(parts.items(), value.items(), strict=True))
         return value if same else parts
     if type(value) in (list, tuple):
-        members = [printable_parts(each) for each in value]
+        members = [printable_parts(part) for part in value]
         return value if all(a is b for a, b in zip(members, value, strict=True)) else type(value)(members)
     return value
 

@@ -23,7 +23,7 @@ KEPT = FOLDER / "embeddings" / "__pycache__" / "names.json"
 
 
 class Names(NamedTuple):
-    """Names that may stand in the list of models of an experiment."""
+    """Names that an experiment may list as models."""
 
     models: tuple[str, ...]
     groups: tuple[str, ...]
@@ -46,7 +46,7 @@ def known_names() -> Names:
 
 
 def unknown_model(name: str, others: Sequence[str] = ()) -> str:
-    """The message on a name that no model has; `others`: what else may stand in its place."""
+    """The message on a name that no model has; `others`: further names that are allowed in its place."""
     near = near_match(name, [*known_names().models, *others])
     return f"unknown model '{name}'{near} (list: hashbench models){unreadable()}"
 

@@ -46,10 +46,10 @@ def left_by(machine: SharedFolder, name: str = "artifacts/1234/weights.safetenso
     return path
 
 
-def fetched(machine: SharedFolder, name: str = "artifacts/1234/weights.safetensors", **known: Any) -> bytes | None:
+def fetched(machine: SharedFolder, name: str = "artifacts/1234/weights.safetensors", **options: Any) -> bytes | None:
     into = machine.cache / "into"
     into.parent.mkdir(exist_ok=True)
-    return into.read_bytes() if machine.fetch(machine.cache / name, into, **known) else None
+    return into.read_bytes() if machine.fetch(machine.cache / name, into, **options) else None
 
 
 def objects(tmp_path: Path) -> list[Path]:
@@ -61,7 +61,7 @@ def test_a_file_goes_from_one_machine_to_another(machines: tuple[SharedFolder, S
     assert fetched(second) is None
     path = left_by(first)
     assert fetched(second) == TEXT
-    assert fetched(second, known=[FileSum.of(path)]) == TEXT
+    assert fetched(second, sums=[FileSum.of(path)]) == TEXT
     first.remove(path)
     first.remove(path)
     assert fetched(second) is None
@@ -93,9 +93,9 @@ def test_other_bytes_under_one_name_do_not_overwrite_each_other(here: tuple[Shar
     first, second = here
     old = FileSum.of(left_by(first))
     new = FileSum.of(left_by(second, text=b"of a second attempt"))
-    assert fetched(first, known=[old]) == TEXT and fetched(first, known=[new]) == b"of a second attempt"
+    assert fetched(first, sums=[old]) == TEXT and fetched(first, sums=[new]) == b"of a second attempt"
     assert fetched(first) == b"of a second attempt"
-    assert fetched(first, known=[FileSum(3, "0" * 64)]) is None
+    assert fetched(first, sums=[FileSum(3, "0" * 64)]) is None
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

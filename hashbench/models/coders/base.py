@@ -17,7 +17,7 @@ from hashbench.models.text.compiled import in_threads, slices
 from hashbench.models.text.types import TypeTable
 from hashbench.models.text.unicode import pack
 
-# Rows of special tokens that stand before the hashed ones in a table.
+# Rows of special tokens, before the hashed ones in a table.
 FIRST_ROW = 5
 UNKNOWN_ROW = 3  # the row of <unk>
 
@@ -74,7 +74,7 @@ class Coder(ABC):
         return codes
 
     def state(self) -> dict[str, np.ndarray]:
-        """What `fit` learned, as arrays by name, of any shape (n, ...)."""
+        """The state that `fit` learned, as arrays by name, of any shape (n, ...)."""
         return {}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:  # noqa: B027
@@ -105,7 +105,7 @@ def checked_signs(coder: str, signs: int, num_buckets: int, dtype: type[np.gener
     """How many sign vectors `embeddings.rows.HashedRows` has, 0 for none, if codes have room for them.
 
     A code is row + num_buckets sign. In int32 it must stay below 2^31. In int64 there is always room, and the bound of
-    2^20 vectors, which is ours, keeps their table in memory.
+    2^20 vectors, chosen here, keeps their table in memory.
     """
     most = (2**31 - 1) // num_buckets if dtype is np.int32 else 2**20
     return checked_count(coder, "signs", signs, least=0, most=most)

@@ -2,7 +2,7 @@
 
 h_j(s) = floor(rank_j(s) / alpha), where rank_j is the place of item s in the j-th permutation, so that every bucket
 holds exactly alpha items (the last one fewer where alpha does not divide N). Each map has its own range of tokens:
-token j of item s is j NB + h_j(s), NB = ceil(N / alpha). The rows of the special items stand behind all maps.
+token j of item s is j NB + h_j(s), NB = ceil(N / alpha). The rows of the special items are behind all maps.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hashbench.models.coders.coherent import coherent_map, item_vectors
 from hashbench.models.text.types import TokenizedTexts, TypeTable
 from hashbench.models.text.unicode import split
 
-# [CLS], [MASK], [SEP], each with m tokens of its own; more are reserved, the first of them for [UNK].
+# [CLS], [MASK], [SEP], m tokens each; more are reserved, the first of them for [UNK].
 SPECIAL_ITEMS = 3
 # Of `separate`; where two buckets must share an item, no number of rounds helps.
 ROUNDS = 100
@@ -27,7 +27,7 @@ ROUNDS = 100
 class Bloom(Coder):
     """The m tokens of an item (n, m) int64. Items, numbered by frequency, and their maps are the fitted state.
 
-    Ours: an item outside the vocabulary takes in each map the bucket that its MD5 names.
+    Chosen here: an item outside the vocabulary takes in each map the bucket that its MD5 names.
     """
 
     name = "bloom"
@@ -46,7 +46,7 @@ class Bloom(Coder):
         """`alpha`: items of a bucket; 1: none is shared. `distinct_pairs`: no two items share all their tokens.
 
         `coherent`: the last so many maps join items that occur together (appendix C), the others are random.
-        `special_items`: how many have m rows of their own behind the maps. Raises InputError for values that make no
+        `special_items`: how many have m rows each behind the maps. Raises InputError for values that make no
         maps.
         """
         at_least = {"alpha": (alpha, 1), "maps": (maps, 1), "seed": (seed, 0), "coherent": (coherent, 0)}
@@ -134,7 +134,7 @@ class Bloom(Coder):
     def place(self, item: bytes) -> int | None:
         """The id of an item, None where it is not in the vocabulary."""
         if self._places is None:
-            self._places = {each: i for i, each in enumerate(split(self._blob, self._offsets))}
+            self._places = {string: i for i, string in enumerate(split(self._blob, self._offsets))}
         return self._places[item] if item in self._places else None
 
     def item(self, i: int) -> str:
@@ -143,7 +143,7 @@ class Bloom(Coder):
 
     def items(self) -> list[str]:
         """The strings of all items."""
-        return [each.decode() for each in split(self._blob, self._offsets)]
+        return [string.decode() for string in split(self._blob, self._offsets)]
 
     def recipe(self) -> dict[str, object]:
         """Name and arguments: the items and their maps are state."""
@@ -215,6 +215,6 @@ def separate(maps: np.ndarray, seed: int) -> int:
         keys = np.uint64(seed + 1) * np.uint64(GAMMA) + np.arange(len(offenders), dtype=np.uint64)
         partners = (mix(keys ^ mix(np.full(1, round_, np.uint64))) % np.uint64(n)).astype(np.int64)
         # One by one: a partner may come twice.
-        for one, other in zip(offenders, partners, strict=True):
-            maps[-1, one], maps[-1, other] = maps[-1, other], maps[-1, one]
+        for offender, other in zip(offenders, partners, strict=True):
+            maps[-1, offender], maps[-1, other] = maps[-1, other], maps[-1, offender]
     return int(twins(maps).sum())

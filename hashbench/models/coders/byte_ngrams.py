@@ -2,10 +2,11 @@
 
 Ids are byte + 4, a word is framed by two ids 3, which BLT leaves unused. The n-gram that ends at position i has the
 hash sum_j w_j a^j of its n ids, the oldest first, a = 1,000,000,007, in 64-bit integers that wrap; its row is that
-modulo V with the sign of V. Positions before which fewer than n ids stand have none, as in the paper; `pad` fills them
+modulo V with the sign of V. Positions with fewer than n ids before them have none, as in the paper; `pad` fills them
 up with 0, as the released code does.
 
-Ours: the frame, so that a code depends on the word alone; of a word with more than MOST positions the first stay.
+Chosen here: the frame, so that a code depends on the word alone; of a word with more than MOST positions the first
+stay.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from hashbench.models.coders.keys import sign_of
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import compiled
 
-# Positions of a word, its frame included. Ours: words of up to 22 bytes are whole, and codes stay small.
+# Positions of a word, its frame included. Chosen here: words of up to 22 bytes are whole, and codes stay small.
 MOST = 24
 # BLT's ids of bytes begin behind four special ones; the fourth is its delimiter of BPE tokens.
 OFFSET, FRAME = 4, 3
 ROWS = 256 + OFFSET  # of the table of bytes
 # The first of the primes in BLT's released code, which takes it where there is one function.
 PRIME = np.int64(1_000_000_007)
-# The paper has 3 to 8 (section 4.8) for texts. Ours: a word has few n-grams of the longer sizes, and short ones matter
-# most (table 8).
+# The paper has 3 to 8 (section 4.8) for texts. Chosen here: a word has few n-grams of the longer sizes, and short ones
+# matter most (table 8).
 SIZES = (3, 4, 5)
-# Of the n-grams. Ours: twice the paper's largest.
+# Of the n-grams. Chosen here: twice the paper's largest.
 LARGEST = 16
 
 
@@ -81,10 +82,10 @@ class ByteNgrams(Coder):
     ) -> None:
         """`num_buckets`: V, of each size's table. `signs`: see `embeddings.rows.HashedRows`."""
         self.num_buckets = checked_count(self.name, "num_buckets", num_buckets)
-        given = list(sizes) if isinstance(sizes, Sequence) and not isinstance(sizes, str) else [sizes]
-        if not given or sorted(set(map(str, given))) != sorted(map(str, given)):
-            raise InputError(f"coder {self.name}: sizes {given!r}; give each once, and at least one")
-        self.sizes = [checked_count(self.name, "sizes", size, most=LARGEST) for size in given]
+        listed = list(sizes) if isinstance(sizes, Sequence) and not isinstance(sizes, str) else [sizes]
+        if not listed or sorted(set(map(str, listed))) != sorted(map(str, listed)):
+            raise InputError(f"coder {self.name}: sizes {listed!r}; give each once, and at least one")
+        self.sizes = [checked_count(self.name, "sizes", size, most=LARGEST) for size in listed]
         self.pad = checked_switch(self.name, "pad", pad)
         self.signs = checked_signs(self.name, signs, num_buckets, self.dtype)
         self.width = MOST * (1 + len(self.sizes))

@@ -51,5 +51,5 @@ class ByteRows(Coder):
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> rows (n, 1) int64."""
         strings = [string.decode() for string in split(blob, offsets)]
-        found = [FIRST_ROW + ord(each) if len(each) == 1 and ord(each) < BYTES else UNKNOWN_ROW for each in strings]
-        return np.array(found, dtype=np.int64).reshape(-1, 1)
+        rows = [FIRST_ROW + ord(text) if len(text) == 1 and ord(text) < BYTES else UNKNOWN_ROW for text in strings]
+        return np.array(rows, dtype=np.int64).reshape(-1, 1)

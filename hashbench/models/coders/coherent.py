@@ -1,7 +1,7 @@
 """Coherent hashing (Superbloom, appendix C): a map whose buckets hold items that occur together.
 
-Item vectors are ours, since the paper names no factorisation: positive pointwise mutual information of the links of
-training pages, truncated SVD to 64 dimensions, unit norm. Buckets are filled as the paper says: in decreasing
+Item vectors are chosen here, since the paper names no factorisation: positive pointwise mutual information of the links
+of training pages, truncated SVD to 64 dimensions, unit norm. Buckets are filled as the paper says: in decreasing
 frequency each item that has no place opens a bucket and takes its alpha - 1 nearest items without a place.
 """
 
@@ -17,7 +17,7 @@ from hashbench.models.text.types import TokenizedTexts
 if TYPE_CHECKING:
     from scipy import sparse
 
-# Of the vectors. Ours, as the factorisation is.
+# Of the vectors. Chosen here, as the factorisation is.
 DIMENSIONS = 64
 # Of the vector that the iteration of the decomposition begins with.
 START_SEED = 0
@@ -53,11 +53,11 @@ def item_vectors(links: TokenizedTexts, n_items: int, dim: int = DIMENSIONS) -> 
     information = positive_information(co_occurrence(links, n_items))
     # The iterative decomposition needs more items than dimensions.
     if n_items <= dim + 1:
-        left, values, _ = np.linalg.svd(information.toarray())
+        vectors_of_rows, values, _ = np.linalg.svd(information.toarray())
     else:
         start = np.random.RandomState(START_SEED).uniform(size=n_items)
-        left, values, _ = svds(information, k=dim, v0=start)
-    vectors = left[:, : len(values)] * np.sqrt(values)  # (N, dim)
+        vectors_of_rows, values, _ = svds(information, k=dim, v0=start)
+    vectors = vectors_of_rows[:, : len(values)] * np.sqrt(values)  # (N, dim)
     # Else the rounding of an item without neighbours would count.
     vectors[np.diff(information.indptr) == 0] = 0.0
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""What codes keep apart and what they bring together: types that share a code, and words beside their misspellings."""
+"""How well codes keep types apart: types that share a code, and words beside their misspellings."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def agreement(coder: Coder, first: np.ndarray, second: np.ndarray) -> float | No
         return float(1 - np.unpackbits(first ^ second, axis=1).mean())
     if first.dtype == np.int64:
         return float((first == second).mean())
-    one, other = first.astype(np.float64), second.astype(np.float64)
-    norms = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)  # (n,)
-    products = (one * other).sum(axis=1)
-    return float(np.divide(products, norms, out=np.zeros(len(one)), where=norms > 0).mean())
+    first_floats, other = first.astype(np.float64), second.astype(np.float64)
+    norms = np.linalg.norm(first_floats, axis=1) * np.linalg.norm(other, axis=1)  # (n,)
+    products = (first_floats * other).sum(axis=1)
+    return float(np.divide(products, norms, out=np.zeros(len(first_floats)), where=norms > 0).mean())
 
 
 def _groups(codes: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from hashbench.models.coders.base import Coder, checked_count, checked_signs, ch
 from hashbench.models.coders.keys import hashes, string_keys, with_signs
 from hashbench.models.text.base import PortablePart
 
-# Ours: far above the paper's two or three, and codes stay small.
+# Chosen here: far above the paper's two or three, and codes stay small.
 MOST_HASHES = 64
 
 

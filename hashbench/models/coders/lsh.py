@@ -21,12 +21,12 @@ from hashbench.models.text.base import PortablePart
 from hashbench.models.text.types import TypeTable
 
 ROW_SEED = 42  # of eta, as in the released code
-BIT_SEED = 43  # of the hyperplanes of bits; ours, the paper does not say
+BIT_SEED = 43  # of the hyperplanes of bits; chosen here, the paper names none
 KINDS = ("ngram", "bpe-splits")
 
 
 class _LshCoder(Coder):
-    """What rows and bits share: the features and their fitted state."""
+    """The base of rows and bits: the features and their fitted state."""
 
     def __init__(self, *, lsh_features: str, lsh_bpe: str, max_features: int) -> None:
         if lsh_features not in KINDS:

@@ -36,15 +36,15 @@ def digests(blob: np.ndarray, offsets: np.ndarray, key: bytes) -> np.ndarray:
 
 
 def _of_few(strings: list[bytes], inner: bytes, outer: bytes) -> np.ndarray:
-    """The same (n, 16) by hashlib, which is there at once."""
+    """Digests (n, 16) by hashlib, which needs no compilation."""
     before, after = (hashlib.md5(block, usedforsecurity=False) for block in (inner, outer))
-    found = []
+    digests = []
     for string in strings:
         within, around = before.copy(), after.copy()
         within.update(string)
         around.update(within.digest())
-        found.append(around.digest())
-    return np.frombuffer(b"".join(found), dtype=np.uint8).reshape(-1, BYTES)
+        digests.append(around.digest())
+    return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(-1, BYTES)
 
 
 class Md5Bits(Coder):

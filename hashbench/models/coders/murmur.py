@@ -89,7 +89,7 @@ def _mixed(h1: np.uint64, h2: np.uint64) -> tuple[np.uint64, np.uint64]:
 
 @compiled
 def murmur3_of_number(x: np.uint64, seed: int) -> tuple[np.uint64, np.uint64]:
-    """The same of a number as eight little-endian bytes."""
+    """The hash of a number as eight little-endian bytes."""
     h1 = np.uint64(seed) ^ (turned(x * FIRST, 31) * SECOND)
     return _mixed(h1 ^ np.uint64(8), np.uint64(seed) ^ np.uint64(8))
 

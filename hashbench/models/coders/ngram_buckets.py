@@ -4,7 +4,7 @@ A word is framed as <word>. Its entries are the n-grams of `minn` to `maxn` char
 no lone < or >; with `word` the framed word too (floret). Rows: FNV-1a over sign-extended bytes, modulo the buckets
 (fastText); or the first k of the four 32-bit parts of MurmurHash3_x64_128 with seed 2166136261 (floret).
 
-Ours: of a word with more than MOST entries the framed word and the shortest n-grams stay.
+Chosen here: of a word with more than MOST entries the framed word and the shortest n-grams stay.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import compiled, inlined
 from hashbench.models.text.scan import code_point, longest_string
 
-# Entries of a word. Ours: all of one of 13 characters with n from 3 to 6.
+# Entries of a word. Chosen here: all of one of 13 characters with n from 3 to 6.
 MOST = 48
 # Offset basis and prime of 32-bit FNV-1a (Fowler, Noll and Vo), as fastText has them.
 FNV_START, FNV_FACTOR = np.uint32(2166136261), np.uint32(16777619)

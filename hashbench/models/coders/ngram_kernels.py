@@ -140,7 +140,7 @@ def fill_lookup(ngrams: np.ndarray, lookup: np.ndarray) -> None:
 
 
 @compiled
-def find_in(points: np.ndarray, n: int, lookup: np.ndarray, shift: np.uint64, found: np.ndarray) -> int:
+def find_in(points: np.ndarray, n: int, lookup: np.ndarray, shift: np.uint64, indices: np.ndarray) -> int:
     """Ranks of the known n-grams of a decoded string (n,) into `found` (m,), with repeats; their number."""
     mask, m = len(lookup) - 1, 0
     for i in range(n):
@@ -150,7 +150,7 @@ def find_in(points: np.ndarray, n: int, lookup: np.ndarray, shift: np.uint64, fo
             slot = place(low, high, shift)
             while lookup[slot, 1] != 0:
                 if lookup[slot, 0] == low and (lookup[slot, 1] >> np.uint64(32)) == high:
-                    found[m] = np.int32(lookup[slot, 1] & np.uint64(0xFFFFFFFF)) - 1
+                    indices[m] = np.int32(lookup[slot, 1] & np.uint64(0xFFFFFFFF)) - 1
                     m += 1
                     break
                 slot = (slot + 1) & mask
@@ -179,19 +179,19 @@ def find_features(
     n_types = len(offsets) - 1
     shift = shift_of(len(lookup))
     longest = longest_string(offsets, 0)
-    points, found = np.empty(longest, dtype=np.uint64), np.empty(4 * longest, dtype=np.int32)
+    points, indices = np.empty(longest, dtype=np.uint64), np.empty(4 * longest, dtype=np.int32)
     most = 4 * (offsets[-1] - offsets[0])
     ids, weights = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.float64)
     bounds = np.zeros(n_types + 1, dtype=np.int64)
     end = 0
     for t in range(n_types):
-        m = find_in(points, decode(blob, offsets[t], offsets[t + 1], points), lookup, shift, found)
-        sort_short(found[:m])
+        m = find_in(points, decode(blob, offsets[t], offsets[t + 1], points), lookup, shift, indices)
+        sort_short(indices[:m])
         for k in range(m):
-            if k > 0 and found[k] == found[k - 1]:
+            if k > 0 and indices[k] == indices[k - 1]:
                 weights[end - 1] += 1.0
             else:
-                ids[end], weights[end] = found[k], 1.0
+                ids[end], weights[end] = indices[k], 1.0
                 end += 1
         bounds[t + 1] = end
     return ids, weights, bounds

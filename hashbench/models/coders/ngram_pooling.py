@@ -3,9 +3,9 @@
 For i = 1..N the i-grams of a type are hashed to signatures s, P = s h_i mod B for the i-th part of the seeds h, P is
 folded (P - B where P > B / 2) and divided by B / 2; e_i is the mean over the i-grams, e = concat(e_1 .. e_N).
 
-Ours, where the paper is silent: the partition (below), the rolling hash (Rabin-Karp over code points, base 257, modulo
-B), the seeds (SplitMix64), 0 where a type is too short for an i-gram. A type is hashed as its vocabulary spells it,
-"##" included, unless `strip`. Sums are exact in int64: (B - 1)^2 < 2^63.
+Chosen here, where the paper is silent: the partition (below), the rolling hash (Rabin-Karp over code points, base 257,
+modulo B), the seeds (SplitMix64), 0 where a type is too short for an i-gram. A type is hashed as its vocabulary spells
+it, "##" included, unless `strip`. Sums are exact in int64: (B - 1)^2 < 2^63.
 
 The compiled loops over UTF-8 compute exact integers without a division. For 0 <= s, h < B < 2^31 the remainder of s h
 nearest to 0 is s h - q B with q = round(s h / B). In float64 that quotient is off by less than 1/2 + 2^-20, so q is
@@ -28,7 +28,7 @@ from hashbench.models.text.unicode import pack
 
 
 @inlined
-def signatures(points: np.ndarray, n: int, order: int, base: int, modulus: int, found: np.ndarray) -> int:
+def signatures(points: np.ndarray, n: int, order: int, base: int, modulus: int, results: np.ndarray) -> int:
     """Rolling hashes of the i-grams, i = `order`, of n code points (l,) into `found` (l,); their number."""
     # base^(order - 1) mod B: the weight of the character that leaves.
     highest = np.int64(1)
@@ -40,7 +40,7 @@ def signatures(points: np.ndarray, n: int, order: int, base: int, modulus: int, 
             signature = (signature - points[i - order] % modulus * highest) % modulus
         signature = (signature * base + points[i]) % modulus
         if i >= order - 1:
-            found[m] = signature
+            results[m] = signature
             m += 1
     return m
 
@@ -101,16 +101,16 @@ def pooled(
     dim, orders = len(seeds), len(parts) - 1
     quotients = seeds / np.float64(modulus)
     longest = longest_string(offsets, 0)
-    points, found = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
+    points, hashes = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
     row = np.empty(dim, dtype=np.int64)
     for t in range(len(offsets) - 1):
         n = read_points(blob, offsets[t], offsets[t + 1], marker, points)
         row[:] = 0
         for order in range(1, orders + 1):
             first, last = parts[order - 1], parts[order]
-            m = signatures(points, n, order, base, modulus, found)
+            m = signatures(points, n, order, base, modulus, hashes)
             for k in range(m):
-                add_products(found[k], seeds[first:last], quotients[first:last], modulus, row[first:last])
+                add_products(hashes[k], seeds[first:last], quotients[first:last], modulus, row[first:last])
             divisor = np.float64(max(m, 1)) * np.float64(modulus)
             for j in range(first, last):
                 codes[t, j] = np.float32(2.0 * np.float64(row[j]) / divisor * scale)
@@ -173,7 +173,7 @@ class NgramPooling(Coder):
         return self._computed(*pack(strings), with_sums=True)[1]
 
     def _computed(self, blob: np.ndarray, offsets: np.ndarray, *, with_sums: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Codes (n, d), and sums (n, d) where asked for, else none."""
+        """Codes (n, d), and sums (n, d) where requested, else none."""
         n = len(offsets) - 1
         codes = np.empty((n, self.dim), dtype=np.float32)
         sums = np.empty((n if with_sums else 0, self.dim), dtype=np.int64)
@@ -188,8 +188,8 @@ class NgramPooling(Coder):
             least = self.orders * (self.orders + 1) // 2
             unit = self.dim // least
             if unit == 0:
-                given = f"dim {self.dim} is too small for orders {self.orders}"
-                raise InputError(f"coder {self.name}: {given}; take at least {least}, or fewer orders")
+                sizes = f"dim {self.dim} is too small for orders {self.orders}"
+                raise InputError(f"coder {self.name}: {sizes}; take at least {least}, or fewer orders")
             parts = [unit * order for order in range(1, self.orders)]
             return (*parts, self.dim - sum(parts))
         whole = isinstance(partition, list | tuple) and all(type(part) is int and part > 0 for part in partition)

@@ -1,7 +1,7 @@
 """Bags of character n-grams, the features of the paper's LSH (Xue and Aletras 2022, section 3.3): n = 1..4, counted.
 
-The dictionary holds the most frequent n-grams of a corpus. Ours, where the paper is silent: weighted by how often each
-type occurs, no boundary markers, ranked by (count descending, code points); n-grams outside it are dropped.
+The dictionary holds the most frequent n-grams of a corpus. Chosen here, where the paper is silent: weighted by how
+often each type occurs, no boundary markers, ranked by (count descending, code points); n-grams outside it are dropped.
 """
 
 from __future__ import annotations

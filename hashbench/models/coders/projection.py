@@ -1,7 +1,7 @@
 """The projection of ProFormer (Sankar, Ravi and Kozareva 2021, section 2.1): hashed hyperplanes over n-grams of a word.
 
-The paper publishes T = 420 bits, n-grams to 5, skip-grams of 1 and features of the context words; the rest is ours. A
-word between ^ and $ gives its substrings of 1 to 5 characters but for the two bare markers, and its pairs of
+The paper publishes T = 420 bits, n-grams to 5, skip-grams of 1 and features of the context words; the rest is chosen
+here. A word between ^ and $ gives its substrings of 1 to 5 characters but for the two bare markers, and its pairs of
 characters one apart. Feature f lies on side r_j(f, p) = +1 or -1 of hyperplane j, as place p (0 the word itself, 1 the
 left neighbour, 2 the right one) sees it; the side is a bit of a hash, so that no hyperplane is stored.
 
@@ -98,7 +98,7 @@ def project(blob: np.ndarray, offsets: np.ndarray, flip: np.uint64, n_bits: int,
     for t in range(n_types):
         n = characters(blob, offsets[t], offsets[t + 1], starts)
         planes[:] = 0
-        found = 0
+        count = 0
         message[0] = KIND_N
         for i in range(n):
             for length in range(1, min(LONGEST, n - i) + 1):
@@ -107,20 +107,20 @@ def project(blob: np.ndarray, offsets: np.ndarray, flip: np.uint64, n_bits: int,
                 first, size = starts[i], starts[i + length] - starts[i]
                 message[2 : 2 + size] = blob[first : first + size]
                 count_sides(fingerprint_of(message, 2 + size, state, words) ^ flip, planes)
-                found += 1
+                count += 1
         message[0] = KIND_S
         for i in range(n - 2):
-            left, right = starts[i + 1] - starts[i], starts[i + 3] - starts[i + 2]
-            message[2 : 2 + left] = blob[starts[i] : starts[i + 1]]
-            message[2 + left : 2 + left + right] = blob[starts[i + 2] : starts[i + 3]]
-            count_sides(fingerprint_of(message, 2 + left + right, state, words) ^ flip, planes)
-            found += 1
-        read_counters(planes, found, sums[t])
+            first_size, second_size = starts[i + 1] - starts[i], starts[i + 3] - starts[i + 2]
+            message[2 : 2 + first_size] = blob[starts[i] : starts[i + 1]]
+            message[2 + first_size : 2 + first_size + second_size] = blob[starts[i + 2] : starts[i + 3]]
+            count_sides(fingerprint_of(message, 2 + first_size + second_size, state, words) ^ flip, planes)
+            count += 1
+        read_counters(planes, count, sums[t])
     return sums.reshape(n_types, places * n_bits)
 
 
 BITS = 420  # T of the paper, section 3
-MOST_CHARACTERS = 256  # of a word, ours: |s| <= 1,534 features fits an int16
+MOST_CHARACTERS = 256  # of a word, chosen here: |s| <= 1,534 features fits an int16
 BEGIN, END = "^", "$"
 
 
@@ -152,7 +152,7 @@ class ProjectionCoder(Coder):
         return PortablePart("projection", "projection", values, needs=("letters", "hashing"))
 
     def _flip(self) -> np.uint64:
-        """What fingerprints are xor-ed with; 0 for seed 0."""
+        """The number that fingerprints are xor-ed with; 0 for seed 0."""
         return mix(np.array([self.seed * GAMMA % 2**64], dtype=np.uint64))[0]
 
     def recipe(self) -> dict[str, object]:

@@ -5,7 +5,7 @@ b0 + 256 b1 + 65536 b2. Its m rows are distinct: for k = 0 to m - 1, MD5 of the 
 1, ... until the row is new; they are kept sorted. The last c rows of a trigram of ASCII letters and spaces with a
 capital are those of its lower-case form.
 
-Ours: of a word with more than MOST trigrams the first stay.
+Chosen here: of a word with more than MOST trigrams the first stay.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hashbench.models.coders.md5_kernel import START, finish_message
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import compiled, inlined
 
-MOST = 32  # trigrams of a word; ours, so that codes have one width
+MOST = 32  # trigrams of a word; chosen here, so that codes have one width
 SPACE = 32
 REMEMBERED = 1 << 16  # trigrams whose rows a device keeps
 # Trigrams whose rows are remembered in a call: words of a corpus have some 10,000.
@@ -62,10 +62,10 @@ def rows_of(
                 for b in range(4):
                     word = (word << np.uint64(8)) | ((np.uint64(state[w]) >> np.uint64(8 * b)) & np.uint64(0xFF))
                 row = (row * base + word) % np.uint64(buckets)
-            found = False
+            is_double = False
             for i in range(k):
-                found = found or out[i] == np.int64(row)
-            if not found:
+                is_double = is_double or out[i] == np.int64(row)
+            if not is_double:
                 out[k] = np.int64(row)
                 break
             j += 1
@@ -95,10 +95,10 @@ def trigram_rows(
     n_types = len(offsets) - 1
     codes = np.full((n_types, most * hashes), -1, dtype=np.int32)
     text, state, words = np.empty(64, np.uint8), np.zeros(4, np.uint32), np.zeros(16, np.uint32)
-    known, kept = np.full(CACHED, -1, dtype=np.int64), np.empty((CACHED, hashes), dtype=np.int64)
+    cached, kept = np.full(CACHED, -1, dtype=np.int64), np.empty((CACHED, hashes), dtype=np.int64)
     seen, below = np.empty(most, dtype=np.int64), np.empty(hashes, dtype=np.int64)
     for t in range(n_types):
-        first, n, found = offsets[t], offsets[t + 1] - offsets[t] + 2, 0
+        first, n, count = offsets[t], offsets[t + 1] - offsets[t] + 2, 0
         for i in range(n - 2):
             trigram = 0
             for b in range(3):
@@ -106,23 +106,23 @@ def trigram_rows(
                 byte = SPACE if at == 0 or at == n - 1 else int(blob[first + at - 1])
                 trigram |= byte << (8 * b)
             new = True
-            for other in range(found):
+            for other in range(count):
                 new = new and seen[other] != trigram
-            if not new or found == most:
+            if not new or count == most:
                 continue
             slot = (trigram * 2654435761 >> 8) & (CACHED - 1)
-            if known[slot] != trigram:
+            if cached[slot] != trigram:
                 rows_of(trigram, buckets, kept[slot], text, state, words)
                 small = lowered(trigram) if shared else -1
                 if small >= 0:
                     rows_of(small, buckets, below, text, state, words)
                     kept[slot, hashes - shared :] = below[hashes - shared :]
-                known[slot] = trigram
+                cached[slot] = trigram
             for k in range(hashes):
                 sign = buckets * sign_of(np.uint64(trigram), k, signs) if signs else 0
-                codes[t, found * hashes + k] = kept[slot, k] + sign
-            seen[found] = trigram
-            found += 1
+                codes[t, count * hashes + k] = kept[slot, k] + sign
+            seen[count] = trigram
+            count += 1
     return codes
 
 

@@ -4,7 +4,7 @@ NORM is the lower-cased word, PREFIX its first character, SUFFIX its last three,
 itself, a run cut after four. A feature's string is numbered by MurmurHash64A with seed 1, and four rows of its table
 are the four 32-bit parts of MurmurHash3_x64_128 of that number, modulo the rows.
 
-Ours: NORM has none of spaCy's exceptions of a language; an empty word has empty features.
+Chosen here: NORM has none of spaCy's exceptions of a language; an empty word has empty features.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def feature_rows(
 
 
 class WordFeatures(Coder):
-    """Codes (n, f k) int64: of each feature k rows of its own table, features in the order of FEATURES."""
+    """Codes (n, f k) int64: of each feature k rows of the table of that feature, features in the order of FEATURES."""
 
     name = "word-features"
     dtype = np.int64
@@ -176,25 +176,25 @@ class WordFeatures(Coder):
         if not any(letter in blob[offsets[0] : offsets[-1]].tobytes() for letter in odd):
             return codes
         words = split(blob, offsets)
-        found = [i for i, word in enumerate(words) if any(letter in word for letter in odd)]
-        lowered = join([words[i].decode().lower().encode() for i in found])
+        affected = [i for i, word in enumerate(words) if any(letter in word for letter in odd)]
+        lowered = join([words[i].decode().lower().encode() for i in affected])
         place = self.features.index(FEATURES[0])
         columns = slice(place * self.hashes, (place + 1) * self.hashes)
         tables = fold_table(True, False), shape_classes()
         own = slice(place, place + 1)
-        codes[found, columns] = feature_rows(*lowered, *tables, chosen[own], rows[own], self.hashes, self.signs)
+        codes[affected, columns] = feature_rows(*lowered, *tables, chosen[own], rows[own], self.hashes, self.signs)
         return codes
 
 
 def checked_features(features: Sequence[str]) -> list[str]:
     """The features in the order of FEATURES. Raises InputError for none, one twice, or one that there is not."""
-    given = list(features) if isinstance(features, Sequence) and not isinstance(features, str) else [features]
-    for feature in given:
+    listed = list(features) if isinstance(features, Sequence) and not isinstance(features, str) else [features]
+    for feature in listed:
         if feature not in FEATURES:
             near = near_match(str(feature), list(FEATURES))
             raise InputError(
                 f"coder {WordFeatures.name}: no feature {feature!r}{near}; features: {', '.join(FEATURES)}"
             )
-    if not given or len(set(given)) < len(given):
-        raise InputError(f"coder {WordFeatures.name}: features {given!r}; give each once, and at least one")
-    return [feature for feature in FEATURES if feature in given]
+    if not listed or len(set(listed)) < len(listed):
+        raise InputError(f"coder {WordFeatures.name}: features {listed!r}; give each once, and at least one")
+    return [feature for feature in FEATURES if feature in listed]

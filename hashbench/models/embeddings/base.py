@@ -36,7 +36,7 @@ class Batch:
 
     codes: Tensor  # (n, c): codes of the n distinct types
     positions: Tensor  # (B, L) int64
-    mask: Tensor  # (B, L) bool, True where a token stands, False on padding
+    mask: Tensor  # (B, L) bool, True where there is a token, False on padding
     segments: Tensor | None = None  # (B, L) int64, or None where a model has one segment
     labels: Tensor | None = None  # objective's own: (B, L) with -100 = no label, or (B,)
     # (B,) int64: rows of the data set, to put predictions back in order
@@ -48,11 +48,11 @@ class Batch:
     padded: bool = True  # False: `mask` is known to be True everywhere
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
-        """The same batch on another device."""
+        """This batch on another device."""
         return self._with_each(lambda tensor: tensor.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> Batch:
-        """The same batch in memory that a GPU copies from while the program goes on."""
+        """This batch in memory that a GPU copies from while the program goes on."""
         return self._with_each(Tensor.pin_memory)
 
     def _with_each(self, change: Callable[[Tensor], Tensor]) -> Batch:
@@ -71,14 +71,14 @@ class Published:
     tensors: Mapping[str, Tensor]
     config: Mapping[str, Any]  # config.json; empty where there is none
     where: str  # the files, for messages
-    # String of each row of its token table, as its tokenizer numbers them; empty where nobody has asked for them
+    # String of each row of its token table, as its tokenizer numbers them; empty where they were not read
     spellings: Sequence[str] = ()
 
     def tensor(self, name: str) -> Tensor:
         """The tensor of a name, of any shape (n, ...). Raises InputError where the files have none."""
         if name not in self.tensors:
-            found = f"no tensor {name!r} among {len(self.tensors)}"
-            raise InputError(f"{self.where}: {found}; these are no weights of this model, name others")
+            missing = f"no tensor {name!r} among {len(self.tensors)}"
+            raise InputError(f"{self.where}: {missing}; these are no weights of this model, name others")
         return self.tensors[name]
 
 
@@ -87,7 +87,7 @@ class ModelPart(nn.Module):
 
     @classmethod
     def stored_name(cls) -> str:
-        """What run ids and exported models call the class: its name, or an older one that they hold."""
+        """The name of the class in run ids and exported models: its own name, or an older one that they hold."""
         return cls.__qualname__
 
     def from_published(self, model: Published) -> dict[str, Tensor]:
@@ -119,11 +119,11 @@ class Embedding(ModelPart):
         of an item. `num_buckets` decides the rows of a table, `num_rows`. An argument `hashing` gets them all, to hash
         special tokens as types are.
         """
-        known = inspect.signature(cls).parameters
-        found = {key: value for key, value in code.items() if key != "dim"} | {"hashing": dict(code)}
+        parameters = inspect.signature(cls).parameters
+        arguments = {key: value for key, value in code.items() if key != "dim"} | {"hashing": dict(code)}
         if "num_buckets" in code:
-            found["num_rows"] = code["num_buckets"] + (code["first_row"] if "first_row" in code else len(SPECIALS))
-        return {key: value for key, value in found.items() if key in known}
+            arguments["num_rows"] = code["num_buckets"] + (code["first_row"] if "first_row" in code else len(SPECIALS))
+        return {key: value for key, value in arguments.items() if key in parameters}
 
     def embed_types(self, codes: Tensor) -> Tensor:
         """Codes of distinct types (n, c) -> vectors (n, d)."""
@@ -144,7 +144,7 @@ class Embedding(ModelPart):
 
     @property
     def id_range(self) -> int:
-        """What all numbers of types and special tokens are below."""
+        """The upper bound of the numbers of types and special tokens, exclusive."""
         return NUMBERS if self.vocabulary_rows is None else self.vocabulary_rows
 
     def forward(self, batch: Batch) -> Tensor:
@@ -266,7 +266,7 @@ class WithArgs:
     args: dict[str, Any]
 
     def with_args(self, args: Mapping[str, Any]) -> Any:
-        """The same part with these arguments over its own."""
+        """This part with these arguments over its own."""
         return replace(cast(Any, self), args={**self.args, **args})
 
 
@@ -281,7 +281,7 @@ class TextSpec(WithArgs):
 
 @dataclass(frozen=True)
 class CodeSpec(WithArgs):
-    """What a model makes of a type."""
+    """The coder of a model, from types to codes."""
 
     coder: str = "vocabulary"  # a name of coders/
     args: dict[str, Any] = field(default_factory=dict)
@@ -301,8 +301,8 @@ class EmbeddingSpec(WithArgs):
 
     def with_args(self, args: Mapping[str, Any]) -> EmbeddingSpec:
         """With these arguments over its own; those that its class does not have are for the one below."""
-        known = inspect.signature(self.family).parameters
-        own = {key: value for key, value in args.items() if self.base is None or key in known}
+        parameters = inspect.signature(self.family).parameters
+        own = {key: value for key, value in args.items() if self.base is None or key in parameters}
         others = {key: value for key, value in args.items() if key not in own}
         base = self.base.with_args(others) if self.base is not None else None
         return replace(self, args={**self.args, **own}, base=base)
@@ -336,7 +336,7 @@ class HeadSpec:
 
 @dataclass(frozen=True)
 class TrainingSpec(WithArgs):
-    """What a model learns from, and how its recipes differ from the experiment's."""
+    """The objective and initial weights of a model, and how its recipes differ from the experiment's."""
 
     objective: str | None = "shuffle_random"  # a name of objectives/; None: none
     args: dict[str, Any] = field(default_factory=dict)  # of the objective
@@ -353,7 +353,7 @@ class TrainingSpec(WithArgs):
 class OriginSpec:
     """The row of a paper's table that a model reproduces, and how that paper counts parameters."""
 
-    paper: str = ""  # "" for a user's own
+    paper: str = ""  # "" for a user-defined model
     frame: str = ""  # what is counted in that paper's parameter columns
     # Counts in that frame; None: encoder, embedding and head.
     counted: Callable[[Parts], Counts] | None = None
@@ -391,21 +391,21 @@ class ModelSpec:
     version: int = 1  # raised when the meaning of the model changes
 
     def with_args(self, **args: Mapping[str, Any]) -> ModelSpec:
-        """The same model with these arguments of its parts over their own: `with_args(code={"bits": 64})`."""
+        """This model with these arguments of its parts over their own: `with_args(code={"bits": 64})`."""
         parts: dict[str, Any] = {name: getattr(self, name).with_args(args[name]) for name in args}
         return replace(self, **parts)
 
     def below(self) -> ModelSpec | None:
-        """The same model with the embedding that this one stands over; None where it stands over none."""
+        """This model with the embedding below its own alone; None where there is none below."""
         base = self.embedding.base
         return None if base is None else replace(self, embedding=base)
 
     def without_training(self) -> ModelSpec:
-        """The same model where its tokens and codes matter alone, and no weights are needed."""
+        """This model where its tokens and codes matter alone, and no weights are needed."""
         return replace(self, training=replace(self.training, objective=None))
 
     def small(self) -> ModelSpec:
-        """The same model with few buckets, for tests."""
+        """This model with few buckets, for tests."""
         encoder = {"layers": 1, "heads": 2, "dim": 16, "feed_forward": 32}
         small = replace(self, embedding=self.embedding.made_small())
         return small.with_args(code=self.code.small, encoder=encoder)

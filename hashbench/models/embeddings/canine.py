@@ -5,7 +5,7 @@ hashes look up, 96 wide each, are concatenated. The constants are those of the r
 
 All eight hashes collide together: each prime is odd, so multiplying by it is a bijection modulo 2^14, and two code
 points share either all rows or none. The embedding is one table of 16,384 whole vectors, indexed by c mod 16,384: the
-special tokens share theirs with U+2000 to U+2003, wide spaces.
+special tokens share their bucket numbers with U+2000 to U+2003, wide spaces.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class CharacterHashes(RowTable):
 
     def __init__(self, dim: int, num_hashes: int = 8, num_buckets: int = 16_384) -> None:
         if not 1 <= num_hashes <= len(PRIMES) or dim % num_hashes:
-            asked = f"num_hashes {num_hashes} and dim {dim}"
-            raise InputError(f"embedding: {asked}; take 1 to {len(PRIMES)} hashes, a number that divides the dim")
+            sizes = f"num_hashes {num_hashes} and dim {dim}"
+            raise InputError(f"embedding: {sizes}; take 1 to {len(PRIMES)} hashes, a number that divides the dim")
         if num_buckets < 1:
             raise InputError(f"embedding: num_buckets {num_buckets}; take at least one")
         super().__init__(num_hashes * num_buckets, dim // num_hashes)
@@ -81,7 +81,7 @@ class CharacterHashes(RowTable):
         return buckets + self.num_buckets * torch.arange(buckets.shape[1], device=codes.device)
 
     def reached(self, codes: Tensor) -> Tensor:
-        """What the special tokens and `codes` (n, 1) look up."""
+        """The bucket numbers of the special tokens and of `codes` (n, 1)."""
         return self.rows(torch.cat([self.special_points.cpu(), codes])).unique()
 
     def embed_types(self, codes: Tensor) -> Tensor:
@@ -103,10 +103,10 @@ class CharacterHashes(RowTable):
 
     def check_published(self, config: Mapping[str, Any], where: str) -> None:
         """Raises InputError where the published model hashes in another way."""
-        for theirs, ours in {"num_hash_functions": len(self.primes), "num_hash_buckets": self.num_buckets}.items():
-            if theirs in config and config[theirs] != ours:
+        for key, own_size in {"num_hash_functions": len(self.primes), "num_hash_buckets": self.num_buckets}.items():
+            if key in config and config[key] != own_size:
                 raise InputError(
-                    f"{where}: {theirs} is {config[theirs]}, but {ours} here; set num_hashes and num_buckets of the "
+                    f"{where}: {key} is {config[key]}, but {own_size} here; set num_hashes and num_buckets of the "
                     "embedding in a variation of the model, or take other weights"
                 )
 

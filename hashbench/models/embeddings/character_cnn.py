@@ -3,7 +3,7 @@
 The learned reference without collisions: 16 numbers a byte, convolutions of widths 1 to 7 with their maximum over the
 word, ReLU, two highway layers y = g x + (1 - g) relu(A x), g = sigmoid(B x), and a linear map to the encoder's width.
 
-Ours: the table of bytes is drawn from U(-1, 1), biases of convolutions are zero, and the last map is drawn from
+Chosen here: the table of bytes is drawn from U(-1, 1), biases of convolutions are zero, and the last map is drawn from
 N(0, 9/m) for m filters with rows that sum to zero, else words begin and move as nearly one vector (the released code
 loads weights); special tokens have own rows; `character-cnn-small` has a free number of filters over widths 1 to 5.
 """
@@ -32,8 +32,8 @@ def shared_out(filters: int) -> list[int]:
     >>> shared_out(128), shared_out(100)
     ([8, 8, 16, 32, 64], [6, 6, 12, 25, 51])
     """
-    found = [filters * share // sum(SHARES) for share in SHARES]
-    return [*found[:-1], filters - sum(found[:-1])]
+    counts = [filters * share // sum(SHARES) for share in SHARES]
+    return [*counts[:-1], filters - sum(counts[:-1])]
 
 
 class CharacterCnn(Embedding):
@@ -50,7 +50,9 @@ class CharacterCnn(Embedding):
         self.highways = nn.ModuleList(nn.Linear(sum(sizes), 2 * sum(sizes)) for _ in range(highways))
         self.last = nn.Linear(sum(sizes), dim)
         self.specials = nn.Parameter(draw_weights(torch.empty(len(SPECIALS), dim)))  # (s, d)
-        with torch.no_grad():  # positive features, and steps that move all words alike: apart, and large beside a step
+        with (
+            torch.no_grad()
+        ):  # positive features, and steps that move all words together: apart, and large beside a step
             self.last.weight.normal_(std=3 / sum(sizes) ** 0.5)
             self.last.weight -= self.last.weight.mean(dim=1, keepdim=True)
         for part in (*self.convolutions, self.last):

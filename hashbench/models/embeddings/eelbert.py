@@ -7,7 +7,7 @@ Table 4:     bert-*-hash-init         e = T[row], T trained and tied, begins as 
 
 All are BERTs over uncased word pieces, pre-trained by masked language modelling. Where there is no table to tie it to,
 the output matrix (V, d) is trained with the head and dropped with it: neither counted, nor stored, nor exported.
-Models of sizes that the paper has no such row of (tiny in tables 3 and 4) are ours.
+Models of sizes that the paper has no such row of (tiny in tables 3 and 4) are chosen here.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ BERT = Template(  # specials in the order of the suite's rows
 class NgramHash(Embedding):
     """The code of a type is its vector: no parameters, since the seed makes all again, and no row for an unknown type.
 
-    [CLS], [SEP], [MASK] and [UNK] are hashed as these strings; [PAD] is the zero vector (both ours).
+    [CLS], [SEP], [MASK] and [UNK] are hashed as these strings; [PAD] is the zero vector (both chosen here).
     """
 
     def __init__(self, dim: int, num_rows: int = VOCABULARY_ROWS, hashing: Mapping[str, Any] | None = None) -> None:
@@ -79,7 +79,7 @@ class NgramHash(Embedding):
 class RandomHash(Embedding):
     """Table 3: a table drawn once from BERT's default initialisation and frozen; its seed makes it again.
 
-    Ours: the output is untied and trained as EELBERT's, since a tied one would be frozen too.
+    Chosen here: the output is untied and trained as EELBERT's, since a tied one would be frozen too.
     """
 
     def __init__(self, dim: int, num_rows: int = VOCABULARY_ROWS, seed: int = SEED) -> None:
@@ -107,7 +107,7 @@ class HashInitTable(LookupTable):
     """Table 4: a trained table, tied to the output, that begins as the n-gram pooling hash of its vocabulary.
 
     The paper says nothing of scale, and a hash is 10 to 25 times as large as what BERT begins with: None leaves it as
-    it is, a number rescales the whole matrix to that standard deviation (ours).
+    it is, a number rescales the whole matrix to that standard deviation (chosen here).
     """
 
     def __init__(
@@ -160,8 +160,8 @@ SIZES: dict[BertSize, dict[str, int]] = {
 }
 # Of BERT; the printed 312,506 parameters have 512 positions and two segments.
 BERT_POSITIONS: dict[str, Any] = {"max_positions": 512, "type_rows": 2, "eps": 1e-12, "first_position": 0}
-# The paper names no rates. Ours: those of the suite for these sizes, so that a model of a fixed size keeps its own
-# under an experiment of another size.
+# The paper names no rates. Chosen here: those of the suite for these sizes, so that a model of a fixed size keeps its
+# own under an experiment of another size.
 PRETRAIN_RATES: dict[BertSize, float] = {"base": 1e-4, "mini": 5e-4, "tiny": 1e-3}
 FINETUNE_RATES: dict[BertSize, float] = {"base": 3e-5, "mini": 3e-4, "tiny": 5e-4}
 UNO_FEED_FORWARD = 128  # section 5.2

@@ -5,8 +5,8 @@ j of order n reads row mix_n mod P_nj, the P distinct primes. The rows side by s
 a gate a = sigmoid(signed root of <norm(k), norm(h)> / sqrt(d)); with u = a v, h + u + conv(u) is the vector, conv a
 short causal convolution. Numbers of a vocabulary are those of its pieces without case, accents and white space.
 
-Ours: it stands at the input alone, where h is the vector of the embedding below; factors are drawn by SplitMix64, for
-the rows of the vocabulary; rows begin as the suite's tables. A word's number is made of its code, so that only the
+Chosen here: it is at the input alone, where h is the vector of the embedding below; factors are drawn by SplitMix64,
+for the rows of the vocabulary; rows begin as the suite's tables. A word's number is made of its code, so that only the
 tokenizer unites forms of words. The convolution looks to the left as in the paper; `gate: false` leaves the sum of
 rows, mapped.
 """
@@ -37,7 +37,7 @@ REPLACED = "\ufffd"  # in pieces that are no whole characters
 
 
 class Engram(OverNeighbours):
-    """Heads of n-grams, a gate by what stands below, and a convolution."""
+    """Heads of n-grams, a gate by the embedding below, and a convolution."""
 
     missing = PAD
 
@@ -87,13 +87,13 @@ class Engram(OverNeighbours):
         parts = [neighbour(numbers, k, self.missing) for k in range(self.orders)]
         if self.canonical is not None:
             parts = [self.canonical[part] for part in parts]
-        found, mixed = [], parts[0] * self.factors[0]
+        hashes, mixed = [], parts[0] * self.factors[0]
         offsets = [sum(self.sizes[:i]) for i in range(len(self.sizes))]
         for n in range(2, self.orders + 1):
             mixed = mixed ^ (parts[n - 1] * self.factors[n - 1])
             for i in range((n - 2) * self.heads, (n - 1) * self.heads):
-                found.append(signed_codes(mixed.remainder(self.sizes[i]) + offsets[i], parts[:n], self.table))
-        return torch.stack(found, dim=2)
+                hashes.append(signed_codes(mixed.remainder(self.sizes[i]) + offsets[i], parts[:n], self.table))
+        return torch.stack(hashes, dim=2)
 
     def forward(self, batch: Batch) -> Tensor:
         """A batch -> (B, L, d)."""
@@ -131,7 +131,7 @@ def multipliers(numbers: int, orders: int, seed: int) -> list[int]:
     """
     half = max(1, (2**63 - 1) // numbers // 2)
     drawn = mix(np.array([(seed + GAMMA * (i + 2)) % 2**64 for i in range(orders)], dtype=np.uint64))
-    return [2 * (int(each) % half) + 1 for each in drawn]
+    return [2 * (int(number) % half) + 1 for number in drawn]
 
 
 @cache
@@ -141,13 +141,13 @@ def primes_from(least: int, count: int) -> tuple[int, ...]:
     >>> primes_from(1_000, 4)
     (1009, 1013, 1019, 1021)
     """
-    found: list[int] = []
+    primes: list[int] = []
     number = max(2, least)
-    while len(found) < count:
+    while len(primes) < count:
         if all(number % divisor for divisor in range(2, math.isqrt(number) + 1)):
-            found.append(number)
+            primes.append(number)
         number += 1
-    return tuple(found)
+    return tuple(primes)
 
 
 def canonical_numbers(strings: Sequence[str]) -> list[int]:
@@ -159,8 +159,8 @@ def canonical_numbers(strings: Sequence[str]) -> list[int]:
     from tokenizers.decoders import ByteLevel
 
     decode = ByteLevel().decode
-    known: dict[str, int] = {}
-    return [known.setdefault(normal_form(decode([string]), string), len(known)) for string in strings]
+    numbers: dict[str, int] = {}
+    return [numbers.setdefault(normal_form(decode([string]), string), len(numbers)) for string in strings]
 
 
 def normal_form(text: str, piece: str) -> str:

@@ -26,7 +26,7 @@ FACTOR_ROWS = 50_000  # K: about as many as there are rows in a BPE table
 
 
 class HashEmbedding(HashedTables):
-    """k rows of a pool, each with a factor of its own."""
+    """k rows of a pool, each with a factor."""
 
     def __init__(
         self,

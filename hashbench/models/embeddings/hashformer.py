@@ -37,7 +37,7 @@ BUCKETS_50K, BUCKETS_1K = 50_260, 1_033
 
 
 class BitEmbedding(Embedding):
-    """What Pool, Add and Proj share: codes are packed bits, special tokens have a table of their own.
+    """The base of Pool, Add and Proj: codes are packed bits, special tokens have a separate table.
 
     `generic_row` adds row 5 of that table to every ordinary token, as the released code does; the paper has none.
     """
@@ -52,7 +52,7 @@ class BitEmbedding(Embedding):
         raise NotImplementedError
 
     def special_base(self) -> Tensor | float:
-        """What the equation gives for special tokens, whose bits are all 0: (n, d), n = 1, or 0."""
+        """The value of the equation for special tokens, whose bits are all 0: (n, d), n = 1, or 0."""
         return 0.0
 
     def embed_types(self, codes: Tensor) -> Tensor:
@@ -73,7 +73,7 @@ class BitEmbedding(Embedding):
         raise NotImplementedError
 
     def active_parameters(self, codes: Tensor) -> int:
-        """What the equation reads for one type (1, c), and the ordinary-token row."""
+        """The parameters that the equation reads for one type (1, c), and the ordinary-token row."""
         return self.formula_rows() * self.specials.shape[1] + self.generic_row_parameters
 
     def embedding_parameters(self) -> int:
@@ -158,7 +158,7 @@ class Add(BitEmbedding):
         return torch.addmm(zeros.sum(0), bits, ones - zeros) / self.scale
 
     def from_bits(self, bits: Tensor) -> Tensor:
-        """(n, T) -> (n, d), with a mask of its own."""
+        """(n, T) -> (n, d), with a separate mask."""
         return self.from_weight(bits, self.dropout(self.weight))
 
     def special_base(self) -> Tensor:

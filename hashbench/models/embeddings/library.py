@@ -27,7 +27,7 @@ class LibraryTable(RowTable):
         self.register_buffer("ids", torch.tensor(list(specials)), persistent=False)  # (s,)
 
     def check_published(self, config: Mapping[str, Any], where: str) -> None:
-        """Any: the shape of the table tells whether it is this one."""
+        """Any: the shape of the table shows whether it is this one."""
 
     def from_published(self, model: Published) -> dict[str, Tensor]:
         """The table (R, w)."""

@@ -54,7 +54,7 @@ class LookupTable(VocabularyTable):
         """Any: the strings of its rows tell whether they are those of a model's vocabulary."""
 
     def from_published(self, model: Published) -> dict[str, Tensor]:
-        """The rows (R, d) of the token table of BERT or RoBERTa in the order of ours: specials first, then pieces."""
+        """Rows (R, d) of the token table of BERT or RoBERTa in hashbench's order: specials first, then pieces."""
         table = model.tensor("embeddings.word_embeddings.weight")  # (V, d)
         places = {string: row for row, string in enumerate(model.spellings[: len(table)])}
         missing = [string for string in self.strings if string not in places]

@@ -1,7 +1,8 @@
 """A factorised table: V rows of width r, and a linear map to the encoder's width (Lan et al., ALBERT, ICLR 2020).
 
 The control that a smaller table must beat: e = T[row] W, section 3.1. Output and input are tied as in ALBERT: masked
-language modelling scores against T W. Ours: W is drawn wider, as position vectors are added behind it, not before.
+language modelling scores against T W. Chosen here: W is drawn wider, as position vectors are added behind it, not
+before.
 """
 
 from __future__ import annotations

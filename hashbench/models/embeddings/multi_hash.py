@@ -3,7 +3,7 @@
 Miranda et al. 2022, "Multi hash embeddings in spaCy" (arXiv 2212.09255): z = LayerNorm(max_p(W_p [e_norm; e_prefix;
 e_suffix; e_shape] + b_p)), e_f the sum of four rows. The mixing is a part of the embedding and runs once for a type.
 
-Ours: BERT's encoder behind it, in place of spaCy's convolutions; special tokens have rows of their own behind the
+Chosen here: BERT's encoder behind it, in place of spaCy's convolutions; special tokens have separate rows behind the
 mixing; `mix: linear` has no pieces, since at large widths the maxout layer outgrows the tables.
 """
 

@@ -1,4 +1,4 @@
-"""What embeddings over neighbours share: an embedding under them, and numbers of a token and those beside it."""
+"""The base of embeddings over neighbours: an embedding under them, and numbers of a token and those beside it."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class OverNeighbours(Embedding):
     def numbers(self, batch: Batch) -> Tensor:
         """A stable number of each token (B, L) int64: special tokens by rows, others by type; `missing` on padding."""
         specials = torch.arange(len(SPECIALS), device=batch.positions.device)
-        known = torch.cat([specials, self.base.type_ids(batch.codes)])  # (s + n,)
-        return known[batch.positions].masked_fill(~batch.mask, self.missing)
+        type_ids = torch.cat([specials, self.base.type_ids(batch.codes)])  # (s + n,)
+        return type_ids[batch.positions].masked_fill(~batch.mask, self.missing)
 
     def embed_types(self, codes: Tensor) -> Tensor:
         """Codes (n, c) -> what types have without neighbours, the vectors below (n, d)."""
@@ -82,7 +82,8 @@ class OverNeighbours(Embedding):
 
     def from_published(self, model: Published) -> dict[str, Tensor]:
         """Tensors (n, ...) of the embedding below; n-grams begin as they are."""
-        return {**self.state_dict(), **{f"base.{key}": each for key, each in self.base.from_published(model).items()}}
+        below = self.base.from_published(model)
+        return {**self.state_dict(), **{f"base.{key}": tensor for key, tensor in below.items()}}
 
     def embedding_parameters(self) -> int:
         """Those below in their frame, and all that is added."""
@@ -100,8 +101,8 @@ class OverNeighbours(Embedding):
         return self.base.active_parameters(codes) + self._added() - unread
 
     def _added(self) -> int:
-        below = {id(each) for each in self.base.parameters()}
-        return sum(each.numel() for each in self.parameters() if id(each) not in below)
+        below = {id(parameter) for parameter in self.base.parameters()}
+        return sum(parameter.numel() for parameter in self.parameters() if id(parameter) not in below)
 
 
 def neighbour(numbers: Tensor, distance: int, missing: int) -> Tensor:
@@ -118,10 +119,10 @@ def neighbour(numbers: Tensor, distance: int, missing: int) -> Tensor:
 
 def sides(window: Window) -> tuple[int, ...]:
     """1 for n-grams that end at a token, -1 for those that begin at it. Raises InputError."""
-    known: dict[str, tuple[int, ...]] = {"left": (1,), "both": (1, -1)}
-    if window not in known:
+    places: dict[str, tuple[int, ...]] = {"left": (1,), "both": (1, -1)}
+    if window not in places:
         raise InputError(f"embedding: window {window!r}; choose left or both")
-    return known[window]
+    return places[window]
 
 
 def sign_numbers(parts: Sequence[Tensor], signs: int) -> Tensor:
@@ -148,9 +149,9 @@ def table_rows(base: Embedding, num_buckets: int | None, ratio: float) -> int:
 
     Raises InputError where there is no vocabulary, or no row is left.
     """
-    given = base.vocabulary_rows if num_buckets is None else num_buckets
-    if given is None:
+    buckets = base.vocabulary_rows if num_buckets is None else num_buckets
+    if buckets is None:
         raise InputError(f"embedding: {base.stored_name()} has no vocabulary that rows could follow; set num_buckets")
-    rows = round(ratio * given)
+    rows = round(ratio * buckets)
     checked_sizes(num_buckets=rows)
     return rows

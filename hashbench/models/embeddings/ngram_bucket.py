@@ -1,10 +1,11 @@
 """Trained rows of a word's character n-grams: fastText's subword buckets (Bojanowski et al. 2017) and floret's.
 
 e(w) = the mean of the rows of all entries of <w>, see `coders.ngram_buckets`. With `width` the table is narrower than
-the encoder and a linear map without bias leads to it, which buys more buckets for one number of parameters (ours).
+the encoder and a linear map without bias leads to it, which buys more buckets for one number of parameters (chosen
+here).
 
 Both are static vectors where they come from; here they are trained with the encoder, as every other embedding. Words of
-a vocabulary have no row of their own, as in floret.
+a vocabulary have no separate row, as in floret.
 """
 
 from __future__ import annotations

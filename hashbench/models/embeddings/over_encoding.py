@@ -154,10 +154,10 @@ class BigramHash(ContextNgrams):
 
     def hashed(self, parts: Sequence[Tensor], num_rows: int) -> Tensor:
         """Exclusive or of products, parts (B, L) -> rows (B, L); the last row where the first token is missing."""
-        found = parts[0] * BIGRAM_FACTORS[0]
+        mixed = parts[0] * BIGRAM_FACTORS[0]
         for part, factor in zip(parts[1:], BIGRAM_FACTORS[1:], strict=False):
-            found = found ^ (part * factor)
-        return found.remainder(num_rows - 1).masked_fill(parts[-1] == self.missing, num_rows - 1)
+            mixed = mixed ^ (part * factor)
+        return mixed.remainder(num_rows - 1).masked_fill(parts[-1] == self.missing, num_rows - 1)
 
     def forward(self, batch: Batch) -> Tensor:
         """A batch -> (B, L, d)."""

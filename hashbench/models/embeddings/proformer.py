@@ -2,9 +2,9 @@
 
 e_i = W [S_i >= 0], S_i = 8 s^0(w_i) + s^1(w_(i-1)) + s^2(w_(i+1)), with the sums s^p of coders/projection.py and a
 linear map W of T = 420 bits to d without bias: 322,560 weights, as HashFormers counts them (appendix B, eq. 11). The
-weight 8 of the own word is ours: the paper gives none. Beside it SGNN (Ravi and Kozareva 2018), which projects the
-whole sentence at once, [sum_i s^0(w_i) >= 0] of 1,120 bits, and the two-layer BERTs of tables 3 and 4. All are trained
-on the task alone.
+weight 8 of the own word is chosen here: the paper gives none. Beside it SGNN (Ravi and Kozareva 2018), which projects
+the whole sentence at once, [sum_i s^0(w_i) >= 0] of 1,120 bits, and the two-layer BERTs of tables 3 and 4. All are
+trained on the task alone.
 
 Counting: both published counts of ProFormer fit only an intermediate size of 3,072 and no positions. `proformer` and
 `proformer-k4` have it (14.4 M, section 4, cut off instead of rounded); `proformer-i768` has the 768 of the paper's
@@ -46,7 +46,7 @@ from hashbench.models.embeddings.lookup import LookupTable
 from hashbench.models.layers import draw_weights
 
 PLACES = 3  # the word itself, its left and its right neighbour
-SEPARATOR = "[sep]"  # stands as a word between the texts of a pair
+SEPARATOR = "[sep]"  # a word between the texts of a pair
 # SGNN: 80 functions of 14 bits each, as in a public re-implementation (G. Chevalier).
 SENTENCE_BITS = 1_120
 VOCABULARY_ROWS = 30_522  # of BERT's word pieces
@@ -58,7 +58,7 @@ MOST_OWN_WEIGHT = 16
 
 
 class _Projected(Embedding):
-    """What both projections share: special tokens are words like others, padding has no sums."""
+    """The base of both projections: special tokens are words like others, padding has no sums."""
 
     def __init__(self, hashing: Mapping[str, Any]) -> None:
         """`hashing`: the coder's arguments."""
@@ -83,7 +83,8 @@ class _Projected(Embedding):
 class Proformer(_Projected):
     """Bits of a word in its context, mapped to d. Bits are 0 and 1 as in the paper, or with `signed` -1 and 1.
 
-    `context` 0 leaves the neighbours out, `own_weight` is what the word's own sums count beside theirs.
+    `context` 0 leaves the neighbours out, `own_weight` is how often the word's sums count beside those of one
+    neighbour.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class Proformer(_Projected):
         return 2 * ones - 1 if self.signed else ones
 
     def embed_types(self, codes: Tensor) -> Tensor:
-        """Sums of types (n, 3 T) -> vectors of words that stand alone (n, d)."""
+        """Sums of types (n, 3 T) -> vectors of single words (n, d)."""
         return nn.functional.linear(self.projected(codes[:, : self.bits]), self.weight)
 
     def special_rows(self) -> Tensor:
@@ -169,13 +170,14 @@ class SentenceProjection(_Projected):
 
 def without_head(parts: Parts) -> Counts:
     """The two-layer BERT of section 4: table, encoder and pooler, no classifier."""
-    counted = [parts.embedding, parts.encoder, *(each for name, each in parts.head.named_children() if name == "dense")]
+    counted = [parts.embedding, parts.encoder, *(part for name, part in parts.head.named_children() if name == "dense")]
     return Counts(sum(map(stored, counted)), parts.embedding.embedding_parameters())
 
 
-# Words follow each other without special tokens, since the maximum over all needs no token that stands for the whole.
+# Words follow each other without special tokens, since the maximum over all needs no token for the whole.
 WORDS_ONLY = Template(single=("A",), pair=("A", "</s>", "B"), truncation="longest_first")
-# Section 3 of the paper: Adam, 1e-4, weight decay 0.01, linear decay, batch 256. It names no number of steps: ours.
+# Section 3 of the paper: Adam, 1e-4, weight decay 0.01, linear decay, batch 256. It names no number of steps: chosen
+# here.
 FROM_SCRATCH = {
     "learning_rate": 1e-4,
     "batch_size": 256,
@@ -186,7 +188,7 @@ FROM_SCRATCH = {
 }
 # Table 5 of HashFormers, whose row this is.
 HASHFORMERS_RECIPE = {"learning_rate": 3e-5, "batch_size": 32, "epochs": 5}
-# ours; plain Adam on a small perceptron.
+# Chosen here; plain Adam on a small perceptron.
 SGNN_RECIPE = {**FROM_SCRATCH, "learning_rate": 1e-3, "weight_decay": 0.0}
 
 # Section 3: base-width whatever the experiment's encoder, so that the counts are the paper's.
@@ -210,7 +212,7 @@ PROFORMER = ModelSpec(
 
 
 def _two_layer_bert(name: str, dim: int, heads: int, *, classes: int = 6) -> ModelSpec:
-    """A BERT of two layers, trained on the task alone. Reading of the paper, ours: hidden size = embedding size."""
+    """A BERT of two layers, trained on the task alone. Our reading of the paper: hidden size = embedding size."""
     shape = {"layers": 2, "heads": heads, "dim": dim, "feed_forward": 4 * dim}
     return ModelSpec(
         name=name,
@@ -257,7 +259,7 @@ MODELS = [
         name="proformer-glue",
         # Two layers of the experiment's width, as its neighbours in the table.
         encoder=EncoderSpec("proformer"),
-        # BERT's pooler: dropout stands before the classifier alone.
+        # BERT's pooler: dropout is before the classifier alone.
         head=HeadSpec("max", dense_dropout=False),
         training=TrainingSpec(objective=None, finetune=HASHFORMERS_RECIPE),
         origin=OriginSpec("hashformers", "2-class fine-tuning model: as proformer with a pooler"),

@@ -1,8 +1,8 @@
 """Compositional tables: a row of a small table for the quotient and one for the remainder (Shi et al., KDD 2020).
 
 Of a number r of a type, q = r // c and s = r mod c: e = Q[q] * R[s], or their sum, or both side by side. Every number
-has a pair of its own, with ceil(V / c) + c rows in place of V. Numbers are rows of a vocabulary, or, without one, the
-type's MD5 modulo V (ours).
+has a separate pair, with ceil(V / c) + c rows in place of V. Numbers are rows of a vocabulary, or, without one, the
+type's MD5 modulo V (chosen here).
 
 Differs from the released code: it draws both tables from U(sqrt(1 / V), 1), a slip; here both are drawn around zero,
 such that a sum begins as other sums of rows do and a product with the scale of one row.
@@ -22,7 +22,7 @@ from hashbench.models.embeddings.lookup import VOCABULARY_ROWS
 from hashbench.models.embeddings.rows import HashedRows, HashedTables
 from hashbench.models.layers import INIT_STD
 
-HASHED_NUMBERS = 2**18  # V without a vocabulary; ours
+HASHED_NUMBERS = 2**18  # V without a vocabulary; chosen here
 Combine = Literal["mult", "add", "concat"]
 
 

@@ -25,16 +25,16 @@ def models() -> dict[str, ModelSpec]:
 
 def find_model(name: str) -> ModelSpec:
     """The spec of a name. Raises InputError with the nearest names."""
-    known = models()
-    if name not in known:
+    named = models()
+    if name not in named:
         if name in groups():
             raise InputError(f"{name!r} is a group; name one of its models: {', '.join(groups()[name])}")
         raise InputError(unknown_model(name))
-    return known[name]
+    return named[name]
 
 
 def groups() -> dict[str, list[str]]:
-    """Names that stand for several models, each with its models in order."""
+    """Names of groups of models, each with its models in order."""
     members: dict[str, list[str]] = {}
     for spec in models().values():
         for group in spec.groups:
@@ -44,8 +44,8 @@ def groups() -> dict[str, list[str]]:
 
 def named_models(names: Iterable[str]) -> list[str]:
     """The models of these names, in place of a group its models; names that are neither stay."""
-    known = groups()
-    return [model for name in names for model in known.get(name, [name])]
+    members = groups()
+    return [model for name in names for model in members.get(name, [name])]
 
 
 def build_embedding(spec: ModelSpec, dim: int, *, vocabulary_rows: int | None = None) -> Embedding:
@@ -58,11 +58,11 @@ def build_embedding(spec: ModelSpec, dim: int, *, vocabulary_rows: int | None = 
     below = spec.below()
     if below is not None:
         arguments["base"] = build_embedding(below, dim, vocabulary_rows=vocabulary_rows)
-    known = [name for name in inspect.signature(spec.embedding.family).parameters if name != "dim"]
+    parameters = [name for name in inspect.signature(spec.embedding.family).parameters if name != "dim"]
     for key in arguments:
-        if key not in known:
-            choices = f"arguments: {', '.join(known)}" if known else "it has none"
-            raise InputError(f"{spec.name}: embedding has no argument {key!r}{near_match(key, known)}; {choices}")
+        if key not in parameters:
+            choices = f"arguments: {', '.join(parameters)}" if parameters else "it has none"
+            raise InputError(f"{spec.name}: embedding has no argument {key!r}{near_match(key, parameters)}; {choices}")
     return spec.embedding.family(dim, **arguments)
 
 
@@ -76,28 +76,28 @@ def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) 
 
 
 def with_dim(spec: ModelSpec, dim: int) -> ModelSpec:
-    """The spec with a coder for an encoder of width `dim`; the spec itself where codes have a width of their own."""
+    """The spec with a coder for an encoder of width `dim`; the spec itself where codes do not have that width."""
     coder = find_coder(spec.code.coder)
     has_dim = coder is not None and "dim" in inspect.signature(coder).parameters
     return spec.with_args(code={"dim": dim}) if has_dim else spec
 
 
 def load_own(reference: str) -> type[Embedding]:
-    """The class of the user's own named by "FILE.py:Class" or "package.module:Class". Raises InputError."""
+    """The user-defined class named by "FILE.py:Class" or "package.module:Class". Raises InputError."""
     place, _, name = reference.rpartition(":")
     if not place or not name:
         raise InputError(f"{reference!r}: no embedding; write FILE.py:Class or package.module:Class")
     module = import_file(Path(place)) if place.endswith(".py") else _import_module(place)
-    known = {
+    classes = {
         key: value
         for attribute, value in vars(module).items()
         if isinstance(value, type) and issubclass(value, Embedding) and value is not Embedding
         for key in (attribute, value.stored_name())
     }
-    if name not in known:
+    if name not in classes:
         remedy = "derive it from hashbench.extend.Embedding"
-        raise InputError(f"{place}: no embedding class {name!r}{near_match(name, list(known))}; {remedy}")
-    return known[name]
+        raise InputError(f"{place}: no embedding class {name!r}{near_match(name, list(classes))}; {remedy}")
+    return classes[name]
 
 
 def _import_module(name: str) -> ModuleType:

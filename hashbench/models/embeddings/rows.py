@@ -1,7 +1,8 @@
 """Tables of vectors that embeddings look up rows in; a training may narrow one to the rows that its types reach.
 
 Rows with signs are HashedNets' (Chen, Wilson, Tyree, Weinberger and Chen, ICML 2015, section 4.2): a second hash gives
-each weight a sign, so that what collides does not only add up. Ours: one of a few vectors of signs for a whole row.
+each weight a sign, so that what collides does not only add up. Chosen here: one of a few vectors of signs for a whole
+row.
 """
 
 from __future__ import annotations
@@ -152,7 +153,7 @@ class HashedRows(RowMatrix):
 class HashedTables(Embedding):
     """An embedding of one or several tables that hashes choose rows of, and perhaps layers behind them.
 
-    Special tokens have rows of their own. A family implements `tables`, and `embed_types` by them.
+    Special tokens have separate rows. A family implements `tables`, and `embed_types` by them.
     """
 
     def __init__(self, dim: int, n_specials: int) -> None:

@@ -1,6 +1,6 @@
 """Superbloom: m tokens an item, attention instead of a sum (Anderson, Huang, Krichene, Rendle, Zhang 2020; section 2).
 
-An item stands in the sequence as the m tokens that its maps give it (coders/bloom.py); each has a row of one table,
+An item is m tokens of the sequence, which its maps give it (coders/bloom.py); each has a row of one table,
 which is the output matrix too. The named models are the rows of tables 1, 3 and 7 on page-link sets, and those of
 table 4 on text, where the m tokens of an item share its position.
 
@@ -35,7 +35,7 @@ from hashbench.models.embeddings.base import (
 from hashbench.models.layers import draw_weights
 
 CLS, MASK, SEP = range(SPECIAL_ITEMS)  # behind the hashed rows
-# Of <s>, <pad>, </s>, <unk>, <mask>: no row of its own for padding.
+# Of <s>, <pad>, </s>, <unk>, <mask>: no separate row for padding.
 ROWS_OF_SPECIALS = (CLS, SEP, SEP, MASK, MASK)
 # <unk> is item 3 of the special ones where there are more than three, and name 3 of the five.
 UNKNOWN, SPELLED = 3, 3
@@ -47,7 +47,7 @@ PHRASES = 1_000_000  # unigrams, bigrams and word pieces of table 4
 class Superbloom(Embedding):
     """m rows of one table for each item, one behind the other (section 2.1).
 
-    Differs from the paper: nothing. It leaves open how padding is made (ours: [SEP], hidden from attention).
+    Differs from the paper: nothing. It leaves open how padding is made (chosen here: [SEP], hidden from attention).
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Superbloom(Embedding):
         return self.embed_types(self.special_codes())
 
     def forward(self, batch: Batch) -> Tensor:
-        """A batch -> token vectors (B, n, d), n = L m: the tokens of an item stand side by side."""
+        """A batch -> token vectors (B, n, d), n = L m: the tokens of an item are side by side."""
         codes = torch.cat([self.special_codes(), batch.codes])  # (s + n, m)
         return nn.functional.embedding(codes[batch.positions].flatten(1), self.weight)  # (B, L m, d)
 
@@ -101,7 +101,7 @@ class Superbloom(Embedding):
 
 
 class SuperbloomText(Superbloom):
-    """The same with positions and segments, which an item's tokens share (section 4: samples as in BERT)."""
+    """A Superbloom table with positions and segments, which an item's tokens share (section 4: samples as in BERT)."""
 
     max_items = POSITIONS
 
@@ -140,7 +140,7 @@ def counted_with_pooler(parts: Parts) -> Counts:
     return Counts(counts.total + dim * dim + dim + 2 * dim + 2, counts.embedding)
 
 
-# Adam and 1/sqrt decay are the paper's (section 3.2); the warm-up of 10,000 steps, as a share of 1 M, is ours.
+# Adam and 1/sqrt decay are the paper's (section 3.2); the warm-up of 10,000 steps, as a share of 1 M, is chosen here.
 RECIPE: dict[str, Any] = {
     "steps": 1_000_000,
     "schedule": "inverse_sqrt",
@@ -150,7 +150,7 @@ RECIPE: dict[str, Any] = {
 }
 LARGE = {**RECIPE, "batch_size": 1024, "learning_rate": 1e-4}  # all of Wikipedia
 SMALL = {**RECIPE, "batch_size": 4096, "learning_rate": 2e-4}  # its 500,000 most linked pages
-# Not stated for text; ours: that of the million-row set.
+# Not stated for text; chosen here: that of the million-row set.
 TEXT = {**RECIPE, "batch_size": 1024, "learning_rate": 1e-4}
 
 

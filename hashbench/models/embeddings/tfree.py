@@ -1,9 +1,9 @@
 """T-FREE: a word is the sum of the rows of its byte trigrams (Deiseroth et al., EMNLP 2024, arXiv 2406.19223).
 
 Each of the n trigrams of " word " has m rows of a table of v, and e(w) is the sum of all n m. Rows begin as N(0, 2 / (5
-d)). Case is kept, and each digit and punctuation mark is a word of its own, as in the released code.
+d)). Case is kept, and each digit and punctuation mark is a separate word, as in the released code.
 
-Ours: an encoder that reads texts has no use for the tokens that stand for unexpected white space. The multi-label
+Chosen here: an encoder that reads texts has no use for the tokens of unexpected white space. The multi-label
 output over v is left out; models are pre-trained as HashFormers are.
 """
 

@@ -17,7 +17,7 @@ from hashbench.models.layers import on_meta
 
 
 class EncoderConfig(Protocol):
-    """What the suite asks of the shape of any encoder; each architecture adds its own values."""
+    """The values that the shape of any encoder has; each architecture adds its own values."""
 
     @property
     def layers(self) -> int:
@@ -66,30 +66,30 @@ class Encoder(ModelPart):
 
     @property
     def length_multiple(self) -> int:
-        """What a fixed input length must be a multiple of, for an encoder that joins neighbours."""
+        """The number that a fixed input length must be a multiple of, for an encoder that joins neighbours."""
         return 1
 
     @property
     def graph_multiple(self) -> int:
-        """What every length must be a multiple of in a graph without branches, as a device runs it."""
+        """The number that every length must be a multiple of in a graph without branches, as a device runs it."""
         return self.length_multiple
 
     @property
     def segment_rows(self) -> int | None:
-        """Segments that it tells apart; None where it takes none."""
+        """Segments that it distinguishes; None where it takes none."""
         return None
 
     def parts_to_compile(self) -> list[nn.Module]:
-        """Modules that are compiled one by one where compiling is asked for. Layers of one kind share their code."""
+        """Modules that are compiled one by one where compiling is requested. Layers of one kind share their code."""
         return [self]
 
     def through(self, layer: nn.Module, *inputs: Tensor | None) -> Tensor:
-        """What a layer makes of its inputs, states (B, L, d) first; kept or computed again as `checkpointing` says."""
+        """Output of a layer for its inputs, states (B, L, d) first; kept or computed again by `checkpointing`."""
         if self.checkpointing and self.training and torch.is_grad_enabled():
             again: Tensor = checkpoint(layer, *inputs, use_reentrant=False)
             return again
-        made: Tensor = layer(*inputs)
-        return made
+        states: Tensor = layer(*inputs)
+        return states
 
     @property
     def layer_passes(self) -> float:
@@ -118,7 +118,7 @@ class Encoder(ModelPart):
         return states.repeat_interleave(-(-length // states.shape[1]), dim=1)[:, :length]
 
     def token_layers(self) -> nn.Module | None:
-        """What a head that reads single tokens puts behind `token_states`, made anew: called with states (B, L, w) and
+        """Fresh layers that a head of single tokens puts behind `token_states`: called with states (B, L, w) and
         mask (B, L) or None, it gives (B, L, d)."""
         return None
 
@@ -166,11 +166,11 @@ def architectures() -> Mapping[str, Architecture]:
 
 def find_architecture(name: str) -> Architecture:
     """The encoder of a name. Raises InputError with the nearest names."""
-    known = architectures()
-    if name not in known:
-        hint = f"{near_match(name, list(known))}; encoders: {', '.join(known)}"
+    named = architectures()
+    if name not in named:
+        hint = f"{near_match(name, list(named))}; encoders: {', '.join(named)}"
         raise InputError(f"encoder: unknown name {name!r}{hint}{unreadable()}")
-    return known[name]
+    return named[name]
 
 
 def encoder_config(name: str, size: str, **overrides: Any) -> Any:
@@ -182,10 +182,10 @@ def encoder_config(name: str, size: str, **overrides: Any) -> Any:
     sizes = find_architecture(name).sizes
     if size not in sizes:
         raise InputError(f"encoder: unknown size {size!r}{near_match(size, list(sizes))}; sizes: {', '.join(sizes)}")
-    known = [entry.name for entry in fields(sizes[size])]
+    keys = [entry.name for entry in fields(sizes[size])]
     for key in overrides:
-        if key not in known:
-            raise InputError(f"encoder: unknown value {key!r}{near_match(key, known)}; values: {', '.join(known)}")
+        if key not in keys:
+            raise InputError(f"encoder: unknown value {key!r}{near_match(key, keys)}; values: {', '.join(keys)}")
     return replace(sizes[size], **overrides)
 
 
@@ -195,8 +195,8 @@ def make_encoder(name: str, size: str, **overrides: Any) -> Encoder:
 
 
 def encoder_outline(name: str, size: str, **overrides: Any) -> Encoder:
-    """The same on the meta device, where weights cost nothing, to be asked and counted. All who ask share one of a
-    shape: drawing even its weightless parts takes longer than planning a run.
+    """An encoder on the meta device, where weights cost nothing, to be counted. All callers share one of a shape:
+    drawing even its weightless parts takes longer than planning a run.
 
     >>> encoder_outline("bert", "tiny").layer_passes
     2.0

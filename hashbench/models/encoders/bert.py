@@ -40,7 +40,7 @@ class BertConfig(TransformerConfig):
         check_shape(self.max_positions, self.type_rows)
 
 
-CONFIG_NAMES = {  # of the configs of transformers -> of ours
+CONFIG_NAMES = {  # of the configs of transformers -> of hashbench
     "hidden_size": "dim",
     "num_hidden_layers": "layers",
     "num_attention_heads": "heads",
@@ -58,7 +58,7 @@ LAYER_NAMES = {
 
 
 class PublishedBert(TransformerEncoder):
-    """What encoders share that may start from weights of `transformers` with BERT's layers."""
+    """The base of encoders that may start from weights of `transformers` with BERT's layers."""
 
     config: BertConfig
     config_names: ClassVar[Mapping[str, str]] = CONFIG_NAMES
@@ -69,11 +69,11 @@ class PublishedBert(TransformerEncoder):
 
     def check_published(self, config: Mapping[str, Any], where: str) -> None:
         """Raises InputError where a published model has another shape, or what no shape shows."""
-        for theirs, ours in self.config_names.items():
-            wanted = getattr(self.config, ours)
-            if theirs in config and config[theirs] != wanted:
+        for key, own_name in self.config_names.items():
+            wanted = getattr(self.config, own_name)
+            if key in config and config[key] != wanted:
                 raise InputError(
-                    f"{where}: {theirs} is {config[theirs]}, but {ours} of this encoder is {wanted}; "
+                    f"{where}: {key} is {config[key]}, but {own_name} of this encoder is {wanted}; "
                     "take the encoder size of the weights, or other weights"
                 )
         if "hidden_act" in config and config["hidden_act"] != "gelu":
@@ -88,14 +88,14 @@ class BertEncoder(PublishedBert):
     def from_published(self, model: Published) -> dict[str, Tensor]:
         """The state of `transformers`' BertModel or RobertaModel."""
         self.check_published(model.config, model.where)
-        found = {
+        state = {
             "positions.weight": model.tensor("embeddings.position_embeddings.weight"),
             "segments.weight": model.tensor("embeddings.token_type_embeddings.weight"),
             **renamed(model, "", "", {"norm": "embeddings.LayerNorm"}),
         }
         for number in range(self.config.layers):
-            found |= published_layer(model, f"layers.{number}", f"encoder.layer.{number}")
-        return found
+            state |= published_layer(model, f"layers.{number}", f"encoder.layer.{number}")
+        return state
 
     def dense_from_published(self, model: Published) -> dict[str, Tensor] | None:
         """BERT's pooler, which was trained on its second objective; None for RoBERTa, which has no such objective."""
@@ -119,19 +119,19 @@ FIRST_POSITIONS = {"bert": 0, "roberta": 2}  # by the model_type of a config
 LIKE = {"bert": "bert-base-uncased", "roberta": "roberta-base"}
 
 
-def published_layer(model: Published, ours: str, theirs: str) -> dict[str, Tensor]:
+def published_layer(model: Published, own_prefix: str, prefix: str) -> dict[str, Tensor]:
     """The tensors of one BERT layer: query, key and value (d, d) become one map."""
-    found = renamed(model, f"{ours}.", f"{theirs}.", LAYER_NAMES)
+    state = renamed(model, f"{own_prefix}.", f"{prefix}.", LAYER_NAMES)
     for kind in ("weight", "bias"):
-        parts = [model.tensor(f"{theirs}.attention.self.{part}.{kind}") for part in ("query", "key", "value")]
-        found[f"{ours}.qkv.{kind}"] = torch.cat(parts)  # (3 d, d) or (3 d,)
-    return found
+        parts = [model.tensor(f"{prefix}.attention.self.{part}.{kind}") for part in ("query", "key", "value")]
+        state[f"{own_prefix}.qkv.{kind}"] = torch.cat(parts)  # (3 d, d) or (3 d,)
+    return state
 
 
-def renamed(model: Published, ours: str, theirs: str, names: Mapping[str, str]) -> dict[str, Tensor]:
+def renamed(model: Published, own_prefix: str, prefix: str, names: Mapping[str, str]) -> dict[str, Tensor]:
     """Weights (n, d) and biases (n,) of modules under our names for them."""
     return {
-        f"{ours}{own}.{kind}": model.tensor(f"{theirs}{their}.{kind}")
+        f"{own_prefix}{own}.{kind}": model.tensor(f"{prefix}{their}.{kind}")
         for own, their in names.items()
         for kind in ("weight", "bias")
     }

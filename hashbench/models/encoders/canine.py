@@ -8,7 +8,7 @@ m = `layers` BERT layers                                     molecules
 The head of a whole text takes molecule 0. What the published model has behind this (a way back to characters) does not
 reach it and is left out: the outputs are the same. A head of words has it for its own (`Upsampling`), freshly drawn.
 The last molecule of a full row gives way to the one of CLS, so that the mask of molecule j is that of characters
-4j .. 4j+3, although it stands for the four before them (released code).
+4j .. 4j+3, although it is made of the four before them (released code).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class CanineConfig(BertConfig):
             raise InputError("encoder: downsampling and block must be at least 1; correct the encoder's values")
 
 
-# Base is the published one; the others are ours, with the shapes of BERT's.
+# Base is the published one; the others have the shapes of BERT's.
 SIZES = {size: CanineConfig(**shape) for size, shape in SHAPES.items()}
 SIZES["base"] = replace(SIZES["base"], max_positions=16_384)
 
@@ -170,7 +170,7 @@ class CanineEncoder(PublishedBert):
         """The state of `transformers`' CanineModel as far as classification uses it."""
         self.check_published(model.config, model.where)
         convolution = model.tensor("chars_to_molecules.conv.weight")  # (d, d, 4): out, in, character
-        found = {
+        state = {
             # as many as there are here: the published model has more than it trained
             "positions.weight": model.tensor("char_embeddings.char_position_embeddings.weight")[
                 : self.config.max_positions
@@ -180,11 +180,11 @@ class CanineEncoder(PublishedBert):
             "downsample.bias": model.tensor("chars_to_molecules.conv.bias"),
         }
         norms = {"norm": "char_embeddings.LayerNorm", "molecule_norm": "chars_to_molecules.LayerNorm"}
-        found |= renamed(model, "", "", norms)
-        found |= published_layer(model, "local", "initial_char_encoder.layer.0")
+        state |= renamed(model, "", "", norms)
+        state |= published_layer(model, "local", "initial_char_encoder.layer.0")
         for number in range(self.config.layers):
-            found |= published_layer(model, f"layers.{number}", f"encoder.layer.{number}")
-        return found
+            state |= published_layer(model, f"layers.{number}", f"encoder.layer.{number}")
+        return state
 
 
 class Upsampling(nn.Module):
@@ -211,8 +211,8 @@ class Upsampling(nn.Module):
         padded = nn.functional.pad(states, (0, 0, before, self.width - 1 - before))  # (B, L + 3, 2 d)
         neighbours = padded.unfold(1, self.width, 1).transpose(2, 3).flatten(2)  # (B, L, 4 2 d)
         joined = self.dropout(self.norm(nn.functional.gelu(self.up(neighbours))))
-        made: Tensor = self.layer(joined, without_padding(mask))
-        return made
+        attended: Tensor = self.layer(joined, without_padding(mask))
+        return attended
 
 
 ARCHITECTURES = {"canine": Architecture(CanineEncoder, SIZES)}

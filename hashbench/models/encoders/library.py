@@ -25,7 +25,7 @@ from hashbench.models.encoders.transformer import SHAPES, without_padding
 from hashbench.models.text.library import library
 
 BERT = {"model_type": "bert"}
-# Ours -> what configs of the library call it, the first that one has.
+# hashbench's name -> names in configs of the library, of which the first that a config has counts.
 NAMES = {
     "layers": ("num_hidden_layers",),
     "heads": ("num_attention_heads",),
@@ -57,21 +57,21 @@ class LibraryConfig:
             raise InputError(f"encoder: library must be the keys of a config.json, not {self.library!r}; leave it out")
 
     @cached_property
-    def theirs(self) -> Any:
+    def of_library(self) -> Any:
         """The library's config object."""
-        found = library_config(self.library)
-        ours = asdict(self)
+        config = library_config(self.library)
+        own_values = asdict(self)
         changed = {
-            next(name for name in NAMES[key] if hasattr(found, name)): ours[key]
-            for key, value in shape_of(found).items()
-            if ours[key] != value and any(hasattr(found, name) for name in NAMES[key])
+            next(name for name in NAMES[key] if hasattr(config, name)): own_values[key]
+            for key, value in shape_of(config).items()
+            if own_values[key] != value and any(hasattr(config, name) for name in NAMES[key])
         }
-        return library_config({**self.library, **changed}) if changed else found
+        return library_config({**self.library, **changed}) if changed else config
 
     @property
     def eps(self) -> float:
         """Of the LayerNorms."""
-        return float(getattr(self.theirs, "layer_norm_eps", 1e-12))
+        return float(getattr(self.of_library, "layer_norm_eps", 1e-12))
 
 
 def library_config(values: Mapping[str, Any]) -> Any:
@@ -91,12 +91,12 @@ def library_config(values: Mapping[str, Any]) -> Any:
 
 def shape_of(config: Any) -> dict[str, Any]:
     """The values of NAMES in a config of the library; where it names no inner width, four times the outer."""
-    found = {
+    values = {
         key: next((getattr(config, name) for name in names if getattr(config, name, None) is not None), None)
         for key, names in NAMES.items()
     }
-    standard = {"layers": 1, "heads": 1, "feed_forward": 4 * (found["dim"] or 1), "dropout": 0.1}
-    return {key: standard.get(key) if value is None else value for key, value in found.items()}
+    standard = {"layers": 1, "heads": 1, "feed_forward": 4 * (values["dim"] or 1), "dropout": 0.1}
+    return {key: standard.get(key) if value is None else value for key, value in values.items()}
 
 
 def encoder_of(config: Any) -> Any:
@@ -106,13 +106,13 @@ def encoder_of(config: Any) -> Any:
     """
     auto, kind = importlib.import_module(AUTO), config.model_type
     masked, causal = auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES, auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
-    known = kind in masked or kind in auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
+    has_masked_form = kind in masked or kind in auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
     remedy = "take an encoder of text, as BERT, DistilBERT, RoBERTa or ELECTRA are"
     if config.is_encoder_decoder:
         raise InputError(f"{kind} is an encoder with a decoder; {remedy}")
     if getattr(config, "is_decoder", False) or kind in causal and kind not in masked:
         raise InputError(f"{kind} is a decoder, whose tokens see none behind them; {remedy}")
-    if not known or type(config) not in library().MODEL_MAPPING:
+    if not has_masked_form or type(config) not in library().MODEL_MAPPING:
         raise InputError(f"{kind} is no encoder of text; {remedy}")
     with torch.device("meta"):
         model = base_model(config)
@@ -177,7 +177,7 @@ class LibraryEncoder(Encoder):
     def __init__(self, config: LibraryConfig) -> None:
         super().__init__()
         self.config = config
-        small = copy.deepcopy(config.theirs)
+        small = copy.deepcopy(config.of_library)
         small.vocab_size = (small.pad_token_id or 0) + 1  # a table that goes at once
         self.library = bare(base_model(small))
         self.takes_segments = "token_type_ids" in inspect.signature(self.library.forward).parameters
@@ -188,32 +188,32 @@ class LibraryEncoder(Encoder):
         for path, part in self.library.named_modules():
             if path.rpartition(".")[2] == "position_embeddings" and isinstance(part, nn.Embedding):
                 return part.num_embeddings - (0 if part.padding_idx is None else part.padding_idx + 1)
-        longest: int | None = getattr(self.config.theirs, "max_position_embeddings", None)
+        longest: int | None = getattr(self.config.of_library, "max_position_embeddings", None)
         return longest
 
     @property
     def segment_rows(self) -> int | None:
         """Rows of the segment table; None where there is none."""
-        return (getattr(self.config.theirs, "type_vocab_size", None) or None) if self.takes_segments else None
+        return (getattr(self.config.of_library, "type_vocab_size", None) or None) if self.takes_segments else None
 
     def forward(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
         """Vectors (B, L, w), mask (B, L) True on tokens or None without padding, segments (B, L) -> (B, L, d)."""
         if self.checkpointing:
             self._keep_inputs_alone()
-        given: dict[str, Tensor] = {"inputs_embeds": vectors}
+        inputs: dict[str, Tensor] = {"inputs_embeds": vectors}
         mask = without_padding(mask)
         if mask is not None:
-            given["attention_mask"] = mask.long()
+            inputs["attention_mask"] = mask.long()
         if segments is not None and self.takes_segments:
-            given["token_type_ids"] = segments
-        states: Tensor = self.library(**given, return_dict=True).last_hidden_state
+            inputs["token_type_ids"] = segments
+        states: Tensor = self.library(**inputs, return_dict=True).last_hidden_state
         return states
 
     def _keep_inputs_alone(self) -> None:
         """Makes the library compute what a layer keeps again. Raises InputError where it cannot for this model."""
         if not self.library.supports_gradient_checkpointing:
             raise InputError(
-                f"activation_checkpointing: transformers has none for {self.config.theirs.model_type}; write false"
+                f"activation_checkpointing: transformers has none for {self.config.of_library.model_type}; write false"
             )
         enable = getattr(self.library, "activation_checkpointing_enable", None)  # its name from transformers 5.20 on
         (enable or self.library.gradient_checkpointing_enable)({"use_reentrant": False})
@@ -221,24 +221,25 @@ class LibraryEncoder(Encoder):
 
     def check_published(self, config: Mapping[str, Any], where: str) -> None:
         """Raises InputError where a published model has another shape."""
-        theirs, ours = shape_of(library_config(config)), asdict(self.config)
-        for key, value in theirs.items():
-            if key != "dropout" and ours[key] != value:
-                raise InputError(f"{where}: {key} is {value} there, {ours[key]} here; leave it out, or take others")
+        shape, own_shape = shape_of(library_config(config)), asdict(self.config)
+        for key, value in shape.items():
+            if key != "dropout" and own_shape[key] != value:
+                here = own_shape[key]
+                raise InputError(f"{where}: {key} is {value} there, {here} here; leave it out, or take others")
 
     def from_published(self, model: Published) -> dict[str, Tensor]:
         """The state of the library's model, which must make the same of vectors as of token ids."""
         self.check_published(model.config, model.where)
-        whole = read_whole(model, self.config.theirs)
+        whole = read_whole(model, self.config.of_library)
         path = table_of(whole)
         assert path is not None  # checked before the model was resolved
-        ids, mask = _probe(path[1].num_embeddings, self.config.theirs.pad_token_id)
+        ids, mask = _probe(path[1].num_embeddings, self.config.of_library.pad_token_id)
         with torch.inference_mode():
             expected = whole(input_ids=ids, attention_mask=mask, return_dict=True).last_hidden_state
             vectors = nn.functional.embedding(ids, path[1].weight)  # (2, 6, w)
-            found = bare(whole)(inputs_embeds=vectors, attention_mask=mask, return_dict=True).last_hidden_state
-        if not torch.allclose(expected[mask.bool()], found[mask.bool()], atol=TOLERANCE, rtol=TOLERANCE):
-            kind = self.config.theirs.model_type
+            states = bare(whole)(inputs_embeds=vectors, attention_mask=mask, return_dict=True).last_hidden_state
+        if not torch.allclose(expected[mask.bool()], states[mask.bool()], atol=TOLERANCE, rtol=TOLERANCE):
+            kind = self.config.of_library.model_type
             raise InputError(
                 f"{model.where}: {kind} makes more of token ids than of their vectors; take another encoder"
             )
@@ -246,12 +247,12 @@ class LibraryEncoder(Encoder):
 
     def dense_from_published(self, model: Published) -> dict[str, Tensor] | None:
         """The pooler that the library's own classifier starts from, (d, d) and (d,); None without one."""
-        path = pooler_path(self.config.theirs)
+        path = pooler_path(self.config.of_library)
         if path is None:
             return None
-        found = {kind: tensor_at(model, f"{path}.{kind}") for kind in ("weight", "bias")}
-        dense = {kind: tensor for kind, tensor in found.items() if tensor is not None}
-        return {kind: tensor.float() for kind, tensor in dense.items()} if len(dense) == len(found) else None
+        tensors = {kind: tensor_at(model, f"{path}.{kind}") for kind in ("weight", "bias")}
+        dense = {kind: tensor for kind, tensor in tensors.items() if tensor is not None}
+        return {kind: tensor.float() for kind, tensor in dense.items()} if len(dense) == len(tensors) else None
 
 
 def read_whole(model: Published, config: Any) -> Any:
@@ -265,8 +266,8 @@ def read_whole(model: Published, config: Any) -> Any:
         raise InputError(f"{model.where}: tensors have other shapes than config.json says; name others") from error
     missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
     if missing:
-        found = f"no tensor {missing[0]!r} among {len(model.tensors)}"
-        raise InputError(f"{model.where}: {found}; these are no weights of this model, name others")
+        absent = f"no tensor {missing[0]!r} among {len(model.tensors)}"
+        raise InputError(f"{model.where}: {absent}; these are no weights of this model, name others")
     return whole.eval()
 
 

@@ -1,7 +1,7 @@
 """The original Transformer's encoder over a set or a sequence of items (Vaswani et al. 2017; Superbloom, appendix A).
 
 ReLU, no segments and no positions: it is a function of a set, as Superbloom's entity models are. Biases and the
-LayerNorm behind the embedding are BERT's (ours: the paper is silent).
+LayerNorm behind the embedding are BERT's (chosen here: the paper is silent).
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 x = dropout(LayerNorm(vector [+ position])); K neighbours become one vector by attention among them and a maximum
 (local projection attention, eq. 1, figure 2); then post-LayerNorm transformer layers as BERT's over L / K vectors.
 
-Ours, where the paper is silent: the embedding LayerNorm; in a group 12-head attention, residual, LayerNorm and no
-feed-forward; no positions, since only without them the published counts come out. With the paper's text the
-intermediate size is 768, with its count of 14.4 M it is BERT's 3,072, which stands here.
+Chosen here, where the paper is silent: the embedding LayerNorm; in a group 12-head attention, residual, LayerNorm and
+no feed-forward; no positions, since only without them the published counts come out. With the paper's text the
+intermediate size is 768, with its count of 14.4 M it is BERT's 3,072, as here.
 """
 
 from __future__ import annotations

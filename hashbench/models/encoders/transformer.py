@@ -179,7 +179,7 @@ class TransformerEncoder(Encoder):
     """Token vectors to token states. A family overrides `before_layers`, with the parts that it needs."""
 
     config: TransformerConfig
-    unit = "tokens"  # what its vectors stand for, in messages
+    unit = "tokens"  # the word for its vectors in messages
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -194,7 +194,7 @@ class TransformerEncoder(Encoder):
         self.apply(init_weights)
 
     def parts_before_layers(self) -> dict[str, nn.Module | None]:
-        """What `before_layers` needs besides `enter`, by attribute, in the order in which weights are drawn."""
+        """Modules that `before_layers` needs besides `enter`, by attribute, in the order in which weights are drawn."""
         return {}
 
     @property
@@ -214,7 +214,7 @@ class TransformerEncoder(Encoder):
     def forward(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
         """Vectors (B, L, d), mask (B, L) True on tokens, segments (B, L) or None -> states (B, L', d).
 
-        Padding stands behind the tokens of a row, so a token's position is its column. `mask` None says that there is
+        Padding is behind the tokens of a row, so a token's position is its column. `mask` None says that there is
         no padding; on a GPU this opens the flash kernel without the wait that looking into the mask would cost.
         """
         states, mask = self.before_layers(vectors, mask, segments)
@@ -237,7 +237,7 @@ class TransformerEncoder(Encoder):
     def before_layers(
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
-        """What enters the first layer: states (B, n, d), and their mask (B, n), None where nothing is padded."""
+        """The input of the first layer: states (B, n, d), and their mask (B, n), None where nothing is padded."""
         return self.enter(vectors, segments), without_padding(mask)
 
     def enter(self, vectors: Tensor, segments: Tensor | None) -> Tensor:

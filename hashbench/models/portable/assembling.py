@@ -53,22 +53,22 @@ class TextSide:
 
     def inputs(self, texts: Sequence[Any]) -> dict[str, list[Any]]:
         """Texts, or pairs of texts -> codes (n, c) of their n distinct tokens, positions (B, L), and of a model that
-        tells the texts of a pair apart segments (B, L). At least one code, so that no array is empty."""
-        places, found = self._rows(texts)
+        distinguishes the texts of a pair, segments (B, L). At least one code, so that no array is empty."""
+        places, arrays = self._rows(texts)
         codes = [list(self.code(token)) for token in places] or [[0] * self.values["width"]]
-        return {"codes": codes, **found}
+        return {"codes": codes, **arrays}
 
     def buffers(self, texts: Sequence[Any]) -> dict[str, tuple[bytes, str, tuple[int, int]]]:
-        """The same inputs as bytes, the type of their numbers and their shape: what `numpy.frombuffer` and tensors of
-        other runtimes are made of without a copy of each number."""
-        places, found = self._rows(texts)
+        """The inputs of `inputs` as bytes, the type of their numbers and their shape: what `numpy.frombuffer` and
+        tensors of other runtimes are made of without a copy of each number."""
+        places, arrays = self._rows(texts)
         kind, width = self.values["graph_codes"], self.values["width"]
         codes = b"".join([self.packed(token) for token in places]) or bytes(array(TYPES[kind]).itemsize * width)
-        made = {"codes": (codes, kind, (max(1, len(places)), width))}
-        for name, rows in found.items():
+        buffers = {"codes": (codes, kind, (max(1, len(places)), width))}
+        for name, rows in arrays.items():
             flat = rows[0] if len(rows) == 1 else [number for row in rows for number in row]
-            made[name] = array("q", flat).tobytes(), "int64", (len(rows), len(rows[0]))
-        return made
+            buffers[name] = array("q", flat).tobytes(), "int64", (len(rows), len(rows[0]))
+        return buffers
 
     def _rows(self, texts: Sequence[Any]) -> tuple[dict[str, int], dict[str, list[list[int]]]]:
         """The place of each distinct token, and all inputs but the codes, filled up to one length."""
@@ -79,10 +79,10 @@ class TextSide:
         multiple, pad = self.values["multiple"], self.values["pad"]
         longest = max([self.values["shortest"], *(len(positions) for positions, _ in rows)])
         length = -(-longest // multiple) * multiple
-        found = {"positions": [positions + [pad] * (length - len(positions)) for positions, _ in rows]}
+        arrays = {"positions": [positions + [pad] * (length - len(positions)) for positions, _ in rows]}
         if self.values["has_segments"]:
-            found["segments"] = [segments + [0] * (length - len(segments)) for _, segments in rows]
-        return places, found
+            arrays["segments"] = [segments + [0] * (length - len(segments)) for _, segments in rows]
+        return places, arrays
 
     def _row(self, texts: list[str], places: dict[str, int]) -> tuple[list[int], list[int]]:
         """Positions and segments of one input; new tokens are entered in `places`."""

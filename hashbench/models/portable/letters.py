@@ -18,12 +18,12 @@ def unpacked(packed: str) -> list[tuple[int, int]]:
     >>> unpacked("1c a 7 q")
     [(48, 58), (65, 91)]
     """
-    found, at = [], 0
+    ranges, at = [], 0
     numbers = [int(number, 36) for number in packed.split()]
     for gap, length in zip(numbers[::2], numbers[1::2]):  # noqa: B905  # pairs by construction
-        found.append((at + gap, at + gap + length))
+        ranges.append((at + gap, at + gap + length))
         at += gap + length
-    return found
+    return ranges
 
 
 def members(packed: str) -> frozenset[str]:
@@ -32,7 +32,7 @@ def members(packed: str) -> frozenset[str]:
 
 
 def lower_table(rules: list[list[int]], others: Mapping[str, str]) -> dict[int, str]:
-    """Code point -> its lower case. A rule (first, count, step, delta) stands for `count` points, `step` apart."""
+    """Code point -> its lower case. A rule (first, count, step, delta) is for `count` points, `step` apart."""
     table = {ord(point): lowered for point, lowered in others.items()}
     for first, count, step, delta in rules:
         for i in range(count):
@@ -46,7 +46,7 @@ def lowering(values: Mapping[str, Any]) -> Callable[[str], str]:
     ignorable, cased = members(values["ignorable"]), members(values["cased"])
 
     def is_final(text: str, i: int) -> bool:
-        """Whether a sigma stands behind a letter and before none."""
+        """True for a sigma behind a letter and before none."""
         before, after = i - 1, i + 1
         while before >= 0 and text[before] in ignorable:
             before -= 1

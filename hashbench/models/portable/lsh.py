@@ -15,7 +15,7 @@ from typing import Any
 
 
 def legacy_gaussians(seed: int) -> Iterator[float]:
-    """What numpy.random.RandomState(seed).standard_normal gives, number by number."""
+    """The numbers of numpy.random.RandomState(seed).standard_normal, one by one."""
     state = [seed & 0xFFFFFFFF]
     for i in range(1, 624):
         state.append((1812433253 * (state[-1] ^ (state[-1] >> 30)) + i) & 0xFFFFFFFF)

@@ -38,8 +38,8 @@ def ngram_buckets(values: Mapping[str, Any], read: Callable[[str], str]) -> Call
         return [signed_row(quarter(halves, i) % buckets, buckets, halves[0], i, signs) for i in range(hashes)]
 
     def encode(token: str) -> list[int]:
-        found = [row for entry, _ in zip(entries(token), range(most), strict=False) for row in rows_of(entry)]
-        return found + [-1] * (most * hashes - len(found))
+        numbers = [row for entry, _ in zip(entries(token), range(most), strict=False) for row in rows_of(entry)]
+        return numbers + [-1] * (most * hashes - len(numbers))
 
     return encode
 
@@ -48,20 +48,20 @@ def trigrams(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[
     """A function from a word to the rows of its trigrams, -1 behind the last."""
     buckets, hashes, shared = values["num_buckets"], values["hashes"], values["lowercase_rows"]
     signs, most = values["signs"], values["most"]
-    known: dict[bytes, list[int]] = {}
+    row_cache: dict[bytes, list[int]] = {}
 
     def distinct_rows(trigram: bytes) -> list[int]:
-        found: list[int] = []
+        numbers: list[int] = []
         for k in range(hashes):
             j = 0
-            while len(found) == k:
+            while len(numbers) == k:
                 text = f"{int.from_bytes(trigram, 'little')}_{k}_{j}"
                 digest = hashlib.md5(text.encode(), usedforsecurity=False).digest()
                 row = int.from_bytes(digest, "big") % buckets
                 j += 1
-                if row not in found:
-                    found.append(row)
-        return sorted(found)
+                if row not in numbers:
+                    numbers.append(row)
+        return sorted(numbers)
 
     def rows_of(trigram: bytes) -> list[int]:
         rows = distinct_rows(trigram)
@@ -74,13 +74,13 @@ def trigrams(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[
     def encode(token: str) -> list[int]:
         framed = b" " + token.encode() + b" "
         windows = list(dict.fromkeys(framed[i : i + 3] for i in range(len(framed) - 2)))[:most]
-        found: list[int] = []
+        numbers: list[int] = []
         for trigram in windows:
-            if trigram not in known:
-                if len(known) >= values["remembered"]:
-                    known.clear()
-                known[trigram] = rows_of(trigram)
-            found += known[trigram]
-        return found + [-1] * (most * hashes - len(found))
+            if trigram not in row_cache:
+                if len(row_cache) >= values["remembered"]:
+                    row_cache.clear()
+                row_cache[trigram] = rows_of(trigram)
+            numbers += row_cache[trigram]
+        return numbers + [-1] * (most * hashes - len(numbers))
 
     return encode

@@ -1,6 +1,6 @@
 """The projection of ProFormer: sums of the sides of hashed hyperplanes over the n-grams of a word.
 
-All numbers of a word that are hashed stand in one long integer, each in a lane of 128 bits, in which a product of 64
+All numbers of a word that are hashed are in one long integer, each in a lane of 128 bits, in which a product of 64
 bits has room: a dozen operations on it replace a dozen on each of some hundreds. Sides are counted by carrying.
 """
 
@@ -48,10 +48,10 @@ def counted(rows: int, n: int, width: int) -> list[int]:
         span //= 2
         low, carry, added = (1 << span * width) - 1, 0, []
         for plane in planes:
-            one, other = plane & low, plane >> span * width
-            differ = one ^ other
+            lower, other = plane & low, plane >> span * width
+            differ = lower ^ other
             added.append(differ ^ carry)
-            carry = one & other | carry & differ
+            carry = lower & other | carry & differ
         planes = [*added, carry]
     return planes
 
@@ -71,22 +71,22 @@ def projection(values: Mapping[str, Any], read: Callable[[str], str]) -> Callabl
     """A function from a word to its sums: those of the first place, then those of the others."""
     lower, bits, places, flip = lowering(values), values["bits"], values["places"], int(values["flip"])
     blocks = (bits + 63) // 64
-    each = places * blocks  # lanes of a feature
-    steps = b"".join((k * GAMMA_64 & ALL_64).to_bytes(16, "little") for k in range(1, each + 1))
-    turned = flip.to_bytes(16, "little") * each
+    feature_lanes = places * blocks  # lanes of a feature
+    steps = b"".join((k * GAMMA_64 & ALL_64).to_bytes(16, "little") for k in range(1, feature_lanes + 1))
+    turned = flip.to_bytes(16, "little") * feature_lanes
 
     def encode(token: str) -> list[int]:
         features = list(word_features(lower(token)[: values["most_characters"]], values["longest"]))
         digests = [hashlib.md5(feature.encode(), usedforsecurity=False).digest() for feature in features]
         n = len(features)
-        full = as_number((b"\xff" * 8 + bytes(8)) * (n * each))
-        prints = as_number(b"".join([(digest[:8] + bytes(8)) * each for digest in digests]))
+        full = as_number((b"\xff" * 8 + bytes(8)) * (n * feature_lanes))
+        prints = as_number(b"".join([(digest[:8] + bytes(8)) * feature_lanes for digest in digests]))
         sides = mixed_lanes((prints ^ as_number(turned * n)) + as_number(steps * n) & full, full)
-        dense = array("Q", sides.to_bytes(16 * n * each, "little"))[::2].tobytes()  # without the upper halves
-        sums = sums_of(counted(as_number(dense), n, 64 * each), n, 64 * each)
-        found: list[int] = []
-        for at in range(0, 64 * each, 64 * blocks):
-            found += sums[at : at + bits]
-        return found
+        dense = array("Q", sides.to_bytes(16 * n * feature_lanes, "little"))[::2].tobytes()  # without the upper halves
+        sums = sums_of(counted(as_number(dense), n, 64 * feature_lanes), n, 64 * feature_lanes)
+        totals: list[int] = []
+        for at in range(0, 64 * feature_lanes, 64 * blocks):
+            totals += sums[at : at + bits]
+        return totals
 
     return encode

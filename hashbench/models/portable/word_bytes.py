@@ -27,19 +27,19 @@ def byte_ngrams(values: Mapping[str, Any], read: Callable[[str], str]) -> Callab
 
     def encode(token: str) -> list[int]:
         ids = [frame, *(byte + offset for byte in token.encode()), frame][:most]
-        found = []
+        numbers = []
         for i, own in enumerate(ids):
-            found.append(own)
+            numbers.append(own)
             for s, size in enumerate(sizes):
                 if i + 1 < size and not values["pad"]:
-                    found.append(-1)
+                    numbers.append(-1)
                     continue
                 missing = max(size - i - 1, 0)
                 window = ids[max(i + 1 - size, 0) : i + 1]
-                total = sum(each * pow(prime, missing + j, 2**64) for j, each in enumerate(window)) & ALL_64
+                total = sum(number * pow(prime, missing + j, 2**64) for j, number in enumerate(window)) & ALL_64
                 row = (total - (total >> 63 << 64)) % buckets  # the 64 bits are a signed number
-                found.append(signed_row(row, buckets, total, s, signs))
-        return found + [-1] * (most * (1 + len(sizes)) - len(found))
+                numbers.append(signed_row(row, buckets, total, s, signs))
+        return numbers + [-1] * (most * (1 + len(sizes)) - len(numbers))
 
     return encode
 

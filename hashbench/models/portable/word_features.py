@@ -21,11 +21,11 @@ def word_features(values: Mapping[str, Any], read: Callable[[str], str]) -> Call
     def shape(word: str) -> str:
         if len(word) >= longest:
             return str(values["long_text"])
-        found = ""
+        letters = ""
         for letter in map(shown, word):
-            if found[-run:] != letter * run:
-                found += letter
-        return found
+            if letters[-run:] != letter * run:
+                letters += letter
+        return letters
 
     makers: dict[str, Callable[[str], str]] = {
         "norm": lowering(values),

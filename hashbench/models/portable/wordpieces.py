@@ -23,9 +23,9 @@ def character_table(values: Mapping[str, Any]) -> dict[int, str]:
             rest, tail = divmod(point - HANGUL, TAILS)
             parts = (rest // VOWELS, rest % VOWELS, tail) if tail else (rest // VOWELS, rest % VOWELS)
             table[point] = "".join(chr(first + part) for first, part in zip(JAMO, parts))  # noqa: B905  # two or three
-    for kind, made in (("dropped", ""), ("spaces", " "), ("alone", " {} ")):
+    for kind, replacement in (("dropped", ""), ("spaces", " "), ("alone", " {} ")):
         for first, end in unpacked(values[kind]):
-            table.update((point, made.replace("{}", chr(point))) for point in range(first, end))
+            table.update((point, replacement.replace("{}", chr(point))) for point in range(first, end))
     return table
 
 
@@ -46,14 +46,14 @@ def wordpieces(values: Mapping[str, Any], read: Callable[[str], str]) -> Callabl
             yield part[start:]
 
     def cut(word: str) -> list[str]:
-        found, start = [], 0
+        parts, start = [], 0
         while start < len(word) <= longest:
             prefix = marker if start else ""
             end = next((end for end in range(len(word), start, -1) if prefix + word[start:end] in pieces), start)
             if end == start:
                 return [unknown]
-            found.append(prefix + word[start:end])
+            parts.append(prefix + word[start:end])
             start = end
-        return found or [unknown]
+        return parts or [unknown]
 
     return lambda text: [piece for word in words_of(without_lone_surrogates(text)) if word for piece in cut(word)]

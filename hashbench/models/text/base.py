@@ -36,15 +36,15 @@ class Tokenizer(ABC):
     # Of a vocabulary of pieces (`text.pieces`): its name in messages, and the argument that names it; None: no pieces.
     title = ""
     argument: str | None = None
-    # Whether `pretrain.vocabulary` of a recipe may stand for that argument.
+    # Whether `pretrain.vocabulary` of a recipe may replace that argument.
     from_recipe = False
     # Whether the vocabulary comes, or will come, from the corpora.
     trained = False
-    vocabulary_size: int | None = None  # asked for in training, specials included
+    vocabulary_size: int | None = None  # requested for training, specials included
 
     @property
     def needs_training(self) -> bool:
-        """Whether a vocabulary must be learned or loaded before anything else."""
+        """True where a vocabulary must be learned or loaded before anything else."""
         return False
 
     @property
@@ -61,7 +61,7 @@ class Tokenizer(ABC):
         return None
 
     def options(self) -> dict[str, object]:
-        """What else than the vocabulary decides the pieces of a text."""
+        """The options besides the vocabulary that decide the pieces of a text."""
         return {}
 
     def train(self, texts: Iterable[str], vocabulary_size: int, *, bars: bool = False) -> None:
@@ -75,7 +75,7 @@ class Tokenizer(ABC):
         """Takes a trained vocabulary that `save` wrote."""
 
     def recipe(self) -> dict[str, object]:
-        """What makes this tokenizer, as plain values without a path: part of a run's identity."""
+        """The kind and arguments of this tokenizer, as plain values without a path: part of a run's identity."""
         return {"kind": self.kind}
 
     @abstractmethod

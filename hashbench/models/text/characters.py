@@ -45,8 +45,8 @@ class CharacterInterner(Interner):
             joined = "".join(texts).encode("utf-32-le")
         ids = np.frombuffer(joined, dtype="<u4").astype(np.int32)  # (total,)
         offsets = offsets_from(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)))
-        found = np.bincount(ids)
-        self._counts[: len(found)] += found
+        occurrences = np.bincount(ids)
+        self._counts[: len(occurrences)] += occurrences
         return TokenizedTexts(ids, offsets)
 
     def distinct(self) -> tuple[Distinct, np.ndarray]:
@@ -98,7 +98,7 @@ class ByteInterner(Interner):
 
 
 class ItemTokenizer(Tokenizer):
-    """One token a text, exactly as it stands; an empty text has none."""
+    """One token a text, the text itself; an empty text has none."""
 
     kind = "items"
 

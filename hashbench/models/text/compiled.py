@@ -28,7 +28,7 @@ class Kernel:
         return (self._compiled or self.compiled())(*arguments)
 
     def compiled(self) -> Callable[..., object]:
-        """What numba makes of it. It finds the kernels in a function by their names in its module."""
+        """The function, compiled by numba. It finds the kernels in a function by their names in its module."""
         with _handing_over:
             if self._compiled is None:
                 import numba  # here: half a second that most commands need not wait
@@ -58,9 +58,9 @@ def compiled_fast(function: F) -> F:
 
 def thread_count() -> int:
     """Threads for kernels: HASHBENCH_THREADS, else the cores this process may use."""
-    asked = os.environ.get("HASHBENCH_THREADS")
-    if asked:
-        return max(int(asked), 1)
+    wanted = os.environ.get("HASHBENCH_THREADS")
+    if wanted:
+        return max(int(wanted), 1)
     return usable_cores()
 
 

@@ -70,7 +70,7 @@ def _with_room(slots: np.ndarray, types: int) -> np.ndarray:
 
 
 class _Reader:
-    """What one thread has: its own types, what they are called in the common table, how often each came."""
+    """The types that one thread met, their ids in the common table, and how often each came."""
 
     def __init__(self) -> None:
         self.types = _Types()

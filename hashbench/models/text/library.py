@@ -23,8 +23,8 @@ PACKAGE = "transformers"
 PATTERNS = ["*.json", "*.txt", "*.model"]  # of a tokenizer's files, which lie beside the weights
 # Of these the identity is made, besides the files that hold a vocabulary.
 SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
-FIRST, SECOND = "A", "B"  # where a text stands in a layout
-# Ours: two texts of different length by which a layout is found, and one that is longer than what is kept of it.
+FIRST, SECOND = "A", "B"  # the place of a text in a layout
+# Chosen here: two texts of different length by which a layout is found, and one that is longer than what is kept of it.
 PROBES, LONG = ("a", "a b"), "a " * 40
 
 
@@ -89,11 +89,11 @@ class LibraryTokens(PieceTokenizer):
         """The library's ids of each text, without the special tokens that it would add."""
         if not texts:
             return []
-        made: list[list[int]] = self._tokenizer(
+        encoded: list[list[int]] = self._tokenizer(
             [well_formed(text) for text in texts], add_special_tokens=False, return_attention_mask=False,
             return_token_type_ids=False, verbose=False,
         )["input_ids"]  # fmt: skip
-        return made
+        return encoded
 
     def spellings(self) -> list[str]:
         """The string of every id."""
@@ -112,26 +112,27 @@ class LibraryTokens(PieceTokenizer):
         """How the library lays out inputs, found by trying it.
 
         Raises:
-            InputError: texts do not stand whole between special tokens, or on another side than the left.
+            InputError: texts are not whole between special tokens, or on another side than the left.
         """
-        made = self._tokenizer
-        if made.pad_token_id is None or "right" not in {made.padding_side} & {made.truncation_side}:
+        tokenizer = self._tokenizer
+        if tokenizer.pad_token_id is None or "right" not in {tokenizer.padding_side} & {tokenizer.truncation_side}:
             raise InputError(f"{self._where}: it pads or cuts on the left, or cannot pad; take another encoder")
         parts = self.piece_ids(PROBES)
-        single, pair = ([*made(*PROBES[:n], verbose=False)["input_ids"]] for n in (1, 2))
-        ids = (made.cls_token_id, made.pad_token_id, made.sep_token_id, made.unk_token_id, made.mask_token_id)
-        start, pad, end, unknown, mask = (made.pad_token_id if each is None else each for each in ids)
-        found = self._form(single, parts[:1]), self._form(pair, parts)
+        single, pair = ([*tokenizer(*PROBES[:n], verbose=False)["input_ids"]] for n in (1, 2))
+        names = ("cls", "pad", "sep", "unk", "mask")
+        ids = (getattr(tokenizer, f"{name}_token_id") for name in names)
+        start, pad, end, unknown, mask = (tokenizer.pad_token_id if special is None else special for special in ids)
+        forms = self._form(single, parts[:1]), self._form(pair, parts)
         specials = (start, pad, end, unknown, mask)
-        others = {each for form in found for each in form if each not in (*specials, FIRST, SECOND)}
-        if others or found[1].index(SECOND) - found[1].index(FIRST) < 2:
-            shown = ", ".join(repr(self._strings[int(each)]) for each in sorted(others, key=str)) or "nothing"
+        others = {special for form in forms for special in form if special not in (*specials, FIRST, SECOND)}
+        if others or forms[1].index(SECOND) - forms[1].index(FIRST) < 2:
+            shown = ", ".join(repr(self._strings[int(special)]) for special in sorted(others, key=str)) or "nothing"
             beside = f"it puts {shown} beside texts, which is neither its CLS nor its SEP"
             raise InputError(f"{self._where}: {beside}; take another encoder")
-        return TokenLayout(*found, specials, self._has_segments(found[1]), self._truncation(found[1]))
+        return TokenLayout(*forms, specials, self._has_segments(forms[1]), self._truncation(forms[1]))
 
     def _form(self, ids: list[int], parts: Sequence[list[int]]) -> tuple[int | str, ...]:
-        """Ids of an input with the texts `parts` in it -> its special tokens and where the texts stand."""
+        """Ids of an input with the texts `parts` in it -> its special tokens and the places of the texts."""
         form: list[int | str] = []
         rest = ids
         for name, part in zip((FIRST, SECOND), parts, strict=False):
@@ -143,12 +144,12 @@ class LibraryTokens(PieceTokenizer):
         return (*form, *rest)
 
     def _has_segments(self, pair: tuple[int | str, ...]) -> bool:
-        made = self._tokenizer(*PROBES, verbose=False)
-        if "token_type_ids" not in made or not any(made["token_type_ids"]):
+        encoded = self._tokenizer(*PROBES, verbose=False)
+        if "token_type_ids" not in encoded or not any(encoded["token_type_ids"]):
             return False
         lengths = [len(part) for part in self.piece_ids(PROBES)]
         first = pair.index(SECOND) - 1 + lengths[0]  # tokens before the second text
-        kinds = made["token_type_ids"]
+        kinds = encoded["token_type_ids"]
         if kinds != [0] * first + [1] * (len(kinds) - first):
             raise InputError(f"{self._where}: its token types are not 0 and, from the second text on, 1; take another")
         return True
@@ -199,7 +200,7 @@ def _holds_vocabulary(file: Path) -> bool:
 
 @functools.lru_cache(maxsize=4)
 def loaded(folder: Path, digest: str, where: str) -> Any:
-    """The library's tokenizer of a folder. `digest` stands for its files, so that changed ones are read anew."""
+    """The library's tokenizer of a folder. `digest` is of its files, so that changed ones are read anew."""
     package = library()
     try:
         tokenizer = package.AutoTokenizer.from_pretrained(str(folder))
@@ -215,7 +216,7 @@ def loaded(folder: Path, digest: str, where: str) -> Any:
 
 
 def spelled(tokenizer: Any) -> list[str]:
-    """The string of every id; one of its own for an id that has none, or that of another."""
+    """The string of every id; a made-up one for an id that has none, or whose string another id has."""
     vocabulary: dict[str, int] = tokenizer.get_vocab()
     strings = [""] * (max(vocabulary.values()) + 1)
     for token, i in vocabulary.items():

@@ -3,7 +3,7 @@
 A text is cut into words as BERT's basic tokenizer does it. The vocabulary is all word pieces and, from one list by
 count, the words and pairs that are most frequent; a text is read from left to right, a pair where it is listed, else a
 word where it is, else the word's pieces. The paper shows pairs joined by "_", lower-cased and not filtered; that a
-punctuation mark or a blank line ends every pair is ours.
+punctuation mark or a blank line ends every pair is chosen here.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def _normalizer() -> normalizers.Normalizer:
 
 @cache
 def _punctuation() -> re.Pattern[str]:
-    """What BERT takes for punctuation: ASCII that is no letter, digit, space or control, and Unicode's classes P."""
+    """BERT's punctuation: ASCII that is no letter, digit, space or control, and Unicode's classes P."""
     marks = [chr(i) for i in range(sys.maxunicode + 1) if is_punctuation(chr(i))]
     return re.compile("[" + "".join(map(re.escape, marks)) + "]")
 
 
 def is_punctuation(character: str) -> bool:
-    """Whether BERT makes a token of this character wherever it stands."""
+    """True for a character that BERT makes a token in any place."""
     if character.isascii():
         return "!" <= character <= "~" and not character.isalnum()
     return unicodedata.category(character).startswith("P")
@@ -71,8 +71,8 @@ class PairCounts:
         """Words (n,) and which of them begin a paragraph (n,) bool."""
         wanted = self._wanted[ids]
         inside = wanted[:-1] & wanted[1:] & ~begins[1:]
-        found = ids[:-1][inside].astype(np.int64) * len(self._wanted) + ids[1:][inside]
-        keys, counts = np.unique(found, return_counts=True)
+        keys = ids[:-1][inside].astype(np.int64) * len(self._wanted) + ids[1:][inside]
+        keys, counts = np.unique(keys, return_counts=True)
         self.keys, where = np.unique(np.concatenate([self.keys, keys]), return_inverse=True)
         both = np.concatenate([self.counts, counts])
         self.counts = np.bincount(where, both, len(self.keys)).astype(np.int64)  # exact below 2^53
@@ -80,7 +80,7 @@ class PairCounts:
 
 @dataclass(frozen=True)
 class Phrases:
-    """What words and pairs become: items are numbered pieces first, then listed words and pairs by (count, string)."""
+    """The items of words and pairs: numbered pieces first, then listed words and pairs by (count, string)."""
 
     strings: list[str]  # of the items
     pair_keys: np.ndarray  # (p,) int64 ascending
@@ -93,7 +93,7 @@ class Phrases:
         """Words (n,) and which begin a paragraph -> items (total,) int32, and where each word's items begin (n + 1,).
 
         Left to right, longest first: in a run of words of which each makes a listed pair with the next, the pairs at
-        even places are taken. The second word of a pair has no items of its own.
+        even places are taken. The second word of a pair has no separate items.
         """
         n_words = len(self.word_offsets) - 1
         keys = ids[:-1].astype(np.int64) * n_words + ids[1:]
@@ -111,7 +111,7 @@ class Phrases:
 
 
 def frequent_words(words: TypeTable, counts: np.ndarray, pieces: PieceTokenizer, wanted: int) -> np.ndarray:
-    """Which words (n_words,) bool may stand in one of the `wanted` most frequent words and pairs.
+    """Which words (n_words,) bool may be in one of the `wanted` most frequent words and pairs.
 
     A pair is no more frequent than either of its words; what the rarest of `wanted` words exceeds comes too late.
     """
@@ -136,8 +136,8 @@ def choose(words: TypeTable, counts: np.ndarray, pairs: PairCounts, pieces: Piec
     of_words = chosen[chosen < len(kept)]
     of_pairs = chosen[chosen >= len(kept)] - len(kept)
     strings = words.strings(kept[of_words])
-    left, right = (words.strings(part) for part in np.divmod(pairs.keys[of_pairs], len(words)))
-    strings += [f"{one}{JOINT}{other}" for one, other in zip(left, right, strict=True)]
+    firsts, seconds = (words.strings(part) for part in np.divmod(pairs.keys[of_pairs], len(words)))
+    strings += [f"{before}{JOINT}{behind}" for before, behind in zip(firsts, seconds, strict=True)]
     table, rank = TypeTable.sorted(*pack(strings), every[chosen])
     number = np.where(rank < wanted, rank + first, -1).astype(np.int32)  # -1: behind the last
     listed_words, listed_pairs = np.split(number, [len(of_words)])
@@ -181,5 +181,5 @@ def _wordlike(words: TypeTable) -> np.ndarray:
 
 def _listable(words: TypeTable, counts: np.ndarray, pieces: PieceTokenizer) -> np.ndarray:
     """Which words (n_words,) bool may be listed: those that occur in training and are no piece already."""
-    known = set(pieces.pieces)
-    return _wordlike(words) & (counts > 0) & np.array([word not in known for word in words.strings()], bool)
+    spellings = set(pieces.pieces)
+    return _wordlike(words) & (counts > 0) & np.array([word not in spellings for word in words.strings()], bool)

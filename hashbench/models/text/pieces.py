@@ -1,4 +1,4 @@
-"""What the tokenizers of subwords share: a vocabulary of pieces, learned from texts or read from a file."""
+"""The base of the tokenizers of subwords: a vocabulary of pieces, learned from texts or read from a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hashbench.models.text.types import Distinct, Interner, TokenizedTexts, dist
 from hashbench.models.text.unicode import well_formed
 
 FILE = "tokenizer.json"
-# Where a file or a hub name may stand: learn the vocabulary from the corpora.
+# In place of a file or a hub name: learn the vocabulary from the corpora.
 TRAIN = "train"
 
 
@@ -74,7 +74,7 @@ class TrainablePieces(PieceTokenizer):
 
     @property
     def needs_training(self) -> bool:
-        """Whether `train` or `load` must come before anything else."""
+        """True where `train` or `load` must come before anything else."""
         return self._tokenizer is None
 
     def save(self, folder: Path) -> None:
@@ -93,7 +93,7 @@ class TrainablePieces(PieceTokenizer):
     @classmethod
     def saved(cls, folder: Path, arguments: Mapping[str, Any]) -> Tokenizer:
         """A tokenizer with these arguments, its vocabulary that of the folder."""
-        tokenizer = cls(**{key: TRAIN if key == cls.argument else each for key, each in arguments.items()})
+        tokenizer = cls(**{key: TRAIN if key == cls.argument else value for key, value in arguments.items()})
         tokenizer.load(folder)
         return tokenizer
 
@@ -166,11 +166,11 @@ def read_model(text: str, kind: str, where: str, *, remedy: str, wanted: str) ->
     """The content of a tokenizer.json with a model of this kind. Raises InputError, with what to give, for another."""
     try:
         content: dict[str, Any] = json.loads(text)
-        found, _ = content["model"]["type"], content["model"]["vocab"]
+        stored, _ = content["model"]["type"], content["model"]["vocab"]
     except (ValueError, KeyError, TypeError):
         raise InputError(f"{where}: no {FILE} of the tokenizers library; {remedy}") from None
-    if found != kind:
-        raise InputError(f"{where}: holds a {found} model; give {wanted}")
+    if stored != kind:
+        raise InputError(f"{where}: holds a {stored} model; give {wanted}")
     return content
 
 

@@ -160,17 +160,17 @@ def next_token(
 
     -> (where reading goes on, its bytes, its id, whether it is its own key).
 
-    A new token's bytes stand behind those of the known ones; 0 bytes: there was only white space.
+    A new token's bytes are put behind those of the known ones; 0 bytes: there was only white space.
     """
     tail = offsets[n_types]
     if words_apart:
         key, n = short_token(words, data, at, (fold[65] >> 3) != 65)  # 65 is A
         if n > 0 and at + n <= end:
-            known = find_short(key, short, n_types)
-            if known == n_types:
+            type_id = find_short(key, short, n_types)
+            if type_id == n_types:
                 for i in range(n):
                     blob[tail + i] = np.uint8((key >> np.uint64(8 * i)) & np.uint64(0xFF))
-            return at + n, n, known, True
+            return at + n, n, type_id, True
     at, n = read_token(data, at, end, fold, blob, tail)
     if n == 0:
         return at, 0, 0, False
@@ -209,14 +209,14 @@ def scan(
             if data[at] == 32:  # a space, the most frequent character
                 at += 1
                 continue
-            at, n, known, own_key = next_token(
+            at, n, type_id, own_key = next_token(
                 data, words, at, end, fold, words_apart, blob, offsets, short, long, n_types
             )
             if n == 0:
                 continue
-            ids[n_ids] = known
+            ids[n_ids] = type_id
             n_ids += 1
-            if known == n_types:
+            if type_id == n_types:
                 offsets[n_types + 1] = offsets[n_types] + n
                 n_types += 1
                 n_short += own_key

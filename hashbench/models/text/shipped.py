@@ -1,4 +1,4 @@
-"""What this Python's Unicode says of letters, as numbers that ship with a model: portable/letters.py reads them."""
+"""The letters of this Python's Unicode, as numbers that ship with a model: portable/letters.py reads them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hashbench.models.text.unicode import (
 
 SIGMA = "\u03a3"
 SURROGATES = range(0xD800, 0xE000)
-# One character of a regular expression: a set, a class, or itself; and what stands between two of them
+# One character of a regular expression: a set, a class, or itself; and the text between two of them
 CLASS_OF_CHARACTERS = re.compile(r"(\[\^?(?:\\.|[^\]\\\[])+\]|\\[wWdDsS]|[\w-])(\+?)", re.ASCII)
 SEPARATOR = re.compile(r"\|(?![^\[]*\])")
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -102,19 +102,19 @@ def alternatives(pattern: str) -> list[list[str]] | None:
     """
     parts = [CLASS_OF_CHARACTERS.fullmatch(part) for part in SEPARATOR.split(pattern)]
     everything = "".join(chr(point) for point in range(CODE_POINTS) if point not in SURROGATES)
-    found = []
+    ranges = []
     for part in parts:
         if part is None:
             return None
         taken = np.zeros(CODE_POINTS, bool)
         taken[np.frombuffer("".join(re.findall(part[1], everything)).encode("utf-32-le"), np.uint32)] = True
-        found.append([packed(taken), part[2]])
-    return found
+        ranges.append([packed(taken), part[2]])
+    return ranges
 
 
 @lru_cache(maxsize=2)
 def class_values(words_apart: bool) -> dict[str, str]:
-    """Which characters are white space, and where words stand apart which are word characters."""
+    """Characters of white space, and, where words are separated by it, the word characters."""
     classes = fold_table(words_apart, False) & ((1 << CLASS_BITS) - 1)
     return {"word": packed(classes == WORD), "space": packed(classes == SPACE)}
 

@@ -78,14 +78,14 @@ def find_long(words: np.ndarray, offsets: np.ndarray, tail: int, n: int, long: n
     slot = slot_of(key, long)
     while long[slot, 1] != 0:
         if long[slot, 0] == key:
-            known = int(np.int64(long[slot, 1])) - 1
-            start, same = offsets[known], offsets[known + 1] - offsets[known] == n
+            type_id = int(np.int64(long[slot, 1])) - 1
+            start, same = offsets[type_id], offsets[type_id + 1] - offsets[type_id] == n
             i = 0
             while same and i < n:
                 same = eight_of(words, start + i, n - i) == eight_of(words, tail + i, n - i)
                 i += 8
             if same:
-                return known
+                return type_id
         slot = (slot + 1) & (len(long) - 1)
     long[slot, 0], long[slot, 1] = key, np.uint64(n_types + 1)
     return n_types

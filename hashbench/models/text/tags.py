@@ -1,7 +1,7 @@
 """Tags of words that mark spans: `B-city I-city O`, read as conlleval and seqeval read them.
 
-A span is a run of words under one type. `B` begins one, `I` goes on; IOB1, IOB2 and IOBES are read alike: an `I` or `E`
-behind another type, or behind `O`, begins a span of its own, `E` ends one, `S` is one of a single word. Since words are
+A span is a run of words under one type. `B` begins one, `I` goes on; IOB1, IOB2 and IOBES are read in one way: an `I`
+or `E` behind another type, or behind `O`, begins a new span, `E` ends one, `S` is one of a single word. Since words are
 whole, a span of words is a span of characters, whatever pieces a tokenizer makes of them.
 """
 
@@ -77,18 +77,18 @@ class TagScheme:
         """
         is_word = gold >= 0
         predicted = np.where(is_word, predicted, -1)
-        real, found = self.spans(gold), self.spans(predicted)
+        real, guessed = self.spans(gold), self.spans(predicted)
         # What begins at each word: (B, W)
         end, kind = np.full(gold.shape, -1), np.full(gold.shape, -1)
         end[real.rows, real.first], kind[real.rows, real.first] = real.last, real.types
-        place = (found.rows, found.first)
-        right = (end[place] == found.last) & (kind[place] == found.types)
+        place = (guessed.rows, guessed.first)
+        right = (end[place] == guessed.last) & (kind[place] == guessed.types)
         rows = len(gold)
         return np.stack(
             [
                 np.bincount(real.rows, minlength=rows),
-                np.bincount(found.rows, minlength=rows),
-                np.bincount(found.rows[right], minlength=rows),
+                np.bincount(guessed.rows, minlength=rows),
+                np.bincount(guessed.rows[right], minlength=rows),
                 is_word.sum(axis=1),
                 (is_word & (gold == predicted)).sum(axis=1),
             ],

@@ -1,4 +1,4 @@
-"""Whether words fall apart under a tokenizer, or run together: what a user should know before training."""
+"""Lengths of tokens, which show words that fall apart under a tokenizer, or run together: a warning before training."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from hashbench.models.text.unicode import CLASS_BITS, LETTER, unicode_table
 
-# A share of the tokens above which it is said; of English texts 3 to 6 % are single letters.
+# A share of the tokens above which there is a warning; of English texts 3 to 6 % are single letters.
 NOTED = 0.25
 CLASS = (1 << CLASS_BITS) - 1
 REMEDY = "tokenizer: unicode keeps marks with their letters, and letters apart where no white space is written"
@@ -50,15 +50,15 @@ def token_lengths(tokens: Iterable[str]) -> TokenLengths:
 
 
 def shape_note(shape: TokenLengths) -> str:
-    """What should be said of a shape; "" where words look like words.
+    """The warning about a shape; "" where words look like words.
 
     >>> shape_note(TokenLengths(100, 2, 0.45, 0.0))[:68]
     'words fall apart: 45 % of tokens are one character, median 2 a token'
     """
     if shape.joined > NOTED:
-        found = f"words run together: {100 * shape.joined:.0f} % of tokens join letters of a script without white space"
-        return f"{found}, median {shape.median:g} characters a token; {REMEDY}"
+        share = f"{100 * shape.joined:.0f} % of tokens join letters of a script without white space"
+        return f"words run together: {share}, median {shape.median:g} characters a token; {REMEDY}"
     if shape.single > NOTED:
-        found = f"words fall apart: {100 * shape.single:.0f} % of tokens are one character"
-        return f"{found}, median {shape.median:g} a token; {REMEDY}"
+        share = f"{100 * shape.single:.0f} % of tokens are one character"
+        return f"words fall apart: {share}, median {shape.median:g} a token; {REMEDY}"
     return ""

@@ -95,8 +95,8 @@ class TypeTable:
         except FileNotFoundError:
             raise InputError(f"{folder}: no type table; prepare the data again") from None
         if facts["format"] != FORMAT:
-            found = f"type table of format {facts['format']}, this program reads {FORMAT}"
-            raise InputError(f"{folder}: {found}; prepare the data again")
+            version = f"type table of format {facts['format']}, this program reads {FORMAT}"
+            raise InputError(f"{folder}: {version}; prepare the data again")
         blob, offsets, counts = (np.load(folder / f"types-{name}.npy", mmap_mode="r") for name in ARRAYS)
         return cls(blob, offsets, counts, fingerprint=facts["fingerprint"])
 
@@ -112,7 +112,7 @@ def _order_of_few(blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> 
 
 
 def _order_of_many(blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> _Ordered:
-    """The same by pyarrow, which is many times as fast."""
+    """The order of many types, by pyarrow, which is many times as fast."""
     import pyarrow as pa  # here: texts of an application need not wait for it
     import pyarrow.compute as pc
 
@@ -153,7 +153,7 @@ class TokenizedTexts:
         return self.ids[self.offsets[i] : self.offsets[i + 1]]
 
     def remapped(self, remap: np.ndarray) -> TokenizedTexts:
-        """The same texts after `Interner.finish`: `remap` (n,) takes provisional ids to final ids."""
+        """These texts after `Interner.finish`: `remap` (n,) takes provisional ids to final ids."""
         return TokenizedTexts(remap[self.ids], self.offsets)
 
 
@@ -201,10 +201,10 @@ class DictInterner(Interner):
 
     def add(self, texts: Sequence[str]) -> TokenizedTexts:
         """Texts -> provisional ids, by first occurrence."""
-        known = self._ids
-        per_text = [[known.setdefault(token, len(known)) for token in self._tokenize(text)] for text in texts]
+        ids = self._ids
+        per_text = [[ids.setdefault(token, len(ids)) for token in self._tokenize(text)] for text in texts]
         texts_as_ids = lay_end_to_end(per_text)
-        counts = np.bincount(texts_as_ids.ids, minlength=len(known)).astype(np.int64)
+        counts = np.bincount(texts_as_ids.ids, minlength=len(ids)).astype(np.int64)
         counts[: len(self._counts)] += self._counts
         self._counts = counts
         return texts_as_ids

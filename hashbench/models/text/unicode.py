@@ -1,4 +1,4 @@
-"""What Python says of each code point, as tables: class under `re` and lower case; and odd strings as UTF-8."""
+"""Python's facts about each code point, as tables: class under `re` and lower case; and odd strings as UTF-8."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ def in_chunks(texts: Iterable[str], characters: int) -> Iterator[list[str]]:
 def fold_table(words_apart: bool, lowercase: bool) -> np.ndarray:
     """Code point -> (its lower case << 3) | class: (n,) int32, n = 0x110000.
 
-    `words_apart` tells word characters (`\\w`) from the rest, as `\\w+|[^\\w\\s]+` does; without it a run is all that
-    is not white space. The class is that of the lower-cased character, since `re` reads the lower-cased text.
+    `words_apart` separates word characters (`\\w`) from the rest, as `\\w+|[^\\w\\s]+` does; without it a run is all
+    that is not white space. The class is that of the lower-cased character, since `re` reads the lower-cased text.
     """
     classes = np.full(CODE_POINTS, OTHER, dtype=np.int32)
     everything = _string(np.arange(CODE_POINTS, dtype="<u4"))
@@ -142,7 +142,7 @@ def unicode_table(lowercase: bool) -> np.ndarray:
     """Code point -> (its lower case << 3) | class: (n,) int32, by Unicode's categories.
 
     Letters, numbers and connectors (`_`) are WORD, those of scripts without white space LETTER; marks and joiners
-    belong to what stands before them.
+    belong to the character before them.
     """
     classes = np.full(CODE_POINTS, OTHER, dtype=np.int32)
     for point in (*range(0x40000), *range(0xE0000, 0xE01F0)):  # no others are assigned but for private use

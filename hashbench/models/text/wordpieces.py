@@ -50,8 +50,8 @@ class WordPieceTokenizer(TrainablePieces):
             InputError: no such file, nor such a name on the hub, or it holds no word pieces.
         """
         if not isinstance(vocab, str) or not vocab or not isinstance(lowercase, bool):
-            given = f"vocab {vocab!r}, lowercase {lowercase!r}"
-            raise InputError(f"tokenizer wordpieces: {given}; give train, a {LIST} or a hub name, and true or false")
+            options = f"vocab {vocab!r}, lowercase {lowercase!r}"
+            raise InputError(f"tokenizer wordpieces: {options}; give train, a {LIST} or a hub name, and true or false")
         super().__init__(vocab)
         self.lowercase = lowercase
         if vocab != TRAIN:
@@ -60,7 +60,7 @@ class WordPieceTokenizer(TrainablePieces):
             self.vocabulary_size = len(pieces)
 
     def options(self) -> dict[str, object]:
-        """Whether the text is lower-cased."""
+        """The option `lowercase`."""
         return {"lowercase": self.lowercase}
 
     def portable(self) -> PortablePart:
@@ -121,14 +121,14 @@ def frequent_characters(tokenizer: Tokenizer, texts: Iterable[str]) -> list[str]
     counts: Counter[int] = Counter()
     for block in in_chunks(map(well_formed, texts), BLOCK_CHARACTERS):
         normal = tokenizer.normalizer.normalize_str("\n".join(block))
-        points, found = np.unique(np.frombuffer(normal.encode("utf-32-le"), dtype="<u4"), return_counts=True)
-        counts.update(dict(zip(points.tolist(), found.tolist(), strict=True)))
+        points, occurrences = np.unique(np.frombuffer(normal.encode("utf-32-le"), dtype="<u4"), return_counts=True)
+        counts.update(dict(zip(points.tolist(), occurrences.tolist(), strict=True)))
     ranked = sorted(counts, key=lambda point: (-counts[point], point))
     return sorted([chr(point) for point in ranked if not chr(point).isspace()][:ALPHABET])
 
 
 def continues(tokenizer: Tokenizer, character: str) -> bool:
-    """Whether a character can stand behind another one in a word: punctuation and ideographs are words of their own."""
+    """True for a character that can follow another one in a word: punctuation and ideographs are separate words."""
     text = tokenizer.normalizer.normalize_str(f"a{character}")
     return len(tokenizer.pre_tokenizer.pre_tokenize_str(text)) == 1
 
@@ -137,11 +137,11 @@ def read_vocabulary(name: str) -> list[str]:
     """The pieces of a file, a folder or a hub name, in the order of their ids.
 
     Raises:
-        InputError: there is no such file, or it is no vocabulary with [UNK] in which each piece stands once.
+        InputError: there is no such file, or it is no vocabulary with [UNK] in which each piece occurs once.
     """
     path = Path(name).expanduser()
     if path.is_dir():
-        there = [path / each for each in (LIST, FILE) if (path / each).is_file()]
+        there = [path / file for file in (LIST, FILE) if (path / file).is_file()]
         if not there:
             raise InputError(f"vocab {name}: neither {LIST} nor {FILE} is in it; name another folder")
         path = there[0]

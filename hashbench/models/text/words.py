@@ -41,8 +41,8 @@ class WordTokenizer(Tokenizer):
     def __init__(self, pattern: str = "default", lowercase: bool = True) -> None:
         """`pattern`: default, whitespace, or a regular expression whose matches are the tokens."""
         if not isinstance(pattern, str) or not isinstance(lowercase, bool):
-            given = f"pattern {pattern!r}, lowercase {lowercase!r}"
-            raise InputError(f"tokenizer words: {given}; give a text and true or false")
+            options = f"pattern {pattern!r}, lowercase {lowercase!r}"
+            raise InputError(f"tokenizer words: {options}; give a text and true or false")
         self.pattern, self.lowercase = pattern, lowercase
         try:
             self._expression = re.compile(PATTERNS[pattern] if pattern in PATTERNS else pattern)
@@ -109,8 +109,8 @@ class UnicodeTokenizer(Tokenizer):
         ['हिन्दी', ',', 'ไ', 'ท', 'ย', 'คำ', '漢', '字', '!']
         """
         text = well_formed(text)
-        found: list[str] = expression().findall(text.lower() if self.lowercase else text)
-        return found
+        tokens: list[str] = expression().findall(text.lower() if self.lowercase else text)
+        return tokens
 
     def portable(self) -> PortablePart:
         """Runs of classes of characters."""

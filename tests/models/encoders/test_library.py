@@ -38,7 +38,7 @@ def test_its_bert_is_that_of_the_suite() -> None:
 def test_values_of_the_suite_are_set_in_the_librarys_config() -> None:
     library = {"model_type": "distilbert", "n_layers": 6, "dim": 32, "n_heads": 4, "hidden_dim": 64, "dropout": 0.2}
     config = encoder_config("transformers", "tiny", **{**SMALL, "layers": 3, "library": library})
-    theirs = config.theirs
+    theirs = config.of_library
     assert (theirs.n_layers, theirs.dim, theirs.n_heads, theirs.hidden_dim, theirs.dropout) == (3, 16, 2, 32, 0.1)
     assert shape_of(library_config(library)) == {
         "layers": 6, "heads": 4, "dim": 32, "feed_forward": 64, "dropout": 0.2,
@@ -85,7 +85,7 @@ def test_one_that_reads_more_of_its_ids_is_refused() -> None:
     }  # fmt: skip
     encoder = make_encoder("transformers", "tiny", **SMALL, library=library)
     assert isinstance(encoder, LibraryEncoder)
-    tensors = transformers.AutoModel.from_config(encoder.config.theirs).state_dict()
+    tensors = transformers.AutoModel.from_config(encoder.config.of_library).state_dict()
     config = {**library, **THEIRS}
     with pytest.raises(InputError, match="weights w: esm makes more of token ids than of their vectors; take another"):
         encoder.from_published(Published(tensors, config, "weights w"))
