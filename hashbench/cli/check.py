@@ -38,7 +38,7 @@ def check(
     ] = None,
     labels: Annotated[bool, typer.Option(help="Also read every data set and check its labels.")] = True,
 ) -> None:
-    """Check an experiment file without running it, or an embedding or a coder of your own.
+    """Check an experiment file without running it, or a user-defined embedding or coder.
 
     Examples: hashbench check my.yaml; hashbench check --embedding my_file.py:MyEmbedding
     """
@@ -85,7 +85,7 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
 
 
 def check_embedding(reference: str, coder: str | None) -> bool:
-    """Runs the contract checks on an embedding and prints one line each; whether all passed."""
+    """Prints a line for each contract check of an embedding. True where all passed."""
     from hashbench.running.experiment.contract import contract, remarks, spec_to_check
     from hashbench.running.experiment.used import OWN_CODER
 
@@ -98,7 +98,7 @@ def check_embedding(reference: str, coder: str | None) -> bool:
 
 
 def check_coder(reference: str) -> bool:
-    """Runs the contract checks on a coder of one's own and prints one line each; whether all passed."""
+    """Prints a line for each contract check of a user-defined coder. True where all passed."""
     from hashbench.running.experiment.coder_contract import coder_contract
 
     if ".py:" not in reference:

@@ -48,8 +48,8 @@ def merge(
         place = f"run {difference.run_id[:8]} {difference.split} {difference.name} step {difference.step}"
         note(f"differs: {place}: counted {difference.counted}, other copy {difference.other}")
     if merged.differences:
-        ours = "those of this store count; to count the others: --prefer theirs"
-        whose = ours if prefer == "ours" else "the others count"
+        advice = "those of this store count; to count the others: --prefer theirs"
+        whose = advice if prefer == "ours" else "the others count"
         note(f"{len(merged.differences)} numbers differ: {whose}")
         raise typer.Exit(DIFFERENT)
 

@@ -75,8 +75,8 @@ def dashboard(
     result = make_dashboard(
         store, experiment, project=project, entity=entity, offline=offline, output=output, note=note
     )
-    left = f", {result.n_open} of the experiment are not finished" if result.n_open else ""
-    print(f"runs: {result.n_runs}, of these written now: {result.n_new}{left}")
+    unfinished = f", {result.n_open} of the experiment are not finished" if result.n_open else ""
+    print(f"runs: {result.n_runs}, of these written now: {result.n_new}{unfinished}")
     print(f"workspace: {result.workspace}\nreport: {result.report}")
     if offline:
         note(

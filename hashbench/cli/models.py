@@ -1,4 +1,4 @@
-"""What models are: `models`, `params`, `costs`, `encode` and `neighbours`."""
+"""Commands about models: `models`, `params`, `costs`, `encode` and `neighbours`."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def neighbours(
     """Print the items that a model expects beside those given, as the lists of Superbloom's figures 4 and 5.
 
     For a model trained on page links, ITEM are pages that one page links to. For one trained on text they are the
-    words of a text in order, with [MASK] in the place that is asked for.
+    words of a text in order, with [MASK] in the place of the wanted item.
 
     Example: hashbench neighbours --run 3fa94c11 Tunisia Thailand
     """

@@ -87,7 +87,7 @@ TableFormat = Annotated[Format, typer.Option("--format", help="The format of the
 
 
 def format_of_tables(*others: str) -> Any:
-    """The option --format of a command that prints tables: every format there is, one of the user's own too.
+    """The option --format of a command that prints tables: every format there is, user-defined ones too.
 
     `others`: words that this command takes besides. The value raises InputError where it is no format.
     """
@@ -97,23 +97,23 @@ def format_of_tables(*others: str) -> Any:
 
         return [*renderers(), *others]
 
-    def known(name: str) -> str:
+    def checked(name: str) -> str:
         from hashbench.results.rendering.registry import known_format
 
         return known_format(name, others)
 
     words = ", ".join([*SHIPPED_FORMATS, *others])
     text = f"The format of the output: {words}, or a user-defined one (HASHBENCH_PLUGINS)."
-    return typer.Option("--format", metavar="NAME", callback=known, autocompletion=names, help=text)
+    return typer.Option("--format", metavar="NAME", callback=checked, autocompletion=names, help=text)
 
 
 ReportFormat = Annotated[str, format_of_tables()]
 
 
 def name_cluster(address: str | None, executor: str) -> None:
-    """Tells Ray the cluster that --ray-address names.
+    """Sets the cluster that Ray connects to: the one that --ray-address names.
 
-    Raises InputError where the executor would not use it; one that only stands in the environment is left alone.
+    Raises InputError where the executor would not use it. An address from the environment alone is left as it is.
     """
     if address is None:
         return
@@ -127,9 +127,9 @@ def refuse_unknown(names: Sequence[str]) -> None:
     """Raises InputError for a name that no model or group has, before torch is imported to look it up."""
     from hashbench.models.names import known_names, unknown_model
 
-    known = known_names() if names else None
+    names_there = known_names() if names else None
     for name in names:
-        if known is not None and ":" not in name and name not in (*known.models, *known.groups):
+        if names_there is not None and ":" not in name and name not in (*names_there.models, *names_there.groups):
             raise InputError(unknown_model(name))
 
 

@@ -1,4 +1,4 @@
-"""What commands print: rows and tables on stdout, remarks on stderr, and the same in a file where one is named."""
+"""Printing: rows and tables on stdout, remarks on stderr, and a copy in a file where one is named."""
 
 from __future__ import annotations
 
@@ -71,5 +71,5 @@ def note(message: str) -> None:
 
 
 def colored() -> bool:
-    """Whether stdout may be colored: a terminal, and NO_COLOR not set."""
+    """True where stdout may be colored: it is a terminal, and NO_COLOR is not set."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -1,4 +1,4 @@
-"""What results say: `report`, `report claims`, `report robustness` and `compare`."""
+"""Commands that read results: `report`, `report claims`, `report robustness` and `compare`."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def report_robustness(
     from hashbench.results.tables.request import ReportRequest
 
     tasks, noises, names = (
-        [name.strip() for name in (given or "").split(",") if name.strip()] for given in (task, noise, models)
+        [name.strip() for name in (words or "").split(",") if name.strip()] for words in (task, noise, models)
     )
     request = ReportRequest(
         named or experiment, table="robustness", versus=versus, full=full, tasks=tuple(tasks), models=tuple(names),
@@ -226,7 +226,7 @@ def compare(
     if for_people:
         show("\n".join(sides(comparison)) + "\n")
     print_rows(columns, rows, style)
-    if not for_people:  # for programs what else is said goes to stderr
+    if not for_people:  # a program reads stdout, so that remarks go to stderr
         note("\n".join([*sides(comparison), *remarks(comparison)]))
         return
     show("".join(f"\n- {remark}" for remark in remarks(comparison)))

@@ -103,10 +103,10 @@ def _watch(store: Store, name: str | None) -> None:
 
     experiment = find_experiment(store, name)
     max_attempts = 1 + int(str(stored_value(experiment.config, "retries")))
-    screen, left = _Screen(), True
-    while left:
+    screen, unfinished = _Screen(), True
+    while unfinished:
         # before the counts, so that the last line shows the end
-        left = pending(store, experiment.id, max_attempts)
+        unfinished = pending(store, experiment.id, max_attempts)
         now = overview(store, experiment.id)
         head = headline(experiment.name, store.name, counts(store, experiment.id))
         if sys.stdout.isatty():
@@ -114,7 +114,7 @@ def _watch(store: Store, name: str | None) -> None:
         else:
             doing = f" | now: {'; '.join(worker.what for worker in now.active)}" if now.active else ""
             screen.log([head + doing, *trouble_lines(now)])
-        if left:
+        if unfinished:
             time.sleep(WATCH_EVERY)
 
 

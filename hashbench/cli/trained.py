@@ -83,7 +83,7 @@ def export(
     if evaluate:
         print(stored_forms(db, run, folder))
     if push_to_hub is not None:
-        from hashbench.deployment.hub import push
+        from hashbench.deployment.writing import push
 
         print(push(folder, push_to_hub))
 
@@ -114,8 +114,8 @@ def predict(
     if stream and texts:
         raise InputError("predict --stream: reads lines of stdin; leave the texts out, or --stream")
     model = load(folder, trust_code=trust_code)
-    given: Iterable[str | bytes] = texts or sys.stdin.buffer
-    lines = (asked_line(line, f"line {number} of stdin", model.config.is_pair) for number, line in enumerate(given, 1))
+    inputs: Iterable[str | bytes] = texts or sys.stdin.buffer
+    lines = (asked_line(line, f"line {number} of stdin", model.config.is_pair) for number, line in enumerate(inputs, 1))
     for part in ([line] for line in lines) if stream else [list(lines)]:
         for answer in _answers(model, part, style):
             print(answer)
@@ -202,7 +202,7 @@ def evaluate(
     from hashbench.store.engine import open_store
 
     store = open_store(db, create=bool(named) and folders == set(named))
-    from hashbench.deployment.exported import exported_model
+    from hashbench.deployment.loading import exported_model
     from hashbench.running.runs.further import FurtherRequest
     from hashbench.running.sweep.further import evaluate as evaluate_model
     from hashbench.running.sweep.further import trainings_of

@@ -1,4 +1,4 @@
-"""The files added to an exported folder so that its model runs elsewhere, and their report."""
+"""Forms of an exported model for elsewhere: ONNX, int8, a browser page, files for transformers, a program of torch."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+import torch
+
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.deployment.config import CARD
 from hashbench.deployment.evaluation import Form, evaluated, fact_rows, table_of
+from hashbench.deployment.graph import graph_inputs, trace
 from hashbench.deployment.library_folder import write_library_files
 from hashbench.deployment.loading import Predictor, load
 from hashbench.deployment.onnx_graph import (
@@ -24,13 +28,12 @@ from hashbench.deployment.onnx_graph import (
     GraphFile,
     largest_difference,
     required,
+    texts_asked,
     write_graph,
     write_int8,
 )
 from hashbench.deployment.page import check_page, write_page
-from hashbench.deployment.text_side import VECTORS, size_of, write_text_side, write_vectors
-from hashbench.deployment.torch_program import PROGRAM, write_program
-from hashbench.deployment.vectors import texts_to_prove
+from hashbench.deployment.text_side import VECTORS, size_of, texts_to_prove, write_text_side, write_vectors
 from hashbench.results.rendering.rows import json_text
 from hashbench.store.engine import open_store
 from hashbench.store.finishing import add_metrics
@@ -158,3 +161,33 @@ def _add_to_card(folder: Path, forms: Sequence[Form]) -> None:
     card = folder / CARD
     text = card.read_text(encoding="utf-8") if card.is_file() else ""
     card.write_text(f"{text}\n{CARD_TITLE}\n\n" + "\n".join(table_of(forms)) + "\n", encoding="utf-8")
+
+
+PROGRAM = "model.pt2"
+
+
+def write_program(predictor: Predictor, path: Path) -> str:
+    """Writes the program and reads it back; a line on how near it is. Raises InputError where it is too far."""
+    torch.export.save(trace(predictor).program, path)
+    texts = [text for text in texts_to_prove() if len(text) < 200]
+    difference = difference_of_program(path, predictor, texts)
+    if not difference <= TOLERANCE:
+        path.unlink()
+        raise InputError(
+            f"{predictor.config.name}: not exported: the program's logits are {difference:.1e} from torch's, more than "
+            f"{TOLERANCE}; take another model, or report it"
+        )
+    return f"{path}: {path.stat().st_size:,} bytes; logits within {difference:.1e} of torch's"
+
+
+def difference_of_program(path: Path, predictor: Predictor, texts: Sequence[str]) -> float:
+    """How far the program of a file is from the model on texts, at most."""
+    program = torch.export.load(path).module()
+    columns, expected = texts_asked(predictor, texts)
+    furthest = 0.0
+    with torch.inference_mode():
+        for batch in predictor.batches(columns, 32):
+            assert batch.row_ids is not None
+            logits = program(*graph_inputs(predictor, batch)).numpy()
+            furthest = max(furthest, float(np.abs(logits - expected[batch.row_ids.numpy()]).max()))
+    return furthest

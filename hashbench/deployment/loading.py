@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
-from torch import Tensor
 
 from hashbench.common.errors import InputError, first_line
 from hashbench.data.sources.batching import text_batches
+from hashbench.data.sources.fingerprints import file_fingerprint
 from hashbench.deployment.config import (
     HEAD_PREFIX,
     MODEL_PREFIX,
@@ -33,6 +31,16 @@ from hashbench.models.objectives.classification import ClassificationHead, class
 from hashbench.models.text.base import Tokenizer, tokenizers
 from hashbench.models.text.types import DictInterner
 from hashbench.running.training.model import Model, build_model
+
+if TYPE_CHECKING:  # a prediction is made without what trains
+    from hashbench.running.runs.evaluation import ExportedModel
+
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor, nn
 
 BATCH_SIZE = 32
 
@@ -196,3 +204,36 @@ def coder_in(spec: ModelSpec, folder: Path) -> Coder:
         with np.load(folder / STATE) as state:
             coder.restore(dict(state))
     return coder
+
+
+def exported_model(folder: str | Path, *, trust_code: bool = False) -> ExportedModel:
+    """The fine-tuned model of an exported folder, to be evaluated. Raises InputError for one without a head."""
+    from hashbench.running.runs.evaluation import ExportedModel, FinetunedModel
+
+    place = Path(folder).expanduser()
+    config, spec, model, head, tensors = read_folder(place, trust_code=trust_code)
+    if head is None or config.task is None or config.n_outputs is None:
+        raise InputError(f"{config.name}: a pre-trained model has no head; export the run of a fine-tuning")
+    parts = {
+        "weights": _stored_as(model, part_of(tensors, MODEL_PREFIX)),
+        "head": _stored_as(head, part_of(tensors, HEAD_PREFIX)),
+    }
+    return ExportedModel(
+        place,
+        config.run,
+        config.task,
+        config.name,
+        config.size,
+        config.n_outputs,
+        config.labels,
+        config.is_pair,
+        file_fingerprint(place / WEIGHTS),
+        parts,
+        FinetunedModel(spec, tokenizer_in(spec, place), coder_in(spec, place), model, head, config.max_length),
+    )
+
+
+def _stored_as(module: nn.Module, tensors: Mapping[str, Tensor]) -> str:
+    """SHA-256 of a module's tensors as a fine-tuning stores them, without buffers that other libraries need."""
+    kept = module.state_dict()
+    return hashlib.sha256(save({name: tensor for name, tensor in tensors.items() if name in kept})).hexdigest()

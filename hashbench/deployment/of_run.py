@@ -12,10 +12,9 @@ from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import load_task
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.deployment.card import CardFacts, model_card
 from hashbench.deployment.config import Config, spec_values
 from hashbench.deployment.encoding import Reader, fitted_reader
-from hashbench.deployment.writing import Sizes, TrainedModel, write, write_card
+from hashbench.deployment.writing import CardFacts, Sizes, TrainedModel, model_card, write, write_card
 from hashbench.running.efficiency.parameters import count
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel

@@ -1,16 +1,19 @@
-"""Writing a trained model as a folder: weights, config, tokenizer, the coder's state, a model card."""
+"""A trained model as a folder: its files, its model card, and its upload to the Hugging Face hub."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from hashbench.common.atomic import atomic_write, replace_text, with_usual_rights
-from hashbench.common.errors import InputError
+from hashbench.common.declared import card_lines
+from hashbench.common.errors import InputError, first_line
 from hashbench.deployment.config import (
     CARD,
     HEAD_PREFIX,
@@ -24,6 +27,7 @@ from hashbench.deployment.config import (
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import Counts, ModelSpec
 from hashbench.models.text.base import Tokenizer
+from hashbench.results.tables.recipes import NOT_DECLARED
 
 
 @dataclass(frozen=True)
@@ -83,3 +87,105 @@ def write_weights(tensors: dict[str, Tensor], folder: Path) -> None:
 def write_card(folder: Path, card: str) -> None:
     """Writes the model card."""
     replace_text(folder / CARD, card)
+
+
+PREDICTIONS = ["predict", "probabilities"]  # of a model with classes
+
+
+@dataclass(frozen=True)
+class CardFacts:
+    """The facts of a run that the store holds."""
+
+    spec: Mapping[str, Any]  # the run's
+    pretrain: Mapping[str, Any] | None  # the spec of its pre-training, None where there was none
+    scores: Sequence[Mapping[str, Any]]  # metric, split, value of the exported checkpoint
+    # Of its attempt: origin of the data, and warnings.
+    notes: Mapping[str, str]
+    # How recipe values were chosen, as far as the experiment declares it: by name tried, on, by.
+    tuned: Mapping[str, Mapping[str, Any]]
+    origin: str  # experiment and database
+
+
+def model_card(config: Config, spec: ModelSpec, facts: CardFacts, sizes: Sizes) -> str:
+    """The card as markdown."""
+    parts = [
+        f"# {config.name}" + (f" on {config.task}" if config.task else ""),
+        spec.summary[:1].upper() + spec.summary[1:] + "." if spec.summary else "",
+        _usage(config),
+        "## Size\n\n" + _sizes(config, spec, sizes),
+        "## Training\n\n" + "\n".join(_training(config, facts)),
+    ]
+    if facts.scores:
+        parts.append("## Scores\n\n" + _scores(facts))
+    parts.append(f"Run {config.run}, {facts.origin}.")
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _usage(config: Config) -> str:
+    example = '("a text", "the other text of the pair")' if config.is_pair else '"a text"'
+    calls = ["embed"] if config.n_outputs is None else ["predict"] if config.n_outputs == 1 else PREDICTIONS
+    lines = [f"    model.{call}({example})" for call in calls]
+    return "\n".join(["    import hashbench", "    model = hashbench.load(FOLDER)", *lines]) + (
+        f"\n\nA list of {'pairs' if config.is_pair else 'texts'} gives a list."
+    )
+
+
+def _sizes(config: Config, spec: ModelSpec, sizes: Sizes) -> str:
+    frame = spec.origin.frame or "encoder, embedding and head"
+    deployed = f"as deployed, with a head of {config.n_outputs or spec.origin.classes} outputs"
+    rows = [
+        "| frame | parameters | of these in the embedding |",
+        "|---|---:|---:|",
+        f"| {frame} | {sizes.in_paper.total:,} | {sizes.in_paper.embedding:,} |",
+        f"| {deployed} | {sizes.deployed.total:,} | {sizes.deployed.embedding:,} |",
+    ]
+    return "\n".join(rows) + f"\n\nWeights: {sizes.weight_bytes:,} bytes."
+
+
+def _training(config: Config, facts: CardFacts) -> list[str]:
+    lines = []
+    if facts.pretrain is not None:
+        recipe, corpora = facts.pretrain["pretrain"], facts.pretrain["corpus"]["corpora"]
+        objective = facts.pretrain["model"]["objective"]["kind"]
+        lines.append(
+            f"- pre-trained by {objective} on {', '.join(corpus['name'] for corpus in corpora)}: {recipe['steps']:,} "
+            f"steps of {recipe['batch_size']} sequences of {recipe['sequence_length']} tokens, "
+            f"learning rate {recipe['learning_rate']:g}, seed {facts.pretrain['seed']}"
+        )
+    if config.task is not None:
+        recipe, rate = facts.spec["finetune"], facts.spec["finetune"]["learning_rate"]
+        rates = ", ".join(f"{value:g}" for value in rate) if isinstance(rate, list) else f"{rate:g}"
+        lines.append(
+            f"- fine-tuned on {config.task}: {recipe['epochs']} epochs, batches of {recipe['batch_size']}, "
+            f"learning rate {rates}, seed {facts.spec['seed']}; the weights of the best evaluation"
+        )
+    chosen = card_lines(facts.tuned, config.task)
+    lines.append(f"- how values were chosen: {'; '.join([*chosen, f'all other values: {NOT_DECLARED}'])}")
+    lines += [f"- {name}: {text}" for name, text in facts.notes.items() if name in ("origin", "data") and text]
+    return lines
+
+
+def _scores(facts: CardFacts) -> str:
+    rows = ["| split | metric | score |", "|---|---|---:|"]
+    for row in facts.scores:
+        value = row["reason"] if row["value"] is None else f"{row['value']:.4f}"
+        rows.append(f"| {row['split']} | {row['metric']} | {value} |")
+    return "\n".join(rows)
+
+
+def push(folder: Path, name: str) -> str:
+    """Makes the repository `name` (OWNER/MODEL), where there is none, and uploads the folder; a line with its address.
+
+    Raises InputError where nobody is logged in, the name is refused, or the hub is out of reach.
+    """
+    # here: a network client, which most uses never need.
+    from huggingface_hub import HfApi
+
+    api = HfApi()
+    try:
+        address = api.create_repo(name, exist_ok=True)
+        commit = api.upload_folder(repo_id=name, folder_path=folder, commit_message="Model exported by hashbench")
+    except Exception as error:  # of the hub, or of the network client below it, whose errors have no common class
+        remedy = "log in with hf auth login or set HF_TOKEN, and check the name and the network"
+        raise InputError(f"--push-to-hub {name}: not uploaded ({first_line(error)[:160]}); {remedy}") from error
+    return f"{address}: commit {commit.oid[:8]}"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.deployment.hub import push
+from hashbench.deployment.writing import push
 
 pytestmark = pytest.mark.services
 

@@ -11,7 +11,7 @@ import torch
 import hashbench
 from hashbench.deployment.graph import filled_length, graph_inputs, length_multiple
 from hashbench.deployment.onnx_graph import TOLERANCE, GraphFile, largest_difference, numbering, write_graph, write_int8
-from hashbench.deployment.vectors import texts_to_prove
+from hashbench.deployment.text_side import texts_to_prove
 from hashbench.models.embeddings.base import Batch
 from tests.exported import exported_folder
 

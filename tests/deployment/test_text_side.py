@@ -16,15 +16,16 @@ from hashbench.common.errors import InputError
 from hashbench.deployment.graph import graph_inputs
 from hashbench.deployment.loading import Predictor
 from hashbench.deployment.text_side import (
+    N_TEXTS,
     PYTHON,
     VECTORS,
     TextSideParts,
     joined_parts,
     parts_of,
+    texts_to_prove,
     write_text_side,
     write_vectors,
 )
-from hashbench.deployment.vectors import N_TEXTS, texts_to_prove
 from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.portable.assembling import TextSide
 from hashbench.models.portable.tokens import words as words_of

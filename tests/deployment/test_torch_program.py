@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 import hashbench
-from hashbench.deployment.forms import Wishes, deploy
+from hashbench.deployment.forms import PROGRAM, Wishes, deploy, difference_of_program
 from hashbench.deployment.onnx_graph import TOLERANCE
-from hashbench.deployment.torch_program import PROGRAM, difference_of_program
-from hashbench.deployment.vectors import texts_to_prove
+from hashbench.deployment.text_side import texts_to_prove
 from tests.exported import exported_folder
 
 MODELS = ["hashformer-md-proj", pytest.param("canine-c-scratch", marks=pytest.mark.slow)]
