@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.checksums import manifest_of
-from hashbench.common.once import make_once
+from hashbench.common.shared import make_once
 from tests.damage import DAMAGES
 
 

@@ -10,8 +10,7 @@ from tenacity import wait_none
 from hashbench.common import shared as module
 from hashbench.common.checksums import FileSum, is_listed, seal, sealed_write
 from hashbench.common.errors import InputError
-from hashbench.common.once import make_once
-from hashbench.common.shared import SharedFolder
+from hashbench.common.shared import SharedFolder, make_once
 from tests.damage import DAMAGES
 
 TEXT = b"weights " * 1000

@@ -12,8 +12,7 @@ import pytest
 
 from hashbench.common.checksums import is_listed, sealed_write
 from hashbench.common.errors import InputError
-from hashbench.common.once import make_once
-from hashbench.common.shared import SharedFolder
+from hashbench.common.shared import SharedFolder, make_once
 
 pytestmark = pytest.mark.services
 boto3 = pytest.importorskip("boto3", reason="moto[s3] is not installed")

@@ -23,8 +23,7 @@ from filelock import FileLock
 from hashbench.common.checksums import MANIFEST as SUMS
 from hashbench.common.checksums import remove
 from hashbench.common.errors import InputError
-from hashbench.common.once import make_once
-from hashbench.common.shared import SharedFolder
+from hashbench.common.shared import SharedFolder, make_once
 from hashbench.data.corpora.corpus import (
     DOCUMENTS,
     IDS,

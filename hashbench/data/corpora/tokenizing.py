@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from hashbench.common.once import make_once
+from hashbench.common.shared import make_once
 from hashbench.common.showing import duration_text
 from hashbench.data.corpora.spills import TypeSpill
 from hashbench.data.sources.shards import CorpusShard

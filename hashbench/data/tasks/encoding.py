@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hashbench.common.once import make_once
+from hashbench.common.shared import make_once
 from hashbench.data.sources.fingerprints import cache_folder, digest
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder

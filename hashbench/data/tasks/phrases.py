@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.common.errors import InputError
-from hashbench.common.once import make_once
+from hashbench.common.shared import make_once
 from hashbench.data.sources.builtin import NOTE
 from hashbench.data.sources.documents import Again, CorpusSource
 from hashbench.data.sources.files import DataTable

@@ -9,7 +9,7 @@ from threading import Lock
 
 import numpy as np
 
-from hashbench.common.once import make_once
+from hashbench.common.shared import make_once
 from hashbench.models.coders.base import Coder
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.types import TypeTable

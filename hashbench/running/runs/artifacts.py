@@ -9,8 +9,7 @@ from pathlib import Path
 
 from hashbench.common.checksums import FileSum, manifest_of, read_listing, remove
 from hashbench.common.errors import InputError
-from hashbench.common.once import make_once
-from hashbench.common.shared import SharedFolder
+from hashbench.common.shared import SharedFolder, make_once
 from hashbench.store.engine import Store
 from hashbench.store.result import Artifact
 from hashbench.store.status import artifacts

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hashbench.common.once import make_once
-from hashbench.common.shared import SharedFolder
+from hashbench.common.shared import SharedFolder, make_once
 from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.corpora.preparing import ShardWorkers, prepare
 from hashbench.data.sources.documents import CorpusSource

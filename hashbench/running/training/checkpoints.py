@@ -14,8 +14,7 @@ from typing import Any
 from lightning.pytorch import Callback, LightningModule, Trainer
 
 from hashbench.common.checksums import Damaged, is_listed, remove, seal, set_aside
-from hashbench.common.once import make_once
-from hashbench.common.shared import SharedFolder
+from hashbench.common.shared import SharedFolder, make_once
 from hashbench.running.training.machine import Interrupted, Stop
 from hashbench.running.training.model import Model, save_tensors
 from hashbench.running.training.sharding import whole_state

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from pyarrow import feather
 
 from hashbench.common.errors import InputError
-from hashbench.common.once import make_once
+from hashbench.common.shared import make_once
 from hashbench.data.sources.dumps.compressed import decompressed, index_name, index_of, stretches, whole
 from hashbench.data.sources.dumps.pages import ARTICLES, TEMPLATES, wiki_of
 from hashbench.data.sources.dumps.spill import DumpReading, spill

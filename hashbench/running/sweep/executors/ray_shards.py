@@ -15,7 +15,7 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from hashbench.common.errors import InputError
-from hashbench.common.once import make_once
+from hashbench.common.shared import make_once
 from hashbench.data.corpora.tokenizing import (
     ShardFacts,
     ShardFiles,
