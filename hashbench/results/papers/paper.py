@@ -134,6 +134,7 @@ class Hyperparameter(PaperBlock):
     value: RecipeValue = None  # the paper's, where its recipe has none
     printed: str = ""  # the paper's words, where they are not the value
     unset: RecipeValue = None  # the value of runs whose spec has none
+    encoders: tuple[str, ...] = ()  # the kinds of encoder for which `unset` is true; (): all
 
 
 class HyperparameterLayout(PaperBlock):

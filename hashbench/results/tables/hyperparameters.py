@@ -12,6 +12,7 @@ from hashbench.results.tables.recipes import by_place, plain, value_of_objective
 from hashbench.results.tables.request import ReportSource
 from hashbench.results.tables.table import Cell, Row, Table
 
+NOT_STORED = "not stored"  # an encoder's own default
 DIFFERS = "≠"  # behind a value that is not the paper's
 
 
@@ -57,8 +58,11 @@ def _values(
     values = {}
     for run in _runs(measured, block):
         value = value_at({**run.spec, block: run.block(block)}, setting.path)
-        value = setting.unset if value is None else value
-        values[run.model, run.task] = (value, value_of_objective(run, published))
+        if value is None:
+            is_known = not setting.encoders or value_at(run.spec, "model.encoder.kind") in setting.encoders
+            value = setting.unset if is_known else NOT_STORED
+        wanted = value if value == NOT_STORED else value_of_objective(run, published)
+        values[run.model, run.task] = (value, wanted)
     return values
 
 

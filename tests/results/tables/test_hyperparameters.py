@@ -78,3 +78,12 @@ def test_an_experiment_with_the_name_of_a_paper_comes_first(tmp_path: Path) -> N
     world = World(models=("bert-mlm",), tasks=("cola",), seeds=(0,), name="hashformers")
     (table,) = tables(build(tmp_path / "results.db", world), ReportRequest("hashformers"))
     assert (table.paper, table.experiment) == ("", "hashformers")
+
+
+def test_a_default_of_another_encoder_is_not_taken_for_the_papers(tmp_path: Path) -> None:
+    world = World(models=("bert-mlm", "hashformer-md-proj"), tasks=("cola",), seeds=(0,))
+    store = build(tmp_path / "results.db", world)
+    with store.write() as connection:
+        connection.exec_driver_sql("""UPDATE run SET spec = replace(spec, '"kind":"bert"', '"kind":"perceptron"')""")
+    (table,) = tables(store, ReportRequest(paper="hashformers", table="5"))
+    assert _values(table)["Dropout"] == ("0.1", "not stored")
