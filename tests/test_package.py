@@ -14,6 +14,7 @@ DATA_FILES = [
     "data/sources/hub.json",
     "results/papers/published/hashformers.csv",
     "results/papers/published/hashformers.yaml",
+    "results/read/equal_code.csv",
     "results/rendering/page/static/page.css",
     "results/rendering/page/static/tables.js",
     "results/rendering/page/static/panel.js",
@@ -21,8 +22,10 @@ DATA_FILES = [
     "results/rendering/page/templates/page.html",
     "results/rendering/page/templates/table.html",
     "store/readings.csv",
+    "store/views.sql",
+    "py.typed",
     "store/migrations/env.py",
-    "store/migrations/versions/v0001_first.py",
+    "store/migrations/versions/v0005_baseline.py",
 ]
 
 

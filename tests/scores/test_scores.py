@@ -117,8 +117,7 @@ def test_all_metrics_of_a_task_at_once() -> None:
 def test_unknown_metric() -> None:
     with pytest.raises(InputError, match=r"unknown metric 'mathews'; did you mean 'matthews'\?"):
         find_metric("mathews")
-    known = "accuracy, f1, f1_macro, matthews, pearson, spearman"
-    with pytest.raises(InputError, match=f"unknown metric 'bleu'; known are {known}$"):
+    with pytest.raises(InputError, match=r"unknown metric 'bleu'; known are accuracy, .*matthews, pearson, spearman"):
         find_metric("bleu", "classes", "values")
 
 

@@ -153,9 +153,9 @@ def test_a_warm_up_longer_than_its_training_is_one_line(experiment, block: str) 
 @pytest.mark.parametrize(
     ("parent", "method", "entry", "message"),
     [
-        ("models.embeddings.hashformer:Projection", "embed_types(self, codes):\n        raise KeyError('oops')",
+        ("embeddings.hashformer:Projection", "embed_types(self, codes):\n        raise KeyError('oops')",
          "use: own.py:Raises, objective: none", "Raises does not work with coder md5-bits, which gives 16 values of"),
-        ("models.coders.md5:Md5Bits", "encode_utf8(self, *_):\n        raise KeyError('oops')",
+        ("coders.md5:Md5Bits", "encode_utf8(self, *_):\n        raise KeyError('oops')",
          "like: hashformer-md-proj, coder: own.py:Raises", "cannot encode: "),
     ],
 )  # fmt: skip

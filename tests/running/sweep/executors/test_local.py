@@ -60,7 +60,7 @@ def test_a_worker_hears_the_wish_to_stop_and_its_events_arrive():
     ours.send(None)
     assert control.is_set() and control.is_set()
     alone = ProcessControl(get_context("spawn").Pipe()[0])
-    alone.ask()
+    alone.signalled()
     assert alone.is_set()
     ours.close()
     control.tell(RunStarted(0, "r", "nobody watches"))
