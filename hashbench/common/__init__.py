@@ -1,1 +1,1 @@
-"""Files that were made and can be made again: checksums, made once by one process, shared by machines at any URL."""
+"""Helpers for all packages: errors, registry, checksums, files made once and shared by machines, screen text."""

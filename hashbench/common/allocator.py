@@ -1,4 +1,4 @@
-"""Memory of this process: the C library keeps what training frees, and Python looks for nothing to free while it reads.
+"""Memory settings of this process: freed memory is kept for the next allocations, and garbage collection can be paused.
 
 glibc gives large blocks back to the system as soon as they are freed, so every step of a training on the CPU pays for
 the page faults of all its tensors again: a fifth to a third of the time of a small model.
@@ -35,8 +35,10 @@ def keep_freed_memory(keep: bool = True) -> bool:
 
 @contextmanager
 def collecting_nothing() -> Iterator[None]:
-    """No search for objects in circles meanwhile: imported modules and what is read of 20,000 runs stay, and are looked
-    through in vain."""
+    """Pauses Python's collection of reference cycles for the block.
+
+    Imported modules and what is read of 20,000 runs stay, so searching them frees nothing.
+    """
     if not gc.isenabled():
         yield
         return

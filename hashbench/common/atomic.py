@@ -1,4 +1,4 @@
-"""Files and folders that are there whole or not at all, whatever ends the program that writes them."""
+"""Writes of files and folders that exist whole or not at all, whatever ends the program that writes them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ os.umask(UMASK)
 
 
 def with_usual_rights(path: Path) -> None:
-    """Gives a file the rights that a new one has: safetensors writes files that only their owner can read."""
+    """Sets the permissions of a file to those that the umask gives a new one.
+
+    safetensors writes files that only their owner can read.
+    """
     path.chmod(0o666 & ~UMASK)
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Replaces a file of text in one step, so that nobody ever reads half of it; a device or pipe is written to.
+    """Replaces a file of text in one step, so that nobody ever reads half of it; a device or pipe is written directly.
 
-    Raises OSError where that cannot be, for a folder that is not there too: it is a slip of the pen.
+    Raises OSError where that cannot be done, also where the folder does not exist: its name is probably misspelt.
     """
     if path.exists() and not path.is_file():
         path.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The content of a cache folder: how large it is, when it was last used, and what of it can go.
+"""The content of a cache folder: how large it is, when it was last used, and which parts of it can be removed.
 
 All in it can be made again but for the weights of `artifacts`, which exports and evaluations read. A sweep and each of
 its workers hold a shared lock on the folder while they are at work, so that nothing is removed under them.
@@ -41,7 +41,7 @@ KEPT = ("finished",)  # never removed: nowhere else
 
 @dataclass(frozen=True)
 class CacheEntry:
-    """A file or folder that was made as one."""
+    """A file or folder directly in one of the cache's folders, made and removed as a whole."""
 
     path: Path
     n_bytes: int
@@ -49,36 +49,36 @@ class CacheEntry:
 
     @property
     def room(self) -> str:
-        """The folder of the cache that it is in."""
+        """The name of the cache's folder that contains it."""
         return self.path.parent.name
 
 
 @dataclass(frozen=True)
 class CacheRoom:
-    """A folder of a cache, with all that is in it."""
+    """A folder directly in the cache, such as `corpora`, with its entries."""
 
     name: str
     entries: tuple[CacheEntry, ...]  # one at least
 
     @property
     def n_bytes(self) -> int:
-        """How large its entries are together."""
+        """Total size of its entries in bytes."""
         return total_bytes(self.entries)
 
     @property
     def used_at(self) -> float:
-        """When one of them was last used, in seconds since 1970."""
+        """The latest time at which one of its entries was used, in seconds since 1970."""
         return max(entry.used_at for entry in self.entries)
 
     @property
     def holds(self) -> str:
-        """Its purpose, in words."""
+        """The purpose of the folder, in words."""
         return FOLDERS[self.name] if self.name in FOLDERS else "not of this program"
 
 
 @contextlib.contextmanager
 def using(cache: Path) -> Iterator[None]:
-    """While it lasts nothing of the cache is removed by `cleaned`. Any number of processes may use it."""
+    """Holds a shared lock on the cache during the block, which keeps `cleaned` out. Many processes may hold it."""
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / LOCK).open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
@@ -86,25 +86,26 @@ def using(cache: Path) -> Iterator[None]:
 
 
 def entries(cache: Path) -> list[CacheEntry]:
-    """All entries of the folders of a cache, one for each thing that was made."""
+    """All entries of the folders of a cache, without locks and without lists of checksums, which belong to an entry."""
     folders = [folder for folder in sorted(cache.iterdir()) if folder.is_dir()] if cache.is_dir() else []
     return [_entry(path) for room in folders for path in sorted(room.iterdir()) if _is_thing(path)]
 
 
 def rooms(cache: Path) -> list[CacheRoom]:
-    """The folders of a cache that hold something."""
+    """The folders of a cache that have at least one entry."""
     return [CacheRoom(name, tuple(held)) for name, held in groupby(entries(cache), key=lambda entry: entry.room)]
 
 
 def total_bytes(some: Iterable[CacheEntry]) -> int:
-    """How large entries are together."""
+    """Total size of entries in bytes."""
     return sum(entry.n_bytes for entry in some)
 
 
 def cleaned(cache: Path, *, older_than_s: float, weights: bool = False, dry_run: bool = False) -> list[CacheEntry]:
-    """Removes what was not used for so long; gives back what it was. Weights of finished runs go only with `weights`.
+    """Removes the entries last used at least `older_than_s` seconds ago, or none with `dry_run`; returns these entries.
 
-    Raises InputError while a sweep uses the folder.
+    Weights of finished runs are removed only with `weights`, results that wait for the database never. Raises
+    InputError while a sweep uses the folder.
     """
     if not cache.is_dir():
         return []
@@ -120,7 +121,7 @@ def cleaned(cache: Path, *, older_than_s: float, weights: bool = False, dry_run:
 
 
 def remove_leftovers(cache: Path, done: Sequence[str]) -> None:
-    """Removes checkpoints and logs of runs that are done: of a worker that was killed right after its last result."""
+    """Removes checkpoints and logs of the runs `done`, left by a worker that was killed right after its last result."""
     for run_id in done:
         remove(cache / CHECKPOINTS / run_id)
 
@@ -136,7 +137,7 @@ def _alone(cache: Path) -> Iterator[None]:
 
 
 def _is_thing(path: Path) -> bool:
-    """True unless it is a part of another entry: a list of checksums, or a lock beside what it belongs to."""
+    """True unless a path only belongs to another entry: a lock, or the list of checksums beside a file."""
     return path.suffix != ".lock" and not (path.is_file() and path.name.endswith(f".{MANIFEST}"))
 
 

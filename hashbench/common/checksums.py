@@ -1,4 +1,4 @@
-"""Files that were made and can be made again: their sizes and SHA-256, written with them and checked before use.
+"""Sizes and SHA-256 of files that the program made and can make again, written with them and checked before use.
 
 A folder lists its files in its own files.json. A single file has NAME.files.json beside it. The size is compared at
 every use, the SHA-256 once in a process for each file, and again when the file changes.
@@ -23,7 +23,7 @@ BAD = ".bad"  # behind the name of what was set aside
 
 
 class Damaged(Exception):
-    """A made file is not what was written. The message names it and says how it differs."""
+    """A file, or its list of checksums, is not as it was written. The message names it and says how it differs."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class FileSum:
 
     @classmethod
     def of(cls, path: Path) -> FileSum:
-        """The sum of a file as it is now."""
+        """Size and SHA-256 of a file as it is now."""
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             return cls(file.tell(), digest)
@@ -48,14 +48,14 @@ _hashed: dict[str, tuple[State, str]] = {}  # path -> its state when this proces
 
 
 def manifest_of(path: Path) -> Path:
-    """The path of the sums of a made file or folder."""
+    """The path of the list of checksums of a file or folder."""
     return path / MANIFEST if path.is_dir() else path.with_name(f"{path.name}.{MANIFEST}")
 
 
 def seal(path: Path, part: Path | None = None) -> None:
-    """Writes the sums of a made file or folder. `part`: where it still lies, if it is to take the name of `path`.
+    """Writes the list of checksums of a file or folder. `part`: its present path, if it will be renamed to `path`.
 
-    The sums come first and the move after, so that a file which is there has its sums.
+    The list comes first and the renaming after, so that a file at `path` always has its checksums.
     """
     written = part or path
     listing = listing_of(written, path.name)
@@ -66,7 +66,7 @@ def seal(path: Path, part: Path | None = None) -> None:
 
 
 def listing_of(path: Path, name: str) -> Listing:
-    """The sums of a file under `name`, or of all files of a folder but its manifest."""
+    """Checksums of a file under the key `name`, or of all files of a folder except its list of checksums."""
     if not path.is_dir():
         return {name: FileSum.of(path)}
     files = sorted(file for file in path.rglob("*") if file.is_file() and file != path / MANIFEST)
@@ -75,14 +75,14 @@ def listing_of(path: Path, name: str) -> Listing:
 
 @contextlib.contextmanager
 def sealed_write(path: Path) -> Iterator[Path]:
-    """`atomic_write` of a file that gets its sums with it."""
+    """`atomic_write` of a file that also writes the file's list of checksums."""
     with atomic_write(path) as part:
         yield part
         seal(path, part)
 
 
 def read_listing(manifest: Path) -> Listing | None:
-    """The sums that a manifest holds; None where there is none. Raises Damaged where it is no manifest."""
+    """The checksums in the file `manifest`; None if there is none. Raises Damaged where it cannot be parsed."""
     try:
         return listed_in(manifest.read_bytes(), str(manifest))
     except FileNotFoundError:
@@ -90,7 +90,7 @@ def read_listing(manifest: Path) -> Listing | None:
 
 
 def listed_in(content: bytes, where: str) -> Listing:
-    """The sums in the content of a manifest. Raises Damaged where it is none."""
+    """The checksums in the content of a `files.json`. Raises Damaged where it cannot be parsed."""
     try:
         files = json.loads(content)["files"]
         return {name: FileSum(int(entry["bytes"]), str(entry["sha256"])) for name, entry in files.items()}
@@ -99,7 +99,7 @@ def listed_in(content: bytes, where: str) -> Listing:
 
 
 def is_listed(path: Path) -> bool:
-    """True where a made file or folder is there with its sums, and has them. False: an earlier version made it.
+    """True where a file or folder agrees with its list of checksums; False without one, as earlier versions left it.
 
     Raises Damaged where it is not what was written, FileNotFoundError where there is nothing.
     """
@@ -129,7 +129,7 @@ def check_file(path: Path, written: FileSum) -> None:
 
 
 def set_aside(path: Path, why: object, then: str = "made again") -> None:
-    """Renames a damaged file or folder to NAME.bad, in place of an older one, and says so in one line."""
+    """Renames a damaged file or folder to NAME.bad, in place of an older NAME.bad, and prints one line about it."""
     bad = path.with_name(path.name + BAD)
     remove(bad)
     if not path.is_dir():
@@ -140,7 +140,7 @@ def set_aside(path: Path, why: object, then: str = "made again") -> None:
 
 
 def remove(path: Path) -> None:
-    """Removes a made file with its sums, or a folder; nothing where there is none."""
+    """Removes a file with its list of checksums, or a folder; does nothing where there is none."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:

@@ -1,4 +1,4 @@
-"""How recipe values were chosen, as an experiment declares it: the key in the store, the words of tables and notes."""
+"""How an experiment declares that recipe values were tuned: the key in the store, the words of tables and notes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Declaration = Mapping[str, Any]  # tried, on, by
 
 
 def declared_words(declaration: Declaration) -> str:
-    """A declaration in words.
+    """A declaration of how a value was tuned, in words.
 
     >>> declared_words({"tried": [1e-4, 3e-4], "on": "validation", "by": "accuracy of proformer"})
     'tried 0.0001, 0.0003 on validation (accuracy of proformer)'
@@ -20,7 +20,7 @@ def declared_words(declaration: Declaration) -> str:
 
 
 def card_lines(declared: Mapping[str, Declaration], task: str | None) -> list[str]:
-    """'name: words' of a model's values that count for a task, not for others; None: for its pre-training.
+    """A line 'name: words' for each declared value that applies to a task, or, for None, to pre-training.
 
     >>> epochs = {"tried": [5], "on": "validation", "by": ""}
     >>> card_lines({"finetune.per_task.mrda.epochs": epochs, "pretrain.steps": epochs}, "atis")
@@ -35,7 +35,7 @@ def card_lines(declared: Mapping[str, Declaration], task: str | None) -> list[st
 
 
 def plain(value: object) -> str:
-    """A value of a recipe as a reader writes it.
+    """A value of a recipe as text for a reader.
 
     >>> plain(500000), plain(1e-4), plain(5e-5), plain([0.9, 0.9999]), plain(None), plain(True)
     ('500,000', '0.0001', '5e-05', '0.9, 0.9999', 'none', 'yes')

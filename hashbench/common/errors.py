@@ -16,7 +16,7 @@ def first_line(error: BaseException) -> str:
 
 
 def near_match(word: str, words: list[str]) -> str:
-    """The words of `known` nearest to `word` as a half sentence, or nothing.
+    """A half sentence that suggests the one or two `words` most like `word`; empty where none is close.
 
     >>> near_match("hashformer-md-prj", ["hashformer-md-proj", "bert-mlm"])
     "; did you mean 'hashformer-md-proj'?"

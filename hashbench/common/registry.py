@@ -31,7 +31,7 @@ OWN_MODULE = "hashbench_own_"  # begins the name of a module that is a user-defi
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of thing: the packages that define the suite's, and how a module offers one."""
+    """A kind of thing found by name, such as models: the packages with the suite's, and how a module offers one."""
 
     what: str  # its name in messages, and in `registered`
     packages: tuple[str, ...]
@@ -103,7 +103,7 @@ _importing: list[str] = []  # the plug-in that is being imported, if any
 
 
 def registered(what: str) -> Mapping[str, Any]:
-    """All things of a kind by name, in the order of files. Raises InputError that names both files of a double name."""
+    """All things of a kind by name, in the order of files. Raises InputError where two files use one name."""
     key = (what, os.environ.get(VARIABLE, ""))
     if key not in _registered:
         kind, files = KINDS[what], dict[str, str | None]()
@@ -143,7 +143,7 @@ def plugins(places: str) -> list[ModuleType]:
 
 
 def plugin_files(places: str) -> list[Path]:
-    """The files that a text of HASHBENCH_PLUGINS names. Raises InputError where a place is no folder or Python file."""
+    """The Python files that HASHBENCH_PLUGINS names. Raises InputError where a place is no folder or Python file."""
     files: list[Path] = []
     for place in filter(None, places.split(os.pathsep)):
         path = Path(place).expanduser()
@@ -161,7 +161,7 @@ def unreadable() -> str:
 
 
 def _imported(place: str, load: Callable[[], ModuleType]) -> list[ModuleType]:
-    """A plug-in, if it can be imported, and is not just being imported. Says once why it cannot."""
+    """A list of one plug-in, empty where it cannot be imported or is being imported. Prints once why it cannot."""
     if place in _unreadable or place in _importing:
         return []
     _importing.append(place)
@@ -210,7 +210,7 @@ def is_own(module: str) -> bool:
 
 
 def own_classes(base: type) -> dict[str, type]:
-    """The subclasses of `base` in all user-defined files that this process has imported, as `own_name` names them.
+    """The subclasses of `base` in all user-defined files that this process has imported, by the names of `own_name`.
 
     A worker imports the same files before it looks one up.
     """
@@ -223,9 +223,9 @@ def own_classes(base: type) -> dict[str, type]:
 
 
 def own_name(reference: str, folder: Path, base: type, what: str) -> str:
-    """The name of the user-defined class that "FILE.py:Class" means: the class with a digest of the file's text, so
-    that an edited file is another thing, and a copy on another machine the same. A name without a file stays itself.
+    """The name of the user-defined class in a reference "FILE.py:Class": the class and a digest of the file's text.
 
+    So an edited file is another thing, and a copy on another machine the same. A name without a file stays itself.
     Raises InputError where there is no such file or class; `what` says in its message what the class should be.
     """
     file, colon, name = reference.rpartition(":")

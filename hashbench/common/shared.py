@@ -56,7 +56,7 @@ class SharedFolder:
 
     @cached_property
     def _files(self) -> Any:
-        """The file system of the URL, which asks anew each time: other machines write too."""
+        """The file system of the URL, without a cache of listings, since other machines write too."""
         files = fsspec.core.url_to_fs(self.url, use_listings_cache=False)[0]
         if hasattr(files, "auto_mkdir"):  # where folders do not come by themselves
             files.auto_mkdir = True
@@ -68,7 +68,7 @@ class SharedFolder:
 
     @classmethod
     def at(cls, url: str, cache: Path) -> SharedFolder:
-        """The folder at a URL, a relative path made whole, after something was written there and removed.
+        """The shared folder at a URL, a relative path made absolute, after a test that it can be written.
 
         Raises InputError where fsspec does not know the URL, a package is missing, or nothing can be written.
         """
@@ -89,7 +89,7 @@ class SharedFolder:
         return whole
 
     def put(self, path: Path) -> None:
-        """Copies a made file or folder of the cache with its sums, where they are not there yet.
+        """Copies a file or folder of the cache, with its checksums, to the shared folder unless it is there already.
 
         A failure is one line on stderr: what was made is worth more than its copy.
         """
@@ -99,7 +99,7 @@ class SharedFolder:
             tell(f"{self._name(path)}: not put to {self.url} ({_reason(error)}); other machines make it themselves")
 
     def fetch(self, path: Path, into: Path, sums: Collection[FileSum] = ()) -> bool:
-        """Copies what others put there for `path` to `into`, checked. False where there is nothing, or nothing right.
+        """Copies to `into` what other machines put for `path`, checked. False where there is none, or none intact.
 
         `sums`: of a single file, which must have one of them. Raises InputError where the URL cannot be read.
         """
@@ -115,7 +115,7 @@ class SharedFolder:
             raise InputError(f"--artifacts {self.url}: {what}; see that it can be reached, and sweep again") from error
 
     def names(self, folder: Path) -> list[str]:
-        """Names of the whole files and folders that others put into a folder."""
+        """Names of the complete files and folders in one folder of the shared folder."""
         try:
             paths = self._tried(lambda: self._files.ls(self._at(folder), detail=False))
         except FileNotFoundError:
@@ -128,7 +128,7 @@ class SharedFolder:
         return [name.removesuffix(ending) for name in names if name.endswith(ending)]
 
     def remove(self, path: Path) -> None:
-        """Removes a file or folder there, its sums first; nothing where there is none, a line where it fails."""
+        """Removes a file or folder from the shared folder, its list of checksums first. Prints a line if that fails."""
         for what in (f"{self._at(path)}.{MANIFEST}", self._at(path)):
             try:
                 with contextlib.suppress(FileNotFoundError):
@@ -147,7 +147,7 @@ class SharedFolder:
         self._files.pipe_file(f"{self._at(path)}.{MANIFEST}", manifest)
 
     def _send(self, file: Path, there: str, written: FileSum) -> None:
-        """Writes beside, hashes, and moves."""
+        """Copies a file to the shared folder under a temporary name, checks hash and size, and renames the copy."""
         part, checksum = f"{there}.{uuid.uuid4().hex}.{PART}", hashlib.sha256()
         try:
             with file.open("rb") as source, self._files.open(part, "wb") as sink:
@@ -211,7 +211,7 @@ class SharedFolder:
         return f"{self._at(path)}/{name}.{written.sha256[:16]}"
 
     def _tried(self, call: Callable[[], Got]) -> Got:
-        """The call's answer, retried with growing pauses; a missing or damaged file is not retried."""
+        """The result of a call, retried with growing pauses; a missing, forbidden or damaged file is not retried."""
         return Retrying(
             stop=stop_after_attempt(TRIES),
             wait=wait_exponential(multiplier=0.5, max=LONGEST_WAIT_S),
@@ -233,7 +233,7 @@ def make_once(
     listed: bool = True,
     shared: SharedFolder | None = None,
 ) -> Path:
-    """`path`, a file or a folder, made by `build` where it is not there, or not what was written.
+    """`path`, after `build` has made the file or folder where it was missing or damaged.
 
     `build` gets a path beside it where nothing is, and makes the file or folder there; it takes its name once it is
     whole. A worker that is killed leaves a partial one that the next one removes; the others wait at a lock that the
@@ -259,7 +259,7 @@ def make_once(
 
 
 def _is_here(path: Path, listed: bool) -> bool:
-    """True where `path` can be used as it is; looked up without the lock, so another worker may just be mending it."""
+    """True where `path` can be used as it is; checked without the lock, so another worker may be repairing it."""
     try:
         return path.exists() and (not listed or is_listed(path))
     except (Damaged, FileNotFoundError):
@@ -267,7 +267,7 @@ def _is_here(path: Path, listed: bool) -> bool:
 
 
 def _is_right(path: Path, older: Callable[[Path], bool] | None, listed: bool) -> bool:
-    """True where `path` can be used as it is; what cannot is out of the way afterwards."""
+    """True where `path` can be used as it is; otherwise a file or folder there is removed or set aside."""
     if not path.exists() or not listed:
         return path.exists()
     try:

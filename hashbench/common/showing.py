@@ -18,14 +18,14 @@ HIDDEN = "***"
 
 
 def tell(line: str) -> None:
-    """One line for the user on stderr; also on the screen where a run's output goes to its log."""
+    """Prints one line for the user on stderr, and on the screen too where stderr is redirected to a run's log."""
     print(line, file=sys.stderr, flush=True)
     if sys.__stderr__ is not None and sys.stderr is not sys.__stderr__:
         print(line, file=sys.__stderr__, flush=True)
 
 
 def printable(text: str) -> str:
-    r"""The text with control characters written out, as JSON writes them; line feeds and tabs stay.
+    r"""The text with control characters escaped as JSON escapes them; line feeds and tabs stay.
 
     >>> printable("fine\n"), printable("\x1b[2Jgone")
     ('fine\n', '\\u001b[2Jgone')
@@ -34,7 +34,7 @@ def printable(text: str) -> str:
 
 
 def printable_parts(value: Any) -> Any:
-    """`printable` of every text in a dataclass, mapping, list or tuple; all else as it is."""
+    """The value with `printable` applied to every text in it, inside dataclasses, mappings, lists and tuples too."""
     if isinstance(value, str):
         return printable(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -63,7 +63,7 @@ def without_passwords(text: str) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """A duration as a person reads it.
+    """A duration in seconds, rounded and with units for a reader.
 
     >>> [duration_text(s) for s in (0.42, 42, 125, 7300, 200000)]
     ['0.4 s', '42 s', '2 min', '2 h 2 min', '2 d 8 h']
@@ -82,7 +82,7 @@ def duration_text(seconds: float) -> str:
 
 
 def day_text(seconds: float) -> str:
-    """A day of UTC from the seconds since 1970.
+    """The UTC date of a time in seconds since 1970.
 
     >>> day_text(1_700_000_000)
     '2023-11-14'
@@ -91,7 +91,7 @@ def day_text(seconds: float) -> str:
 
 
 def few(names: Sequence[str]) -> str:
-    """Two names and how many more, so that a line fits a screen.
+    """Names joined by commas; of more than two, the first two and how many more there are.
 
     >>> few(("cola", "rte", "sst2"))
     'cola, rte, 1 more'
@@ -103,7 +103,7 @@ BUDGET_TOLERANCE = 0.02  # share of a budget of parameters by which the embeddin
 
 
 def amount(parameters: int) -> str:
-    """A number of parameters in short.
+    """A number of parameters, abbreviated with M or k.
 
     >>> amount(230_000), amount(6_400_000), amount(1_500)
     ('0.23M', '6.4M', '1.5k')

@@ -19,7 +19,7 @@ FIRST_FACTOR, SECOND_FACTOR = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # of the f
 
 
 class Integers(Protocol):
-    """Integers of 64 bits with a sign, of any shape (n, ...), whose products wrap: a tensor of torch."""
+    """Signed 64-bit integers of any shape (n, ...) whose products wrap, as a tensor of torch."""
 
     def __xor__(self, other: Self, /) -> Self: ...
 
@@ -45,7 +45,7 @@ def mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def signed(value: int) -> int:
-    """A number of 64 bits as an integer with a sign has it.
+    """An unsigned 64-bit number as the signed integer with equal bits.
 
     >>> signed(2**64 - 1)
     -1
@@ -54,12 +54,12 @@ def signed(value: int) -> int:
 
 
 def shifted(x: Signed, bits: int) -> Signed:
-    """Integers (n, ...) shifted to the right as if they had no sign."""
+    """Signed integers (n, ...) shifted to the right as if they were unsigned."""
     return (x >> bits) & ((1 << (64 - bits)) - 1)
 
 
 def mix_signed(x: Signed) -> Signed:
-    """`mix` of integers with a sign (n, ...): the same bits."""
+    """`mix` of signed integers (n, ...): equal bits, read as signed."""
     x = (x ^ shifted(x, 30)) * signed(FIRST_FACTOR)
     x = (x ^ shifted(x, 27)) * signed(SECOND_FACTOR)
     return x ^ shifted(x, 31)

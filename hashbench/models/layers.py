@@ -25,13 +25,13 @@ LEVELS = 1 << 16
 
 @contextmanager
 def on_meta() -> Iterator[None]:
-    """Modules that are made within it have shapes and no weights: to be counted and checked at no cost."""
+    """Gives modules that are made in the block shapes but no weights, to count and check them at no cost."""
     with torch.device("meta"), _NothingDrawn():
         yield
 
 
 class _NothingDrawn(TorchFunctionMode):
-    """Leaves out what draws weights: on the meta device torch imports its compiler for it, which takes a second."""
+    """Skips functions that draw weights, for which torch imports its compiler on the meta device, a second's work."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -99,7 +99,7 @@ class Dropout(nn.Module):
         self.probability = probability
 
     def forward(self, values: Tensor) -> Tensor:
-        """Any shape -> the same shape."""
+        """A tensor of any shape -> the same shape, with elements dropped in training."""
         return dropout(values, self.probability, self.training)
 
     def extra_repr(self) -> str:

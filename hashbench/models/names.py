@@ -46,7 +46,7 @@ def known_names() -> Names:
 
 
 def unknown_model(name: str, others: Sequence[str] = ()) -> str:
-    """The message on a name that no model has; `others`: further names that are allowed in its place."""
+    """The message about a name that no model has; `others`: further names that are allowed in its place."""
     near = near_match(name, [*known_names().models, *others])
     return f"unknown model '{name}'{near} (list: hashbench models){unreadable()}"
 

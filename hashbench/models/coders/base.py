@@ -37,18 +37,18 @@ class Coder(ABC):
 
     @property
     def num_rows(self) -> int | None:
-        """Rows of a table for what it was fitted on, special tokens included; None where its arguments decide them."""
+        """Rows that a table needs after fitting, special tokens included; None where the arguments decide them."""
         return None
 
     def strings(self) -> list[str] | None:
-        """The string of each row behind the special tokens; None where a row is that of no single string."""
+        """The string of each row behind the special tokens; None where rows do not belong to single strings."""
         return None
 
     def fit(self, types: TypeTable) -> None:  # noqa: B027  # most coders have nothing to fit
-        """Learn what the hash needs to know of a corpus (a dictionary of n-grams, a vocabulary)."""
+        """Learns the state that the hash needs from the types of a corpus (a dictionary of n-grams, a vocabulary)."""
 
     def fit_pieces(self, pieces: Sequence[str]) -> bool:
-        """Learn the pieces of a tokenizer, in its order, in place of `fit`; False where it learns from types alone."""
+        """Learns the pieces of a tokenizer, in its order, in place of `fit`; False where it learns from types alone."""
         return False
 
     @abstractmethod
@@ -56,7 +56,7 @@ class Coder(ABC):
         """Packed strings (bytes, offsets (n + 1,)) -> codes (n, c). Must be safe to call from several threads."""
 
     def recipe(self) -> dict[str, object]:
-        """Name and arguments as plain values: the attributes that are called like the constructor's parameters."""
+        """Name and arguments as plain values, read from the attributes named as the constructor's parameters."""
         return {"name": self.name} | {key: getattr(self, key) for key in inspect.signature(type(self)).parameters}
 
     def encode(self, strings: Sequence[str]) -> np.ndarray:
@@ -78,7 +78,7 @@ class Coder(ABC):
         return {}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:  # noqa: B027
-        """Take what `state` gave."""
+        """Restores the fitted state from the arrays that `state` returned."""
 
     def fingerprint(self) -> str:
         """SHA-256 (hex) of recipe and state: equal fingerprints mean equal codes."""
@@ -90,19 +90,19 @@ class Coder(ABC):
         return digest.hexdigest()
 
     def portable(self) -> PortablePart | None:
-        """How a device makes the same codes without hashbench; None where it cannot."""
+        """The code and values with which a device makes the same codes without hashbench; None where it cannot."""
         return None
 
 
 def checked_count(coder: str, argument: str, value: int, least: int = 1, most: int = 2**31 - 1) -> int:
-    """The number, if it is a whole one in [least, most]."""
+    """`value`, if it is a whole number in [least, most]. Raises InputError otherwise."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise InputError(f"coder {coder}: {argument} {value!r} is no whole number from {least} to {most}; correct it")
     return value
 
 
 def checked_signs(coder: str, signs: int, num_buckets: int, dtype: type[np.generic]) -> int:
-    """How many sign vectors `embeddings.rows.HashedRows` has, 0 for none, if codes have room for them.
+    """`signs`, the number of sign vectors of `embeddings.rows.HashedRows`, 0 for none, if codes have room for them.
 
     A code is row + num_buckets sign. In int32 it must stay below 2^31. In int64 there is always room, and the bound of
     2^20 vectors, chosen here, keeps their table in memory.
@@ -112,7 +112,7 @@ def checked_signs(coder: str, signs: int, num_buckets: int, dtype: type[np.gener
 
 
 def checked_switch(coder: str, argument: str, value: bool) -> bool:
-    """The value, if it is true or false."""
+    """`value`, if it is true or false. Raises InputError otherwise."""
     if not isinstance(value, bool):
         raise InputError(f"coder {coder}: {argument} {value!r}; give true or false")
     return value
@@ -124,12 +124,12 @@ def coders() -> Mapping[str, type[Coder]]:
 
 
 def find_coder(name: str) -> type[Coder] | None:
-    """The class of a name, also of one in an imported user-defined file; None where there is none."""
+    """The coder class of a name, also of one in an imported user-defined file; None where there is none."""
     return class_of("coder", name)
 
 
 def make_coder(name: str, **arguments: object) -> Coder:
-    """A coder by name, or by that of an imported user-defined file (`registry.own_name`).
+    """A new coder by name, registered or from an imported user-defined file (`registry.own_name`).
 
     >>> coder = make_coder("md5-bits")
     >>> coder.encode(["play"])[0].tobytes().hex()

@@ -68,12 +68,12 @@ class Bloom(Coder):
 
     @property
     def n_items(self) -> int:
-        """N."""
+        """N, the number of items."""
         return self.maps.shape[1]
 
     @property
     def n_buckets(self) -> int:
-        """NB, buckets of a map."""
+        """NB, the number of buckets of a map."""
         return -(-self.n_items // self.alpha)
 
     @property
@@ -82,11 +82,11 @@ class Bloom(Coder):
         return self.n_maps * (self.n_buckets + self.special_items)
 
     def fit(self, types: TypeTable) -> None:
-        """Items without links between them, which coherent maps would need."""
+        """Fits to items without links between them; raises InputError for coherent maps, which need links."""
         self.fit_links(types, None)
 
     def fit_links(self, items: TypeTable, links: TokenizedTexts | None) -> None:
-        """Items in the order of their ids, and the training pages as lists of item ids.
+        """Fits to the items in the order of their ids, and to the training pages as lists of item ids.
 
         Raises InputError where alpha is larger than the vocabulary.
         """
@@ -106,7 +106,7 @@ class Bloom(Coder):
             separate(self.maps, self.seed)
 
     def check_size(self, n_items: int) -> None:
-        """Raises InputError where so few items cannot fill a bucket."""
+        """Raises InputError where there are fewer items than a bucket holds."""
         if self.alpha > n_items:
             raise InputError(
                 f"coder bloom: alpha {self.alpha} is larger than the vocabulary of {n_items} items; take less"
@@ -154,7 +154,7 @@ class Bloom(Coder):
         return {"blob": self._blob, "offsets": self._offsets, "maps": self.maps} if self.n_items else {}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take what `state` gave."""
+        """Restores items and maps from the arrays that `state` returned."""
         self._blob, self._offsets, self.maps = state["blob"], state["offsets"], state["maps"]
         self._places = None
 
@@ -162,7 +162,7 @@ class Bloom(Coder):
         return np.arange(self.n_maps, dtype=np.int64) * self.n_buckets  # (m,): where each map's range begins
 
     def _of_stranger(self, item: bytes) -> np.ndarray:
-        """The bucket (m,) in each map of an item outside the vocabulary."""
+        """The bucket in each map (m,) of an item outside the vocabulary."""
         digest = int.from_bytes(hashlib.md5(item, usedforsecurity=False).digest()[:8], "little")
         keys = np.array([(digest + (j + 1) * GAMMA) % 2**64 for j in range(self.n_maps)], np.uint64)
         return (mix(keys) % np.uint64(self.n_buckets)).astype(np.int64)
@@ -195,7 +195,7 @@ def collision_groups(maps: np.ndarray) -> np.ndarray:
 
 
 def twins(maps: np.ndarray) -> np.ndarray:
-    """Which items (N,) bool share all their buckets with an item of a lower id: they can never be ranked before it."""
+    """True for each item (N,) that shares all buckets with an item of a lower id: it can never rank before that."""
     groups = collision_groups(maps)
     first = np.zeros(len(groups), bool)
     first[np.unique(groups, return_index=True)[1]] = True
@@ -203,9 +203,10 @@ def twins(maps: np.ndarray) -> np.ndarray:
 
 
 def separate(maps: np.ndarray, seed: int) -> int:
-    """Swaps in the last of the maps (m, N), in place, until no two items share all buckets; the sizes of buckets stay.
+    """Swaps buckets between items in the last of the maps (m, N), in place, until no two items share all buckets.
 
-    Gives back how many items still do after the last round: on a vocabulary hardly larger than alpha^2 some must.
+    The sizes of buckets stay. Returns how many items still share all after the last round: on a vocabulary hardly
+    larger than alpha^2 some must.
     """
     n = maps.shape[1]
     for round_ in range(ROUNDS):

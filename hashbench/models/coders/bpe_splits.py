@@ -20,7 +20,7 @@ BATCH = 4096  # words a call of the BPE
 
 
 class SplitFeatures:
-    """Feature id = BPE id; weight = count / max(len(word) + 1 - len(piece), 1), lengths in characters and byte symbols.
+    """Features of words, by BPE id: count / max(len(word) + 1 - len(piece), 1), lengths in characters and byte symbols.
 
     `cat` is read as `cat-c-at-ca-t`; the piece `-` is dropped unless it is the only one. Differs from the released
     code: a word of more than 256 characters is read alone, without its splits.
@@ -37,11 +37,11 @@ class SplitFeatures:
         return len(self._lengths)
 
     def recipe(self) -> dict[str, object]:
-        """The BPE's content."""
+        """The recipe of the BPE, which identifies it by its content."""
         return self._tokenizer.recipe()
 
     def features(self, blob: np.ndarray, offsets: np.ndarray) -> Features:
-        """Packed strings -> their features (m,), ids ascending within a type."""
+        """Packed strings -> ids (m,) and weights (m,) of all features, bounds (n + 1,); ids ascend within a type."""
         words = [string.decode() for string in split(blob, offsets)]
         ids: list[int] = []
         weights: list[float] = []

@@ -37,7 +37,7 @@ LARGEST = 16
 
 @compiled
 def rolled(ids: np.ndarray, last: int, size: int) -> np.int64:
-    """The hash of the `size` ids that end at `last` of `ids` (n,); 0 where there are none."""
+    """The hash of the `size` ids that end at index `last` of `ids` (n,); ids before the first count as 0."""
     total, power = np.int64(0), np.int64(1)
     for j in range(size):
         at = last - size + 1 + j
@@ -72,7 +72,7 @@ def position_rows(
 
 
 class ByteNgrams(Coder):
-    """Codes (n, T (1 + s)) int32: the positions of a word one after the other, -1 behind the last."""
+    """A coder of words: (n, T (1 + s)) int32, for each byte its id and a row for each n-gram size, -1 for none."""
 
     name = "byte-ngrams"
     dtype = np.int32
@@ -91,7 +91,7 @@ class ByteNgrams(Coder):
         self.width = MOST * (1 + len(self.sizes))
 
     def portable(self) -> PortablePart:
-        """The sizes alone."""
+        """The portable part: its values are the arguments and constants of this coder."""
         values = {**self.recipe(), "most": MOST, "frame": FRAME, "offset": OFFSET, "prime": int(PRIME)}
         return PortablePart("word_bytes", "byte_ngrams", values, needs=("hashing",))
 

@@ -57,15 +57,15 @@ class RememberedCodes(Coder):
         return self._codes[: len(self)].nbytes + strings + sys.getsizeof(self._rows)
 
     def recipe(self) -> dict[str, object]:
-        """The coder's own."""
+        """The recipe of the wrapped coder."""
         return self._coder.recipe()
 
     def state(self) -> dict[str, np.ndarray]:
-        """The coder's own."""
+        """The state of the wrapped coder."""
         return self._coder.state()
 
     def portable(self) -> PortablePart | None:
-        """The coder's own."""
+        """The portable part of the wrapped coder."""
         return self._coder.portable()
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -73,7 +73,7 @@ class RememberedCodes(Coder):
         return self.encode([string.decode() for string in split(blob, offsets)])
 
     def encode(self, strings: Sequence[str]) -> np.ndarray:
-        """Strings -> codes (n, c); where all are known nothing is computed."""
+        """Strings -> codes (n, c); nothing is computed where all are in memory."""
         rows = self._rows
         try:
             return self._codes.take([rows[string] for string in strings], axis=0) if strings else self._codes[:0].copy()
@@ -81,7 +81,7 @@ class RememberedCodes(Coder):
             return self._learn(strings)
 
     def _learn(self, strings: Sequence[str]) -> np.ndarray:
-        """Codes (n, c) of strings of which some are new; these are computed together."""
+        """Codes (n, c) of strings of which some are new; the new ones are computed in one call."""
         codes = np.empty((len(strings), self.width), dtype=self.dtype)
         with self._lock:
             new = [string for string in dict.fromkeys(strings) if string not in self._rows]

@@ -24,7 +24,7 @@ START_SEED = 0
 
 
 def co_occurrence(links: TokenizedTexts, n_items: int) -> sparse.csr_matrix:
-    """On how many pages two items occur together (N, N), 0 on the diagonal."""
+    """The number of pages on which two items occur together (N, N), 0 on the diagonal."""
     from scipy import sparse
 
     ones = np.ones(len(links.ids), np.float64)
@@ -36,7 +36,7 @@ def co_occurrence(links: TokenizedTexts, n_items: int) -> sparse.csr_matrix:
 
 
 def positive_information(together: sparse.csr_matrix) -> sparse.csr_matrix:
-    """max(0, log(n_ij n / (n_i n_j))) of counts (N, N)."""
+    """Positive pointwise mutual information of counts (N, N): max(0, log(n_ij n / (n_i n_j)))."""
     from scipy import sparse
 
     cells = together.tocoo()
@@ -65,7 +65,7 @@ def item_vectors(links: TokenizedTexts, n_items: int, dim: int = DIMENSIONS) -> 
 
 
 def coherent_map(vectors: np.ndarray, alpha: int, before: np.ndarray | None = None) -> tuple[np.ndarray, int]:
-    """Bucket (N,) int64 of each item, and the number of items placed against the constraint.
+    """Bucket (N,) int64 of each item, near items together, and how many items break the constraint of `before`.
 
     `vectors` (N, dim) in decreasing frequency. `before` (N,): no two items of one bucket there may share one here;
     where no other item is left, the nearest one is taken all the same.
@@ -93,7 +93,7 @@ def coherent_map(vectors: np.ndarray, alpha: int, before: np.ndarray | None = No
 def _nearest(
     nearness: np.ndarray, rest: np.ndarray, wanted: int, opener: int, before: np.ndarray | None
 ) -> tuple[np.ndarray, int]:
-    """The nearest items (k,), `wanted` at most, that the constraint admits, filled up with others; how many others.
+    """The `wanted` nearest items (k,) that the constraint admits, filled up with refused ones; the number of these.
 
     `nearness` (r,) and the items `rest` (r,) it speaks of; `before` (N,) as in `coherent_map`.
     """

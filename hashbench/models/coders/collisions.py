@@ -50,7 +50,7 @@ def agreement(coder: Coder, first: np.ndarray, second: np.ndarray) -> float | No
 
 
 def _groups(codes: np.ndarray) -> np.ndarray:
-    """The number of each row's (n, c) group of equal rows, (n,), groups numbered from 0."""
+    """For each row of codes (n, c) the number of its group of equal rows, (n,), counted from 0."""
     rows = np.ascontiguousarray(codes)
     whole = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
     groups: np.ndarray = np.unique(whole, return_inverse=True)[1]

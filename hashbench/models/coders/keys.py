@@ -42,7 +42,7 @@ def hashes(keys: NDArray[np.uint64], n_hashes: int, first: int = 0) -> NDArray[n
 
 @inlined
 def sign_of(x: np.uint64, i: int, signs: int) -> int:
-    """Which of the sign vectors goes with the i-th hash of a number, inside a kernel."""
+    """The index of the sign vector for the i-th hash of a number, computed inside a kernel."""
     return int(np.int64(mix_one(x + np.uint64(i + 1) * STEP) % np.uint64(signs)))  # type: ignore[arg-type]
 
 
@@ -59,7 +59,7 @@ class WordKeys(Coder):
     dtype = np.int64
 
     def portable(self) -> PortablePart:
-        """Nothing but MD5."""
+        """The portable part, which needs no values."""
         return PortablePart("word_bytes", "word_keys", {}, needs=("hashing",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:

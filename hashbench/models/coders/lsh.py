@@ -26,7 +26,7 @@ KINDS = ("ngram", "bpe-splits")
 
 
 class _LshCoder(Coder):
-    """The base of rows and bits: the features and their fitted state."""
+    """Base of the LSH coders of rows and of bits: the features of types, and their fitted state."""
 
     def __init__(self, *, lsh_features: str, lsh_bpe: str, max_features: int) -> None:
         if lsh_features not in KINDS:
@@ -39,7 +39,7 @@ class _LshCoder(Coder):
         self.splits = None if self.needs_fit else SplitFeatures(lsh_bpe)
 
     def fit(self, types: TypeTable) -> None:
-        """Learn the dictionary of n-grams, and draw the hyperplanes."""
+        """Learns the dictionary of n-grams, and draws the Gaussian numbers of the hash."""
         if self.needs_fit:
             self.ngrams.fit(types)
         self._draw()
@@ -49,18 +49,18 @@ class _LshCoder(Coder):
         return {} if self.ngrams.ngrams is None else {"ngrams": self.ngrams.ngrams}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take a dictionary (features, 4) that `state` gave."""
+        """Restores the dictionary (features, 4) that `state` returned, and draws the Gaussian numbers of the hash."""
         if self.needs_fit:
             self.ngrams.restore(state["ngrams"])
         self._draw()
 
     @cached_property
     def _drawn(self) -> tuple[Any, ...]:
-        """Random numbers for the features, in float64 and float32."""
+        """The Gaussian numbers of the hash for the fitted features, in float64 and float32."""
         raise NotImplementedError
 
     def features(self, blob: np.ndarray, offsets: np.ndarray) -> Features:
-        """Packed strings -> sparse features (m,)."""
+        """Packed strings -> sparse features: ids (m,), weights (m,), bounds (n + 1,)."""
         if self.splits is not None:
             return self.splits.features(blob, offsets)
         if self.ngrams.ngrams is None:
@@ -68,14 +68,14 @@ class _LshCoder(Coder):
         return self.ngrams.features(blob, offsets)
 
     def _portable(self, entry: str, values: dict[str, object]) -> PortablePart | None:
-        """The n-grams ship as a file, the Gaussian numbers are drawn again; BPE pieces need a library."""
+        """The portable part: n-grams as a file, Gaussian numbers drawn again; None for a BPE, which needs a library."""
         if self.splits is not None:
             return None
         listed = json.dumps(self.ngrams.strings(), ensure_ascii=False).encode()
         return PortablePart("lsh", entry, {"longest": LONGEST, **values}, {"ngrams.json": listed})
 
     def _draw(self) -> None:
-        """Numbers for the features as they are now."""
+        """Draws the Gaussian numbers of the hash anew for the current features."""
         self.__dict__.pop("_drawn", None)
         _ = self._drawn
 
@@ -114,7 +114,7 @@ class LshRows(_LshCoder):
         return (self.offsets_of(*self.features(blob, offsets)) + FIRST_ROW)[:, None]
 
     def portable(self) -> PortablePart | None:
-        """As all LSH coders."""
+        """The portable part; None for features of a BPE, which needs a library."""
         values: dict[str, object] = {
             "seed": ROW_SEED, "num_buckets": self.num_buckets, "dimension": self._dimension,
             "negate_half": self.lsh_negate_half, "first_row": FIRST_ROW,
@@ -129,12 +129,12 @@ class LshRows(_LshCoder):
         return best_offsets(eta, rounded, blocks, ids, weights, bounds)
 
     def recipe(self) -> dict[str, object]:
-        """Name and arguments, the BPE by its content."""
+        """Name and arguments; a BPE is identified by its content."""
         return {**self._recipe(), "num_buckets": self.num_buckets, "lsh_negate_half": self.lsh_negate_half}
 
     @property
     def _dimension(self) -> int:
-        """D; of the BPE's ids the special ones are not counted, so RoBERTa's gives the released code's 50,260."""
+        """D, the size of eta; special ids of a BPE are not counted, so RoBERTa's gives the released code's 50,260."""
         return max(len(self.ngrams) if self.splits is None else self.splits.n_pieces, self.num_buckets)
 
     @cached_property
@@ -175,7 +175,7 @@ class LshBits(_LshCoder):
         return self.bits_of(*self.features(blob, offsets))
 
     def portable(self) -> PortablePart | None:
-        """As all LSH coders."""
+        """The portable part; None for features of a BPE, which needs a library."""
         features = len(self.ngrams)
         return self._portable(
             "lsh_bits", {"seed": BIT_SEED, "bits": self.bits, "features": features, "zero_bit": self.lsh_zero_bit}
@@ -187,12 +187,12 @@ class LshBits(_LshCoder):
         return sign_bits(planes, rounded, largest, self.lsh_zero_bit, ids, weights, bounds)
 
     def recipe(self) -> dict[str, object]:
-        """Name and arguments, the BPE by its content."""
+        """Name and arguments; a BPE is identified by its content."""
         return {**self._recipe(), "bits": self.bits, "lsh_zero_bit": self.lsh_zero_bit}
 
     @cached_property
     def _drawn(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """R (features, T) in float64 and float32, and its largest |component|."""
+        """The hyperplanes R (features, T) in float64 and float32, and the largest |component|."""
         if self.splits is None:
             planes = np.random.RandomState(BIT_SEED).standard_normal((len(self.ngrams), self.bits))
         else:

@@ -1,4 +1,4 @@
-"""LSH scores of sparse features, exact and fast: float32 finds the few places that float64 must look at.
+"""LSH scores of sparse features, exact and fast: float32 finds the few candidates that float64 must check.
 
 Features of n types are three arrays: `ids` (m,) int32, `weights` (m,) float64 and `bounds` (n + 1,) int64; type t has
 the features ids[bounds[t]:bounds[t + 1]]. Scores are sums in that order in float64, whatever float32 screened.
@@ -116,7 +116,7 @@ def best_offsets(
 
 @compiled
 def exact_plane(planes: np.ndarray, ids: np.ndarray, weights: np.ndarray, start: int, stop: int, j: int) -> float:
-    """x . r^j of the features start..stop of (m,)."""
+    """The product x . r^j of hyperplane j with the features start..stop of (m,)."""
     score = 0.0
     for k in range(start, stop):
         score += weights[k] * planes[ids[k], j]
@@ -127,7 +127,7 @@ def exact_plane(planes: np.ndarray, ids: np.ndarray, weights: np.ndarray, start:
 def screened_planes(
     planes: np.ndarray, ids: np.ndarray, weights: np.ndarray, start: int, stop: int, scores: np.ndarray
 ) -> None:
-    """All x . r^j in float32 into `scores` (T,)."""
+    """Writes the products x . r^j with all hyperplanes, in float32, to `scores` (T,)."""
     scores[:] = np.float32(0)
     for k in range(start, stop):
         weight, row = np.float32(weights[k]), planes[ids[k]]

@@ -36,7 +36,7 @@ def digests(blob: np.ndarray, offsets: np.ndarray, key: bytes) -> np.ndarray:
 
 
 def _of_few(strings: list[bytes], inner: bytes, outer: bytes) -> np.ndarray:
-    """Digests (n, 16) by hashlib, which needs no compilation."""
+    """HMAC-MD5 digests (n, 16) by hashlib, which needs no compilation."""
     before, after = (hashlib.md5(block, usedforsecurity=False) for block in (inner, outer))
     digests = []
     for string in strings:
@@ -59,7 +59,7 @@ class Md5Bits(Coder):
         self.md_key = checked_key(md_key)
 
     def portable(self) -> PortablePart:
-        """The key is all there is to know."""
+        """The portable part: its one value is the key."""
         return PortablePart("hashing", "md5_bits", {"key": self.md_key})
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -80,7 +80,7 @@ class Md5Rows(Coder):
         self.first_row = checked_count(self.name, "first_row", first_row, least=0)
 
     def portable(self) -> PortablePart:
-        """The key and the sizes of the table."""
+        """The portable part: its values are the key and the sizes of the table."""
         values = {"key": self.md_key, "num_buckets": self.num_buckets, "first_row": self.first_row}
         return PortablePart("hashing", "md5_rows", values)
 
@@ -95,7 +95,7 @@ class Md5Rows(Coder):
 
 
 def checked_key(key: str) -> str:
-    """The key, if it is a text."""
+    """`key`, if it is a text. Raises InputError otherwise."""
     if not isinstance(key, str):
         raise InputError(f"coder: md_key {key!r} is no text; put it in quotes")
     return key

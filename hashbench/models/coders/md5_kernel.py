@@ -24,7 +24,7 @@ START = np.array([0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476], dtype=np.uint
 
 @compiled
 def compress(state: np.ndarray, words: np.ndarray) -> None:
-    """One block of little-endian words (n,), n = 16, into the state (4,) uint32, in place."""
+    """Updates an MD5 state (4,) uint32 in place by one block of little-endian words (n,), n = 16."""
     a, b, c, d = state[0], state[1], state[2], state[3]
     for i in range(64):
         turn = i >> 4
@@ -48,7 +48,7 @@ def compress(state: np.ndarray, words: np.ndarray) -> None:
 
 @compiled
 def load_block(data: np.ndarray, start: int, stop: int, words: np.ndarray) -> None:
-    """Bytes start..stop, at most 64, of `data` (n,) into 16 little-endian words; the rest is zero."""
+    """Writes bytes start..stop, at most 64, of `data` (n,) to 16 little-endian words; the rest is zero."""
     words[:] = 0
     for i in range(stop - start):
         words[i >> 2] |= np.uint32(data[start + i]) << np.uint32(8 * (i & 3))
@@ -56,7 +56,7 @@ def load_block(data: np.ndarray, start: int, stop: int, words: np.ndarray) -> No
 
 @compiled
 def finish_message(data: np.ndarray, start: int, stop: int, before: int, state: np.ndarray, words: np.ndarray) -> None:
-    """The message start..stop of `data` (n,) behind `before` bytes already hashed, with MD5's padding."""
+    """Updates an MD5 state by the message start..stop of `data` (n,) and its padding, behind `before` hashed bytes."""
     while stop - start >= 64:
         load_block(data, start, start + 64, words)
         compress(state, words)
@@ -76,7 +76,7 @@ def finish_message(data: np.ndarray, start: int, stop: int, before: int, state: 
 
 @inlined
 def _turned(a: np.uint32, b: np.uint32, mixed: np.uint32, word: np.uint32, i: int, shift: int) -> np.uint32:
-    """One step: b + ((a + mixed + word + SINES[i]) turned by `shift` bits)."""
+    """One step of MD5: b + ((a + mixed + word + SINES[i]) rotated left by `shift` bits)."""
     total = np.uint32(a + mixed + word + SINES[i])
     return np.uint32(b + np.uint32(np.uint32(total << np.uint32(shift)) | np.uint32(total >> np.uint32(32 - shift))))
 
@@ -174,7 +174,7 @@ def finish_digests(digests: np.ndarray, start: np.ndarray, before: int) -> np.nd
 
 
 def hmac_md5(blob: np.ndarray, offsets: np.ndarray, inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
-    """Packed strings and the two padded keys of 64 bytes -> uint8 (n, 16)."""
+    """Packed strings and the two padded keys of 64 bytes -> their HMAC-MD5, uint8 (n, 16)."""
     words = np.zeros(16, dtype=np.uint32)
     keyed = np.zeros((2, 4), dtype=np.uint32)  # the states behind the two padded keys
     keyed[:] = START

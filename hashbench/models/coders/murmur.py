@@ -46,13 +46,13 @@ def murmur64a(data: np.ndarray, start: int, stop: int, seed: int) -> np.uint64:
 
 @inlined
 def turned(x: np.uint64, bits: int) -> np.uint64:
-    """The number, its bits turned to the left."""
+    """A 64-bit number with its bits rotated to the left."""
     return (x << np.uint64(bits)) | (x >> np.uint64(64 - bits))
 
 
 @inlined
 def finalised(k: np.uint64) -> np.uint64:
-    """MurmurHash3's finaliser."""
+    """MurmurHash3's finaliser of a 64-bit number."""
     k = (k ^ (k >> np.uint64(33))) * MIX_A
     k = (k ^ (k >> np.uint64(33))) * MIX_B
     return k ^ (k >> np.uint64(33))
@@ -96,6 +96,6 @@ def murmur3_of_number(x: np.uint64, seed: int) -> tuple[np.uint64, np.uint64]:
 
 @inlined
 def quarter(h1: np.uint64, h2: np.uint64, i: int) -> np.uint64:
-    """The i-th of four 32-bit parts: low and high of the first half, then of the second."""
+    """The i-th of four 32-bit parts of a hash: low and high of the first half `h1`, then of the second, `h2`."""
     half = np.uint64(h1) if i < 2 else np.uint64(h2)
     return half >> np.uint64(32) if i & 1 else half & LOW

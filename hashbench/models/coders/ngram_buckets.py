@@ -43,7 +43,7 @@ def fnv(data: np.ndarray, start: int, stop: int) -> np.uint32:
 def write_rows(
     frame: np.ndarray, start: int, stop: int, use_fnv: bool, buckets: int, hashes: int, signs: int, out: np.ndarray
 ) -> None:
-    """The rows of one entry, the bytes start..stop of `frame` (b,), into `out` (h,)."""
+    """Writes the table rows of one n-gram, the bytes start..stop of `frame` (b,), to `out` (h,)."""
     if use_fnv:
         h = fnv(frame, start, stop)
         out[0] = np.int64(h) % buckets + (buckets * sign_of(np.uint64(h), 0, signs) if signs else 0)
@@ -59,7 +59,7 @@ def bucket_rows(
     blob: np.ndarray, offsets: np.ndarray, least: int, most: int, word: bool, use_fnv: bool, buckets: int, hashes: int,
     signs: int, longest_list: int,
 ) -> np.ndarray:  # fmt: skip
-    """Packed strings -> rows of their entries (n, T h) int32, -1 behind the last."""
+    """Packed strings -> table rows of their n-grams (n, T h) int32, -1 behind the last."""
     n_types = len(offsets) - 1
     rows = np.full((n_types, longest_list * hashes), -1, dtype=np.int32)
     longest = longest_string(offsets, 0) + 2
@@ -91,7 +91,7 @@ def bucket_rows(
 
 
 class NgramBuckets(Coder):
-    """Codes (n, T k) int32: k rows of each entry, -1 behind the last."""
+    """A coder of words: k table rows for each n-gram of a word, (n, T k) int32, -1 behind the last."""
 
     name = "ngram-buckets"
     dtype = np.int32
@@ -118,11 +118,11 @@ class NgramBuckets(Coder):
         self.width = MOST * self.hashes
 
     def portable(self) -> PortablePart:
-        """The sizes alone."""
+        """The portable part: its values are the arguments and constants of this coder."""
         values = {**self.recipe(), "most": MOST, "seed": SEED}
         return PortablePart("ngrams", "ngram_buckets", values, needs=("hashing",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Packed strings, `blob` (bytes,) and `offsets` (n + 1,) -> rows (n, T k)."""
+        """Packed strings, `blob` (bytes,) and `offsets` (n + 1,) -> table rows (n, T k)."""
         arguments = self.minn, self.maxn, self.word, self.hash == "fnv", self.num_buckets, self.hashes, self.signs
         return bucket_rows(blob, np.asarray(offsets, dtype=np.int64), *arguments, MOST)

@@ -20,7 +20,7 @@ FIRST_SLOTS = 1 << 16
 
 @compiled
 def shift_of(n_slots: int) -> np.uint64:
-    """By how much a mixed key is shifted to be a slot of a table of 2^k slots: 64 - k."""
+    """The shift to the right that makes a mixed 64-bit key a slot of a table of 2^k slots: 64 - k."""
     return np.uint64(64 - int(np.round(np.log2(n_slots))))
 
 
@@ -33,7 +33,7 @@ def place(low: np.uint64, high: np.uint64, shift: np.uint64) -> int:
 
 @compiled
 def decode(blob: np.ndarray, start: int, stop: int, points: np.ndarray) -> int:
-    """Code points + 1 of a UTF-8 string in `blob` (b,) into `points` (n,); their number."""
+    """Writes the code points + 1 of a UTF-8 string in `blob` (b,) to `points` (n,); returns their number."""
     n = 0
     while start < stop:
         point, width = code_point(blob, start)
@@ -45,7 +45,7 @@ def decode(blob: np.ndarray, start: int, stop: int, points: np.ndarray) -> int:
 
 @compiled
 def key_from(low: np.uint64, high: np.uint64, point: np.uint64, length: int) -> tuple[np.uint64, np.uint64]:
-    """The key of an n-gram of `length` characters and one more."""
+    """The key of an n-gram of `length` characters, given as `low` and `high`, extended by one more character."""
     if length < 3:
         return low | (point << (POINT_BITS * np.uint64(length))), high
     return low, point
@@ -55,7 +55,7 @@ def key_from(low: np.uint64, high: np.uint64, point: np.uint64, length: int) -> 
 def count_into(
     blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray, first: int, keys: np.ndarray, sums: np.ndarray, used: int
 ) -> tuple[int, int]:
-    """Count the n-grams of types from `first` on -> (the type to go on with, slots used). Stops when half full.
+    """Counts the n-grams of types from `first` on -> (the type to go on with, slots used). Stops when half full.
 
     `keys` (s, 2) and `sums` (s,) are the table.
     """
@@ -83,7 +83,7 @@ def count_into(
 
 @compiled
 def reinsert(keys: np.ndarray, sums: np.ndarray, new_keys: np.ndarray, new_sums: np.ndarray) -> None:
-    """Move a table, keys (s, 2) and sums (s,), into a larger one."""
+    """Moves a table, keys (s, 2) and sums (s,), into a larger one."""
     mask = len(new_sums) - 1
     shift = shift_of(len(new_sums))
     for old in range(len(sums)):
@@ -111,7 +111,7 @@ def count_ngrams(blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> t
 
 
 def key_columns(keys: np.ndarray) -> np.ndarray:
-    """Keys (n, 2) uint64 -> code points + 1, (n, 4) int32."""
+    """Keys of n-grams (n, 2) uint64 -> their code points + 1, (n, 4) int32."""
     low, high = keys[:, 0], keys[:, 1]
     columns = [(low >> (POINT_BITS * np.uint64(i))) & POINT_MASK for i in range(3)]
     return np.stack([*columns, high], axis=1).astype(np.int32)
@@ -127,7 +127,7 @@ def build_lookup(ngrams: np.ndarray) -> np.ndarray:
 
 @compiled
 def fill_lookup(ngrams: np.ndarray, lookup: np.ndarray) -> None:
-    """Enter the n-grams (features, 4), rank = row."""
+    """Enters n-grams (features, 4) into a lookup table; the rank of an n-gram is its row."""
     mask = len(lookup) - 1
     shift = shift_of(len(lookup))
     for rank in range(len(ngrams)):
@@ -141,7 +141,7 @@ def fill_lookup(ngrams: np.ndarray, lookup: np.ndarray) -> None:
 
 @compiled
 def find_in(points: np.ndarray, n: int, lookup: np.ndarray, shift: np.uint64, indices: np.ndarray) -> int:
-    """Ranks of the known n-grams of a decoded string (n,) into `found` (m,), with repeats; their number."""
+    """Writes ranks of the known n-grams of a decoded string (n,) to `indices` (m,), with repeats; returns how many."""
     mask, m = len(lookup) - 1, 0
     for i in range(n):
         low, high = np.uint64(0), np.uint64(0)
@@ -159,7 +159,7 @@ def find_in(points: np.ndarray, n: int, lookup: np.ndarray, shift: np.uint64, in
 
 @compiled
 def sort_short(values: np.ndarray) -> None:
-    """Sort (n,) in place; insertion sort, since most words have few n-grams."""
+    """Sorts (n,) in place, by insertion where it is short, since most words have few n-grams."""
     if len(values) > 64:
         values.sort()
         return
@@ -175,7 +175,7 @@ def sort_short(values: np.ndarray) -> None:
 def find_features(
     blob: np.ndarray, offsets: np.ndarray, lookup: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Packed strings -> (ids, weights, bounds); the first two are longer than needed: bounds[-1] counts."""
+    """Packed strings -> (ids, weights, bounds) of known n-grams; only bounds[-1] entries of the first two count."""
     n_types = len(offsets) - 1
     shift = shift_of(len(lookup))
     longest = longest_string(offsets, 0)

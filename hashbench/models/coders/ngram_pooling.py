@@ -29,7 +29,7 @@ from hashbench.models.text.unicode import pack
 
 @inlined
 def signatures(points: np.ndarray, n: int, order: int, base: int, modulus: int, results: np.ndarray) -> int:
-    """Rolling hashes of the i-grams, i = `order`, of n code points (l,) into `found` (l,); their number."""
+    """Writes rolling hashes of the i-grams, i = `order`, of n code points (l,) to `results` (l,); returns how many."""
     # base^(order - 1) mod B: the weight of the character that leaves.
     highest = np.int64(1)
     for _ in range(order - 1):
@@ -47,7 +47,7 @@ def signatures(points: np.ndarray, n: int, order: int, base: int, modulus: int, 
 
 @inlined
 def add_products(signature: int, seeds: np.ndarray, quotients: np.ndarray, modulus: int, sums: np.ndarray) -> None:
-    """Add the folded products of a signature and the seeds of its part (d_i,) to `sums` (d_i,) int64.
+    """Adds the folded products of a signature and the seeds of its part (d_i,) to `sums` (d_i,) int64.
 
     32-bit factors and an index from 0, so that four or eight products are made at once.
     """
@@ -64,7 +64,7 @@ def add_products(signature: int, seeds: np.ndarray, quotients: np.ndarray, modul
 
 @inlined
 def read_points(blob: np.ndarray, at: int, end: int, marker: np.ndarray, points: np.ndarray) -> int:
-    """Code points of a string into `points` (l,), without the marker where more goes on behind it; their number."""
+    """Writes the code points of a string to `points` (l,), without a marker that more follows; returns their number."""
     n = 0
     if 0 < len(marker) < end - at:
         same = True
@@ -92,7 +92,7 @@ def pooled(
     sums: np.ndarray,
     codes: np.ndarray,
 ) -> None:
-    """Packed strings -> codes (n, d) float32; where `sums` has rows also the integer column sums (n, d).
+    """Writes codes (n, d) float32 of packed strings; where `sums` has rows also the integer column sums (n, d).
 
     `parts` (N + 1,): where the part of each order begins. `numbers`: base and modulus. `marker`: bytes that are left
     out at the beginning of a string that goes on behind them.
@@ -161,7 +161,7 @@ class NgramPooling(Coder):
         return self._computed(blob, offsets, with_sums=False)[0]
 
     def portable(self) -> PortablePart:
-        """The seeds, of which one integer makes all."""
+        """The portable part: its values are the seeds, their partition and the constants of this coder."""
         values = {
             "base": BASE, "modulus": self.modulus, "scale": self.scale, "marker": MARKER if self.strip else "",
             "seeds": self._seeds.tolist(), "partition": list(self.partition),

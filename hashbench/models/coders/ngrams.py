@@ -17,7 +17,7 @@ Features = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class NgramFeatures:
-    """Feature f of a type = how often the n-gram of rank f occurs in it."""
+    """Sparse features of types: feature f counts how often the n-gram of rank f occurs in a type."""
 
     def __init__(self, max_features: int) -> None:
         self.max_features = max_features
@@ -28,12 +28,12 @@ class NgramFeatures:
         return 0 if self.ngrams is None else len(self.ngrams)
 
     def fit(self, types: TypeTable) -> None:
-        """The most frequent n-grams of the corpus that the types come from."""
+        """Learns the most frequent n-grams of the corpus that the types come from."""
         keys, sums = count_ngrams(np.asarray(types.blob), np.asarray(types.offsets), np.asarray(types.counts))
         self.restore(_most_frequent(key_columns(keys), sums, self.max_features))
 
     def restore(self, ngrams: np.ndarray) -> None:
-        """Take a dictionary (features, 4) that was fitted before."""
+        """Takes a dictionary of n-grams (features, 4) that was fitted before."""
         self.ngrams = np.ascontiguousarray(ngrams, dtype=np.int32).reshape(-1, LONGEST)
         self._lookup = build_lookup(self.ngrams)
 
@@ -43,7 +43,7 @@ class NgramFeatures:
         return ["".join(chr(point - 1) for point in row if point) for row in rows]
 
     def features(self, blob: np.ndarray, offsets: np.ndarray) -> Features:
-        """Packed strings -> their features (m,), ids ascending within a type."""
+        """Packed strings -> ids (m,) and weights (m,) of all features, bounds (n + 1,); ids ascend within a type."""
         assert self._lookup is not None  # the coder asks for features of a fitted dictionary alone
         ids, weights, bounds = find_features(blob, np.asarray(offsets, dtype=np.int64), self._lookup)
         return ids[: bounds[-1]], weights[: bounds[-1]], bounds

@@ -36,7 +36,7 @@ MESSAGE_BYTES = 2 + 4 * LONGEST  # the longest feature: MD5 sees one block
 
 @compiled
 def fingerprint_of(message: np.ndarray, n: int, state: np.ndarray, words: np.ndarray) -> np.uint64:
-    """The first eight bytes of the MD5 of the first n of `message` (m,), little-endian; the other two are scratch."""
+    """The first eight bytes of the MD5 of message[:n] (m,), little-endian; `state` and `words` are scratch."""
     state[:] = START
     finish_message(message, 0, n, 0, state, words)
     return np.uint64(state[0]) | (np.uint64(state[1]) << np.uint64(32))
@@ -44,7 +44,7 @@ def fingerprint_of(message: np.ndarray, n: int, state: np.ndarray, words: np.nda
 
 @compiled
 def count_sides(fingerprint: np.uint64, planes: np.ndarray) -> None:
-    """Add the sides of one feature to the counters (PLANES, numbers)."""
+    """Adds the sides of one feature, a bit for each hyperplane, to the counters (PLANES, numbers)."""
     value = fingerprint
     for block in range(planes.shape[1]):
         value += STEP
@@ -58,7 +58,7 @@ def count_sides(fingerprint: np.uint64, planes: np.ndarray) -> None:
 
 @compiled
 def read_counters(planes: np.ndarray, n_features: int, sums: np.ndarray) -> None:
-    """Counters (PLANES, places * blocks) -> sums (places, T) int16: as many +1 as counted, the rest -1."""
+    """Writes sums (places, T) int16 from counters (PLANES, places * blocks): as many +1 as counted, the rest -1."""
     places, n_bits = sums.shape
     blocks = planes.shape[1] // places
     used = 0
@@ -75,7 +75,7 @@ def read_counters(planes: np.ndarray, n_features: int, sums: np.ndarray) -> None
 
 @compiled
 def characters(blob: np.ndarray, start: int, stop: int, starts: np.ndarray) -> int:
-    """Where each character of a UTF-8 string in `blob` (b,) begins, and its end, into `starts` (n,); their number."""
+    """Writes where each character of UTF-8 in `blob` (b,) begins, and the end, to `starts` (n,); returns how many."""
     n = 0
     for at in range(start, stop):
         if blob[at] & np.uint8(0xC0) != 0x80:  # no byte within a character
@@ -125,7 +125,7 @@ BEGIN, END = "^", "$"
 
 
 class ProjectionCoder(Coder):
-    """Sums over the features of a type, int16 (n, places * T): those of place 0 first, hyperplane 0 first."""
+    """A coder of words: sums of hyperplane sides over a word's features, int16 (n, places * T), place by place."""
 
     name = "projection"
     dtype = np.int16
@@ -144,7 +144,7 @@ class ProjectionCoder(Coder):
         return project(*pack([f"{BEGIN}{word}{END}" for word in words]), self._flip(), self.n_bits, self.places)
 
     def portable(self) -> PortablePart:
-        """The sizes, and how words are lower-cased."""
+        """The portable part: its values are the sizes, and how words are lower-cased."""
         values = {
             "bits": self.n_bits, "places": self.places, "flip": str(self._flip()), "longest": LONGEST,
             "most_characters": MOST_CHARACTERS, **case_values(),

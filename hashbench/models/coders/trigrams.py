@@ -28,7 +28,7 @@ ZERO, UNDERSCORE = 48, 95
 
 @inlined
 def write_number(value: int, out: np.ndarray, at: int) -> int:
-    """A number in decimal into `out` (b,) at a place; where it ends."""
+    """Writes a number in decimal to `out` (b,) from index `at` on; returns the index behind it."""
     digits, rest = 1, value // 10
     while rest > 0:
         digits += 1
@@ -43,8 +43,7 @@ def write_number(value: int, out: np.ndarray, at: int) -> int:
 def rows_of(
     trigram: int, buckets: int, out: np.ndarray, text: np.ndarray, state: np.ndarray, words: np.ndarray
 ) -> None:
-    """The m distinct rows of a trigram, sorted, into `out` (m,); `text` (b,), `state` (4,) and `words` (16,) are
-    room."""
+    """Writes the m distinct rows of a trigram, sorted, to `out` (m,); text (b,), state (4,), words (16,): scratch."""
     base = np.uint64(2**32 % buckets)
     for k in range(len(out)):
         j = 0
@@ -74,7 +73,7 @@ def rows_of(
 
 @inlined
 def lowered(trigram: int) -> int:
-    """Its lower-case form; -1 where it holds anything but ASCII letters and spaces, or no capital."""
+    """A trigram's lower-case form; -1 where it holds anything but ASCII letters and spaces, or no capital."""
     changed, result = False, 0
     for i in range(3):
         byte = (trigram >> (8 * i)) & 0xFF
@@ -91,7 +90,7 @@ def lowered(trigram: int) -> int:
 def trigram_rows(
     blob: np.ndarray, offsets: np.ndarray, buckets: int, hashes: int, shared: int, signs: int, most: int
 ) -> np.ndarray:
-    """Packed strings -> rows of their trigrams (n, T m) int32, -1 behind the last."""
+    """Packed strings -> table rows of their trigrams (n, T m) int32, -1 behind the last."""
     n_types = len(offsets) - 1
     codes = np.full((n_types, most * hashes), -1, dtype=np.int32)
     text, state, words = np.empty(64, np.uint8), np.zeros(4, np.uint32), np.zeros(16, np.uint32)
@@ -127,7 +126,7 @@ def trigram_rows(
 
 
 class Trigrams(Coder):
-    """Codes (n, T m) int32: the m rows of each trigram, -1 behind the last."""
+    """A coder of words: m table rows for each byte trigram of a word, (n, T m) int32, -1 behind the last."""
 
     name = "trigrams"
     dtype = np.int32
@@ -141,7 +140,7 @@ class Trigrams(Coder):
         self.width = MOST * self.hashes
 
     def portable(self) -> PortablePart:
-        """The sizes alone."""
+        """The portable part: its values are the arguments and constants of this coder."""
         values = {**self.recipe(), "most": MOST, "remembered": REMEMBERED}
         return PortablePart("ngrams", "trigrams", values, needs=("hashing",))
 

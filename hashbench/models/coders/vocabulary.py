@@ -37,17 +37,17 @@ class Vocabulary(Coder):
         return [string.decode() for string in self._rows]
 
     def fit(self, types: TypeTable) -> None:
-        """Every type of the table, in its order."""
+        """Takes every type of the table as the vocabulary, in its order."""
         self._take(np.asarray(types.blob), np.asarray(types.offsets))
 
     def fit_pieces(self, pieces: Sequence[str]) -> bool:
-        """The pieces of a tokenizer, in its order; False where it has none."""
+        """Takes the pieces of a tokenizer as the vocabulary, in its order; returns False where it has none."""
         if pieces:
             self._take(*pack(pieces))
         return bool(pieces)
 
     def portable(self) -> PortablePart:
-        """The vocabulary, in the order of its rows."""
+        """The portable part, with the vocabulary in the order of its rows as a file."""
         listed = json.dumps(self.strings(), ensure_ascii=False).encode()
         values = {"first_row": FIRST_ROW, "unknown_row": UNKNOWN_ROW}
         return PortablePart("tokens", "vocabulary", values, {"rows.json": listed}, needs=("letters",))
@@ -66,7 +66,7 @@ class Vocabulary(Coder):
         return {"blob": self._blob, "offsets": self._offsets}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take a vocabulary that `state` gave."""
+        """Restores the vocabulary that `state` returned."""
         self._take(state["blob"], state["offsets"])
 
     def _take(self, blob: np.ndarray, offsets: np.ndarray) -> None:

@@ -29,14 +29,14 @@ def framed_bytes(blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 class WordBytes(Coder):
-    """Codes (n, 50) int16."""
+    """A coder of words as the ids of their bytes between a begin and an end id, filled up with 0: (n, 50) int16."""
 
     name = "word-bytes"
     width = LENGTH
     dtype = np.int16
 
     def portable(self) -> PortablePart:
-        """The numbers of the frame."""
+        """The portable part: its values are the length and the ids of begin and end."""
         values = {"length": LENGTH, "begin": BEGIN, "end": END}
         return PortablePart("word_bytes", "word_bytes", values, needs=("hashing",))
 

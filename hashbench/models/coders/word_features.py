@@ -49,7 +49,7 @@ def table_rows(num_buckets: int, features: Sequence[str]) -> list[int]:
 
 @lru_cache(maxsize=1)
 def shape_classes() -> np.ndarray:
-    """Code point -> how a shape writes it: (0x110000,) uint8."""
+    """The class of each code point in a word's shape (capital, other letter, digit, other): (0x110000,) uint8."""
     classes = np.zeros(CODE_POINTS, dtype=np.uint8)
     for point in range(CODE_POINTS):
         character = chr(point)
@@ -62,7 +62,7 @@ def shape_classes() -> np.ndarray:
 
 @inlined
 def write_shape(points: np.ndarray, n: int, classes: np.ndarray, out: np.ndarray) -> int:
-    """The shape of code points (n,) as UTF-8 into `out`; its bytes."""
+    """Writes the shape of code points (n,) as UTF-8 to `out`; returns its number of bytes."""
     if n >= LONG_SHAPE:
         out[:4] = LONG_TEXT
         return 4
@@ -123,7 +123,7 @@ def feature_rows(
 
 
 class WordFeatures(Coder):
-    """Codes (n, f k) int64: of each feature k rows of the table of that feature, features in the order of FEATURES."""
+    """A coder of words: k rows in each of f features' tables, (n, f k) int64, features in the order of FEATURES."""
 
     name = "word-features"
     dtype = np.int64
@@ -143,7 +143,7 @@ class WordFeatures(Coder):
         self.width = len(self.features) * self.hashes
 
     def portable(self) -> PortablePart:
-        """Sizes and seeds of the tables, and what this Python's Unicode says of letters."""
+        """The portable part: its values are sizes and seeds of the tables, and the letters of this Python's Unicode."""
         classes = shape_classes()
         kinds = {"upper": ALPHA_UPPER, "alpha": ALPHA, "digits": DIGIT}
         sizes = table_rows(self.num_buckets, self.features)

@@ -52,7 +52,7 @@ class Batch:
         return self._with_each(lambda tensor: tensor.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> Batch:
-        """This batch in memory that a GPU copies from while the program goes on."""
+        """This batch in pinned memory, from which a GPU copies while the program goes on."""
         return self._with_each(Tensor.pin_memory)
 
     def _with_each(self, change: Callable[[Tensor], Tensor]) -> Batch:
@@ -83,7 +83,7 @@ class Published:
 
 
 class ModelPart(nn.Module):
-    """An embedding or an encoder. One that may start from published weights overrides both functions."""
+    """Base of embeddings and encoders; parts that read published weights override the functions about these."""
 
     @classmethod
     def stored_name(cls) -> str:
@@ -91,7 +91,7 @@ class ModelPart(nn.Module):
         return cls.__qualname__
 
     def from_published(self, model: Published) -> dict[str, Tensor]:
-        """This part's state from a published model, tensors (n, ...) by name. Raises InputError for another's."""
+        """This part's state, tensors (n, ...) by name, from a published model. Raises InputError if it does not fit."""
         self.check_published(model.config, model.where)
         return {}
 
@@ -113,7 +113,7 @@ class Embedding(ModelPart):
 
     @classmethod
     def following(cls, code: Mapping[str, Any]) -> dict[str, Any]:
-        """Its arguments that follow from those of its coder, so that each is set in one place.
+        """The embedding's arguments that follow from those of its coder, `code`, so that each is set in one place.
 
         They are those of the same name: `bits` is the length of the bit vectors, `alpha` and `maps` decide the tokens
         of an item. `num_buckets` decides the rows of a table, `num_rows`. An argument `hashing` gets them all, to hash
@@ -139,7 +139,7 @@ class Embedding(ModelPart):
 
     @property
     def vocabulary_rows(self) -> int | None:
-        """Rows of a vocabulary whose numbers `type_ids` gives; None where it makes numbers below NUMBERS of codes."""
+        """Rows of the vocabulary whose row numbers `type_ids` returns; None where it returns hashes below NUMBERS."""
         return None
 
     @property
@@ -153,7 +153,7 @@ class Embedding(ModelPart):
         return nn.functional.embedding(batch.positions, rows)  # (B, L, d)
 
     def initialise(self, vocabulary: Sequence[str]) -> None:
-        """Called once on fresh weights where the coder numbers a vocabulary: the string of each row (specials first).
+        """Called once on fresh weights with the string of each row (specials first), if codes number a vocabulary.
 
         A table may start from its strings. By default it starts from what was drawn.
         """
@@ -164,28 +164,28 @@ class Embedding(ModelPart):
         return mask if m == 1 else mask.repeat_interleave(m, dim=1)
 
     def narrow(self, codes: Tensor) -> None:
-        """Called before a training that meets the types with these codes (n, c) alone: may shed what they never use.
+        """Called before a training whose only types have these codes (n, c): may drop parameters that these never use.
 
-        What is shed comes back with `widen`. An embedding without parts of single types has nothing to do.
+        Dropped parameters come back with `widen`. An embedding without parts of single types has nothing to do.
         """
 
     def widen(self) -> None:
-        """Called after such a training: makes the embedding whole again, with what was learned."""
+        """Called after a training that began with `narrow`: makes the embedding whole again, with what was learned."""
 
     def undecayed(self) -> Iterable[nn.Parameter]:
         """Parameters that weight decay leaves alone, besides biases and norms."""
         return ()
 
     def codewords(self, bits: Tensor) -> Tensor:
-        """The numbers (n, m) that it looks up for bits (n, T); m is 0 where it sees whole bits."""
+        """The codebook rows (n, m) that it looks up for bits (n, T); m is 0 where it has no codebook."""
         return bits.new_empty((len(bits), 0), dtype=torch.int64)
 
     def embedding_parameters(self) -> int:
-        """Parameters of the token part in the frame of the embedding's paper. By default all."""
+        """Parameters of the embedding as its paper counts them; by default all."""
         return stored(self)
 
     def multiply_adds(self) -> int:
-        """Of the matrix products that make one type's vector; sums of rows count none."""
+        """Multiply-adds of the matrix products that make one type's vector; sums of rows count none."""
         return sum(part.weight.numel() for part in self.modules() if isinstance(part, nn.Linear))
 
     def active_parameters(self, codes: Tensor) -> int:
@@ -217,7 +217,7 @@ def folded(codes: Tensor) -> Tensor:
 
 
 def stored(module: nn.Module) -> int:
-    """All numbers of a module's parameters, the frozen ones included."""
+    """The number of a module's parameters, the frozen ones included."""
     return sum(parameter.numel() for parameter in module.parameters())
 
 
@@ -236,7 +236,7 @@ class Template:
 
 @dataclass(frozen=True)
 class Counts:
-    """Parameters of a model and of its token part, in a paper's frame of counting."""
+    """Parameters of a model and of its embedding, as one paper counts them."""
 
     total: int
     embedding: int
@@ -261,12 +261,12 @@ class Frame:
 
 
 class WithArgs:
-    """A part of a spec that has arguments."""
+    """Base of the parts of a model's spec that have arguments."""
 
     args: dict[str, Any]
 
     def with_args(self, args: Mapping[str, Any]) -> Any:
-        """This part with these arguments over its own."""
+        """This part with `args` over its own arguments."""
         return replace(cast(Any, self), args={**self.args, **args})
 
 
@@ -291,7 +291,7 @@ class CodeSpec(WithArgs):
 
 @dataclass(frozen=True)
 class EmbeddingSpec(WithArgs):
-    """The class that makes vectors of codes."""
+    """The class that makes vectors of codes, with its arguments."""
 
     family: type[Embedding]
     args: dict[str, Any] = field(default_factory=dict)
@@ -300,7 +300,7 @@ class EmbeddingSpec(WithArgs):
     base: EmbeddingSpec | None = None  # the one below, which the class gets as its argument `base`
 
     def with_args(self, args: Mapping[str, Any]) -> EmbeddingSpec:
-        """With these arguments over its own; those that its class does not have are for the one below."""
+        """This spec with `args` over its own arguments; those that its class lacks go to the embedding below."""
         parameters = inspect.signature(self.family).parameters
         own = {key: value for key, value in args.items() if self.base is None or key in parameters}
         others = {key: value for key, value in args.items() if key not in own}
@@ -308,18 +308,18 @@ class EmbeddingSpec(WithArgs):
         return replace(self, args={**self.args, **own}, base=base)
 
     def families(self) -> list[type[Embedding]]:
-        """Its class, and those below."""
+        """The class of this embedding, and the classes of those below it."""
         return [self.family, *(self.base.families() if self.base is not None else ())]
 
     def made_small(self) -> EmbeddingSpec:
-        """With the arguments for tests, here and below."""
+        """This spec with the small arguments for tests, also in the embeddings below."""
         base = self.base.made_small() if self.base is not None else None
         return replace(self, args={**self.args, **self.small}, base=base)
 
 
 @dataclass(frozen=True)
 class EncoderSpec(WithArgs):
-    """The encoder, of the experiment's size but for `args`."""
+    """The encoder of a model: of the experiment's size, except for the values in `args`."""
 
     kind: str = "bert"  # a name of encoders/
     args: dict[str, Any] = field(default_factory=dict)  # overrides of the size's values
@@ -363,7 +363,7 @@ class OriginSpec:
 
 @dataclass(frozen=True)
 class FreeSize:
-    """The argument by which a model's embedding grows, in whole numbers from `least` on: what a budget sets."""
+    """The argument that a budget of parameters sets: a model's embedding grows with it, by whole numbers."""
 
     part: Literal["code", "embedding"]  # that has the argument
     argument: str
@@ -396,12 +396,12 @@ class ModelSpec:
         return replace(self, **parts)
 
     def below(self) -> ModelSpec | None:
-        """This model with the embedding below its own alone; None where there is none below."""
+        """This model with only the embedding that lies below its own; None where there is none below."""
         base = self.embedding.base
         return None if base is None else replace(self, embedding=base)
 
     def without_training(self) -> ModelSpec:
-        """This model where its tokens and codes matter alone, and no weights are needed."""
+        """This model without an objective, for uses where its tokens and codes matter alone."""
         return replace(self, training=replace(self.training, objective=None))
 
     def small(self) -> ModelSpec:

@@ -22,7 +22,7 @@ from hashbench.models.embeddings.rows import NO_ROW, HashedRows, HashedTables
 
 
 class ByteNgramPool(HashedTables):
-    """A table of bytes and one for each size of n-gram; the maximum or mean over the positions of a word."""
+    """Vectors of words: maximum or mean over their bytes of rows from a table of bytes and one for each n-gram size."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class ByteNgramPool(HashedTables):
         self.ngrams = nn.ModuleList(HashedRows(num_buckets, dim, signs=signs) for _ in sizes)
 
     def tables(self, codes: Tensor) -> Iterable[tuple[HashedRows, Tensor]]:
-        """Ids of the bytes (n, T), and the rows of each size (n, T)."""
+        """Each table with its columns of the codes: ids of the bytes (n, T), and the rows of each size (n, T)."""
         columns = 1 + len(self.ngrams)
         for i, table in enumerate([self.bytes, *self.ngrams]):
             yield cast(HashedRows, table), codes[:, i::columns]

@@ -16,13 +16,13 @@ MAX_BYTES = 512  # of an input: BERT's positions
 
 
 class ByteTable(LookupTable):
-    """A row a byte."""
+    """A table with a row for each byte, behind the special tokens."""
 
     def __init__(self, dim: int) -> None:
         super().__init__(dim, FIRST_ROW + BYTES)
 
     def embedding_parameters(self) -> int:
-        """259 rows, as ByT5 has them."""
+        """The parameters of 259 rows, as ByT5 has them."""
         return (BYTES + BYT5_SPECIALS) * self.weight.shape[1]
 
 

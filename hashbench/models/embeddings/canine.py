@@ -81,7 +81,7 @@ class CharacterHashes(RowTable):
         return buckets + self.num_buckets * torch.arange(buckets.shape[1], device=codes.device)
 
     def reached(self, codes: Tensor) -> Tensor:
-        """The bucket numbers of the special tokens and of `codes` (n, 1)."""
+        """The rows of the whole matrix that special tokens and code points `codes` (n, 1) look up, sorted (r,)."""
         return self.rows(torch.cat([self.special_points.cpu(), codes])).unique()
 
     def embed_types(self, codes: Tensor) -> Tensor:
@@ -93,12 +93,12 @@ class CharacterHashes(RowTable):
         return self.embed_types(self.special_points)
 
     def forward(self, batch: Batch) -> Tensor:
-        """A batch -> (B, L, d). One look-up for types and special tokens: each costs a backward pass over all rows."""
+        """A batch -> token vectors (B, L, d). One look-up for all: each costs a backward pass over all rows."""
         rows = self.embed_types(torch.cat([self.special_points, batch.codes]))  # (s + n, d)
         return nn.functional.embedding(batch.positions, rows)  # (B, L, d)
 
     def embedding_parameters(self) -> int:
-        """The hash tables: buckets times d, whatever the number of hashes."""
+        """Parameters of the hash tables: buckets times d, whatever the number of hashes."""
         return self.num_buckets * self.dim
 
     def check_published(self, config: Mapping[str, Any], where: str) -> None:
@@ -118,7 +118,7 @@ class CharacterHashes(RowTable):
 
 
 def whole_checkpoint(parts: Parts) -> Counts:
-    """Every parameter of the published model with a 2-class head.
+    """Counts of every parameter of the published model with a 2-class head.
 
     That is what is stored here and the blocks behind it that classification never reaches, which the encoder leaves
     out: a projection of two states to one over four characters, its LayerNorm, and a last layer over characters.
@@ -131,7 +131,7 @@ def whole_checkpoint(parts: Parts) -> Counts:
 
 
 def published_frame(parts: Parts) -> Counts:
-    """The frame nearest to the counts that HashFormers print, 121.0M and 12.3M."""
+    """Counts in the way that comes nearest to those that HashFormers print, 121.0M and 12.3M."""
     positions = parts.encoder.get_parameter("positions.weight")  # (P, d)
     unused = max(0, len(positions) - TRAINED_POSITIONS) * positions.shape[1]
     return Counts(whole_checkpoint(parts).total - unused, BUCKETS_IN_APPENDIX * positions.shape[1])

@@ -27,7 +27,7 @@ SHARES = (1, 1, 2, 4, 8)  # sixteenths of the small form's filters, by width
 
 
 def shared_out(filters: int) -> list[int]:
-    """A number of filters over the widths 1 to 5 of the small form.
+    """A number of filters divided among the widths 1 to 5 of the small form.
 
     >>> shared_out(128), shared_out(100)
     ([8, 8, 16, 32, 64], [6, 6, 12, 25, 51])
@@ -37,7 +37,7 @@ def shared_out(filters: int) -> list[int]:
 
 
 class CharacterCnn(Embedding):
-    """Convolutions, highway layers and a map, once for each distinct word."""
+    """Vectors of distinct words by convolutions over their bytes, highway layers and a linear map."""
 
     def __init__(self, dim: int, filters: int | Sequence[int] = FULL, highways: int = 2) -> None:
         """`filters`: of each width from 1 on, or their number in the small form. Raises InputError for too few."""
@@ -75,16 +75,16 @@ class CharacterCnn(Embedding):
         return cast(Tensor, self.last(vectors))
 
     def special_rows(self) -> Tensor:
-        """Their own (s, d)."""
+        """Vectors of the special tokens (s, d), which have a separate table."""
         return self.specials
 
     def multiply_adds(self) -> int:
-        """Convolutions at all places of a word of 50 ids, and the layers behind them."""
+        """Multiply-adds of the convolutions over a word of 50 ids, and of the layers behind them."""
         places = sum((LENGTH - part.kernel_size[0] + 1) * part.weight.numel() for part in self._convolutions())
         return places + super().multiply_adds()
 
     def active_parameters(self, codes: Tensor) -> int:
-        """The layers, and the rows of the bytes of one word (1, 50)."""
+        """Parameters of the layers, and of the rows of the bytes of one word (1, 50)."""
         rows = len(codes[codes != 0].unique())
         return self.embedding_parameters() - self.specials.numel() - (ROWS - rows) * WIDTH
 

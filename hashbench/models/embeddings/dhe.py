@@ -27,7 +27,7 @@ def hash_numbers(keys: Tensor, hashes: int, largest: int) -> Tensor:
 
 
 class DeepHash(Embedding):
-    """k numbers of a word through `layers` hidden layers of `hidden` units each."""
+    """Vectors of words by an MLP over k hashes as numbers, with `layers` hidden layers of `hidden` units."""
 
     def __init__(self, dim: int, hidden: int = 1_024, layers: int = 2, hashes: int = HASHES) -> None:
         super().__init__()
@@ -50,11 +50,11 @@ class DeepHash(Embedding):
         return vectors
 
     def special_rows(self) -> Tensor:
-        """Their own (s, d)."""
+        """Vectors of the special tokens (s, d), which have a separate table."""
         return self.specials
 
     def active_parameters(self, codes: Tensor) -> int:
-        """All layers, whatever the code (1, 1)."""
+        """Parameters of all layers, whatever the code (1, 1)."""
         return self.embedding_parameters() - self.specials.numel()
 
 

@@ -66,13 +66,13 @@ class NgramHash(Embedding):
         self.register_buffer("specials", rows, persistent=False)  # (5, d)
 
     def embed_types(self, codes: Tensor) -> Tensor:
-        """Vectors (n, d) -> the same vectors. Raises ValueError for codes that are none."""
+        """Vectors (n, d) -> the same vectors. Raises ValueError for codes that are no such vectors."""
         if not codes.is_floating_point() or codes.shape[1] != self.specials.shape[1]:
             raise ValueError(f"a code must be a vector of {self.specials.shape[1]} floats")
         return codes.to(self.specials.dtype)
 
     def special_rows(self) -> Tensor:
-        """Frozen (s, d), s = 5."""
+        """Frozen vectors of the special tokens (s, d), s = 5."""
         return self.specials
 
 
@@ -99,7 +99,7 @@ class RandomHash(Embedding):
         return nn.functional.embedding(codes[:, 0], self.table)
 
     def special_rows(self) -> Tensor:
-        """The first rows (s, d), s = 5."""
+        """Vectors of the special tokens, the first rows of the table (s, d), s = 5."""
         return self.table[: len(BERT.specials)]
 
 
@@ -138,7 +138,7 @@ def hashed_rows(strings: Sequence[str], coder: NgramPooling) -> Tensor:
 
 
 def in_mlm_frame(parts: Parts) -> Counts:
-    """Encoder, token table and the head of masked language modelling, whose matrix is the table or is dropped.
+    """Counts of encoder, token table and MLM head; the head's matrix is the table, or it is dropped and not counted.
 
     Of a head for V rows that is dense d -> d, LayerNorm and a bias of V: 312,506 in all for uno-eelbert (section 5.2).
     """
@@ -171,7 +171,7 @@ MLM_FRAME = "masked language model; its output matrix is the token table, or is 
 
 
 def _spec(name: str, size: BertSize, embedding: type[Embedding], group: str, summary: str) -> ModelSpec:
-    """One named model: how its tokens become vectors, and its size."""
+    """A named model, of a size and a class of embedding."""
     hashed = embedding is NgramHash
     return ModelSpec(
         name=name,
@@ -191,7 +191,7 @@ def _spec(name: str, size: BertSize, embedding: type[Embedding], group: str, sum
 
 
 def _named() -> list[ModelSpec]:
-    """All models: tables 1 and 2, table 3, table 4."""
+    """All models of this file: those of tables 1 and 2, of table 3 and of table 4."""
     tables_1_2, table_3, table_4 = [], [], []
     for size in SIZES:
         bert = f"bert-{size}"

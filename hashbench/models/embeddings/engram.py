@@ -37,7 +37,7 @@ REPLACED = "\ufffd"  # in pieces that are no whole characters
 
 
 class Engram(OverNeighbours):
-    """Heads of n-grams, a gate by the embedding below, and a convolution."""
+    """An embedding that adds rows of hashed n-grams to the vectors of another, by a gate and a convolution."""
 
     missing = PAD
 
@@ -73,17 +73,17 @@ class Engram(OverNeighbours):
         self.register_buffer("canonical", None if rows is None else torch.arange(rows))  # (V,) of a vocabulary
 
     def initialise(self, vocabulary: Sequence[str]) -> None:
-        """Passes on; rows whose strings differ in case, accents or white space alone become one number."""
+        """Initialises the embedding below; strings that differ in case, accents or white space alone get one number."""
         super().initialise(vocabulary)
         if self.canonical is not None:
             self.canonical.copy_(torch.tensor(canonical_numbers(vocabulary)))
 
     def reads(self) -> Iterable[tuple[HashedRows, int]]:
-        """A row for each head."""
+        """The table of all heads, of which a token reads a row for each head."""
         return [(self.table, len(self.sizes))]
 
     def rows(self, numbers: Tensor) -> Tensor:
-        """Numbers (B, L) -> rows of the table, one a head (B, L, h), orders ascending."""
+        """Numbers of tokens (B, L) -> rows of the table, one for each head (B, L, h), orders ascending."""
         parts = [neighbour(numbers, k, self.missing) for k in range(self.orders)]
         if self.canonical is not None:
             parts = [self.canonical[part] for part in parts]
@@ -96,7 +96,7 @@ class Engram(OverNeighbours):
         return torch.stack(hashes, dim=2)
 
     def forward(self, batch: Batch) -> Tensor:
-        """A batch -> (B, L, d)."""
+        """A batch -> token vectors (B, L, d)."""
         below = self.base(batch)
         memory = self.table.signed_rows(self.rows(self.numbers(batch))).flatten(2)  # (B, L, (N - 1) D)
         vectors: Tensor = self.value(memory)
@@ -104,7 +104,7 @@ class Engram(OverNeighbours):
 
 
 class Gate(nn.Module):
-    """How much of the memory a token takes, and the convolution behind it."""
+    """A module that weights each token's n-gram vector by a gate and adds a convolution over tokens."""
 
     def __init__(self, memory: int, dim: int, dilation: int) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ class Gate(nn.Module):
 
 
 def multipliers(numbers: int, orders: int, seed: int) -> list[int]:
-    """The odd factor of each place of an n-gram of numbers below `numbers`: products stay below 2^63.
+    """An odd factor for each position of an n-gram of numbers below `numbers`; products stay below 2^63.
 
     >>> multipliers(1_000, 3, 0)
     [1032908777371477, 6779975073340089, 4869134453997447]
@@ -151,7 +151,7 @@ def primes_from(least: int, count: int) -> tuple[int, ...]:
 
 
 def canonical_numbers(strings: Sequence[str]) -> list[int]:
-    """The number of each string of a vocabulary, by the first that has the same normal form.
+    """A number for each string of a vocabulary, equal where two have one normal form, counted by first occurrence.
 
     >>> canonical_numbers(["<s>", "the", "\u0120The", "th\u00c3\u00a9"])
     [0, 1, 1, 1]

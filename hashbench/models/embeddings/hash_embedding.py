@@ -26,7 +26,7 @@ FACTOR_ROWS = 50_000  # K: about as many as there are rows in a BPE table
 
 
 class HashEmbedding(HashedTables):
-    """k rows of a pool, each with a factor."""
+    """Vectors of types as the sum of k rows of a pool, each times a learned factor."""
 
     def __init__(
         self,
@@ -52,13 +52,13 @@ class HashEmbedding(HashedTables):
                 self.factors.weight.normal_(mean=0.0 if paper else 1.0, std=PAPER_FACTOR_STD if paper else INIT_STD)
 
     def tables(self, codes: Tensor) -> Iterable[tuple[HashedRows, Tensor]]:
-        """The pool by D2 (n, k), the factors by D1 (n, 1)."""
+        """Each table with its columns of the codes: the pool with D2 (n, k), the factors with D1 (n, 1)."""
         yield self.pool, codes[:, 1:]
         if self.factors is not None:
             yield self.factors, codes[:, :1]
 
     def undecayed(self) -> Iterable[nn.Parameter]:
-        """The factors."""
+        """The table of factors, which weight decay leaves alone."""
         return [] if self.factors is None else [self.factors.weight]
 
     def embed_types(self, codes: Tensor) -> Tensor:

@@ -61,11 +61,11 @@ class BitEmbedding(Embedding):
         return vectors + self.specials[len(SPECIALS)] if self.generic_row else vectors
 
     def type_ids(self, codes: Tensor) -> Tensor:
-        """Made of the bits (n, T / 8), packed or not: (n,)."""
+        """Numbers (n,) of types, hashed from their bits (n, T / 8), packed or not."""
         return folded(unpack_bits(codes).long())
 
     def special_rows(self) -> Tensor:
-        """Own row plus the equation at bits 0: (s, d), s = 5."""
+        """Vectors of the special tokens (s, d), s = 5: a separate row each, plus the equation for bits of 0."""
         return self.specials[: len(SPECIALS)] + self.special_base()
 
     def formula_rows(self) -> int:
@@ -77,7 +77,7 @@ class BitEmbedding(Embedding):
         return self.formula_rows() * self.specials.shape[1] + self.generic_row_parameters
 
     def embedding_parameters(self) -> int:
-        """Rows of the formula (eq. 13 to 15) plus the ordinary-token row, which reproduces table 2."""
+        """Parameters of the formula's rows (eq. 13 to 15) and the ordinary-token row, which reproduces table 2."""
         return self.formula_rows() * self.specials.shape[1] + self.generic_row_parameters
 
 
@@ -108,26 +108,26 @@ class Pool(BitEmbedding):
         self.dropout = Dropout(codeword_dropout)
 
     def codewords(self, bits: Tensor) -> Tensor:
-        """Bits (n, T) -> numbers of the chunks (n, chunks), first bit highest. Exact in float32: below 2^10."""
+        """Bits (n, T) -> codebook rows of the chunks (n, chunks), first bit highest. Exact in float32: below 2^10."""
         with torch.autocast(bits.device.type, enabled=False):  # 16-bit floats cannot hold 1023
             return (bits.float() @ self.powers).long()
 
     def from_bits(self, bits: Tensor) -> Tensor:
-        """(n, T) -> (n, d)."""
+        """Bits (n, T) -> vectors (n, d)."""
         vectors = nn.functional.embedding(self.codewords(bits), self.codebook)  # (n, chunks, d)
         return (self.dropout(vectors) * torch.softmax(self.weight, 0)).sum(1)
 
     def special_base(self) -> Tensor:
-        """The padding codeword in every chunk; the weights of a dimension sum to 1, so dropout apart it is itself."""
+        """The equation with the padding codeword in every chunk: dropout apart that codeword itself, (n, d), n = 1."""
         chunks = self.dropout(self.padding.expand(len(self.weight), -1))  # (chunks, d)
         return (chunks * torch.softmax(self.weight, 0)).sum(0, keepdim=True)  # (1, d)
 
     def active_parameters(self, codes: Tensor) -> int:
-        """A codeword a chunk, weights, and the ordinary-token row; codes (1, c)."""
+        """Parameters of a codeword for each chunk, of the weights and of the ordinary-token row; codes (1, c)."""
         return 2 * self.weight.numel() + self.generic_row_parameters
 
     def formula_rows(self) -> int:
-        """Codebook and weights: 1024 + 13."""
+        """Rows of codebook and weights: 1024 + 13."""
         return len(self.codebook) + len(self.weight)
 
 
@@ -153,20 +153,20 @@ class Add(BitEmbedding):
         self.scale = math.sqrt(bits) if add_scale is None else add_scale
 
     def from_weight(self, bits: Tensor, weight: Tensor) -> Tensor:
-        """(n, T) -> (n, d). b0 (1 - tau) + b1 tau = sum b0 + tau (b1 - b0): one product instead of two."""
+        """Bits (n, T) -> vectors (n, d): b0 (1 - tau) + b1 tau = sum b0 + tau (b1 - b0), one product instead of two."""
         zeros, ones = weight  # (T, d) each
         return torch.addmm(zeros.sum(0), bits, ones - zeros) / self.scale
 
     def from_bits(self, bits: Tensor) -> Tensor:
-        """(n, T) -> (n, d), with a separate mask."""
+        """Bits (n, T) -> vectors (n, d), with a freshly drawn dropout mask."""
         return self.from_weight(bits, self.dropout(self.weight))
 
     def special_base(self) -> Tensor:
-        """All bits 0: the sum of the first vectors, scaled (n, d), n = 1."""
+        """The equation for bits that are all 0: the sum of the vectors of bit 0, scaled (n, d), n = 1."""
         return self.from_bits(self.weight.new_zeros(1, self.bits))
 
     def forward(self, batch: Batch) -> Tensor:
-        """(B, L, d). Specials, whose bits are 0, go through the equation with the types: all share one mask."""
+        """A batch -> token vectors (B, L, d). Special tokens, whose bits are 0, share one mask with the types."""
         bits = unpack_bits(batch.codes)  # (n, T)
         vectors = self.from_weight(torch.cat([bits.new_zeros(1, self.bits), bits]), self.dropout(self.weight))
         special = self.specials[: len(SPECIALS)] + vectors[0]  # (5, d)
@@ -178,7 +178,7 @@ class Add(BitEmbedding):
         return self.bits * self.specials.shape[1]
 
     def formula_rows(self) -> int:
-        """2 T."""
+        """2 T: two vectors for each bit."""
         return 2 * self.bits
 
 
@@ -195,17 +195,17 @@ class Projection(BitEmbedding):
         self.eps = proj_eps
 
     def from_bits(self, bits: Tensor) -> Tensor:
-        """(n, T) -> (n, d), each in [-1, 1]. In float32 whatever autocast says: 1e-8 is 0 in float16."""
+        """Bits (n, T) -> vectors (n, d) in [-1, 1]. In float32 whatever autocast says: 1e-8 is 0 in float16."""
         with torch.autocast(bits.device.type, enabled=False):
             weight = at_least_float32(self.weight)
             return unit_rows(bits.to(weight.dtype), self.eps) @ unit_rows(weight, self.eps).T
 
     def multiply_adds(self) -> int:
-        """T d."""
+        """T d, of the product with the matrix."""
         return self.weight.numel()
 
     def formula_rows(self) -> int:
-        """T."""
+        """T, since the matrix is (d, T)."""
         return self.bits
 
 
@@ -250,7 +250,7 @@ EQUATIONS: dict[str, type[BitEmbedding]] = {"pool": Pool, "add": Add, "proj": Pr
 
 
 def _spec(hashing: Hashing, form: str, tokenizer: Literal["words", "bpe"]) -> ModelSpec:
-    """One named model: hash, form of the embedding, tokens."""
+    """A named model, of a hash, a form of the embedding and a tokenizer."""
     tokens = "BPE pieces" if tokenizer == "bpe" else "words"
     small = SMALL_CODER[hashing]
     if form in EQUATIONS:

@@ -15,7 +15,7 @@ from hashbench.models.embeddings.rows import RowTable
 
 
 class LibraryTable(RowTable):
-    """e = T[id], the library's own numbering of tokens; coder `vocabulary` counts them from FIRST_ROW."""
+    """A table of tokens in the library's own numbering, e = T[id]; codes count its ids from FIRST_ROW on."""
 
     ids: Tensor
 
@@ -27,23 +27,23 @@ class LibraryTable(RowTable):
         self.register_buffer("ids", torch.tensor(list(specials)), persistent=False)  # (s,)
 
     def check_published(self, config: Mapping[str, Any], where: str) -> None:
-        """Any: the shape of the table shows whether it is this one."""
+        """Accepts any config, since the shape of the table shows whether the model is the right one."""
 
     def from_published(self, model: Published) -> dict[str, Tensor]:
-        """The table (R, w)."""
+        """The published table (R, w), as this embedding's state."""
         table = tensor_at(model, f"{self.path}.weight")
         if table is None:
             raise InputError(f"{model.where}: no tensor '{self.path}.weight'; these are no weights of this model")
         return {"weight": table}
 
     def rows_of(self, codes: Tensor) -> Tensor:
-        """Codes (n, 1) -> row numbers (n,)."""
+        """Codes (n, 1) -> row numbers of the table (n,)."""
         numbers = codes[:, 0]
         special = self.ids.to(numbers.device)[numbers.clamp(max=len(self.ids) - 1)]
         return torch.where(numbers < FIRST_ROW, special, numbers - FIRST_ROW)
 
     def reached(self, codes: Tensor) -> Tensor:
-        """Those of special tokens and of `codes` (n, c), sorted (r,)."""
+        """The rows that special tokens and `codes` (n, c) look up, sorted (r,)."""
         return torch.cat([self.ids.cpu(), self.rows_of(codes)]).unique()
 
     def embed_types(self, codes: Tensor) -> Tensor:
@@ -61,7 +61,7 @@ class LibraryTable(RowTable):
 
 
 def tensor_at(model: Published, path: str) -> Tensor | None:
-    """The tensor (n, ...) of a path in the library's base model, whatever files put before it; None without one."""
+    """The tensor (n, ...) at a path in the library's base model, under any prefix in the files; None without one."""
     names = [name for name in model.tensors if name == path or name.endswith(f".{path}")]
     return model.tensors[min(names, key=len)] if names else None
 

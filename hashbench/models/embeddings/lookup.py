@@ -47,11 +47,11 @@ class LookupTable(VocabularyTable):
                 self.weight[PAD].zero_()
 
     def initialise(self, vocabulary: Sequence[str]) -> None:
-        """Remembers the strings of the rows, by which published rows are found."""
+        """Keeps the strings of the rows, by which published rows are found."""
         self.strings = vocabulary
 
     def check_published(self, config: Mapping[str, Any], where: str) -> None:
-        """Any: the strings of its rows tell whether they are those of a model's vocabulary."""
+        """Accepts any config, since the strings of the rows show whether they are those of the model's vocabulary."""
 
     def from_published(self, model: Published) -> dict[str, Tensor]:
         """Rows (R, d) of the token table of BERT or RoBERTa in hashbench's order: specials first, then pieces."""
@@ -68,7 +68,7 @@ class LookupTable(VocabularyTable):
 
     @classmethod
     def stored_name(cls) -> str:
-        """Table, as this class was called when the first runs were stored."""
+        """ "Table", the name of this class when the first runs were stored."""
         return "Table" if cls is LookupTable else super().stored_name()
 
     def embed_types(self, codes: Tensor) -> Tensor:
@@ -76,7 +76,7 @@ class LookupTable(VocabularyTable):
         return self.look_up(codes[:, 0])
 
     def special_rows(self) -> Tensor:
-        """The first rows (s, d), s = 5."""
+        """Vectors of the special tokens, the first rows of the table (s, d), s = 5."""
         return self.weight[: len(SPECIALS)]
 
     def forward(self, batch: Batch) -> Tensor:

@@ -16,7 +16,7 @@ from hashbench.models.embeddings.rows import VocabularyTable
 
 
 class LowRankTable(VocabularyTable):
-    """Narrow rows, special tokens first, and the map that makes vectors of them."""
+    """A table of narrow rows, special tokens first, and the linear map that makes vectors of them."""
 
     def __init__(self, dim: int, num_rows: int = VOCABULARY_ROWS, rank: int = 16) -> None:
         super().__init__(num_rows, rank)
@@ -31,12 +31,12 @@ class LowRankTable(VocabularyTable):
         return vectors
 
     def special_rows(self) -> Tensor:
-        """The first rows (s, d), s = 5."""
+        """Vectors of the special tokens, made of the first rows of the table (s, d), s = 5."""
         vectors: Tensor = self.map(self.weight[: len(SPECIALS)])
         return vectors
 
     def active_parameters(self, codes: Tensor) -> int:
-        """A row and the map, for one code (1, 1)."""
+        """Parameters of one row and of the map, for one code (1, 1)."""
         return self.weight.shape[1] + self.map.weight.numel()
 
     def output_matrix(self) -> Tensor:

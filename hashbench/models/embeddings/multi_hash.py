@@ -25,7 +25,7 @@ PIECES, START, WIDTH = 3, 0.1, 96
 
 
 class MultiHash(HashedTables):
-    """A table a feature, and the layer that mixes them."""
+    """Vectors of words from a table for each feature of a word, and the layer that mixes their rows."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class MultiHash(HashedTables):
         nn.init.zeros_(self.mix.bias)
 
     def tables(self, codes: Tensor) -> Iterable[tuple[HashedRows, Tensor]]:
-        """The k columns of each feature (n, k)."""
+        """The table of each feature, with its k columns of the codes (n, k)."""
         for i, table in enumerate(self._tables()):
             yield table, codes[:, i * self.hashes : (i + 1) * self.hashes]
 

@@ -1,4 +1,4 @@
-"""The base of embeddings over neighbours: an embedding under them, and numbers of a token and those beside it."""
+"""Base of embeddings that add rows of n-grams of neighbouring tokens to another embedding, and helpers for them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class OverNeighbours(Embedding):
         self.base = base
 
     def reads(self) -> Iterable[tuple[HashedRows, int]]:
-        """Its tables, and how many rows of each a token reads."""
+        """The tables of n-grams, and how many rows of each a token reads."""
         raise NotImplementedError
 
     def numbers(self, batch: Batch) -> Tensor:
@@ -40,63 +40,63 @@ class OverNeighbours(Embedding):
         return type_ids[batch.positions].masked_fill(~batch.mask, self.missing)
 
     def embed_types(self, codes: Tensor) -> Tensor:
-        """Codes (n, c) -> what types have without neighbours, the vectors below (n, d)."""
+        """Codes (n, c) -> vectors of types without neighbours (n, d), by the embedding below."""
         return self.base.embed_types(codes)
 
     def special_rows(self) -> Tensor:
-        """Those below (s, d)."""
+        """Vectors of the special tokens in the embedding below (s, d)."""
         return self.base.special_rows()
 
     def type_ids(self, codes: Tensor) -> Tensor:
-        """As below (n,)."""
+        """Numbers (n,) of types in the embedding below."""
         return self.base.type_ids(codes)
 
     @property
     def vocabulary_rows(self) -> int | None:
-        """As below."""
+        """Rows of the vocabulary of the embedding below; None where it has none."""
         return self.base.vocabulary_rows
 
     def initialise(self, vocabulary: Sequence[str]) -> None:
-        """Passed on."""
+        """Initialises the embedding below from the strings of its rows."""
         self.base.initialise(vocabulary)
 
     def narrow(self, codes: Tensor) -> None:
-        """Passed on with `codes` (n, c); n-grams of a training are not known from its types."""
+        """Narrows the embedding below to `codes` (n, c); the n-grams of a training are not known from its types."""
         self.base.narrow(codes)
 
     def widen(self) -> None:
-        """Passed on."""
+        """Makes the embedding below whole again."""
         self.base.widen()
 
     def undecayed(self) -> Iterable[nn.Parameter]:
-        """Those below."""
+        """Parameters of the embedding below that weight decay leaves alone."""
         return self.base.undecayed()
 
     def output_matrix(self) -> Tensor | None:
-        """That below (R, d)."""
+        """The output matrix of the embedding below (R, d); None where it has none."""
         return self.base.output_matrix()
 
     def check_published(self, config: Mapping[str, Any], where: str) -> None:
-        """As below."""
+        """Raises InputError where a published model of this config does not fit the embedding below."""
         self.base.check_published(config, where)
 
     def from_published(self, model: Published) -> dict[str, Tensor]:
-        """Tensors (n, ...) of the embedding below; n-grams begin as they are."""
+        """This embedding's state, tensors (n, ...) by name: the embedding below from the model, the rest as it is."""
         below = self.base.from_published(model)
         return {**self.state_dict(), **{f"base.{key}": tensor for key, tensor in below.items()}}
 
     def embedding_parameters(self) -> int:
-        """Those below in their frame, and all that is added."""
+        """Parameters of the embedding below as its paper counts them, and all that is added to it."""
         return self.base.embedding_parameters() + self._added()
 
     def multiply_adds(self) -> int:
-        """Those below, and of the linear layers for one token."""
+        """Multiply-adds of the embedding below, and of the added linear layers for one token."""
         below = {id(part) for part in self.base.modules()}
         layers = [part for part in self.modules() if isinstance(part, nn.Linear) and id(part) not in below]
         return self.base.multiply_adds() + sum(layer.weight.numel() for layer in layers)
 
     def active_parameters(self, codes: Tensor) -> int:
-        """Of one token with these codes (1, c): those below, its rows, and the layers behind the tables."""
+        """Parameters that one token with these codes (1, c) reads: below, in n-gram rows, and in added layers."""
         unread = sum((table.num_rows - rows) * table.width for table, rows in self.reads())
         return self.base.active_parameters(codes) + self._added() - unread
 
@@ -106,7 +106,7 @@ class OverNeighbours(Embedding):
 
 
 def neighbour(numbers: Tensor, distance: int, missing: int) -> Tensor:
-    """Numbers (B, L) of the tokens so far to the left, of those to the right where `distance` is negative: (B, L).
+    """The number of the token `distance` to the left of each token (B, L), or to the right where it is negative.
 
     >>> neighbour(torch.tensor([[5, 7, 11]]), 1, 0).tolist(), neighbour(torch.tensor([[5, 7, 11]]), -2, 0).tolist()
     ([[0, 5, 7]], [[11, 0, 0]])
@@ -118,7 +118,7 @@ def neighbour(numbers: Tensor, distance: int, missing: int) -> Tensor:
 
 
 def sides(window: Window) -> tuple[int, ...]:
-    """1 for n-grams that end at a token, -1 for those that begin at it. Raises InputError."""
+    """The sides of a window: 1 for n-grams that end at a token, -1 for those that begin at it. Raises InputError."""
     places: dict[str, tuple[int, ...]] = {"left": (1,), "both": (1, -1)}
     if window not in places:
         raise InputError(f"embedding: window {window!r}; choose left or both")
@@ -126,7 +126,7 @@ def sides(window: Window) -> tuple[int, ...]:
 
 
 def sign_numbers(parts: Sequence[Tensor], signs: int) -> Tensor:
-    """The numbers (B, L) of an n-gram's tokens -> which of so many sign vectors it has (B, L)."""
+    """The numbers (B, L) of an n-gram's tokens -> the index of its sign vector, below `signs` (B, L)."""
     products = [(part.remainder(PRIME) * pow(FACTOR, i + 1, PRIME)).remainder(PRIME) for i, part in enumerate(parts)]
     return torch.stack(products).sum(0).remainder(PRIME).remainder(signs)
 
@@ -145,7 +145,7 @@ def checked_sizes(**sizes: int) -> None:
 
 
 def table_rows(base: Embedding, num_buckets: int | None, ratio: float) -> int:
-    """Rows of a table: `ratio` times `num_buckets`, or times the vocabulary below where that is None.
+    """The number of rows of a table: `ratio` times `num_buckets`, or, for None, times the rows of the vocabulary below.
 
     Raises InputError where there is no vocabulary, or no row is left.
     """

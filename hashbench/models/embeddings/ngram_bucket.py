@@ -20,7 +20,7 @@ from hashbench.models.embeddings.rows import HashedRows, HashedTables
 
 
 class BucketMean(HashedTables):
-    """The mean of the rows of all n-grams."""
+    """Vectors of words as the mean of the rows of all their character n-grams."""
 
     def __init__(self, dim: int, num_buckets: int = 50_000, signs: int = 0, width: int | None = None) -> None:
         """`width`: of the rows; None: `dim`, without a map."""
@@ -31,11 +31,11 @@ class BucketMean(HashedTables):
             nn.init.normal_(self.map.weight, std=max(self.table.width, 1) ** -0.5)  # vectors as large as means of rows
 
     def tables(self, codes: Tensor) -> Iterable[tuple[HashedRows, Tensor]]:
-        """The table by all columns (n, c)."""
+        """The one table, with all columns of the codes (n, c)."""
         yield self.table, codes
 
     def embed_types(self, codes: Tensor) -> Tensor:
-        """Rows of the entries (n, c) -> vectors (n, d)."""
+        """Table rows of the n-grams (n, c) -> vectors (n, d)."""
         vectors: Tensor = self.table(codes)
         return vectors if self.map is None else self.map(vectors)
 

@@ -50,7 +50,7 @@ ORDERS = 3  # N
 
 
 class ContextNgrams(OverNeighbours):
-    """Tables for n-grams of tokens: each has an order n and a side, a row of each for a token."""
+    """Base of embeddings with tables of n-grams of tokens: each has an order and a side, and gives a token one row."""
 
     def __init__(
         self, base: Embedding, sizes: Sequence[int], width: int, places: Sequence[tuple[int, int]], signs: int
@@ -61,7 +61,7 @@ class ContextNgrams(OverNeighbours):
         self.ngrams = nn.ModuleList(HashedRows(size, width, signs=signs) for size in sizes)
 
     def reads(self) -> Iterable[tuple[HashedRows, int]]:
-        """A row of each table."""
+        """Each table, of which a token reads one row."""
         return ((cast(HashedRows, table), 1) for table in self.ngrams)
 
     def hashed(self, parts: Sequence[Tensor], num_rows: int) -> Tensor:
@@ -109,12 +109,12 @@ class NgramTables(ContextNgrams):
         self.maps = nn.ModuleList(nn.Linear(width, dim, bias=False) for _ in places)
 
     def hashed(self, parts: Sequence[Tensor], num_rows: int) -> Tensor:
-        """A polynomial in V, parts (B, L) -> rows (B, L)."""
+        """Numbers of the tokens of n-grams, (B, L) each -> rows of a table (B, L), by a polynomial in V."""
         terms = [part * pow(self.id_range, q, num_rows) for q, part in enumerate(parts)]
         return torch.stack(terms).sum(0).remainder(num_rows)
 
     def forward(self, batch: Batch) -> Tensor:
-        """A batch -> (B, L, d)."""
+        """A batch -> token vectors (B, L, d)."""
         vectors = self.base(batch)
         for rows, mapped in zip(self.looked_up(batch), self.maps, strict=True):
             vectors = vectors + mapped(rows)
@@ -153,14 +153,14 @@ class BigramHash(ContextNgrams):
         init_weights(self.map)
 
     def hashed(self, parts: Sequence[Tensor], num_rows: int) -> Tensor:
-        """Exclusive or of products, parts (B, L) -> rows (B, L); the last row where the first token is missing."""
+        """Numbers of n-grams' tokens, (B, L) each -> rows (B, L), by xor of products; the last row at a text's edge."""
         mixed = parts[0] * BIGRAM_FACTORS[0]
         for part, factor in zip(parts[1:], BIGRAM_FACTORS[1:], strict=False):
             mixed = mixed ^ (part * factor)
         return mixed.remainder(num_rows - 1).masked_fill(parts[-1] == self.missing, num_rows - 1)
 
     def forward(self, batch: Batch) -> Tensor:
-        """A batch -> (B, L, d)."""
+        """A batch -> token vectors (B, L, d)."""
         vectors = self.base(batch)
         for rows in self.looked_up(batch):
             vectors = vectors + self.factor * self.map(rows)
@@ -170,7 +170,7 @@ class BigramHash(ContextNgrams):
 def over_bpe(
     name: str, family: type[OverNeighbours], objective: str, summary: str, group: str, **arguments: Any
 ) -> ModelSpec:
-    """A model over a table of BPE pieces, whose rows and those of the n-grams follow the vocabulary."""
+    """A model that adds n-grams to a table of BPE pieces; the rows of all tables follow the size of the vocabulary."""
     table = EmbeddingSpec(LookupTable, {"num_rows": VOCABULARY_ROWS}, small={"num_rows": 64})
     return ModelSpec(
         name=name,
@@ -184,7 +184,7 @@ def over_bpe(
 
 
 def over_words(name: str, family: type[OverNeighbours], summary: str, group: str, **arguments: Any) -> ModelSpec:
-    """A model over HashFormers' projection of the MD5 of words: it has no vocabulary."""
+    """A model that adds n-grams to HashFormers' projection of the MD5 of words; it has no vocabulary."""
     return ModelSpec(
         name=name,
         code=CodeSpec("md5-bits"),

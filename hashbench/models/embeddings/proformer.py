@@ -58,7 +58,7 @@ MOST_OWN_WEIGHT = 16
 
 
 class _Projected(Embedding):
-    """The base of both projections: special tokens are words like others, padding has no sums."""
+    """Base of the embeddings by projection: special tokens are hashed as words, padding has sums of 0."""
 
     def __init__(self, hashing: Mapping[str, Any]) -> None:
         """`hashing`: the coder's arguments."""
@@ -74,7 +74,7 @@ class _Projected(Embedding):
         self.register_buffer("special_sums", sums, persistent=False)  # (5, places * T) int16
 
     def sums_of_words(self, batch: Batch, place: int) -> Tensor:
-        """s^place of each word of a batch (B, L, T) int16; 0 on padding."""
+        """The sums s^place of each word of a batch (B, L, T) int16; 0 on padding."""
         span = slice(place * self.bits, (place + 1) * self.bits)
         rows = torch.cat([self.special_sums[:, span], batch.codes[:, span]])  # (s + n, T)
         return rows[batch.positions]
@@ -106,7 +106,7 @@ class Proformer(_Projected):
         self.weight = nn.Parameter(draw_weights(torch.empty(dim, self.bits)))  # W (d, T)
 
     def projected(self, sums: Tensor) -> Tensor:
-        """S (n, ..., T) -> bits (n, ..., T) as floats; a tie gives 1."""
+        """Sums S (n, ..., T) -> bits (n, ..., T) as floats; a sum of 0 gives 1."""
         ones = (sums >= 0).to(self.weight.dtype)
         return 2 * ones - 1 if self.signed else ones
 
@@ -130,7 +130,7 @@ class Proformer(_Projected):
         return nn.functional.linear(bits, self.weight)
 
     def embedding_parameters(self) -> int:
-        """T d."""
+        """T d, the weights of the linear map."""
         return self.weight.numel()
 
 
@@ -151,7 +151,7 @@ class SentenceProjection(_Projected):
         return vectors
 
     def special_rows(self) -> Tensor:
-        """Special tokens as inputs of one word (s, d), s = 5."""
+        """Vectors of the special tokens as inputs of one word (s, d), s = 5."""
         return self.embed_types(self.special_sums)
 
     def forward(self, batch: Batch) -> Tensor:
@@ -160,7 +160,7 @@ class SentenceProjection(_Projected):
         return self.embed_types(total)[:, None]
 
     def vectors_mask(self, mask: Tensor) -> Tensor:
-        """(B, L) -> (B, 1), all True."""
+        """Mask of the tokens (B, L) -> mask of the one vector an input (B, 1), all True."""
         return mask.new_ones(mask.shape[0], 1)
 
     def embedding_parameters(self) -> int:
@@ -169,7 +169,7 @@ class SentenceProjection(_Projected):
 
 
 def without_head(parts: Parts) -> Counts:
-    """The two-layer BERT of section 4: table, encoder and pooler, no classifier."""
+    """Counts of the two-layer BERT of section 4: table, encoder and pooler, no classifier."""
     counted = [parts.embedding, parts.encoder, *(part for name, part in parts.head.named_children() if name == "dense")]
     return Counts(sum(map(stored, counted)), parts.embedding.embedding_parameters())
 

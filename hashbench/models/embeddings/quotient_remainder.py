@@ -27,7 +27,7 @@ Combine = Literal["mult", "add", "concat"]
 
 
 class QuotientRemainder(HashedTables):
-    """Two small tables for V numbers."""
+    """Vectors of V numbers from two small tables, one for the quotient and one for the remainder."""
 
     def __init__(
         self, dim: int, num_rows: int = VOCABULARY_ROWS, collisions: int = 225, combine: Combine = "mult"
@@ -46,7 +46,7 @@ class QuotientRemainder(HashedTables):
                 self.remainders.weight.mul_(INIT_STD**-0.5)
 
     def tables(self, codes: Tensor) -> Iterable[tuple[HashedRows, Tensor]]:
-        """Quotients and remainders of numbers (n, 1)."""
+        """Both tables, with the quotients and the remainders of numbers (n, 1)."""
         yield self.quotients, codes // self.collisions
         yield self.remainders, codes % self.collisions
 

@@ -34,7 +34,7 @@ def find_model(name: str) -> ModelSpec:
 
 
 def groups() -> dict[str, list[str]]:
-    """Names of groups of models, each with its models in order."""
+    """The names of the groups of models, each with its models in order."""
     members: dict[str, list[str]] = {}
     for spec in models().values():
         for group in spec.groups:
@@ -43,7 +43,7 @@ def groups() -> dict[str, list[str]]:
 
 
 def named_models(names: Iterable[str]) -> list[str]:
-    """The models of these names, in place of a group its models; names that are neither stay."""
+    """Names of models, with each group replaced by its models; names that are neither stay."""
     members = groups()
     return [model for name in names for model in members.get(name, [name])]
 
@@ -67,7 +67,7 @@ def build_embedding(spec: ModelSpec, dim: int, *, vocabulary_rows: int | None = 
 
 
 def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) -> dict[str, object]:
-    """The arguments of a spec's embedding, those that follow from its coder and from the data over its own."""
+    """The arguments of a spec's embedding, with those that follow from its coder and from the data over its own."""
     family = spec.embedding.family
     arguments = {**spec.embedding.args, **family.following(spec.code.args)}
     if vocabulary_rows is not None and "num_rows" in inspect.signature(family).parameters:
@@ -76,7 +76,7 @@ def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) 
 
 
 def with_dim(spec: ModelSpec, dim: int) -> ModelSpec:
-    """The spec with a coder for an encoder of width `dim`; the spec itself where codes do not have that width."""
+    """The spec with its coder set to width `dim`; the spec itself where the coder has no such argument."""
     coder = find_coder(spec.code.coder)
     has_dim = coder is not None and "dim" in inspect.signature(coder).parameters
     return spec.with_args(code={"dim": dim}) if has_dim else spec

@@ -21,7 +21,7 @@ SIGN_SEED = 20  # of the fixed signs
 
 
 class RowMatrix(nn.Module):
-    """Rows of a learned matrix (R, w)."""
+    """A learned matrix (R, w) whose rows are looked up, and which a training may narrow to some of them."""
 
     def __init__(self, num_rows: int, width: int) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class RowMatrix(nn.Module):
         self.register_buffer("places", None, persistent=False)  # (R,) a row's place in the narrowed table
 
     def keep(self, rows: Tensor) -> None:
-        """Keeps as parameters these rows alone, sorted (r,) without repeats, until `widen`.
+        """Reduces the parameters to these rows, sorted (r,) without repeats, until `widen`.
 
         Optimizer, clipping and the clearing of gradients pass over a table's every row at each step, and a task has a
         fraction of them. Any other row would get no gradient, and without weight decay stay what it is.
@@ -43,7 +43,7 @@ class RowMatrix(nn.Module):
         self.weight = nn.Parameter(self.whole[rows])  # (r, w)
 
     def widen(self) -> None:
-        """Puts the rows of a narrowed table back among the others; nothing where it is whole."""
+        """Writes the rows that `keep` kept back into the whole matrix; does nothing where it is whole."""
         if self.whole is None or self.places is None:
             return
         whole, rows = self.whole.to(self.weight.device), (self.places >= 0).nonzero()[:, 0]
@@ -52,11 +52,11 @@ class RowMatrix(nn.Module):
 
     @property
     def rows_in_all(self) -> int:
-        """R, also while the table is narrowed."""
+        """R, the number of rows, also while the table is narrowed."""
         return len(self.weight if self.whole is None else self.whole)
 
     def here(self, rows: Tensor) -> Tensor:
-        """Row numbers (n, ...) of the whole table -> those of the table as it is."""
+        """Row numbers (n, ...) of the whole table -> row numbers of the table as it is, perhaps narrowed."""
         return rows if self.places is None else self.places[rows]
 
     def look_up(self, rows: Tensor) -> Tensor:
@@ -65,10 +65,10 @@ class RowMatrix(nn.Module):
 
 
 class RowTable(RowMatrix, Embedding):
-    """An embedding that is one table."""
+    """An embedding that consists of one table."""
 
     def active_parameters(self, codes: Tensor) -> int:
-        """One row for a column of codes (1, c)."""
+        """Parameters of one row for each column of codes (1, c)."""
         return int(codes.shape[1] * self.weight.shape[1])
 
     def reached(self, codes: Tensor) -> Tensor:
@@ -76,7 +76,7 @@ class RowTable(RowMatrix, Embedding):
         raise NotImplementedError
 
     def narrow(self, codes: Tensor) -> None:
-        """Keeps as parameters the rows that special tokens and `codes` (n, c) reach alone, until `widen`."""
+        """Reduces the parameters to the rows that special tokens and `codes` (n, c) look up, until `widen`."""
         self.keep(self.reached(codes.cpu().long()))
 
 
@@ -84,17 +84,17 @@ class VocabularyTable(RowTable):
     """A table whose codes are its rows, (n, 1): the special tokens first, then the entries of a vocabulary."""
 
     def reached(self, codes: Tensor) -> Tensor:
-        """The five special rows, and the codes (n, c) themselves: (r,)."""
+        """The rows that special tokens and codes (n, c) look up, sorted (r,)."""
         # sorted: specials first.
         return torch.cat([torch.arange(len(SPECIALS)), codes[:, 0]]).unique()
 
     def type_ids(self, codes: Tensor) -> Tensor:
-        """The rows themselves (n,)."""
+        """Numbers (n,) of types with codes (n, 1), which are the codes themselves."""
         return codes[:, 0].long()
 
     @property
     def vocabulary_rows(self) -> int:
-        """All rows."""
+        """R, the number of rows, all of which belong to the vocabulary."""
         return self.rows_in_all
 
 
@@ -130,7 +130,7 @@ class HashedRows(RowMatrix):
         return self._averaged(vectors, lengths)
 
     def _summed(self, codes: Tensor, present: Tensor, weights: Tensor | None) -> Tensor:
-        """Codes and which of them are rows (n, m), factors (n, m) or None -> vectors (n, w)."""
+        """Codes (n, m), which of them are rows (n, m), factors (n, m) or None -> vectors (n, w)."""
         factors = present.to(self.weight.dtype) if weights is None else present * weights
         vectors = torch.einsum("nmw,nm->nw", self.signed_rows(codes.clamp(min=0)), factors)
         return self._averaged(vectors, present.sum(1))
@@ -142,7 +142,7 @@ class HashedRows(RowMatrix):
         return self.look_up(codes % self.num_rows) * self.patterns[codes // self.num_rows].to(self.weight)
 
     def _averaged(self, vectors: Tensor, lengths: Tensor) -> Tensor:
-        """Sums (n, w) of so many rows (n,) -> vectors (n, w)."""
+        """Sums (n, w) of `lengths` (n,) rows -> vectors (n, w): their means where `combine` is mean, else the sums."""
         return vectors / lengths.clamp(min=1)[:, None] if self.combine == "mean" else vectors
 
     def reached(self, codes: Tensor) -> Tensor:
@@ -165,22 +165,22 @@ class HashedTables(Embedding):
         raise NotImplementedError
 
     def special_rows(self) -> Tensor:
-        """Their own (s, d)."""
+        """Vectors of the special tokens (s, d), which have a separate table."""
         return self.specials
 
     def narrow(self, codes: Tensor) -> None:
-        """Keeps as parameters the rows that `codes` (n, c) reach alone, until `widen`."""
+        """Reduces the parameters of each table to the rows that `codes` (n, c) look up, until `widen`."""
         for table, part in self.tables(codes.cpu().long()):
             table.keep(table.reached(part))
 
     def widen(self) -> None:
-        """Puts the rows of narrowed tables back among the others."""
+        """Writes the rows that `narrow` kept back into the whole tables."""
         for part in self.modules():
             if isinstance(part, HashedRows):
                 part.widen()
 
     def active_parameters(self, codes: Tensor) -> int:
-        """Of one type (1, c): its distinct rows, and the layers behind the tables."""
+        """Parameters that one type with codes (1, c) reads: its distinct rows, and the layers behind the tables."""
         tables = list(self.tables(codes.long()))
         rows = sum(len(table.reached(part)) * table.width for table, part in tables)
         inside = sum(table.num_rows * table.width for table, _ in tables)

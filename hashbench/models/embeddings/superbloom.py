@@ -45,7 +45,7 @@ PHRASES = 1_000_000  # unigrams, bigrams and word pieces of table 4
 
 
 class Superbloom(Embedding):
-    """m rows of one table for each item, one behind the other (section 2.1).
+    """An embedding that makes m vectors of each item, one behind the other, from m rows of one table (section 2.1).
 
     Differs from the paper: nothing. It leaves open how padding is made (chosen here: [SEP], hidden from attention).
     """
@@ -67,7 +67,7 @@ class Superbloom(Embedding):
 
     @property
     def n_buckets(self) -> int:
-        """NB, rows of the range of one map."""
+        """NB, the number of rows of one map."""
         return self.weight.shape[0] // self.tokens_per_item - self.special_items
 
     def special_codes(self) -> Tensor:
@@ -83,7 +83,7 @@ class Superbloom(Embedding):
         return nn.functional.embedding(codes, self.weight)
 
     def special_rows(self) -> Tensor:
-        """Vectors (s, m, d), s = 5."""
+        """Vectors of the special tokens (s, m, d), s = 5."""
         return self.embed_types(self.special_codes())
 
     def forward(self, batch: Batch) -> Tensor:
@@ -92,7 +92,7 @@ class Superbloom(Embedding):
         return nn.functional.embedding(codes[batch.positions].flatten(1), self.weight)  # (B, L m, d)
 
     def embedding_parameters(self) -> int:
-        """The whole table, special rows included."""
+        """Parameters of the whole table, special rows included."""
         return self.weight.numel()
 
     def output_matrix(self) -> Tensor:
@@ -114,7 +114,7 @@ class SuperbloomText(Superbloom):
         special_items: int = SPECIAL_ITEMS,
         num_rows: int | None = None,
     ) -> None:
-        """As above."""
+        """`items` / `alpha` decide the rows of the table, or `num_rows` where they are known from the data."""
         super().__init__(dim, items, alpha, maps, special_items, num_rows)
         self.positions = nn.Parameter(draw_weights(torch.empty(POSITIONS, dim)))  # (512, d)
         self.segments = nn.Parameter(draw_weights(torch.empty(SEGMENTS, dim)))  # (2, d)
@@ -128,14 +128,14 @@ class SuperbloomText(Superbloom):
 
 
 def counted(parts: Parts) -> Counts:
-    """Embedding, encoder, output bias (V), and the dense layer and LayerNorm before the output (d^2 + 3 d)."""
+    """Counts of embedding, encoder, output bias (V), and dense layer and LayerNorm before the output (d^2 + 3 d)."""
     rows, dim = parts.embedding.output_matrix().shape  # type: ignore[union-attr]  # a Superbloom has one
     inner = stored(parts.embedding) + stored(parts.encoder)
     return Counts(inner + rows + dim * dim + 3 * dim, parts.embedding.embedding_parameters())
 
 
 def counted_with_pooler(parts: Parts) -> Counts:
-    """As above (positions and segments are the embedding's), with pooler (d^2 + d) and next-sentence head (2 d + 2)."""
+    """`counted` (positions and segments are the embedding's) with pooler (d^2 + d) and next-sentence head (2 d + 2)."""
     counts, (_, dim) = counted(parts), parts.embedding.output_matrix().shape  # type: ignore[union-attr]  # as above
     return Counts(counts.total + dim * dim + dim + 2 * dim + 2, counts.embedding)
 
@@ -164,7 +164,7 @@ def _model(
     coherent: int = 0,
     negatives: int = 0,
 ) -> ModelSpec:
-    """A row of a table: `shape` is d, heads, feed-forward width, layers."""
+    """A named model, one row of a table of the paper: `shape` is d, heads, feed-forward width, layers."""
     dim, heads, feed_forward, layers = shape
     maps = 2 if alpha > 1 else 1
     return ModelSpec(
@@ -204,7 +204,7 @@ def _table_7(alpha: int, coherent: int) -> ModelSpec:
 
 
 def _of_text(name: str, summary: str, *, shape: tuple[int, int, int, int], alpha: int = 1) -> ModelSpec:
-    """A row of table 4."""
+    """A named model on text, one row of the paper's table 4."""
     model = _model(name, summary, shape=shape, items=PHRASES, alpha=alpha)
     return replace(
         model,

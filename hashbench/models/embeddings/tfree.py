@@ -23,7 +23,7 @@ WORDS: dict[str, Any] = {"pattern": r"[^\W\d_]+|\d|_|[^\w\s]", "lowercase": Fals
 
 
 class TrigramSum(HashedTables):
-    """The sum of the rows of all trigrams."""
+    """Vectors of words as the sum of the rows of all their byte trigrams."""
 
     def __init__(self, dim: int, num_buckets: int = 8_000, signs: int = 0) -> None:
         super().__init__(dim, len(SPECIALS))
@@ -31,11 +31,11 @@ class TrigramSum(HashedTables):
         nn.init.normal_(self.table.weight, std=math.sqrt(2 / (5 * dim)))
 
     def tables(self, codes: Tensor) -> Iterable[tuple[HashedRows, Tensor]]:
-        """The table by all columns (n, c)."""
+        """The one table, with all columns of the codes (n, c)."""
         yield self.table, codes
 
     def embed_types(self, codes: Tensor) -> Tensor:
-        """Rows of the trigrams (n, c) -> vectors (n, d)."""
+        """Table rows of the trigrams (n, c) -> vectors (n, d)."""
         vectors: Tensor = self.table(codes)
         return vectors
 

@@ -1,1 +1,1 @@
-"""Vectors of tokens to states of tokens: one file per architecture, chosen by name in registry.py."""
+"""Vectors of tokens to states of tokens: one file per architecture, chosen by name in base.py."""

@@ -36,17 +36,17 @@ class EncoderConfig(Protocol):
 
     @property
     def feed_forward(self) -> int:
-        """Width between the two maps of a layer."""
+        """Width between the two linear maps of a layer's feed-forward part."""
         ...
 
     @property
     def eps(self) -> float:
-        """Of the LayerNorms."""
+        """The epsilon of the LayerNorms."""
         ...
 
     @property
     def dropout(self) -> float:
-        """Share of the numbers that dropout clears."""
+        """Share of the elements that dropout sets to 0."""
         ...
 
 
@@ -76,7 +76,7 @@ class Encoder(ModelPart):
 
     @property
     def segment_rows(self) -> int | None:
-        """Segments that it distinguishes; None where it takes none."""
+        """The number of segments that it distinguishes; None where it takes none."""
         return None
 
     def parts_to_compile(self) -> list[nn.Module]:
@@ -84,7 +84,7 @@ class Encoder(ModelPart):
         return [self]
 
     def through(self, layer: nn.Module, *inputs: Tensor | None) -> Tensor:
-        """Output of a layer for its inputs, states (B, L, d) first; kept or computed again by `checkpointing`."""
+        """Output of a layer for its inputs, states (B, L, d) first; with `checkpointing` the backward recomputes it."""
         if self.checkpointing and self.training and torch.is_grad_enabled():
             again: Tensor = checkpoint(layer, *inputs, use_reentrant=False)
             return again
@@ -93,7 +93,7 @@ class Encoder(ModelPart):
 
     @property
     def layer_passes(self) -> float:
-        """Layers that a token passes; a part of one where neighbours share a state."""
+        """Layers that a token passes, fractional where neighbours share a state."""
         return float(self.config.layers)
 
     def states_mask(self, mask: Tensor) -> Tensor:
@@ -125,10 +125,10 @@ class Encoder(ModelPart):
     def at(
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None, columns: Tensor, valid: Tensor | None
     ) -> Tensor:
-        """The states at some places alone: `columns` (B, M) int64 of each row, `valid` (B, M) bool or None for all.
+        """States (n, d) at some positions: `columns` (B, M) int64 of each row, `valid` (B, M) bool or None for all.
 
-        -> (n, d), the places that count in the order of rows and columns. A family may spare what no wanted state
-        needs; here all states are made.
+        They are in the order of rows and columns. A family may spare what no wanted state needs; here all states are
+        made.
         """
         states = self(vectors, mask, segments)
         picked = take(states, columns)  # (B, M, d)

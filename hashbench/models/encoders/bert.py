@@ -58,7 +58,7 @@ LAYER_NAMES = {
 
 
 class PublishedBert(TransformerEncoder):
-    """The base of encoders that may start from weights of `transformers` with BERT's layers."""
+    """Base of encoders with BERT's layers that may start from weights of `transformers`."""
 
     config: BertConfig
     config_names: ClassVar[Mapping[str, str]] = CONFIG_NAMES
@@ -68,7 +68,7 @@ class PublishedBert(TransformerEncoder):
         return {kind: model.tensor(f"pooler.dense.{kind}") for kind in ("weight", "bias")}
 
     def check_published(self, config: Mapping[str, Any], where: str) -> None:
-        """Raises InputError where a published model has another shape, or what no shape shows."""
+        """Raises InputError where a published model has another shape or activation."""
         for key, own_name in self.config_names.items():
             wanted = getattr(self.config, own_name)
             if key in config and config[key] != wanted:
@@ -81,7 +81,7 @@ class PublishedBert(TransformerEncoder):
 
 
 class BertEncoder(PublishedBert):
-    """Token vectors to token states."""
+    """BERT's encoder, from token vectors to token states."""
 
     config_names = {**CONFIG_NAMES, "max_position_embeddings": "max_positions"}
 

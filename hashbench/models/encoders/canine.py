@@ -57,7 +57,7 @@ class LocalLayer(TransformerLayer):
         self.block = config.block
 
     def mix(self, qkv: Tensor, mask: Tensor | None) -> Tensor:
-        """(B, L, 3 d) -> (B, L, d): whole blocks as rows of one batch, then what is left."""
+        """Queries, keys, values (B, L, 3 d), mask (B, L) or None -> attended values (B, L, d), block by block."""
         length = qkv.shape[1]
         whole = length - length % self.block
         parts = []
@@ -90,7 +90,7 @@ class CanineEncoder(PublishedBert):
     config_names = {**CONFIG_NAMES, "downsampling_rate": "downsampling", "local_transformer_stride": "block"}
 
     def parts_before_layers(self) -> dict[str, nn.Module | None]:
-        """The layer of neighbours, and the way from characters to molecules."""
+        """The layer whose attention stays in blocks, and the way from characters to molecules."""
         dim, eps = self.config.dim, self.config.eps
         return {
             "local": LocalLayer(self.config),
@@ -107,16 +107,16 @@ class CanineEncoder(PublishedBert):
 
     @property
     def graph_multiple(self) -> int:
-        """Whole blocks of neighbours, and whole molecules."""
+        """The number that every length in an exported graph is a multiple of: whole blocks and whole molecules."""
         return math.lcm(self.config.block, self.config.downsampling)
 
     @property
     def layer_passes(self) -> float:
-        """The layer of neighbours for each character, the others for each molecule."""
+        """Layers that a character passes: the first whole, of the others, which see molecules, a fraction."""
         return 1 + self.config.layers / self.config.downsampling
 
     def states_mask(self, mask: Tensor) -> Tensor:
-        """(B, L) -> (B, ceil(L / 4)): a molecule is there where one of its four characters is."""
+        """Mask of characters (B, L) -> mask of molecules (B, ceil(L / 4)), True where one of the four characters is."""
         mask = nn.functional.pad(mask, (0, -mask.shape[1] % self.config.downsampling))
         return mask.unflatten(1, (-1, self.config.downsampling)).any(2)
 
@@ -156,11 +156,12 @@ class CanineEncoder(PublishedBert):
         return torch.cat([characters, spread], dim=-1)[:, :length]
 
     def token_layers(self) -> Upsampling:
-        """CANINE's way back to characters."""
+        """Fresh layers that make a state for each character again."""
         return Upsampling(self.config)
 
     def _molecules(self, states: Tensor) -> Tensor:
-        """(B, L, d) -> (B, L / 4, d): CLS as it is, then four characters at a time but for the last four."""
+        """Characters (B, L, d) -> molecules (B, L / 4, d): CLS alone, then one for four characters but the last
+        four."""
         fours = states.unflatten(1, (-1, self.config.downsampling)).flatten(2)  # (B, L / 4, 4 d)
         downsampled = nn.functional.gelu(self.downsample(fours[:, :-1]))  # (B, L / 4 - 1, d)
         molecules: Tensor = self.molecule_norm(torch.cat([states[:, :1], downsampled], dim=1))

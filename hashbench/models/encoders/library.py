@@ -42,7 +42,7 @@ PROBE = (2, 6)  # rows and tokens
 
 @dataclass(frozen=True)
 class LibraryConfig:
-    """The shape of an encoder of the library: a config.json of it, and what is read from it or set anew in it."""
+    """The shape of an encoder of `transformers`: a config.json, and the values read from it or replaced in it."""
 
     layers: int
     heads: int
@@ -58,7 +58,7 @@ class LibraryConfig:
 
     @cached_property
     def of_library(self) -> Any:
-        """The library's config object."""
+        """The library's config object, with this shape's values."""
         config = library_config(self.library)
         own_values = asdict(self)
         changed = {
@@ -70,7 +70,7 @@ class LibraryConfig:
 
     @property
     def eps(self) -> float:
-        """Of the LayerNorms."""
+        """The epsilon of the LayerNorms."""
         return float(getattr(self.of_library, "layer_norm_eps", 1e-12))
 
 
@@ -90,7 +90,7 @@ def library_config(values: Mapping[str, Any]) -> Any:
 
 
 def shape_of(config: Any) -> dict[str, Any]:
-    """The values of NAMES in a config of the library; where it names no inner width, four times the outer."""
+    """The values of NAMES in a config of the library; where it names no feed-forward width, four times the model's."""
     values = {
         key: next((getattr(config, name) for name in names if getattr(config, name, None) is not None), None)
         for key, names in NAMES.items()
@@ -143,7 +143,7 @@ def table_of(model: Any) -> tuple[str, nn.Embedding] | None:
 
 
 def pooler_path(config: Any) -> str | None:
-    """Where the base model has the dense layer with tanh that its classifier reads; None where that has none."""
+    """The path in the base model of the dense tanh layer that its classifier reads; None where there is none."""
     classes = library().MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING
     if type(config) not in classes:
         return None
@@ -162,7 +162,7 @@ def _has_tanh(pooler: Any) -> bool:
 
 
 def bare(model: Any) -> Any:
-    """The model without its table of tokens and its pooler."""
+    """`model` itself, after its table of tokens and its pooler were removed."""
     model.set_input_embeddings(nn.Identity())
     if hasattr(model, "pooler"):
         model.pooler = None
@@ -170,7 +170,7 @@ def bare(model: Any) -> Any:
 
 
 class LibraryEncoder(Encoder):
-    """Token vectors to token states, by a model of the library."""
+    """Token vectors to token states, by a model of `transformers`."""
 
     config: LibraryConfig
 
@@ -184,7 +184,7 @@ class LibraryEncoder(Encoder):
 
     @property
     def max_length(self) -> int | None:
-        """The longest sequence that has positions; those before the first that is used are RoBERTa's."""
+        """The longest sequence that has positions; positions that RoBERTa never uses are not counted."""
         for path, part in self.library.named_modules():
             if path.rpartition(".")[2] == "position_embeddings" and isinstance(part, nn.Embedding):
                 return part.num_embeddings - (0 if part.padding_idx is None else part.padding_idx + 1)
@@ -210,7 +210,7 @@ class LibraryEncoder(Encoder):
         return states
 
     def _keep_inputs_alone(self) -> None:
-        """Makes the library compute what a layer keeps again. Raises InputError where it cannot for this model."""
+        """Turns on the library's gradient checkpointing. Raises InputError where it has none for this model."""
         if not self.library.supports_gradient_checkpointing:
             raise InputError(
                 f"activation_checkpointing: transformers has none for {self.config.of_library.model_type}; write false"
@@ -228,7 +228,7 @@ class LibraryEncoder(Encoder):
                 raise InputError(f"{where}: {key} is {value} there, {here} here; leave it out, or take others")
 
     def from_published(self, model: Published) -> dict[str, Tensor]:
-        """The state of the library's model, which must make the same of vectors as of token ids."""
+        """The library model's published state. Raises InputError unless ids and their vectors give equal states."""
         self.check_published(model.config, model.where)
         whole = read_whole(model, self.config.of_library)
         path = table_of(whole)
@@ -272,7 +272,7 @@ def read_whole(model: Published, config: Any) -> Any:
 
 
 def _probe(rows: int, pad: int | None) -> tuple[Tensor, Tensor]:
-    """Token ids of shape (2, 6), the last two of which are padding, and their mask."""
+    """Token ids of shape (2, 6) and their mask; where there is a padding id, the second row ends with two of it."""
     tokens: Sequence[int] = [i for i in range(rows) if i != pad]
     ids = torch.tensor([tokens[i % len(tokens)] for i in range(PROBE[0] * PROBE[1])]).view(PROBE)
     mask = torch.ones(PROBE, dtype=torch.int64)

@@ -31,7 +31,7 @@ class PerceptronConfig:
 
 
 class PerceptronEncoder(Encoder):
-    """Each vector by itself to the last hidden layer's units."""
+    """An encoder that maps each vector by itself to the last hidden layer's units."""
 
     def __init__(self, config: PerceptronConfig) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class PerceptronEncoder(Encoder):
 
     @property
     def max_length(self) -> None:
-        """There is no limit."""
+        """None, since there is no limit."""
         return None
 
     def forward(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:

@@ -96,12 +96,12 @@ class ProformerEncoder(TransformerEncoder):
 
     @property
     def length_multiple(self) -> int:
-        """K."""
+        """K, the number of neighbours that become one vector."""
         return self.config.group
 
     @property
     def layer_passes(self) -> float:
-        """K neighbours share a state; the attention among them is left out."""
+        """Layers that a word passes: K neighbours share a state, and the attention among them is left out."""
         return self.config.layers / self.config.group
 
     def before_layers(
@@ -124,19 +124,19 @@ class ProformerEncoder(TransformerEncoder):
         return states, mask
 
     def states_mask(self, mask: Tensor) -> Tensor:
-        """(B, L) -> (B, ceil(L / K)): True on groups with a word."""
+        """Mask of words (B, L) -> mask of groups (B, ceil(L / K)), True on groups with a word."""
         missing = -mask.shape[1] % self.config.group
         return grouped(nn.functional.pad(with_a_word(mask), (0, missing)), self.config.group)
 
 
 def with_a_word(mask: Tensor) -> Tensor:
-    """A mask (B, L) whose rows without a word have one in front, since no maximum is over nothing."""
+    """The mask (B, L) with the first column True in rows without a word, since no maximum is over nothing."""
     first = torch.arange(mask.shape[1], device=mask.device) == 0  # (L,)
     return mask | (first & ~mask.any(1, keepdim=True))
 
 
 def grouped(mask: Tensor, group: int) -> Tensor:
-    """(B, L) -> (B, L / K): whether any of K neighbours is a word."""
+    """Mask of words (B, L) -> mask of groups (B, L / K), True where any of K neighbours is a word."""
     return mask.view(mask.shape[0], -1, group).any(2)
 
 

@@ -32,7 +32,7 @@ class DroppedAttention(torch.autograd.Function):
     def forward(
         ctx: FunctionCtx, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, keep: Tensor
     ) -> Tensor:
-        """-> (B, H, M, h)."""
+        """Queries, keys, values, bias and kept weights -> attended values (B, H, M, h)."""
         scale = 1.0 / math.sqrt(query.shape[-1])
         scores = (query * scale) @ key.transpose(-1, -2)  # (B, H, M, L)
         if bias is not None:
@@ -128,7 +128,7 @@ class SelfAttention(nn.Module):
         return out.transpose(1, 2).reshape(batch, length, width // 3)  # (B, L, d)
 
     def attend(self, states: Tensor, mask: Tensor | None) -> Tensor:
-        """States (B, L, d), mask (B, L) or None -> (B, L, d)."""
+        """Self-attention of states (B, L, d), mask (B, L) or None -> (B, L, d)."""
         mixed: Tensor = self.attention_out(self.mix(self.qkv(states), mask))
         return mixed
 
@@ -159,8 +159,10 @@ class TransformerLayer(SelfAttention):
     def forward(
         self, states: Tensor, mask: Tensor | None, columns: Tensor | None = None, valid: Tensor | None = None
     ) -> Tensor:
-        """States (B, L, d), mask (B, L) or None -> (B, L, d); at some places alone, `columns` (B, M), valid (B, M) or
-        None for all of them -> (n, d)."""
+        """States (B, L, d), mask (B, L) or None -> (B, L, d); with `columns` (B, M) only the states at these, (n, d).
+
+        `valid` (B, M): which of the columns count, or None for all of them.
+        """
         if columns is None:
             return self.feed(states, self.attend(states, mask))
         asking = take(states, columns)  # (B, M, d)
@@ -170,7 +172,7 @@ class TransformerLayer(SelfAttention):
         return self.feed(asking[valid], attended[valid])
 
     def feed(self, states: Tensor, attended: Tensor) -> Tensor:
-        """All behind the attention, token by token: two tensors (n, ..., d) -> (n, ..., d)."""
+        """The part of the layer behind the attention: states and attended states (n, ..., d) -> (n, ..., d)."""
         states = self.attention_norm(states + self.dropout(attended))
         return self.norm(states + self.dropout(self.down(self.activation(self.up(states)))))
 
@@ -225,9 +227,9 @@ class TransformerEncoder(Encoder):
     def at(
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None, columns: Tensor, valid: Tensor | None
     ) -> Tensor:
-        """The states at some places alone (n, d): the last layer makes no other, which at two layers halves the work.
+        """States (n, d) at some positions: the last layer computes no others, which at two layers halves the work.
 
-        The dropout masks are others than those of `forward`, which draws them for all places.
+        The dropout masks are others than those of `forward`, which draws them for all positions.
         """
         states, mask = self.before_layers(vectors, mask, segments)
         for layer in self.layers[:-1]:
@@ -256,8 +258,11 @@ class TransformerEncoder(Encoder):
 
 
 def without_padding(mask: Tensor | None) -> Tensor | None:
-    """A mask (B, L), or None where it is seen to be True everywhere: a device would have to be waited for, and a graph
-    would need a branch."""
+    """The mask (B, L), or None where it is True everywhere.
+
+    A mask on a GPU or in a graph is returned unread: the device would have to be waited for, a graph would need a
+    branch.
+    """
     if mask is None or mask.device.type != "cpu" or torch.compiler.is_compiling():
         return mask
     return None if bool(mask.all()) else mask

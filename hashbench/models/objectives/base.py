@@ -19,7 +19,7 @@ Pooling = Literal["first", "max", "mean"]
 
 
 class States(Protocol):
-    """The model as a head sees it."""
+    """The model as a head sees it: a function from batches to states."""
 
     embedding: Embedding
 
@@ -120,6 +120,6 @@ class Objective:
 
 
 def mean_cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
-    """Mean over the labels (n,) that are not -100, 0 where there is none; scores (n, C)."""
+    """Mean cross-entropy over the labels (n,) that are not -100, 0 where there is none; scores (n, C)."""
     total = nn.functional.cross_entropy(at_least_float32(scores), labels, ignore_index=NO_LABEL, reduction="sum")
     return total / (labels != NO_LABEL).sum().clamp(min=1)

@@ -34,7 +34,7 @@ ROWS_AT_ONCE = 512
 
 @dataclass(frozen=True)
 class EntityObjective:
-    """Arguments of the objective."""
+    """Arguments of masked item prediction."""
 
     # Scores over all rows of the table, or over the range of the token's map.
     softmax: Literal["all", "own"] = "all"
@@ -104,7 +104,7 @@ def corrupt(
 
 
 class EntityHead(nn.Module):
-    """Scores of states against the table: transform, product, a bias for each row."""
+    """A head that scores states against the embedding's table: transform, product, a bias for each row."""
 
     def __init__(
         self,
@@ -139,14 +139,14 @@ class EntityHead(nn.Module):
         self.apply(init_weights)
 
     def transform(self, states: Tensor) -> Tensor:
-        """States of shape (..., d) -> what is multiplied with the table, of the same shape."""
+        """States of shape (..., d) -> the vectors that are multiplied with the table, of the same shape."""
         if self.dense is None or self.norm is None:
             return states
         transformed: Tensor = self.norm(self.activation(self.dense(states)))
         return transformed
 
     def log_probabilities(self, states: Tensor, matrix: Tensor) -> Tensor:
-        """Of the buckets of each map: states of an item's tokens (Q, m, d), table (V, d) -> (Q, m, NB) float32."""
+        """Log-probabilities of each map's buckets: states of items (Q, m, d), table (V, d) -> (Q, m, NB) float32."""
         hidden = self.transform(states)  # (Q, m, d)
         scores = [
             nn.functional.linear(hidden[:, j], matrix[self._range(j)], self.bias[self._range(j)])
@@ -172,11 +172,11 @@ class EntityHead(nn.Module):
         return linear_cross_entropy(hidden, matrix, self.bias, labels)
 
     def _range(self, j: int) -> slice:
-        """The rows of map j."""
+        """The slice of the table's rows that belong to map j."""
         return slice(j * self.n_buckets, (j + 1) * self.n_buckets)
 
     def _sampled(self, hidden: Tensor, labels: Tensor, matrix: Tensor) -> Tensor:
-        """Mean cross-entropy among the true row and the drawn ones. (K, d), (K,), (V, d) -> scalar."""
+        """Mean cross-entropy among the true row and drawn ones: hidden (K, d), labels (K,), table (V, d) -> scalar."""
         n_rows = len(matrix)
         ranks, tries = draw_log_uniform(n_rows, self.objective.negatives, device=matrix.device)
         drawn = self.by_rank[ranks]  # (n,)

@@ -132,11 +132,11 @@ class ItemSearch:
         return torch.cat(ranks)
 
     def _all_scores(self, logs: Tensor) -> Tensor:
-        """(q, m, NB) -> (q, N)."""
+        """Log-probabilities of buckets (q, m, NB) -> scores of all items (q, N)."""
         return reduce(self._join, (logs[:, j].index_select(1, buckets) for j, buckets in enumerate(self.maps)))
 
     def _rows(self, beam: int) -> int:
-        """Queries whose candidates fit into memory together."""
+        """The number of queries whose candidates fit into memory together."""
         return max(1, CELLS // (len(self.maps) * (self.n_buckets + beam * self.alpha)))
 
     def _look(self, logs: Tensor, order: Order, k: int, beam: int) -> ItemRanking:
@@ -159,10 +159,11 @@ class ItemSearch:
         return ItemRanking(items, scores, scores[:, -1] >= bound)
 
     def _candidates(self, logs: Tensor, values: Tensor, best: Tensor) -> tuple[Tensor, Tensor]:
-        """Places of the members of the buckets `best`, and their scores, both (q, m beam alpha).
+        """Indexes of the items in the buckets `best`, and their scores, both (q, m beam alpha).
 
-        `logs` (q, m, NB); `values` (q, m, beam) are those of `best` (q, m, beam).
-        An item's score is at its first place; at others, and where there is no item, it is -inf.
+        `logs` (q, m, NB); `values` (q, m, beam) are those of `best` (q, m, beam). Indexes are into the flattened
+        members of all buckets. An item's score is at its first index; at others, and where there is no item, it is
+        -inf.
         """
         inside = torch.zeros(logs.shape, dtype=torch.bool, device=logs.device)
         inside.scatter_(2, best, True)  # (q, m, NB)
@@ -204,12 +205,12 @@ class ItemSearch:
 
 
 def _joined(parts: list[ItemRanking]) -> ItemRanking:
-    """The rankings of all parts, in their order."""
+    """One ranking of the queries of all parts, in their order."""
     return ItemRanking(*(torch.cat([getattr(part, field.name) for part in parts]) for field in fields(ItemRanking)))
 
 
 def top_buckets(logs: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k highest of logs of shape (..., NB), highest first, and their places, both (..., k).
+    """The k highest of logs of shape (..., NB), highest first, and their indexes, both (..., k).
 
     As `topk`, but faster where NB is large: they are in the k blocks with the highest maxima, or equals of them do.
     """

@@ -57,7 +57,7 @@ def rank_one(
     items: np.ndarray,
     scores: np.ndarray,
 ) -> int:
-    """Fills one query's `items` (k,) and `scores` (k,); the number of buckets it took from each map.
+    """Fills one query's `items` (k,) and `scores` (k,); returns the number of buckets that it took from each map.
 
     `logs` (m, NB), `elsewhere` (m, NB, alpha, m - 1) and `members` (m, NB, alpha) are read. `done` (m, NB) and `taken`
     (m, NB), which name these buckets, are written, and so are `blocks` (m, n_blocks) and `groups` (m, n_groups).
@@ -115,7 +115,7 @@ def rank_bucket(
 
 @inlined
 def joined(score: np.float32, value: np.float32, j: int, by_sum: bool) -> np.float32:
-    """The join of the first j + 1 maps' values, in float32, from that of the first j."""
+    """An item's score over the first j + 1 maps, in float32: `score` over the first j, joined with `value`."""
     if j == 0:
         return value
     return score + value if by_sum else min(score, value)
@@ -123,7 +123,7 @@ def joined(score: np.float32, value: np.float32, j: int, by_sum: bool) -> np.flo
 
 @inlined
 def highest(values: np.ndarray, block: int) -> np.float32:
-    """The maximum of a block of values (n,)."""
+    """The maximum of the values (n,) in the block with number `block`."""
     highest_value = np.float32(-np.inf)
     for place in range(block * BLOCK, min((block + 1) * BLOCK, len(values))):
         highest_value = max(highest_value, values[place])
@@ -132,7 +132,7 @@ def highest(values: np.ndarray, block: int) -> np.float32:
 
 @inlined
 def best_left(logs: np.ndarray, done: np.ndarray, blocks: np.ndarray, groups: np.ndarray) -> int:
-    """The highest bucket that is not done, of equal ones the first; there is one.
+    """The highest bucket that is not done, of equal ones the first; at least one must be left.
 
     Of one map: `logs` (NB,), `done` (NB,), `blocks` (n_blocks,), `groups` (n_groups,).
     """
@@ -149,7 +149,7 @@ def best_left(logs: np.ndarray, done: np.ndarray, blocks: np.ndarray, groups: np
 
 @inlined
 def take_out(logs: np.ndarray, done: np.ndarray, blocks: np.ndarray, groups: np.ndarray, bucket: int) -> None:
-    """Brings the maxima of the block and the group of a bucket up to date after it is done.
+    """Updates the maxima of the block and the group of a bucket that is done.
 
     Of one map: `logs` (NB,), `done` (NB,), `blocks` (n_blocks,), `groups` (n_groups,).
     """
@@ -164,7 +164,7 @@ def take_out(logs: np.ndarray, done: np.ndarray, blocks: np.ndarray, groups: np.
 
 @inlined
 def insert(items: np.ndarray, scores: np.ndarray, item: int, score: np.float32) -> None:
-    """Puts an item at its place in the ranking, items (k,) and scores (k,), where it is better than the last."""
+    """Inserts an item into the ranking, items (k,) and scores (k,), where it is better than the last."""
     place = len(items)
     while place > 0 and (score > scores[place - 1] or (score == scores[place - 1] and item < items[place - 1])):
         place -= 1

@@ -20,7 +20,7 @@ LOG2_E = 1 / math.log(2)  # powers of two: exp2 is four times as fast as exp on 
 
 @dataclass(frozen=True)
 class Layer:
-    """A linear layer in the dtype of the products, and how it is walked through."""
+    """A linear layer in the dtype of the products, with the tiles in which its rows are processed."""
 
     matrix: Tensor  # (V, d)
     bias: Tensor  # (V,) in powers of two
@@ -39,7 +39,7 @@ class Powers:
 
 
 def powers(layer: Layer, states: Tensor, buffer: Tensor, train: bool) -> Powers:
-    """E of states (k, d), float32 or wider, kept in `buffer` (at least k V,).
+    """E = exp(scores - top) of states (k, d), float32 or wider, kept in `buffer` (at least k V,).
 
     The maximum grows from tile to tile, as in online softmax (Milakov & Gimelshein 2018): what was summed before is
     shrunk when it does.
@@ -123,7 +123,7 @@ class LinearCrossEntropy(torch.autograd.Function):
 def add_slopes(
     grads: tuple[Tensor, Tensor, Tensor], layer: Layer, tiled: Powers, states: Tensor, rates: Tensor, beta: float
 ) -> None:
-    """Adds a chunk, states (k, d) and rates (k, 1), to the slopes of the matrix and the bias (beta 0: the first).
+    """Adds a chunk's part, states (k, d) and rates (k, 1), to the gradients of matrix and bias (beta 0: the first).
 
     The last tile goes first, as it is still in the cache.
     """

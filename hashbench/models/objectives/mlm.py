@@ -66,7 +66,7 @@ class MaskedLanguageHead(Head):
         self.apply(init_weights)
 
     def batch_loss(self, model: States, batch: Batch, logits: Literal["labels", "all"]) -> Tensor:
-        """Loss of the labelled places (B, L) of a batch, from their states alone unless `logits` is "all"."""
+        """Loss at the labelled positions (B, L) of a batch, from their states alone unless `logits` is "all"."""
         matrix = self.matrix if self.matrix is not None else model.embedding.output_matrix()
         # The head was made for a matrix, and the loader labels.
         assert matrix is not None and batch.labels is not None
@@ -77,7 +77,7 @@ class MaskedLanguageHead(Head):
         return self.loss(states, batch.labels.gather(1, columns)[labelled], matrix)
 
     def transform(self, states: Tensor) -> Tensor:
-        """States of shape (..., d) -> what is multiplied with the output matrix, of the same shape."""
+        """States of shape (..., d) -> the vectors that are multiplied with the output matrix, of the same shape."""
         return self.norm(nn.functional.gelu(self.dense(states)))
 
     def forward(self, states: Tensor, matrix: Tensor) -> Tensor:
@@ -85,7 +85,7 @@ class MaskedLanguageHead(Head):
         return nn.functional.linear(self.transform(states), matrix, self.bias)
 
     def loss(self, states: Tensor, labels: Tensor, matrix: Tensor) -> Tensor:
-        """Mean cross-entropy at labelled places, 0 where there is none.
+        """Mean cross-entropy at labelled positions, 0 where there is none.
 
         states (n, d), labels (n,) rows of `matrix` (n_rows, d); scores exist for a chunk of labels at a time.
         """
@@ -100,9 +100,10 @@ class MaskedLanguageHead(Head):
 
 
 def label_columns(labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Labels (B, L) -> the columns of the labelled places, first to last, and which of them count: both (B, M).
+    """Labels (B, L) -> the columns of the labelled positions, first to last, and which of them count: both (B, M).
 
-    M is the largest number of labels in a row, at least 1; rows with fewer are filled up with places that do not count.
+    M is the largest number of labels in a row, at least 1; rows with fewer are filled up with columns that do not
+    count.
     """
     labelled = labels != NO_LABEL
     counts = labelled.sum(1)

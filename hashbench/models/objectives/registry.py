@@ -15,7 +15,7 @@ def objectives() -> Mapping[str, Objective]:
 
 
 def task_head(head: str | type) -> type[TaskHead]:
-    """The class of a kind of task's head: the one of this name, or the class that the kind's own file brings."""
+    """The head class of a kind of task: the registered one of this name, or `head` itself where it is a class."""
     if isinstance(head, str):
         named: type[TaskHead] = registered("head")[head]
         return named
@@ -25,7 +25,7 @@ def task_head(head: str | type) -> type[TaskHead]:
 
 
 def objective_of(spec: ModelSpec) -> Objective | None:
-    """The objective of a model; None: it has none, and learns its task alone."""
+    """The objective of a model; None where it has none and learns its task alone."""
     return None if spec.training.objective is None else objectives()[spec.training.objective]
 
 

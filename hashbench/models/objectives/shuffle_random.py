@@ -101,7 +101,7 @@ class TokenHead(Head):
         return self.loss(model(batch), batch.labels)
 
     def forward(self, states: Tensor) -> Tensor:
-        """(B, L, d) -> logits (B, L, 3)."""
+        """States (B, L, d) -> logits (B, L, 3)."""
         logits: Tensor = self.out(self.dropout(states))
         return logits
 
@@ -111,7 +111,7 @@ class TokenHead(Head):
 
 
 def make_head(embedding: Embedding, config: Any) -> TokenHead:
-    """The head, whatever the embedding."""
+    """A head for an encoder of this config, whatever the embedding."""
     return TokenHead(config.dim, config.dropout)
 
 

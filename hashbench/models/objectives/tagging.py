@@ -35,7 +35,7 @@ class TaggingHead(TaskHead):
         return cls(encoder.config.dim, label_names, encoder.config.dropout, encoder.token_layers())
 
     def forward(self, states: Tensor, mask: Tensor | None, places: Tensor) -> Tensor:
-        """States (B, L, w), mask (B, L) or None, places (B, W) of words, -1 for none -> scores (B, W, tags)."""
+        """States (B, L, w), mask (B, L) or None, first token of each word (B, W) or -1 -> scores (B, W, tags)."""
         if self.token_layers is not None:
             states = self.token_layers(states, mask)  # (B, L, d)
         columns = places.clamp_min(0)[..., None].expand(-1, -1, states.shape[-1])  # (B, W, d)
@@ -43,7 +43,7 @@ class TaggingHead(TaskHead):
         return scores
 
     def loss(self, scores: Tensor, labels: Tensor, places: Tensor) -> Tensor:
-        """Mean cross-entropy over the words that have a place: (B, W, tags), (B, W), (B, W) -> ()."""
+        """Mean cross-entropy over the words with at least one token: (B, W, tags), (B, W), (B, W) -> ()."""
         wanted = labels.masked_fill(places < 0, NO_WORD).flatten()  # (B W,)
         summed = nn.functional.cross_entropy(
             at_least_float32(scores.flatten(0, 1)), wanted, ignore_index=NO_WORD, reduction="sum"
@@ -51,7 +51,7 @@ class TaggingHead(TaskHead):
         return summed / (wanted != NO_WORD).sum().clamp_min(1)
 
     def counts(self, scores: Tensor, labels: Tensor, places: Tensor) -> Tensor:
-        """Counts that metrics of spans read: (B, W, tags), (B, W), (B, W) -> (B, 4)."""
+        """Counts (B, 4) that metrics of spans read, from scores (B, W, tags), labels (B, W) and first tokens (B, W)."""
         predicted = scores.argmax(-1).masked_fill(places < 0, self.scheme.outside).cpu().numpy()  # (B, W)
         return torch.from_numpy(self.scheme.counts(labels.cpu().numpy(), predicted)[:, 1:])
 
@@ -61,7 +61,7 @@ class TaggingHead(TaskHead):
         return self.counts(self.word_scores(model, batch), batch.labels, batch.places)
 
     def batch_loss(self, model: States, batch: Batch) -> Tensor:
-        """The loss, of shape (), of a batch (B, L) with labels and places (B, W)."""
+        """The loss, of shape (), of a batch (B, L) with labels and first tokens of words (B, W)."""
         assert batch.labels is not None and batch.places is not None
         return self.loss(self.word_scores(model, batch), batch.labels, batch.places)
 
@@ -71,6 +71,6 @@ class TaggingHead(TaskHead):
         return scores
 
     def n_labels(self, batch: Batch) -> int:
-        """Words of a batch (B, L) that have a place."""
+        """The words of a batch (B, L) with at least one token: the loss is the mean over them."""
         assert batch.places is not None
         return int((batch.places >= 0).sum())

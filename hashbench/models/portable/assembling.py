@@ -71,7 +71,7 @@ class TextSide:
         return buffers
 
     def _rows(self, texts: Sequence[Any]) -> tuple[dict[str, int], dict[str, list[list[int]]]]:
-        """The place of each distinct token, and all inputs but the codes, filled up to one length."""
+        """The index of each distinct token, and all inputs of the graph but the codes, filled up to one length."""
         if isinstance(texts, str):  # else each of its characters were a text
             raise TypeError(f"{texts[:20]!r}: give a list of texts")
         places: dict[str, int] = {}

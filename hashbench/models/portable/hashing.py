@@ -32,7 +32,7 @@ def md5_bits(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[
 
 
 def md5_rows(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
-    """A function from a token to its row."""
+    """A function from a token to its row of a table."""
     digest = md5_of(values["key"])
     return lambda token: [values["first_row"] + int.from_bytes(digest(token), "big") % values["num_buckets"]]
 
@@ -42,7 +42,7 @@ GAMMA_64, MIX_FIRST, MIX_SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D0
 
 
 def mix64(z: int) -> int:
-    """SplitMix64's finaliser."""
+    """SplitMix64's finaliser of a 64-bit number."""
     z = ((z ^ (z >> 30)) * MIX_FIRST) & ALL_64
     z = ((z ^ (z >> 27)) * MIX_SECOND) & ALL_64
     return z ^ (z >> 31)
@@ -55,7 +55,7 @@ ADD_A, ADD_B = 0x52DCE729, 0x38495AB5
 
 
 def murmur64a(data: bytes, seed: int) -> int:
-    """MurmurHash64A."""
+    """MurmurHash64A of bytes."""
     h = seed ^ (len(data) * A_FACTOR & ALL_64)
     whole = len(data) & ~7
     for at in range(0, whole, 8):
@@ -69,20 +69,20 @@ def murmur64a(data: bytes, seed: int) -> int:
 
 
 def turned(x: int, bits: int) -> int:
-    """A number of 64 bits, turned to the left."""
+    """A 64-bit number with its bits rotated to the left."""
     x &= ALL_64
     return (x << bits | x >> (64 - bits)) & ALL_64
 
 
 def finalised(k: int) -> int:
-    """MurmurHash3's finaliser."""
+    """MurmurHash3's finaliser of a 64-bit number."""
     k = (k ^ k >> 33) * MIX_A & ALL_64
     k = (k ^ k >> 33) * MIX_B & ALL_64
     return k ^ k >> 33
 
 
 def murmur3(data: bytes, seed: int) -> tuple[int, int]:
-    """MurmurHash3_x64_128: its two halves."""
+    """MurmurHash3_x64_128 of bytes, as its two halves."""
     h1 = h2 = seed
     whole = len(data) & ~15
     for at in range(0, whole, 16):
@@ -102,10 +102,10 @@ def murmur3(data: bytes, seed: int) -> tuple[int, int]:
 
 
 def quarter(halves: tuple[int, int], i: int) -> int:
-    """The i-th of four 32-bit parts: low and high of the first half, then of the second."""
+    """The i-th of four 32-bit parts of a 128-bit hash: low and high of the first half, then of the second."""
     return halves[i >> 1] >> 32 * (i & 1) & 0xFFFFFFFF
 
 
 def signed_row(row: int, buckets: int, number: int, i: int, signs: int) -> int:
-    """A row with the i-th sign vector of a number, where there are sign vectors."""
+    """The code of a row: with `signs`, the row and the index of a sign vector in one number, else the row itself."""
     return row + buckets * (mix64((number + (i + 1) * GAMMA_64) & ALL_64) % signs) if signs else row

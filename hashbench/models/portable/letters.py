@@ -13,7 +13,7 @@ SIGMA, FINAL_SIGMA = "\u03a3", "\u03c2"
 
 
 def unpacked(packed: str) -> list[tuple[int, int]]:
-    """Ranges (first, end), the end not included.
+    """The ranges of code points (first, end) in a packed text, the end not included.
 
     >>> unpacked("1c a 7 q")
     [(48, 58), (65, 91)]
@@ -27,7 +27,7 @@ def unpacked(packed: str) -> list[tuple[int, int]]:
 
 
 def members(packed: str) -> frozenset[str]:
-    """The characters of packed ranges."""
+    """The characters of the ranges in a packed text."""
     return frozenset(chr(point) for first, end in unpacked(packed) for point in range(first, end))
 
 

@@ -33,7 +33,7 @@ def legacy_gaussians(seed: int) -> Iterator[float]:
 
 
 def drawn_gaussians(seed: int, n: int) -> array[float]:
-    """The first `n` of them."""
+    """The first `n` numbers of `legacy_gaussians`."""
     numbers = legacy_gaussians(seed)
     return array("d", (next(numbers) for _ in range(n)))
 

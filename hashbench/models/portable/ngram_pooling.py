@@ -36,6 +36,6 @@ def ngram_pooling(values: Mapping[str, Any], read: Callable[[str], str]) -> Call
 
 
 def _parts(seeds: list[int], partition: list[int]) -> list[list[int]]:
-    """The seeds of each order."""
+    """The seeds divided among the orders of n-grams."""
     ends = [sum(partition[: i + 1]) for i in range(len(partition))]
     return [seeds[end - n : end] for end, n in zip(ends, partition, strict=True)]

@@ -18,7 +18,7 @@ def fnv(data: bytes) -> int:
 
 
 def ngram_buckets(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
-    """A function from a word to the rows of its entries, -1 behind the last."""
+    """A function from a word to the table rows of its n-grams, -1 behind the last."""
     buckets, hashes, signs, most = values["num_buckets"], values["hashes"], values["signs"], values["most"]
 
     def entries(word: str) -> Iterator[bytes]:
@@ -45,7 +45,7 @@ def ngram_buckets(values: Mapping[str, Any], read: Callable[[str], str]) -> Call
 
 
 def trigrams(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
-    """A function from a word to the rows of its trigrams, -1 behind the last."""
+    """A function from a word to the table rows of its byte trigrams, -1 behind the last."""
     buckets, hashes, shared = values["num_buckets"], values["hashes"], values["lowercase_rows"]
     signs, most = values["signs"], values["most"]
     row_cache: dict[bytes, list[int]] = {}

@@ -17,7 +17,8 @@ from hashbench.models.portable.letters import lowering
 
 
 def word_features(word: str, longest: int) -> Iterator[str]:
-    """n:cat for each n-gram of a word between its markers but for the bare markers, s:ct for pairs one apart."""
+    """Yields features of a word: n:cat for n-grams between its markers (none of a bare one), s:ct for pairs one
+    apart."""
     marked = f"^{word}$"
     for start in range(len(marked)):
         for end in range(start + 1, min(start + longest, len(marked)) + 1):
@@ -28,7 +29,7 @@ def word_features(word: str, longest: int) -> Iterator[str]:
 
 
 def as_number(data: bytes) -> int:
-    """Bytes as an integer, the first the lowest."""
+    """Bytes as a little-endian integer."""
     return int.from_bytes(data, "little")
 
 

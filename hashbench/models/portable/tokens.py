@@ -44,7 +44,7 @@ def characters(values: Mapping[str, Any], read: Callable[[str], str]) -> Callabl
 
 
 def codepoints(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
-    """A function from a character to its code point; another string has the one of `values`."""
+    """A function from a character to its code point; a string of other length gets the value `other`."""
     return lambda token: [ord(token) if len(token) == 1 else values["other"]]
 
 
@@ -54,12 +54,12 @@ def text_bytes(values: Mapping[str, Any], read: Callable[[str], str]) -> Callabl
 
 
 def byte_rows(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
-    """A function from a byte to its row; another string has the row of what is unknown."""
+    """A function from a byte to its row; any other string gets the row of the unknown token."""
     first, unknown = values["first_row"], values["unknown_row"]
     return lambda token: [first + ord(token) if len(token) == 1 and ord(token) < 256 else unknown]
 
 
 def vocabulary(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
-    """A function from a token to its row."""
+    """A function from a token to its row; an unknown token gets the row of <unk>."""
     rows = {token: values["first_row"] + i for i, token in enumerate(json.loads(read("rows.json")))}
     return lambda token: [rows.get(token, values["unknown_row"])]

@@ -55,7 +55,7 @@ def word_keys(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable
 
 
 def hash_rows(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
-    """A function from a token to its row of factors and its rows."""
+    """A function from a token to its row of factors and its rows of the pool."""
     buckets, count, signs = values["num_buckets"], values["hashes"], values["signs"]
 
     def nth(key: int, i: int) -> int:

@@ -10,7 +10,7 @@ from hashbench.models.portable.letters import lowering, members
 
 
 def word_features(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
-    """A function from a word to the rows of its features."""
+    """A function from a word to the table rows of its features."""
     upper, alpha, digits = (members(values[kind]) for kind in ("upper", "alpha", "digits"))
     longest, run, hashes, signs = values["long_shape"], values["longest_run"], values["hashes"], values["signs"]
 

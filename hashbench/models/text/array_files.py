@@ -24,18 +24,18 @@ class ArrayFile:
         self._start = self._file.tell()
 
     def put(self, values: np.ndarray, at: int) -> None:
-        """Writes values (n,) from place `at` on."""
+        """Writes values (n,) from index `at` on."""
         data, start, done = values.astype(self._dtype, copy=False).tobytes(), self._start + self._dtype.itemsize * at, 0
         while done < len(data):
             done += os.pwrite(self._file.fileno(), memoryview(data)[done:], start + done)
 
     def blocks(self) -> Iterator[bytes]:
-        """The bytes of the array, some at a time."""
+        """Yields the bytes of the array, block by block."""
         with self._path.open("rb") as file:
             file.seek(self._start)
             while block := file.read(BLOCK_BYTES):
                 yield block
 
     def close(self) -> None:
-        """Ends the writing."""
+        """Closes the file."""
         self._file.close()

@@ -14,9 +14,11 @@ from hashbench.models.text.types import Interner
 
 @dataclass(frozen=True)
 class PortablePart:
-    """One step of a text side. `source`.py and `source`.js of this folder each have the function `entry`, which gets
-    `values` and a function that reads one of `files`, and gives the step: from a text to tokens, or from a token to
-    its code, a list of numbers."""
+    """One step from a text to tokens, or from a token to its code (a list of numbers), on a device without hashbench.
+
+    `source`.py and `source`.js of models/portable/ each have the function `entry`, which gets `values` and a function
+    that reads one of `files`, and returns the step.
+    """
 
     source: str
     entry: str  # as Python spells it; JavaScript has it in camel case
@@ -65,14 +67,14 @@ class Tokenizer(ABC):
         return {}
 
     def train(self, texts: Iterable[str], vocabulary_size: int, *, bars: bool = False) -> None:
-        """Learn a vocabulary of this size, specials included, where `trained`. The texts may be read more than once.
+        """Learns a vocabulary of this size, specials included, where `trained`. The texts may be read more than once.
 
         `bars`: the library shows on the terminal how far it is with words, pairs and merges.
         """
         raise NotImplementedError(f"tokenizer {self.kind} learns nothing from texts")
 
     def load(self, folder: Path) -> None:  # noqa: B027  # most have nothing to read
-        """Takes a trained vocabulary that `save` wrote."""
+        """Loads a trained vocabulary that `save` wrote."""
 
     def recipe(self) -> dict[str, object]:
         """The kind and arguments of this tokenizer, as plain values without a path: part of a run's identity."""
@@ -87,7 +89,7 @@ class Tokenizer(ABC):
         """A fresh counter of types for many texts."""
 
     def portable(self) -> PortablePart | None:
-        """How a device tokenizes without hashbench; None where it needs a library for that."""
+        """The code and values with which a device tokenizes without hashbench; None where it needs a library."""
         return None
 
     def save(self, folder: Path) -> None:  # noqa: B027  # most have nothing to write
@@ -105,12 +107,12 @@ def tokenizers() -> Mapping[str, type[Tokenizer]]:
 
 
 def find_tokenizer(kind: str) -> type[Tokenizer] | None:
-    """The class of a kind, also of one in an imported user-defined file; None where there is none."""
+    """The tokenizer class of a kind, also of one in an imported user-defined file; None where there is none."""
     return class_of("tokenizer", kind)
 
 
 def make_tokenizer(kind: str, **arguments: object) -> Tokenizer:
-    """A tokenizer by name.
+    """A new tokenizer of a kind, with its arguments.
 
     >>> make_tokenizer("words").tokenize("Don't stop!!!")
     ['don', "'", 't', 'stop', '!!!']

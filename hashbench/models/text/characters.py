@@ -12,7 +12,7 @@ from hashbench.models.text.unicode import CODE_POINTS, offsets_from, well_formed
 
 
 class CharacterTokenizer(Tokenizer):
-    """Code points of the text as it is: nothing is lower-cased, normalised or left out."""
+    """A tokenizer to the characters of a text as it is: nothing is lower-cased, normalised or left out."""
 
     kind = "characters"
 
@@ -21,7 +21,7 @@ class CharacterTokenizer(Tokenizer):
         return list(well_formed(text))
 
     def portable(self) -> PortablePart:
-        """Code points."""
+        """The portable part, which needs no values."""
         return PortablePart("tokens", "characters", {}, needs=("letters",))
 
     def interner(self) -> CharacterInterner:
@@ -36,7 +36,7 @@ class CharacterInterner(Interner):
         self._counts = np.zeros(CODE_POINTS, dtype=np.int64)
 
     def add(self, texts: Sequence[str]) -> TokenizedTexts:
-        """Texts -> code points."""
+        """Texts -> provisional ids, which are code points."""
         try:
             joined = "".join(texts).encode("utf-32-le")
         # An unpaired surrogate somewhere; pairs across two texts must not join either.
@@ -50,7 +50,7 @@ class CharacterInterner(Interner):
         return TokenizedTexts(ids, offsets)
 
     def distinct(self) -> tuple[Distinct, np.ndarray]:
-        """-> (the characters that occur, places (n,) int32 with -1 for the others)."""
+        """-> (the characters that occur, each code point's index among them (n,) int32, -1 for the others)."""
         return distinct_of(self._counts, chr)
 
 
@@ -58,7 +58,7 @@ BYTES = 256
 
 
 class ByteTokenizer(Tokenizer):
-    """Bytes of the text as it is; the type of byte b is the character U+00b.
+    """A tokenizer to the bytes of a text as it is; the type of byte b is the character U+00b.
 
     >>> ByteTokenizer().tokenize("né")
     ['n', 'Ã', '©']
@@ -71,7 +71,7 @@ class ByteTokenizer(Tokenizer):
         return list(well_formed(text).encode().decode("latin-1"))
 
     def portable(self) -> PortablePart:
-        """Nothing to know."""
+        """The portable part, which needs no values."""
         return PortablePart("tokens", "text_bytes", {}, needs=("letters",))
 
     def interner(self) -> ByteInterner:
@@ -86,24 +86,24 @@ class ByteInterner(Interner):
         self._counts = np.zeros(BYTES, dtype=np.int64)
 
     def add(self, texts: Sequence[str]) -> TokenizedTexts:
-        """Texts -> bytes."""
+        """Texts -> provisional ids, which are bytes."""
         parts = [well_formed(text).encode() for text in texts]
         ids = np.frombuffer(b"".join(parts), dtype=np.uint8).astype(np.int32)  # (total,)
         self._counts += np.bincount(ids, minlength=BYTES)
         return TokenizedTexts(ids, offsets_from(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))))
 
     def distinct(self) -> tuple[Distinct, np.ndarray]:
-        """-> (the bytes that occur, places (256,) int32 with -1 for the others)."""
+        """-> (the bytes that occur, each byte's index among them (256,) int32, -1 for the others)."""
         return distinct_of(self._counts, chr)
 
 
 class ItemTokenizer(Tokenizer):
-    """One token a text, the text itself; an empty text has none."""
+    """A tokenizer that makes the whole text one token; an empty text has none."""
 
     kind = "items"
 
     def tokenize(self, text: str) -> list[str]:
-        """The text itself."""
+        """A list of the text itself; an empty one for an empty text."""
         return [well_formed(text)] if text else []
 
     def interner(self) -> Interner:

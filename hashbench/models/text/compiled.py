@@ -28,7 +28,7 @@ class Kernel:
         return (self._compiled or self.compiled())(*arguments)
 
     def compiled(self) -> Callable[..., object]:
-        """The function, compiled by numba. It finds the kernels in a function by their names in its module."""
+        """The function, compiled by numba, with the kernels that it names in its module."""
         with _handing_over:
             if self._compiled is None:
                 import numba  # here: half a second that most commands need not wait
@@ -65,7 +65,7 @@ def thread_count() -> int:
 
 
 def usable_cores() -> int:
-    """The cores that this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -76,7 +76,7 @@ def slices(n: int, least: int = 4096, pieces_per_thread: int = 4) -> list[tuple[
 
 
 def in_threads(function: Callable[[int, int], None], parts: Sequence[tuple[int, int]]) -> None:
-    """Call `function` for every part; kernels that release the lock run side by side. Errors are raised here."""
+    """Calls `function` for every part; kernels that release the lock run side by side. Errors are raised here."""
     if len(parts) <= 1 or thread_count() == 1:
         for part in parts:
             function(*part)

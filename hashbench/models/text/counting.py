@@ -1,4 +1,4 @@
-"""The interner for words that a compiled scan reads: one table a thread, united after each call."""
+"""The interner for words that a compiled scan reads: a table of types in each thread, united after each call."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Types:
         return int(self.offsets[self.n])
 
     def make_room(self, types: int, n_bytes: int) -> None:
-        """Room for so many more types and bytes."""
+        """Grows the arrays so that so many more types and bytes fit."""
         if self.n + types + 1 >= len(self.offsets):
             more = np.zeros(max(len(self.offsets), types + 2), dtype=np.int64)
             self.offsets = np.concatenate([self.offsets, more])
@@ -78,7 +78,7 @@ class _Reader:
         self.counts = np.zeros(0, dtype=np.int64)
 
     def publish(self, common: _Types) -> None:
-        """Enter the types that are new here into the common table."""
+        """Enters the types that are new here into the common table."""
         first, last = len(self.meaning), self.types.n
         if common is self.types:
             self.meaning = np.arange(last, dtype=np.int32)
@@ -104,7 +104,7 @@ class ScanInterner(Interner):
         self._common = self._readers[0].types if len(self._readers) == 1 else _Types()
 
     def add(self, texts: Sequence[str]) -> TokenizedTexts:
-        """Texts -> provisional ids: those of the common table, by discovery."""
+        """Texts -> provisional ids, which number the types in the order in which the common table got them."""
         chunks = list(in_chunks(texts, CHUNK_CHARACTERS))
         chunk_ids: list[IdsAndEnds] = [(np.empty(0), np.empty(0))] * len(chunks)
         in_use = self._readers[: max(min(len(self._readers), len(chunks)), 1)]
@@ -131,7 +131,7 @@ class ScanInterner(Interner):
         return TokenizedTexts(out, np.concatenate([np.zeros(1, dtype=np.int64), *ends]))
 
     def distinct(self) -> tuple[Distinct, np.ndarray]:
-        """-> (types, places (n,) int32)."""
+        """-> (types, the index of each provisional id among them (n,) int32)."""
         common = self._common
         counts = np.zeros(common.n, dtype=np.int64)
         for reader in self._readers:

@@ -30,7 +30,7 @@ PROBES, LONG = ("a", "a b"), "a " * 40
 
 @functools.cache
 def library() -> ModuleType:
-    """The package `transformers`, quiet. Raises InputError where it is not installed."""
+    """The package `transformers`, its progress bars and warnings off. Raises InputError where it is missing."""
     try:
         package = importlib.import_module(PACKAGE)
     except ImportError as error:
@@ -54,7 +54,7 @@ class TokenLayout:
 
 
 class LibraryTokens(PieceTokenizer):
-    """The tokens of a model of the library, from the files beside its weights."""
+    """A tokenizer of the `transformers` library, from the files beside a model's weights."""
 
     kind = "transformers"
     title = "tokenizer of transformers"
@@ -77,7 +77,7 @@ class LibraryTokens(PieceTokenizer):
         self._strings = spelled(self._tokenizer)
 
     def recipe(self) -> dict[str, object]:
-        """The content of its files; never a path."""
+        """The kind, and a digest of the content of its files; never a path."""
         return {"kind": self.kind, self.argument: {"sha256": self._digest}}
 
     @property
@@ -109,7 +109,7 @@ class LibraryTokens(PieceTokenizer):
         return cls(str(folder))
 
     def layout(self) -> TokenLayout:
-        """How the library lays out inputs, found by trying it.
+        """The layout of the library's inputs, read off inputs that it makes of two short texts.
 
         Raises:
             InputError: texts are not whole between special tokens, or on another side than the left.
@@ -132,7 +132,7 @@ class LibraryTokens(PieceTokenizer):
         return TokenLayout(*forms, specials, self._has_segments(forms[1]), self._truncation(forms[1]))
 
     def _form(self, ids: list[int], parts: Sequence[list[int]]) -> tuple[int | str, ...]:
-        """Ids of an input with the texts `parts` in it -> its special tokens and the places of the texts."""
+        """Ids of an input with the texts `parts` in it -> its special tokens, with FIRST and SECOND for the texts."""
         form: list[int | str] = []
         rest = ids
         for name, part in zip((FIRST, SECOND), parts, strict=False):
@@ -155,7 +155,7 @@ class LibraryTokens(PieceTokenizer):
         return True
 
     def _truncation(self, pair: tuple[int | str, ...]) -> Literal["longest_first", "longer_keeps"]:
-        """Which of two equally long texts keeps one more token, where an odd number of them fits."""
+        """The kind of truncation, by which of two equally long texts keeps one more token of an odd number."""
         place, kept = pair.index(FIRST), 5
         length = len(pair) - 2 + kept
         cut = self._tokenizer(LONG, LONG, truncation=True, max_length=length, verbose=False)["input_ids"]

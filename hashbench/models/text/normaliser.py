@@ -47,7 +47,7 @@ def normaliser_values(tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def _between(text: str, block: list[str]) -> list[str]:
-    """The texts between the snowmen, of which one may be in the block itself."""
+    """The normal form of each character of a block, from a text with snowmen between them; one may be in the block."""
     parts = text.split(BETWEEN)[1:-1]
     if BETWEEN in block:
         place = block.index(BETWEEN)
@@ -56,12 +56,12 @@ def _between(text: str, block: list[str]) -> list[str]:
 
 
 def _decomposed(point: int) -> str:
-    """A syllable as its letters."""
+    """The letters of a syllable of Hangul."""
     return unicodedata.normalize("NFD", chr(point))
 
 
 def _punctuation(tokenizer: Tokenizer) -> list[int]:
-    """Characters that are separate words in any place."""
+    """The code points of characters that are always separate words."""
     characters = [chr(point) for point in range(CODE_POINTS) if point not in SURROGATES and not chr(point).isspace()]
     pieces = tokenizer.pre_tokenizer.pre_tokenize_str("a" + "a".join(characters) + "a")
     return [ord(piece) for piece, _ in pieces if len(piece) == 1 and piece != "a"]

@@ -53,7 +53,7 @@ def _punctuation() -> re.Pattern[str]:
 
 
 def is_punctuation(character: str) -> bool:
-    """True for a character that BERT makes a token in any place."""
+    """True for a character that BERT always makes a separate token."""
     if character.isascii():
         return "!" <= character <= "~" and not character.isalnum()
     return unicodedata.category(character).startswith("P")
@@ -68,7 +68,7 @@ class PairCounts:
         self.keys, self.counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
 
     def add(self, ids: np.ndarray, begins: np.ndarray) -> None:
-        """Words (n,) and which of them begin a paragraph (n,) bool."""
+        """Counts the pairs in words (n,), of which `begins` (n,) bool marks those that begin a paragraph."""
         wanted = self._wanted[ids]
         inside = wanted[:-1] & wanted[1:] & ~begins[1:]
         keys = ids[:-1][inside].astype(np.int64) * len(self._wanted) + ids[1:][inside]
@@ -111,7 +111,7 @@ class Phrases:
 
 
 def frequent_words(words: TypeTable, counts: np.ndarray, pieces: PieceTokenizer, wanted: int) -> np.ndarray:
-    """Which words (n_words,) bool may be in one of the `wanted` most frequent words and pairs.
+    """True for each word (n_words,) that may be in one of the `wanted` most frequent words and pairs.
 
     A pair is no more frequent than either of its words; what the rarest of `wanted` words exceeds comes too late.
     """
@@ -175,11 +175,11 @@ def _items_of_words(
 
 
 def _wordlike(words: TypeTable) -> np.ndarray:
-    """Which words (n_words,) bool are no punctuation mark."""
+    """True for each word (n_words,) that is no punctuation mark."""
     return np.array([not (len(word) == 1 and is_punctuation(word)) for word in words.strings()], bool)
 
 
 def _listable(words: TypeTable, counts: np.ndarray, pieces: PieceTokenizer) -> np.ndarray:
-    """Which words (n_words,) bool may be listed: those that occur in training and are no piece already."""
+    """True for each word (n_words,) that may be listed: it occurs in training and is no piece or punctuation mark."""
     spellings = set(pieces.pieces)
     return _wordlike(words) & (counts > 0) & np.array([word not in spellings for word in words.strings()], bool)

@@ -64,11 +64,11 @@ class TrainablePieces(PieceTokenizer):
         self._tokenizer: LibraryTokenizer | None = None
 
     def _take_file(self, content: str, tokenizer: LibraryTokenizer) -> None:
-        """The tokenizer of a file, known by its content."""
+        """Takes the tokenizer of a file, and the digest of the file's content for the recipe."""
         self._digest, self._tokenizer = hashlib.sha256(content.encode()).hexdigest(), tokenizer
 
     def recipe(self) -> dict[str, object]:
-        """The content of the file, or the size of the training; never a path."""
+        """The kind, the options, and the digest of the file or the size of the training; never a path."""
         made_by = {"train": self.vocabulary_size} if self.trained else {"sha256": self._digest}
         return {"kind": self.kind, self.argument: made_by, **self.options()}
 
@@ -78,13 +78,13 @@ class TrainablePieces(PieceTokenizer):
         return self._tokenizer is None
 
     def save(self, folder: Path) -> None:
-        """Write a trained tokenizer into a folder."""
+        """Writes a trained tokenizer into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / self.facts_file).write_text(json.dumps({"vocabulary_size": self.vocabulary_size}))
         self.library_tokenizer().save(str(folder / FILE))
 
     def load(self, folder: Path) -> None:
-        """Take what `save` wrote."""
+        """Loads the trained tokenizer that `save` wrote."""
         if not (folder / FILE).is_file():
             raise InputError(f"{folder}: no trained {self.title}; prepare the data again")
         self.vocabulary_size = json.loads((folder / self.facts_file).read_text())["vocabulary_size"]
@@ -138,13 +138,13 @@ class PieceInterner(Interner):
         self._counts = np.zeros(len(self._spellings), dtype=np.int64)
 
     def add(self, texts: Sequence[str]) -> TokenizedTexts:
-        """Texts -> ids of the file."""
+        """Texts -> provisional ids, which are the ids in the tokenizer's file."""
         texts_as_ids = lay_end_to_end(self._tokenizer.piece_ids(texts))
         self._counts += np.bincount(texts_as_ids.ids, minlength=len(self._counts))
         return texts_as_ids
 
     def distinct(self) -> tuple[Distinct, np.ndarray]:
-        """-> (the pieces that occur, places (n,) int32 with -1 for the others)."""
+        """-> (the pieces that occur, each id's index among them (n,) int32, -1 for the others)."""
         return distinct_of(self._counts, self._spellings.__getitem__)
 
 

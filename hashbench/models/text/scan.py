@@ -46,7 +46,7 @@ def longest_string(offsets: np.ndarray, first: int) -> int:
 
 @compiled
 def put(point: int, blob: np.ndarray, at: int) -> int:
-    """Write a code point into `blob` (n,) as UTF-8; its width."""
+    """Writes a code point to `blob` (n,) as UTF-8; returns its number of bytes."""
     if point < 0x80:
         blob[at] = point
         return 1
@@ -68,7 +68,7 @@ def put(point: int, blob: np.ndarray, at: int) -> int:
 
 @inlined
 def read_token(data: np.ndarray, at: int, end: int, fold: np.ndarray, blob: np.ndarray, tail: int) -> tuple[int, int]:
-    """Write the next token of data[at:end] of `data` (n,), lower-cased, to blob[tail:].
+    """Writes the next token of data[at:end] of `data` (n,), lower-cased, to blob[tail:].
 
     -> (where reading goes on, bytes written).
     """
@@ -156,7 +156,7 @@ def next_token(
     long: np.ndarray,
     n_types: int,
 ) -> tuple[int, int, int, bool]:
-    """Read and look up one token of `data` (n,).
+    """Reads one token of `data` (n,), and finds or enters it in the tables of types.
 
     -> (where reading goes on, its bytes, its id, whether it is its own key).
 

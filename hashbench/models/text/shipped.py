@@ -1,4 +1,4 @@
-"""The letters of this Python's Unicode, as numbers that ship with a model: portable/letters.py reads them."""
+"""The letters of this Python's Unicode, as values that ship with a model for portable/letters.py to read."""
 
 from __future__ import annotations
 

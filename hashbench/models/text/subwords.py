@@ -39,7 +39,7 @@ class SubwordTokenizer(TrainablePieces):
             self._take_file(text, without_specials(text, where=bpe))
 
     def train(self, texts: Iterable[str], vocabulary_size: int, *, bars: bool = False) -> None:
-        """Learn `vocabulary_size` - 5 pieces (five rows are for special tokens), or fewer where texts give no more."""
+        """Learns `vocabulary_size` - 5 pieces (five rows are for special tokens), or fewer where texts give no more."""
         tokenizer = Tokenizer(models.BPE())
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         tokenizer.decoder = decoders.ByteLevel()

@@ -53,7 +53,7 @@ def long_key(words: np.ndarray, at: int, n: int) -> np.uint64:
 
 @inlined
 def slot_of(key: np.uint64, slots: np.ndarray) -> int:
-    """The first place to look for a key in slots (s, 2), s = 2^k."""
+    """The first slot to look for a key in slots (s, 2), s = 2^k."""
     # Golden ratio: Fibonacci hashing.
     mixed = (key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     return int(np.int64(mixed ^ (mixed >> np.uint64(29)))) & (len(slots) - 1)
@@ -93,7 +93,7 @@ def find_long(words: np.ndarray, offsets: np.ndarray, tail: int, n: int, long: n
 
 @compiled
 def rehash(old: np.ndarray, new: np.ndarray) -> None:
-    """Move the entries of slots (s, 2) into larger, empty ones (t, 2)."""
+    """Moves the entries of slots (s, 2) into larger, empty ones (t, 2)."""
     for i in range(len(old)):
         if old[i, 1] != 0:
             slot = slot_of(old[i, 0], new)
@@ -116,7 +116,7 @@ def enter(
     n_short: int,
     ids: np.ndarray,
 ) -> tuple[int, int]:
-    """Types first..last of another table into this one, which has room; their ids here -> ids[first:last] of (n,).
+    """Enters types first..last of another table into this one, which has room; ids here -> ids[first:last] of (n,).
 
     -> (types, short types) of this table.
     """

@@ -23,12 +23,12 @@ NO_WORD = -100
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text of a tagging task, as they were joined."""
+    """The words of a text of a tagging task, which are joined by single spaces."""
     return text.split(" ") if text else []
 
 
 class Spans(NamedTuple):
-    """Spans of rows of words, in their order."""
+    """Spans of words in a batch of rows, in the order of rows and words."""
 
     rows: np.ndarray  # (s,) int64
     first: np.ndarray  # (s,) the word that begins it
@@ -37,7 +37,7 @@ class Spans(NamedTuple):
 
 
 class TagScheme:
-    """The tags of a task by their ids."""
+    """The meaning of a task's tag ids: which tag begins or continues a span, and of which type."""
 
     def __init__(self, tags: Sequence[str]) -> None:
         """Raises InputError for a tag outside the scheme."""

@@ -50,7 +50,7 @@ def token_lengths(tokens: Iterable[str]) -> TokenLengths:
 
 
 def shape_note(shape: TokenLengths) -> str:
-    """The warning about a shape; "" where words look like words.
+    """A warning about the lengths of tokens; "" where they look like words.
 
     >>> shape_note(TokenLengths(100, 2, 0.45, 0.0))[:68]
     'words fall apart: 45 % of tokens are one character, median 2 a token'

@@ -48,7 +48,7 @@ class TypeTable:
 
     @classmethod
     def sorted(cls, blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> tuple[TypeTable, np.ndarray]:
-        """Distinct strings in any order -> (table, rank int32 (n,): old place -> id)."""
+        """Distinct strings in any order -> (table, rank int32 (n,): old index -> id)."""
         # UTF-8 sorts by bytes as its text does by code points.
         order, new_blob, new_offsets = (_order_of_few if len(counts) <= FEW else _order_of_many)(blob, offsets, counts)
         rank = np.empty(len(order), dtype=np.int32)
@@ -77,7 +77,7 @@ class TypeTable:
         return self._fingerprint
 
     def save(self, folder: Path) -> None:
-        """Write the table into a folder; a table that was not written whole cannot be loaded."""
+        """Writes the table into a folder; a table that was not written whole cannot be loaded."""
         for name, dtype in ARRAYS.items():
             with atomic_write(folder / f"types-{name}.npy") as part, part.open("wb") as file:
                 np.save(file, np.asarray(getattr(self, name), dtype=dtype))
@@ -85,7 +85,7 @@ class TypeTable:
 
     @classmethod
     def load(cls, folder: Path) -> TypeTable:
-        """Open a saved table, memory-mapped.
+        """Opens a saved table, memory-mapped.
 
         Raises:
             InputError: there is none, or a later version wrote it.
@@ -105,14 +105,14 @@ _Ordered = tuple[np.ndarray, np.ndarray, np.ndarray]  # order int64 (n,); blob a
 
 
 def _order_of_few(blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> _Ordered:
-    """Packed strings (n,) by (count descending, string), by Python."""
+    """The order of packed strings (n,) by (count descending, string), and the strings in it, sorted by Python."""
     strings, often = split(blob, offsets), counts.tolist()
     order = sorted(range(len(often)), key=lambda i: (-often[i], strings[i]))
     return np.array(order, dtype=np.int64), *join([strings[i] for i in order])
 
 
 def _order_of_many(blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> _Ordered:
-    """The order of many types, by pyarrow, which is many times as fast."""
+    """The order of many packed strings (n,) and the strings in it, sorted by pyarrow, which is many times as fast."""
     import pyarrow as pa  # here: texts of an application need not wait for it
     import pyarrow.compute as pc
 
@@ -133,7 +133,7 @@ def fingerprint_of(n_types: int, arrays: Iterable[bytes | memoryview]) -> str:
 
 
 def write_facts(folder: Path, n_types: int, fingerprint: str) -> None:
-    """Says beside the arrays of a table that they are there; so it comes last."""
+    """Writes types.json beside the arrays of a table. It marks them as complete, so it is written last."""
     with atomic_write(folder / "types.json") as part:
         part.write_text(json.dumps({"format": FORMAT, "types": n_types, "fingerprint": fingerprint}))
 
@@ -153,7 +153,7 @@ class TokenizedTexts:
         return self.ids[self.offsets[i] : self.offsets[i + 1]]
 
     def remapped(self, remap: np.ndarray) -> TokenizedTexts:
-        """These texts after `Interner.finish`: `remap` (n,) takes provisional ids to final ids."""
+        """These texts with other ids: `remap` (n,), from `Interner.finish`, takes provisional ids to final ids."""
         return TokenizedTexts(remap[self.ids], self.offsets)
 
 
@@ -170,7 +170,7 @@ class Distinct:
 
 
 class Interner(ABC):
-    """Counts the types of texts that come in pieces. Occurrences are counted, not texts.
+    """Counts the types of texts that come in batches. Occurrences are counted, not texts.
 
     `add` may be called any number of times; the caller keeps the provisional ids (on disk, for a corpus) and maps them
     with what `finish` returns. The final table depends on the texts alone, not on how they were cut into calls.
@@ -182,7 +182,7 @@ class Interner(ABC):
 
     @abstractmethod
     def distinct(self) -> tuple[Distinct, np.ndarray]:
-        """-> (types that came, places (n,) int32: provisional id -> place among them, or -1 where it never came)."""
+        """-> (types that came, index among them of each provisional id (n,) int32, -1 for one that never came)."""
 
     def finish(self) -> tuple[TypeTable, np.ndarray]:
         """-> (type table, remap (n,) int32: provisional id -> final id, or -1 where the type never occurred)."""
@@ -210,7 +210,7 @@ class DictInterner(Interner):
         return texts_as_ids
 
     def distinct(self) -> tuple[Distinct, np.ndarray]:
-        """-> (types, places (n,) int32)."""
+        """-> (types, the index of each provisional id among them (n,) int32)."""
         return Distinct(*pack(list(self._ids)), self._counts), np.arange(len(self._ids), dtype=np.int32)
 
 
@@ -219,7 +219,7 @@ class _Tokenize(Protocol):
 
 
 def distinct_of(counts: np.ndarray, spell: Callable[[int], str]) -> tuple[Distinct, np.ndarray]:
-    """Occurrences (n,) of provisional ids -> (those that occur, places (n,) int32 with -1 for the others)."""
+    """Occurrences (n,) of provisional ids -> (types that occur, index among them of each id (n,) int32, or -1)."""
     seen = np.flatnonzero(counts)
     places = np.full(len(counts), -1, dtype=np.int32)
     places[seen] = np.arange(len(seen), dtype=np.int32)
@@ -227,7 +227,7 @@ def distinct_of(counts: np.ndarray, spell: Callable[[int], str]) -> tuple[Distin
 
 
 def looked_up(meaning: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """meaning[places] (n,) int32, -1 where the place is -1; `meaning` (m,) int32.
+    """meaning[places] (n,) int32, -1 where `places` is -1; `meaning` (m,) int32.
 
     >>> looked_up(np.array([7, 9], np.int32), np.array([1, -1, 0])).tolist()
     [9, -1, 7]

@@ -1,4 +1,4 @@
-"""Python's facts about each code point, as tables: class under `re` and lower case; and odd strings as UTF-8."""
+"""Tables of Python's class under `re` and lower case for each code point, and packed strings in UTF-8."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def well_formed(text: str) -> str:
 
 
 def lower_utf8(text: str) -> bytes:
-    """UTF-8 of a text, of which lower-casing character by character equals `str.lower()` on the whole text."""
+    """UTF-8 of a text, changed so that lower-casing it by characters equals `str.lower()` on the whole text."""
     if not text.isascii() and any(odd in text for odd in NOT_BY_CHARACTER):
         text = text.lower()
     return utf8(text)
@@ -162,7 +162,7 @@ def unicode_table(lowercase: bool) -> np.ndarray:
 
 
 def _folded(classes: np.ndarray, lowercase: bool) -> np.ndarray:
-    """Classes (n,) of code points beside their lower case: (n,) int32."""
+    """Classes of code points (n,) -> (lower case << 3) | class of the lower case, for each (n,) int32."""
     points = np.arange(CODE_POINTS, dtype="<u4")
     lowered = points.copy()
     if lowercase:

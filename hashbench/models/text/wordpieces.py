@@ -64,7 +64,7 @@ class WordPieceTokenizer(TrainablePieces):
         return {"lowercase": self.lowercase}
 
     def portable(self) -> PortablePart:
-        """The vocabulary as tokenizer.json, and what the library makes of each character."""
+        """The portable part: the vocabulary as tokenizer.json, and how the library normalises each character."""
         library = self.library_tokenizer()
         return PortablePart(
             "wordpieces", "wordpieces",
@@ -73,14 +73,14 @@ class WordPieceTokenizer(TrainablePieces):
         )  # fmt: skip
 
     def unreachable(self) -> str | None:
-        """The first piece with a Latin capital, where texts are lower-cased: the vocabulary is of a cased model."""
+        """The first piece with a Latin capital, where texts are lower-cased; None where there is none."""
         if not self.lowercase or self.needs_training:
             return None
         words = (piece for piece in self.pieces if not piece.startswith("["))
         return next((piece for piece in words if re.search("[A-Z]", piece)), None)
 
     def train(self, texts: Iterable[str], vocabulary_size: int, *, bars: bool = False) -> None:
-        """Learn `vocabulary_size` - 5 pieces (five rows are for special tokens), or fewer where texts give no more.
+        """Learns `vocabulary_size` - 5 pieces (five rows are for special tokens), or fewer where texts give no more.
 
         The texts are read twice. The library numbers characters in the order of a hash table that differs from process
         to process, and ties between merges go by number; with the alphabet and its "##" forms given, nothing is open.
@@ -105,7 +105,7 @@ class WordPieceTokenizer(TrainablePieces):
 
 
 def word_piece_tokenizer(pieces: list[str], lowercase: bool) -> Tokenizer:
-    """BERT's way from a text to the pieces of a vocabulary; special tokens do not arise from their spelling."""
+    """A BERT tokenizer of the library with these pieces; special tokens do not arise from their spelling."""
     vocabulary = {piece: i for i, piece in enumerate(pieces)}
     model = models.WordPiece(
         vocabulary, unk_token=UNKNOWN, continuing_subword_prefix=MARKER, max_input_chars_per_word=LONGEST_WORD

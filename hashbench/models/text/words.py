@@ -33,7 +33,7 @@ PATTERNS = {
 
 
 class WordTokenizer(Tokenizer):
-    """Words by a regular expression, on the text as `str.lower()` makes it."""
+    """A tokenizer to words by a regular expression, on the text as `str.lower()` makes it."""
 
     kind = "words"
     makes_words = True
@@ -61,7 +61,7 @@ class WordTokenizer(Tokenizer):
         return [match.group() for match in matches if match.group()]
 
     def portable(self) -> PortablePart | None:
-        """Characters, or runs of them, by classes; None for a regular expression that says more."""
+        """The portable part of patterns of characters, or runs of them, by classes; None for any other pattern."""
         values: dict[str, Any] = {"lowercase": self.lowercase}
         if self.pattern in PATTERNS:
             values |= class_values(self.pattern == "default")
@@ -84,7 +84,7 @@ VERSION = 1  # raised when the meaning of a token changes
 
 @lru_cache(maxsize=1)
 def expression() -> re.Pattern[str]:
-    """The tokens of a text as a regular expression with every range of characters in it."""
+    """A regular expression that matches the tokens of a text, with every range of characters written out."""
     return re.compile(pattern_of(unicode_values()))
 
 
@@ -113,7 +113,7 @@ class UnicodeTokenizer(Tokenizer):
         return tokens
 
     def portable(self) -> PortablePart:
-        """Runs of classes of characters."""
+        """The portable part: its values are the classes of characters, and how letters are lower-cased."""
         values = {"lowercase": self.lowercase, **unicode_values(), **(case_values() if self.lowercase else {})}
         return PortablePart("tokens", "words", values, needs=("letters",))
 
@@ -165,7 +165,7 @@ class IcuTokenizer(Tokenizer):
 
 @lru_cache(maxsize=1)
 def _borders() -> Any:
-    """ICU's word borders by the rules of no language: its dictionaries go by script."""
+    """ICU's iterator over word borders, without rules of a language: its dictionaries go by script."""
     icu = _library()
     return icu.BreakIterator.createWordInstance(icu.Locale.getRoot())
 
