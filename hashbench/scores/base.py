@@ -22,12 +22,12 @@ EXACT = 2**24  # below it whole numbers have an exact float32, whose products ta
 
 
 class UndefinedScore(ValueError):
-    """These data have no value of the metric; the text says why."""
+    """Raised where data have no value of a metric; the message says why."""
 
 
 @dataclass(frozen=True)
 class DrawScorer:
-    """A metric of several runs with the same examples, ready for draws."""
+    """A metric of several runs on the same examples, prepared to score examples drawn with replacement."""
 
     n_units: int  # what is drawn: examples, or groups of them
     cells: int  # counts in a block of draws
@@ -36,7 +36,7 @@ class DrawScorer:
 
 
 class Metric(ABC):
-    """One metric."""
+    """Interface of a metric: scores of all examples, and of examples drawn with replacement."""
 
     name: str  # as stored and as users write it
     outputs: ClassVar[OutputKind]  # what it scores
@@ -52,26 +52,26 @@ class Metric(ABC):
 
     @abstractmethod
     def scorer(self, targets: np.ndarray, outputs: Sequence[np.ndarray], units: np.ndarray | None = None) -> DrawScorer:
-        """The metric of each run's outputs, for draws of examples, or of `units` (n,) with all their examples.
+        """A scorer of each run's outputs on draws of examples, or of `units` (n,) with all their examples.
 
         Targets (n,), and outputs of each run (n,), (n, C) or (n, 3 + m).
         """
 
     def is_constant(self, outputs: np.ndarray) -> bool:
-        """True where outputs (n,) or (n, 1), or the classes with the highest of outputs (n, C), are all one."""
+        """True where all predictions are equal: outputs (n,) or (n, 1), or the first maxima of outputs (n, C)."""
         answers = outputs.argmax(axis=1) if outputs.ndim == 2 and outputs.shape[1] > 1 else outputs.ravel()
         return bool((answers == answers[:1]).all())
 
     def units(self, outputs: np.ndarray) -> np.ndarray | None:
-        """The unit of each example, outputs (n, ...) -> (n,); None where each is one by itself."""
+        """The unit (such as a page) that each example is drawn with, outputs (n, ...) -> (n,); None: by itself."""
         return None
 
     def right(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray | None:
-        """Which examples are right (n,) bool: targets (n,), outputs (n, ...). None where that is no word for it."""
+        """Which examples are right (n,) bool: targets (n,), outputs (n, ...). None without right and wrong."""
         return predicted_classes(outputs) == targets if self.outputs == "classes" else None
 
     def under(self, condition: str) -> Metric | None:
-        """The metric of the examples that meet a condition, as it is stored; None where it knows no such condition."""
+        """The metric of those examples alone that meet a stored condition; None where it knows no such condition."""
         return None
 
     def by_condition(self, targets: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
@@ -82,11 +82,11 @@ class Metric(ABC):
         return {"": self.score(targets, outputs)}
 
     def compact(self, outputs: np.ndarray) -> np.ndarray:
-        """Outputs in fewer bytes, of the same score: class ids (n,) of logits (n, C), small integers of counts."""
+        """Outputs in fewer bytes but of equal score: class ids (n,) for logits (n, C), small integers for counts."""
         return as_integers(predicted_classes(outputs) if self.outputs == "classes" else outputs)
 
     def refuses(self, n_classes: int) -> str:
-        """Why it cannot score a task with so many classes; empty where it can."""
+        """The reason why the metric cannot score a task with `n_classes` classes; empty where it can."""
         return ""
 
     def scored(self, targets: np.ndarray, outputs: np.ndarray) -> MetricRow:
@@ -112,7 +112,7 @@ class SummedMetric(Metric):
 
     @abstractmethod
     def of_sums(self, n: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """Examples (draws,) and sums (draws, c) -> scores (draws,), NaN where there is none."""
+        """Numbers of examples (draws,) and sums of `columns` (draws, c) -> scores (draws,), NaN where there is none."""
 
     def why_undefined(self, targets: np.ndarray) -> str:
         """The reason why there is no score of targets (n,)."""
@@ -128,7 +128,10 @@ class SummedMetric(Metric):
         return value
 
     def scorer(self, targets: np.ndarray, outputs: Sequence[np.ndarray], units: np.ndarray | None = None) -> DrawScorer:
-        """Targets (n,), each run's outputs (n,), (n, C) or (n, 3 + m), `units` (n,). One product a block of draws."""
+        """A scorer of each run's outputs that takes one product of matrices a block of draws.
+
+        Targets (n,), outputs of each run (n,), (n, C) or (n, 3 + m), `units` (n,).
+        """
         columns = [self._summed(targets, of_run) for of_run in outputs]
         table = np.column_stack([np.ones(len(targets)), *columns])  # (n, 1 + c of all runs)
         if units is not None:

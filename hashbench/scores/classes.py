@@ -54,7 +54,7 @@ class MacroF1(SummedMetric):
 
 
 class F1(MacroF1):
-    """F1 of class 1, of two classes; undefined where class 1 is neither there nor predicted.
+    """F1 of class 1, of two classes; undefined where class 1 is neither a target nor predicted.
 
     >>> F1().score(np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0]))  # precision 1, recall 1/2
     0.6666666666666666

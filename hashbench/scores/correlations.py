@@ -31,11 +31,11 @@ class Pearson(SummedMetric):
     of_constant = 0.0  # a constant correlates with nothing
 
     def why_undefined(self, targets: np.ndarray) -> str:
-        """Which side is constant."""
+        """The reason why there is no score: which side is constant."""
         return constant_side(targets)
 
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-        """Both sides with mean 0 and deviation 1, so that differences of sums keep their digits; products.
+        """Both sides scaled to mean 0 and deviation 1 (so that differences of sums keep their digits), and products.
 
         Targets (n,) and values (n,) -> (n, 5).
         """
@@ -70,7 +70,7 @@ class Spearman(Metric):
         return value
 
     def scorer(self, targets: np.ndarray, outputs: Sequence[np.ndarray], units: np.ndarray | None = None) -> DrawScorer:
-        """Targets (n,) and each run's values (n,); ranks are taken anew in every draw. Raises ValueError for units."""
+        """A scorer of targets (n,) and values (n,) of each run that ranks anew in every draw. ValueError for units."""
         if units is not None:
             raise ValueError("spearman is not drawn by units")
         real, predictions = Ranked.of(targets), [Ranked.of(values.reshape(len(targets))) for values in outputs]
@@ -100,7 +100,7 @@ class Ranked:
 
     @classmethod
     def of(cls, values: np.ndarray) -> Ranked:
-        """The order of values (n,)."""
+        """The examples ranked by their values (n,)."""
         _, group = np.unique(values, return_inverse=True)
         order = np.argsort(group, kind="stable")
         return cls(order, np.searchsorted(group[order], np.arange(group.max() + 1)), group)
@@ -146,7 +146,7 @@ def drawn_spearman(counts: np.ndarray, real: Ranked, others: Sequence[Ranked]) -
 
 
 def _ranks(drawn: np.ndarray, n: float) -> tuple[np.ndarray, np.ndarray]:
-    """Draws of each value (g, draws) -> its mean rank less (n + 1) / 2 (g, draws), and the sum of its squares (draws,).
+    """Counts of each value (g, draws) -> its mean rank less (n + 1) / 2 (g, draws), and their squares' sum (draws,).
 
     The sum is over examples.
     """
@@ -157,12 +157,12 @@ def _ranks(drawn: np.ndarray, n: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _squares(drawn: np.ndarray, n: float) -> np.ndarray:
-    """Sum of squares of n centred ranks (draws,), of which so many (g, draws) share each value."""
+    """Sum of squares of n centred ranks (draws,), of which `drawn` (g, draws) share each value."""
     return (n**3 - (drawn * drawn * drawn).sum(axis=0)) / 12
 
 
 def _dot(ranks: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Sum of products down the rows of two (g, draws): (draws,); `ranks` is used up."""
+    """Sum of products down the rows of two (g, draws): (draws,). Overwrites `ranks`."""
     ranks *= others
     return ranks.sum(axis=0)
 

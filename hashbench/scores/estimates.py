@@ -120,7 +120,7 @@ def t_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple
 
 
 def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float] | None:
-    """The interval of the median between two of the sorted values, whatever they are distributed like.
+    """An interval of the median, between two of the sorted values, that holds for any distribution.
 
     The number of values below the median is binomial, so the k-th lowest and the k-th highest hold it between them with
     a known probability. None where even the lowest and the highest do not reach the confidence: below six values for

@@ -118,17 +118,17 @@ class ReciprocalRank(RankingMetric):
 
 
 class TokenRecall(RankingMetric):
-    """Share of the right buckets, over cases and maps."""
+    """Share of (case, map) pairs in which the model's best bucket is the right item's."""
 
     name = "token_rec@1"
     trained_only = True
 
     def of_cases(self, outputs: np.ndarray) -> np.ndarray:
-        """Share of a case's right buckets: (n, 3 + m) -> (n,)."""
+        """Share of the maps in which the best bucket of a case is the right one: (n, 3 + m) -> (n,)."""
         return outputs[:, TOKENS:].mean(axis=1)
 
     def by_condition(self, targets: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
-        """Scores over all maps, and of each."""
+        """Scores by condition: over all maps, and of each map."""
         maps = {f"map={j + 1}": float(outputs[:, TOKENS + j].mean()) for j in range(outputs.shape[1] - TOKENS)}
         return super().by_condition(targets, outputs) | maps
 
@@ -165,7 +165,7 @@ def deciles(targets: np.ndarray) -> np.ndarray:
 
 
 def page_mean(values: np.ndarray, pages: np.ndarray) -> float:
-    """The mean over pages of the mean over their cases, (n,) and (n,): what one case a page, as in the paper, expects.
+    """The mean over pages of the mean over their cases, (n,) and (n,): the expected mean of one random case a page.
 
     >>> page_mean(np.array([1.0, 0.0, 0.0]), np.array([7, 7, 8]))
     0.25

@@ -16,7 +16,7 @@ SPANS, PREDICTED, HITS, WORDS, RIGHT_WORDS = np.eye(5)
 
 
 class SpanShare(SummedMetric):
-    """One combination of sums over the rows, divided by another.
+    """The ratio of two weighted sums of the counts of spans and words of all rows, such as F1.
 
     >>> span_f1.score(np.array([2, 1]), np.array([[2, 1, 9, 8], [0, 0, 4, 3]]))  # precision 1/2, recall 1/3
     0.4

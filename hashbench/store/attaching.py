@@ -1,4 +1,4 @@
-"""Runs that join experiments which were planned without them, and the queries that such a run needs first."""
+"""Adding runs to experiments that were planned without them, and the queries needed before that."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WHERE er.experiment_id = :experiment AND r.task = :task AND r.kind = :kind AND r
 
 
 def attach_run(store: Store, row: Run, places: Iterable[tuple[int, str]]) -> None:
-    """Add a run to experiments that were planned without it, behind their own runs; any number of times.
+    """Adds a run to experiments that were planned without it, behind their own runs; the call can be repeated.
 
     `places`: id of an experiment, and the run's label there. The experiment's fingerprint of its
     planned runs stays as it is. A void or failed run is planned again.
@@ -54,7 +54,7 @@ def attach_run(store: Store, row: Run, places: Iterable[tuple[int, str]]) -> Non
 
 
 def collecting_experiment(store: Store, name: str, config: Mapping[str, Any], *, baseline: str) -> int:
-    """The id of the experiment of this name to which runs are attached one by one, made where there is none."""
+    """The id of the experiment of this name to which runs are attached one by one, created if there is none."""
     with store.write() as connection:
         now = connection.execute(sa.select(store.now)).scalar_one()
         new = {"name": name, "fingerprint": COLLECTING, "baseline": baseline, "config": as_json(config), "command": ""}
@@ -75,17 +75,17 @@ def names_of_experiments(store: Store, run_id: str) -> list[str]:
 
 
 def specs_under(store: Store, experiment_id: int, label: str) -> list[str]:
-    """The specs, as JSON, of all runs under a label."""
+    """The specs, as JSON, of all runs that have this label in an experiment."""
     return [row["spec"] for row in store.query(SPECS, experiment=experiment_id, model=label)]
 
 
 def data_under(store: Store, experiment_id: int, task: str) -> list[tuple[str, str]]:
-    """Kind of run and fingerprint of the data of all runs on a task of this name, each pair once."""
+    """Kind of run and fingerprint of the data of an experiment's runs on a task of this name, each pair once."""
     rows = store.query(SETS, experiment=experiment_id, task=task)
     return [(row["kind"], row["data_fingerprint"]) for row in rows]
 
 
 def finished_on(store: Store, experiment_id: int, task: str, kind: str) -> list[str]:
-    """Ids of the finished runs of a kind on a task, in the order of the experiment."""
+    """Ids of an experiment's finished runs of a kind on a task, in its order."""
     rows = store.query(FINISHED, experiment=experiment_id, task=task, kind=kind)
     return list(dict.fromkeys(row["id"] for row in rows))

@@ -68,7 +68,7 @@ class Store:
 
     @contextlib.contextmanager
     def write(self) -> Iterator[Connection]:
-        """One transaction that may write; an exception takes all of it back.
+        """One transaction that may write; an exception rolls all of it back.
 
         Raises DatabaseMoved where the path no longer leads to the file that was opened; so does `read`.
         """
@@ -94,7 +94,7 @@ class Store:
             return connection.execute(sa.text(sql), parameters).all()
 
     def save_copy(self) -> Path:
-        """A copy of a SQLite database whose file is no longer at its path, as the open connections still read it.
+        """Saves a SQLite database whose file left its path, as open connections still read it; returns the copy's path.
 
         Raises sqlite3.Error where that cannot be.
         """
@@ -113,7 +113,7 @@ class Store:
             self._file.check()
 
     def settle(self) -> None:
-        """Bring the write-ahead log of a file into the file, so that a copy of it is whole.
+        """Brings the write-ahead log of a SQLite file into the file, so that a copy of it is whole.
 
         Closing does so too, unless a reader, which cannot write the file, is the last to close it. Does not wait for
         other processes that use the file.
@@ -132,19 +132,19 @@ class Store:
         return insert(table).on_conflict_do_nothing()
 
     def close(self) -> None:
-        """Close all connections; without this call the end of the program does."""
+        """Closes all connections; without this call the end of the program does."""
         self._closed()
 
 
 def _close_all(owner: int, *engines: Engine) -> None:
-    """Close all connections, unless this process is a fork of the one that opened them."""
+    """Closes all connections, unless this process is a fork of the one that opened them."""
     if os.getpid() == owner:
         for engine in engines:
             engine.dispose()
 
 
 def insert_rows(connection: Connection, insert: sa.Insert, rows: Iterable[Mapping[str, Any] | RowMapping]) -> None:
-    """Insert any number of rows; of an empty list SQLAlchemy would make a row of defaults."""
+    """Inserts any number of rows, none too, where SQLAlchemy itself would insert a row of defaults."""
     values = [dict(row) for row in rows]
     if values:
         connection.execute(insert, values)
@@ -174,12 +174,12 @@ def open_store(where: str | Path, *, create: bool = True, read_only: bool = Fals
 
 
 def open_results(where: str | Path) -> Store:
-    """A database that is there already, to read from alone. Raises InputError as `open_store`."""
+    """An existing database, opened only to be read. Raises InputError as `open_store` does."""
     return open_store(where, create=False, read_only=True)
 
 
 def parse(where: str | Path) -> tuple[URL, str]:
-    """The URL of a path or URL, and the name that messages give it (a password hidden)."""
+    """SQLAlchemy's URL of a database's path or URL, and the database's name in messages (a password hidden)."""
     text = str(where)
     if "://" not in text:
         return URL.create("sqlite", database=text), text
@@ -197,7 +197,7 @@ def parse(where: str | Path) -> tuple[URL, str]:
 
 
 def schema_of(connection: Connection) -> str | None:
-    """The schema of an open database; None where it has no tables of hashbench."""
+    """The number of an open database's schema; None where it has no tables of hashbench."""
     return _schema_among(connection, sa.inspect(connection).get_table_names())
 
 
@@ -248,7 +248,7 @@ def schema_error(name: str, schema: str) -> InputError:
 
 
 def _make(store: Store) -> None:
-    """Create all tables and views in one transaction, by the first of the processes that want to."""
+    """Creates all tables and views in one transaction, unless another process did so first."""
     if store.dialect == "sqlite":
         sqlite.turn_on_wal(store._writer)
     with store.write() as connection:
@@ -262,7 +262,7 @@ def _make(store: Store) -> None:
 
 
 def _show_temporary_views(store: Store) -> None:
-    """Lay this program's views over a database that must not change, as temporary ones that hide its own."""
+    """Hides the views of a database that must not change behind temporary ones of this program."""
 
     def make(dbapi_connection: sa.engine.interfaces.DBAPIConnection, _record: object) -> None:
         cursor = dbapi_connection.cursor()

@@ -1,4 +1,4 @@
-"""Where an attempt works, and the one form in which JSON is stored."""
+"""The environment of an attempt (host, commit, packages, hardware), and the canonical form of stored JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEFT_OUT = "(left out)"  # in place of a text that is not passed on
 
 @dataclass(frozen=True)
 class Environment:
-    """Where an attempt works. Equal ones are stored once."""
+    """The host, commit, packages and hardware of an attempt. Equal ones are stored once."""
 
     host: str = ""
     git_commit: str = ""
@@ -30,7 +30,7 @@ class Environment:
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> Environment:
-        """From the columns of table environment."""
+        """The environment in a row of table environment."""
         parsed = {name: json.loads(row[name]) for name in ("packages", "hardware")}
         return cls(**{column.name: row[column.name] for column in fields(cls)} | parsed)
 
@@ -50,7 +50,7 @@ def as_json(value: object) -> str:
 
 
 def store_environment(store: Store, connection: Connection, place: Environment | None) -> str | None:
-    """The id of the environment in the database, which holds it from now on; None of none."""
+    """Stores an environment unless an equal one is stored; returns its id, or None for None."""
     if place is None:
         return None
     row = place.row()

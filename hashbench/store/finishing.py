@@ -1,4 +1,4 @@
-"""A run ends with a result, numbers that are measured later are added to it, and void takes it back."""
+"""Storing the result of a run, adding metrics to it later, and making it void."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUN_BESIDE = {"running": ("running",), "lost": ("planned", "failed")}
 
 
 def finish(store: Store, held: ClaimedRun, result: Result) -> None:
-    """Store the result and end the attempt and its run, all or nothing.
+    """Stores the result and ends the attempt and its run, all or nothing.
 
     It is accepted while the attempt is the run's current one, however late its lease: still in flight, or given up as
     lost and nobody has begun another since. A result that is stored already, since the answer of the database got lost,
@@ -62,7 +62,7 @@ def finish(store: Store, held: ClaimedRun, result: Result) -> None:
 
 
 def add_metrics(store: Store, run_id: str, rows: Sequence[MetricRow]) -> None:
-    """Adds numbers to a finished run; earlier ones of the same names, splits and conditions give way.
+    """Adds metrics to a finished run, in place of earlier ones of the same names, splits and conditions.
 
     Raises InputError where the run is not finished.
     """
@@ -79,21 +79,21 @@ def add_metrics(store: Store, run_id: str, rows: Sequence[MetricRow]) -> None:
 
 
 def knows(store: Store, held: ClaimedRun) -> bool:
-    """True where an attempt is one of this database."""
+    """True where this database has the attempt of a claimed run."""
     this = sa.select(attempt.c.id).where(attempt.c.id == held.attempt_id, attempt.c.token == held.token)
     with store.read() as connection:
         return connection.execute(this).first() is not None
 
 
 def _state_of(connection: Connection, held: ClaimedRun) -> str | None:
-    """The state of an attempt, which is locked; None where it is not the newest of its run."""
+    """The state of a claimed run's attempt, whose row it locks; None where the attempt is not the newest of the run."""
     newest = sa.select(sa.func.max(attempt.c.id)).where(attempt.c.run_id == held.run_id).scalar_subquery()
     this = (attempt.c.id == held.attempt_id, attempt.c.token == held.token, attempt.c.id == newest)
     return connection.execute(sa.select(attempt.c.state).where(*this).with_for_update()).scalar()
 
 
 def void(store: Store, run_id: str, reason: str) -> list[str]:
-    """Take back a finished run and every finished one that was built on it; their ids.
+    """Makes void a finished run and every finished one that was built on it; returns their ids.
 
     The results stay stored beside the reason, but no view shows them, and the next sweep makes them again.
     """

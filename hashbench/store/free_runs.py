@@ -22,13 +22,13 @@ CHUNK = 500  # ids an IN clause; SQLite's oldest limit is 999 parameters
 
 
 def chunks(rows: Sequence[Item], size: int = CHUNK) -> Iterator[Sequence[Item]]:
-    """The rows in parts that one statement takes."""
+    """The rows in parts of at most `size`, small enough for one SQL statement."""
     return (rows[start : start + size] for start in range(0, len(rows), size))
 
 
 @functools.cache
 def has_unmet_needs() -> sa.Exists:
-    """The condition that a run of the surrounding statement waits for one that is not done."""
+    """SQL condition that a run of the surrounding statement needs a run that is not done."""
     need = run.alias("need")
     return (
         sa.select(sa.literal(1))
@@ -40,7 +40,7 @@ def has_unmet_needs() -> sa.Exists:
 
 
 def refresh(connection: Connection, run_ids: Sequence[str], *, dependants: bool = False) -> None:
-    """Note anew which of these runs are free; with `dependants` also those that need one of them.
+    """Notes anew which of these runs are free to be claimed; with `dependants` also which runs that need one of them.
 
     Dependants are locked first: of two needs that end at the same time the later one then sees the other's end.
     """
@@ -54,12 +54,12 @@ def refresh(connection: Connection, run_ids: Sequence[str], *, dependants: bool 
 
 
 def note_taken(connection: Connection, run_id: str) -> None:
-    """Note that a run is in hand: what `refresh` finds of it, in a fraction of the time."""
+    """Notes that a claimed run is no longer free, as `refresh` would, in a fraction of the time."""
     connection.execute(sa.update(experiment_run).where(experiment_run.c.run_id == run_id).values(free_tries=None))
 
 
 def mend(store: Store, experiment_id: int) -> None:
-    """Put right what is noted wrongly of the members of an experiment; where nothing is, nothing is locked."""
+    """Corrects the notes on which runs of an experiment are free; locks nothing where all are right."""
     right = experiment_run.c.free_tries.is_not_distinct_from(_free_tries())
     wrong = sa.and_(experiment_run.c.experiment_id == experiment_id, sa.not_(right))
     with store.read() as connection:

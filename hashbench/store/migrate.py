@@ -15,7 +15,7 @@ from hashbench.store.sqlite import check_file
 
 
 def upgrade(where: str | Path) -> tuple[int, int]:
-    """Bring the database at a path or URL to the newest schema; (schema before, schema after).
+    """Brings the database at a path or URL to the newest schema; returns (schema before, schema after).
 
     Tables and views change in one transaction: a failure leaves the database as it was. Raises InputError for a
     database that is newer than this program or older than version 0.1.0.

@@ -1,4 +1,4 @@
-"""How arrays lie in the database: as .npy, compressed."""
+"""Arrays as the database stores them: .npy, compressed by zlib."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def unpack(data: bytes) -> np.ndarray:
 
 
 def check_packed(data: bytes, n: int) -> None:
-    """Raise ValueError unless bytes begin as an array (n, ...) that fits memory; only that is unpacked."""
+    """Raises ValueError unless the bytes begin as an array (n, ...) of at most MOST_BYTES; unpacks only its header."""
     shape, _, _ = _header(data)
     if not shape or shape[0] != n:
         raise ValueError(f"an array of shape {shape} where {n} rows belong")
@@ -54,7 +54,7 @@ def _header(data: bytes) -> tuple[tuple[int, ...], np.dtype, int]:
 
 
 def _decompressed(data: bytes, size: int, *, whole: bool = True) -> bytes:
-    """The first bytes; `whole`: there must be no more of them."""
+    """The first `size` bytes of the unpacked data; `whole`: raises ValueError where there are not exactly so many."""
     unpacking = zlib.decompressobj()
     try:
         unpacked = unpacking.decompress(data, size)

@@ -1,4 +1,4 @@
-"""Writing down what is to be done: an experiment and its runs, of which many may exist already."""
+"""Storing the plan of an experiment: its runs, of which many may exist already, and their order."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def add_experiment(
     baseline: str,
     command: str = "",
 ) -> int:
-    """The id of the experiment with this name and these runs; runs are claimed in the order given.
+    """Stores an experiment and its runs, which are claimed in the order given; returns the experiment's id.
 
     Any number of times: the same name and runs are the same experiment; its `called_at` moves, and keys of `config`
     that a later call leaves out stay. Runs that the database knows keep their state and results, whoever planned them;
@@ -100,7 +100,7 @@ def planned_runs(store: Store, experiment_id: int) -> dict[tuple[str, str], str]
 
 
 def set_turns(store: Store, experiment_id: int, order: Sequence[str] | None = None) -> None:
-    """Have the runs of an experiment claimed in this order of their ids, or, without one, as they were planned."""
+    """Sets the order in which the runs of an experiment are claimed: `order` (of ids), or without it as planned."""
     columns = [experiment_run.c[name] for name in ("run_id", "model", "position", "turn")]
     turns = {run_id: turn for turn, run_id in enumerate(order or ())}
     with store.read() as connection:
@@ -116,7 +116,7 @@ def set_turns(store: Store, experiment_id: int, order: Sequence[str] | None = No
 
 
 def retry_failed(store: Store, experiment_id: int) -> int:
-    """Give all failed runs of an experiment their tries back; how many there were."""
+    """Plans all failed runs of an experiment again, with all their tries; returns how many there were."""
     failed = sa.update(run).where(run.c.id.in_(members(experiment_id)), run.c.state == "failed")
     with store.write() as connection:
         again = connection.execute(failed.values(state="planned", tries=0).returning(run.c.id)).scalars().all()
@@ -158,7 +158,7 @@ def _plan_void_ones_again(store: Store, experiment_id: int) -> None:
 
 
 def add_runs(store: Store, connection: Connection, runs: Sequence[Run]) -> None:
-    """Insert the runs that the database does not know."""
+    """Inserts the runs that the database does not have yet."""
     stored = known_ids(connection, [row.id for row in runs])
     now = connection.execute(sa.select(store.now)).scalar_one()
     # of two labels the first one stays
@@ -172,13 +172,13 @@ def add_runs(store: Store, connection: Connection, runs: Sequence[Run]) -> None:
 
 
 def add_needs(store: Store, connection: Connection, runs: Sequence[Run]) -> None:
-    """Insert what runs need; all of it must be there. Before they are members of an experiment."""
+    """Inserts which runs each run needs, all of them stored already. To be called before `add_members`."""
     needs = [{"run_id": row.id, "needs_run_id": need} for row in runs for need in sorted(set(row.needs))]
     insert_rows(connection, store.insert_new(dependency), needs)
 
 
 def add_members(store: Store, connection: Connection, experiment_id: int, placed: Sequence[tuple[int, Run]]) -> None:
-    """Make runs members of an experiment under their labels, each at a position."""
+    """Makes runs members of an experiment under their labels, each at a position."""
     columns = ("model", "metric", "split")
     rows = [
         {name: getattr(row, name) for name in columns}

@@ -1,4 +1,4 @@
-"""Who works on what: planning runs, claiming them under a lease, and giving them back.
+"""The queue of runs: claiming them under a lease, prolonging it, and giving runs back without a result.
 
 A claim is one conditional UPDATE: among writers that SQLite lets in one by one, and with FOR UPDATE SKIP LOCKED on
 PostgreSQL (which SQLAlchemy leaves out on SQLite, where the write lock already does its work). A lease ends by the
@@ -32,12 +32,12 @@ STARTED = "CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) AS DOUBLE PRECISI
 
 
 class LeaseLost(Exception):
-    """The lease ran out or was taken over: whatever this worker still has must not be written."""
+    """Raised where the lease of a run is over or was taken over, so that this worker must write nothing more."""
 
 
 @dataclass(frozen=True)
 class ClaimedRun:
-    """A run in this worker's hands until the lease ends."""
+    """A run that a worker has claimed, its attempt, and the length of its lease."""
 
     run_id: str
     token: str
@@ -66,6 +66,7 @@ def claim(
     token: str = "",
 ) -> ClaimedRun | None:
     """The next run of these kinds, in planned order, whose needs are done, leased to `worker`; None where none is free.
+
     `only`: this run or none. `token`: of the attempt, new where it is empty; callers that pass one find out what they
     hold when the answer is lost (`held_under`).
 
@@ -99,7 +100,7 @@ def begin(
     lease_s: float,
     environment: Environment | None,
 ) -> int:
-    """The id of a new attempt, in flight from now on."""
+    """Inserts a new attempt at a run, in flight from now on; returns its id."""
     begun = sa.insert(attempt).values(run_id=run_id, token=token, worker=worker, state="running")
     begun = begun.values(environment_id=store_environment(store, connection, environment))
     begun = begun.values(started_at=store.now, heartbeat_at=store.now, lease_until=store.now + lease_s)
@@ -112,7 +113,7 @@ def new_token() -> str:
 
 
 def held_under(store: Store, token: str) -> ClaimedRun | None:
-    """The run that was claimed with a token, while its attempt is in flight."""
+    """The run that was claimed with a token, while its attempt is in flight; else None."""
     columns = [run.c[name] for name in SHOWN]
     lease_s = attempt.c.lease_until - attempt.c.heartbeat_at
     held = sa.select(run.c.id.label("run_id"), *columns, attempt.c.id, lease_s, run.c.state == "done")
@@ -136,7 +137,7 @@ def _claimed(
 
 
 def heartbeat(store: Store, held: ClaimedRun) -> bool:
-    """Prolong the lease from now on. False: another worker has the run; stop and write nothing.
+    """Prolongs the lease from now on. False where the attempt is no longer in flight: stop and write nothing.
 
     A lease that ran out and that nobody took over lives on: a laptop that slept loses no work. Taking over and this
     are conditional updates of one row, so only one of them happens.
@@ -148,12 +149,12 @@ def heartbeat(store: Store, held: ClaimedRun) -> bool:
 
 
 def mine(held: ClaimedRun) -> tuple[sa.ColumnElement[bool], ...]:
-    """Conditions under which an attempt still belongs to the worker that claimed the run."""
+    """SQL conditions under which an attempt is still in flight for the worker that claimed the run."""
     return (attempt.c.id == held.attempt_id, attempt.c.token == held.token, attempt.c.state == "running")
 
 
 def fail(store: Store, held: ClaimedRun, reason: str, log: str = "", *, tries: int = 1) -> bool:
-    """End the attempt as failed, which counts as `tries`: more than one where another would fail in the same way.
+    """Ends the attempt as failed, which counts as `tries`: more than one where another would fail in the same way.
 
     False: another worker has taken over.
     """
@@ -162,13 +163,13 @@ def fail(store: Store, held: ClaimedRun, reason: str, log: str = "", *, tries: i
 
 
 def release(store: Store, held: ClaimedRun, reason: str = "interrupted", log: str = "") -> bool:
-    """Give the run back as it was: interrupted by the user or a signal, which does not count as a try."""
+    """Ends the attempt as interrupted, which counts as no try, and puts the run back; False where it had ended."""
     with store.write() as connection:
         return _end(store, connection, mine(held), "interrupted", reason, log=log)
 
 
 def abandon(store: Store, attempt_id: int, reason: str, *, counts: bool = False) -> bool:
-    """End the attempt of a process that is known to be dead, without waiting for its lease.
+    """Ends the attempt of a process that is known to be dead, without waiting for its lease.
 
     `counts`: the process died by its own doing (out of memory), so that this was a try.
     """
@@ -197,7 +198,10 @@ def pending(store: Store, experiment_id: int, max_attempts: int, *, kinds: Colle
 
 
 def count_open(store: Store, experiment_id: int, max_attempts: int, *, kinds: Collection[str] | None = None) -> int:
-    """Runs of the experiment (of these kinds) that can still come to an end; looks at each of them."""
+    """Number of runs of the experiment (of these kinds) that can still end as done: running, or not blocked for good.
+
+    Blocked: void, failed without a try left, or in need of such a run. Looks at each run.
+    """
     dead_ends = sa.select(run.c.id).where(sa.or_(_is_spent(max_attempts), run.c.state == "void"))
     blocked = dead_ends.cte("blocked", recursive=True)
     # UNION, not UNION ALL: a run that waits for two blocked ones is met once.
@@ -214,7 +218,7 @@ def count_open(store: Store, experiment_id: int, max_attempts: int, *, kinds: Co
 
 
 def members(experiment_id: int) -> sa.Select[tuple[str]]:
-    """Ids of the runs of an experiment; a run with two labels comes twice."""
+    """A SELECT of the ids of an experiment's runs; a run with two labels comes twice."""
     return sa.select(experiment_run.c.run_id).where(experiment_run.c.experiment_id == experiment_id)
 
 
@@ -228,7 +232,7 @@ def _of_kinds(kinds: Collection[str] | None) -> list[sa.ColumnElement[bool]]:
 
 @functools.lru_cache(maxsize=REMEMBERED)
 def _taken(experiment_id: int, max_attempts: int, kinds: tuple[str, ...] | None, only: str | None) -> sa.Executable:
-    """Takes the first run that is free, and gives back what is shown of it."""
+    """An UPDATE that claims the first free run and returns its id and the columns SHOWN."""
     free = _free_run(experiment_id, max_attempts, kinds, only).with_for_update(of=run, skip_locked=True)
     taken = sa.update(run).where(run.c.id == free.scalar_subquery()).values(state="running")
     return taken.returning(run.c.id.label("run_id"), *(run.c[name] for name in SHOWN))
@@ -238,7 +242,7 @@ def _taken(experiment_id: int, max_attempts: int, kinds: tuple[str, ...] | None,
 def _free_run(
     experiment_id: int, max_attempts: int, kinds: tuple[str, ...] | None, only: str | None
 ) -> sa.Select[tuple[str]]:
-    """The first run that is free: the first entry of index `experiment_run_free` that still is what it says."""
+    """A SELECT of the first free run's id, from the first entry of index `experiment_run_free` that still holds."""
     to_do = sa.or_(run.c.state == "planned", sa.and_(run.c.state == "failed", run.c.tries < max_attempts))
     return (
         sa.select(run.c.id)
@@ -253,14 +257,14 @@ def _free_run(
 
 
 def end_expired(store: Store, connection: Connection) -> None:
-    """Ends the attempts that were not heard of for a lease as lost, and puts their runs back."""
+    """Ends the attempts without a heartbeat for a whole lease as lost, and puts their runs back."""
     for attempt_id in _silent(store, connection, lock=True):
         of = (attempt.c.id == attempt_id, attempt.c.state == "running")
         _end(store, connection, of, "lost", "the lease ran out: the process was killed or hung")
 
 
 def _silent(store: Store, connection: Connection, *, lock: bool) -> list[int]:
-    """Attempts that were not heard of for a lease: by the server's clock, or on SQLite as this process saw it."""
+    """Ids of attempts without a heartbeat for a whole lease, by the server's clock, on SQLite by this process's."""
     in_flight = sa.select(attempt.c.id, attempt.c.heartbeat_at, attempt.c.lease_until)
     in_flight = in_flight.where(attempt.c.state == "running")
     if store.dialect == "sqlite":
@@ -284,7 +288,7 @@ def _end(
     log: str = "",
     tries: int = 1,
 ) -> bool:
-    """End a running attempt without a result and put its run back; False where there is no such attempt."""
+    """Ends a running attempt without a result and puts its run back; False where there is no such attempt."""
     ended = sa.update(attempt).where(*which).values(state=state, reason=reason, log=log, ended_at=store.now)
     ended = ended.values(seconds=store.now - attempt.c.started_at).returning(attempt.c.run_id)
     run_id = connection.execute(ended).scalar()

@@ -33,7 +33,7 @@ def claim_rerun(
     environment: Environment | None = None,
     token: str = "",
 ) -> ClaimedRun | None:
-    """A finished run leased to `worker` once more, under `token` as `claim` does; None where somebody has it in hand.
+    """A finished run leased to `worker` once more, under `token` as by `claim`; None while an attempt at it runs.
 
     Raises InputError where the run is not finished any more.
     """

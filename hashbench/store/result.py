@@ -39,7 +39,7 @@ class Predictions:
 
     @classmethod
     def of_row(cls, row: RowMapping) -> Predictions:
-        """Those of a row of table predictions."""
+        """The predictions in a row of table predictions."""
         from hashbench.store.packing import unpack
 
         outputs, targets = unpack(row["outputs"]), unpack(row["targets"])
@@ -58,7 +58,7 @@ class Predictions:
 
 @dataclass(frozen=True)
 class Artifact:
-    """A file that a run left: its place below the artifact root, its size and its sha256."""
+    """A file that a run left: its path below the artifact root, its size and its sha256."""
 
     kind: str
     url: str
@@ -67,7 +67,7 @@ class Artifact:
 
 
 def leads_outside(url: str) -> bool:
-    """True for a path that does not lie below the artifact root, where it should.
+    """True for the URL of an artifact that is not a path below the artifact root.
 
     >>> [leads_outside(url) for url in ("ab/weights.safetensors", "../x", "a/../../x", "/etc/x", "C:\\\\x", "s3://x/y")]
     [False, True, True, True, True, True]

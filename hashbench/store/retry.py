@@ -23,7 +23,7 @@ PASSING_STATES = {"25006", "25P03"}
 
 
 class StoreAway(InputError):
-    """The database did not answer for as long as was to be waited for it."""
+    """Raised where a database stays away until the limit of waiting for it, or until a request to stop."""
 
 
 class StopRequest(Protocol):
@@ -34,7 +34,7 @@ class StopRequest(Protocol):
         ...
 
     def wait(self, seconds: float, /) -> object:
-        """Waits so long, or until the request."""
+        """Waits for some seconds, or until a stop is requested."""
         ...
 
 
@@ -113,7 +113,7 @@ class Retry:
             self._note(error)
 
     def _note(self, error: BaseException) -> None:
-        """Remembers since when the database is away, and says so once a minute."""
+        """Remembers since when the database is away, and passes a message on it to `tell` once a minute."""
         now = time.monotonic()
         if self._away_since is None:
             self._away_since, self._spoke_at = now, now - SPEAK_EVERY_S
@@ -139,7 +139,7 @@ class Retry:
             self._stop.wait(seconds)
 
     def _give_up(self, error: Exception) -> None:
-        """Raises StoreAway in place of an outage."""
+        """Raises StoreAway from an error that is an outage; does nothing for any other."""
         if is_outage(error):
             waited = 0.0 if self._away_since is None else time.monotonic() - self._away_since
             what = f"{self._name}: did not answer for {waited / 60:.0f} min: {reason_of(error)}"

@@ -1,4 +1,4 @@
-"""The tables. SQLite and PostgreSQL hold the same; `migrations/` makes old databases equal to this.
+"""The tables of the database, equal in SQLite and PostgreSQL; `migrations/` brings old databases to this schema.
 
 Times are seconds since 1970 UTC as float: one type that both databases compare and subtract in the same way, and that
 no time zone of a driver can shift. They are always taken from the database's clock, never from a worker's.
@@ -101,7 +101,7 @@ experiment_run = sa.Table(
     _text("metric", null=True),  # what the experiment's own table reads for this run
     _text("split", null=True),
     _integer("turn", default="0"),  # in which runs are claimed
-    _integer("free_tries", null=True),  # failed tries of a run that can be claimed; NULL: it cannot (`ready.py`)
+    _integer("free_tries", null=True),  # failed tries of a run that can be claimed; NULL: it cannot (`free_runs.py`)
     sa.Index("experiment_run_by_run", "run_id"),
 )
 # Holds what can be claimed alone: its first entry is the next run, however many are done or wait.

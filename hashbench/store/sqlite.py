@@ -29,7 +29,7 @@ MALFORMED = 11  # primary code of a damaged file; a file that is no database at 
 
 
 def check_file(path: Path, name: str, *, create: bool, read_only: bool) -> None:
-    """Raise InputError unless `path` is a SQLite file, or may become one: a line for each way to be wrong."""
+    """Raises InputError unless `path` is a SQLite file, or may become one."""
     folder = path.parent
     if path.is_dir():
         raise InputError(f"{name}: a folder, not a database; name a file in it, as in {path / 'results.db'}")
@@ -59,7 +59,7 @@ def check_file(path: Path, name: str, *, create: bool, read_only: bool) -> None:
 
 
 def warn_if_on_network(path: Path, name: str) -> None:
-    """Warn where locks between machines cannot be trusted."""
+    """Warns where the database is on a network file system, on which locks cannot be trusted."""
     kind = file_system(path)
     if kind in NETWORK:
         warnings.warn(
@@ -119,11 +119,11 @@ class OpenFile:
 
 
 def sqlite_engine(url: URL, begin: Literal["BEGIN", "BEGIN IMMEDIATE"], file: OpenFile | None) -> Engine:
-    """An engine of a file that is written, or, without `file`, of an address that is only read.
+    """An engine of a SQLite database: of one that may be written, or, without `file`, of one that is only read.
 
-    A database has two. Writers begin with BEGIN IMMEDIATE: they queue for the one write lock at once, where a deferred
-    transaction would fail with "database is locked" when it turns from reading to writing. Readers begin with BEGIN,
-    since one that begins with IMMEDIATE blocks every writer.
+    A database that may be written has two. Writers begin with BEGIN IMMEDIATE: they queue for the one write lock at
+    once, where a deferred transaction would fail with "database is locked" when it turns from reading to writing.
+    Readers begin with BEGIN, since one that begins with IMMEDIATE blocks every writer.
     """
     engine = sa.create_engine(url, connect_args={"timeout": BUSY_S})
 
@@ -155,7 +155,7 @@ def sqlite_engine(url: URL, begin: Literal["BEGIN", "BEGIN IMMEDIATE"], file: Op
 
 
 def turn_on_wal(engine: Engine) -> None:
-    """Switch a new file to the write-ahead log, a property of the file: opening it later changes nothing."""
+    """Switches a new file to the write-ahead log for good: whoever opens the file later uses it too."""
     until = time.monotonic() + BUSY_S
     while True:
         connection = engine.raw_connection()
@@ -219,14 +219,14 @@ def _connect(uri: str) -> sqlite3.Connection:
 
 
 def settle(path: Path) -> None:
-    """Bring the write-ahead log of a database into its file, as far as other processes that use it let."""
+    """Brings the write-ahead log of a database into its file, as far as other processes that use it let."""
     uri = f"{path.absolute().as_uri()}?mode=rw"
     with contextlib.suppress(sqlite3.Error), contextlib.closing(_connect(uri)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def save_copy(connection: sqlite3.Connection, path: Path) -> Path:
-    """The path of a new file beside `path`, with all that an open connection reads; `path` itself is gone or replaced.
+    """Copies all that an open connection reads into a new file beside `path`; returns the new path.
 
     Raises sqlite3.Error where it cannot be written.
     """

@@ -24,7 +24,7 @@ SHORTEST_PREFIX = 4  # letters of a run id that a user must give
 
 @dataclass(frozen=True)
 class StoredExperiment:
-    """A name with a set of runs, as its sweep planned it."""
+    """An experiment, which is a name with a set of runs, as its last sweep stored it."""
 
     id: int
     name: str
@@ -42,8 +42,7 @@ class StoredExperiment:
 
 @dataclass(frozen=True)
 class RunStatus:
-    """A run of an experiment: its state, why its last attempt failed or its files were made again, seconds of the
-    finished attempt."""
+    """A run of an experiment: its state, why its last attempt failed or its files were made again, how long it took."""
 
     run_id: str
     kind: str
@@ -64,7 +63,7 @@ class RunStatus:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt at a run, with what is known of its place."""
+    """One attempt at a run, with what is known of its host, commit, hardware and packages."""
 
     id: int
     state: str
@@ -180,13 +179,13 @@ def find_experiment(store: Store, name: str | None = None) -> StoredExperiment:
 
 
 def counts(store: Store, experiment_id: int) -> dict[str, int]:
-    """Runs of the experiment by state, every state named."""
+    """Number of runs of the experiment in each state, 0 included."""
     by_state = {row["state"]: row["n"] for row in store.query(COUNTS, experiment=experiment_id)}
     return dict.fromkeys(STATES, 0) | by_state
 
 
 def done_ids(store: Store, run_ids: Iterable[str]) -> set[str]:
-    """Those of the run ids that are finished, of whatever experiment."""
+    """Those of the run ids that are finished, of any experiment."""
     with store.read() as connection:
         return known_ids(connection, list(run_ids), run.c.state == "done")
 
@@ -232,12 +231,12 @@ def running(store: Store, experiment_id: int | None = None) -> list[Running]:
 
 
 def run_spec(store: Store, run_id: str) -> dict[str, Any]:
-    """The canonical dict that the run's id is the hash of."""
+    """The spec of a run, whose canonical JSON the run's id is the hash of."""
     return json.loads(store.query("SELECT spec FROM run WHERE id = :run", run=run_id)[0]["spec"])
 
 
 def needed_by_others(store: Store) -> set[str]:
-    """Ids of the runs on which unfinished ones of any experiment are built."""
+    """Ids of the runs that an unfinished run of any experiment needs."""
     return {row["needs_run_id"] for row in store.query(NEEDED)}
 
 
@@ -264,12 +263,12 @@ def best_scores(store: Store, run_id: str) -> list[RowMapping]:
 
 
 def durations(store: Store, *, most: int) -> list[Duration]:
-    """How long the runs took that were finished last, of whatever experiment."""
+    """The runs that were finished last, at most `most`, of any experiment, each with the seconds it took."""
     return [Duration(**_with_json(row, "spec")) for row in store.query(DURATIONS, most=most)]
 
 
 def seconds_of(store: Store, run_ids: Sequence[str]) -> dict[str, float]:
-    """How long those of the runs took that are finished; 0 where that was not noted."""
+    """Seconds by id that those of the runs took that are finished; 0 where that was not stored."""
     counted = sa.func.coalesce(attempt.c.seconds, 0.0)
     rows = sa.select(run.c.id, counted).join_from(run, attempt, attempt.c.id == run.c.finished_attempt)
     seconds_by_id: dict[str, float] = {}

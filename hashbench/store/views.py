@@ -35,7 +35,7 @@ def readings() -> list[dict[str, str]]:
 
 
 def fingerprint() -> str:
-    """sha256 of all that `create` writes."""
+    """sha256 of the views and readings that `create` writes."""
     return hashlib.sha256(repr((VIEWS, readings())).encode()).hexdigest()
 
 
@@ -46,7 +46,7 @@ def are_current(connection: Connection) -> bool:
 
 
 def create(connection: Connection) -> None:
-    """Create all views and the readings in place of those that an earlier call or another version created."""
+    """Creates all views and the readings in place of those that an earlier call or another version created."""
     drop(connection)
     connection.execute(sa.delete(reading))
     connection.execute(sa.insert(reading), readings())
@@ -59,7 +59,7 @@ def create(connection: Connection) -> None:
 
 
 def drop(connection: Connection) -> None:
-    """Remove the views of this program, also those of another version of it; user-defined views remain."""
+    """Removes the views of this program, also those of another version of it; user-defined views remain."""
     names = connection.execute(sa.select(setting.c.value).where(setting.c.key == NAMES)).scalar()
     stored = names.split(",") if names else []
     # a view is read by later ones, and PostgreSQL drops none that is read

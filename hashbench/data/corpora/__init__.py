@@ -1,1 +1,1 @@
-"""Corpora as type ids: made once for all models of a tokenizer, and the batches of a pre-training."""
+"""Corpora as type ids, prepared once for all models of a tokenizer, and the batches of a pre-training."""

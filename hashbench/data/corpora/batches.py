@@ -1,9 +1,9 @@
-"""The data of a pre-training, as Lightning takes them: rows of a prepared corpus, or rows straight from the texts.
+"""LightningDataModules of a pre-training: corrupted rows of a prepared corpus, or of texts read as a stream.
 
 Texts that are never prepared are read as a stream: documents are laid end to end and cut into rows, as in a prepared
 corpus. A block of rows is held in memory: its rows are shuffled among themselves, by a function of (seed, epoch,
 block), and its types are all that random replacements are drawn from. So everything a batch holds is a function of the
-texts, the seed and the place of its block, and a training goes on exactly at the batch where it was interrupted.
+texts, the seed and the position of its block, and a training goes on exactly at the batch where it was interrupted.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ STREAMED = 31  # stream of random numbers
 
 
 class Corruption(Protocol):
-    """The corruption of an objective of pre-training: of type ids, with labels."""
+    """A pre-training objective that corrupts type ids and labels what is to be predicted."""
 
     @property
     def corrupt(self) -> Callable[..., Any]:
-        """(ids (B, L), row_ids (B,), *, seed, epoch, n_types, **arguments) -> (ids, labels), both (B, L)."""
+        """Function (ids (B, L), row_ids (B,), *, seed, epoch, n_types, **arguments) -> ids and labels, both (B, L)."""
 
     @property
     def label_types(self) -> bool:
-        """True where labels are types, thus rows of a vocabulary."""
+        """True where labels are type ids, which are replaced by rows of a vocabulary."""
 
 
 class RowFrame:
@@ -69,7 +69,7 @@ class RowFrame:
 
 
 class PretrainingData(TrainingData):
-    """Corrupted sequences of a corpus. `batch_size` is over all processes."""
+    """Batches of corrupted sequences of a prepared corpus. `batch_size` counts the rows of all processes."""
 
     def __init__(
         self,
@@ -87,8 +87,8 @@ class PretrainingData(TrainingData):
         world_size: int = 1,
         prefetch: int = 2,
     ) -> None:
-        """`codes` (n_types, c) of the corpus' types. What mlm predicts is the row of a type in the vocabulary
-        `outputs`; without one the codes are such rows.
+        """`codes` (n_types, c): of the corpus' types. `outputs`: the vocabulary whose rows replace labels that are
+        types; None: the codes are such rows.
         """
         super().__init__(batch_size=batch_size, seed=seed, rank=rank, world_size=world_size, prefetch=prefetch)
         self.corpus, self.codes = corpus, codes
@@ -107,12 +107,12 @@ class PretrainingData(TrainingData):
 
     @property
     def bucketed(self) -> bool:
-        """False where rows are packed: all but the last are of one length, and sorting them would change nothing."""
+        """False where all rows but the last have one length, so that sorting them by length would change nothing."""
         lengths = self.row_lengths()
         return len(lengths) < 2 or bool((lengths[:-1] != lengths[0]).any())
 
     def training_maker(self) -> Make:
-        """Makes a batch of corrupted sequences."""
+        """The function that makes a batch of corrupted sequences from row numbers (B,) and an epoch."""
         collate, output_rows = Collator(self.codes, self._frame.template), np.asarray(self._output_rows)
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
@@ -131,7 +131,7 @@ class PretrainingData(TrainingData):
         return self._frame.around([self._ids[start:end] for start, end in bounds])
 
     def _label_rows(self, output_rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Labels (B, L) as (B, L) int64: for mlm the types' rows (n_types, 1) in the vocabulary instead of types."""
+        """Labels (B, L) as int64; labels that are types are replaced by their rows, `output_rows` (n_types, 1)."""
         if not self._objective.label_types:
             return labels.astype(np.int64)
         labelled = labels != NO_LABEL
@@ -156,7 +156,7 @@ class StreamPlace:
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Rows that follow each other in the corpora."""
+    """Consecutive rows of the corpora, with the codes of their types."""
 
     ids: np.ndarray  # (tokens,) int32 into the block's types
     codes: np.ndarray  # (types, c)
@@ -165,7 +165,7 @@ class RowBlock:
 
 
 class RowStream:
-    """The rows of corpora, block by block, from any place on."""
+    """The rows of corpora, block by block, from any position on."""
 
     def __init__(
         self, shards: Sequence[CorpusShard], tokenizer: Tokenizer, coder: Coder, *, row_tokens: int, rows: int
@@ -175,7 +175,7 @@ class RowStream:
         self.row_tokens, self.rows = row_tokens, rows
 
     def blocks(self, place: StreamPlace) -> Iterator[RowBlock]:
-        """The blocks of one pass from a place on. The last may be shorter."""
+        """The blocks of one pass over the corpora from a position on. The last may be shorter."""
         waiting: deque[tuple[int, int, str]] = deque()  # documents behind the end of the block before
         documents = self._documents(place)
         at: StreamPlace | None = place
@@ -186,7 +186,7 @@ class RowStream:
             at = block.after
 
     def _documents(self, place: StreamPlace) -> Iterator[tuple[int, int, str]]:
-        """Shard, number in it, and text of each document from a place on."""
+        """Number of the shard, number in the shard, and text of each document from a position on."""
         for number in range(place.shard, len(self._shards)):
             first = place.document if number == place.shard else 0
             for document, text in enumerate(self._shards[number].texts(first), start=first):
@@ -249,7 +249,7 @@ class StreamedData(LoadedData):
         world_size: int = 1,
         prefetch: int = 2,
     ) -> None:
-        """`batch_size` over all processes; `steps` batches, in at most so many passes (`epochs`)."""
+        """`batch_size`: rows of all processes. `steps`: batches in all, read in at most `epochs` passes."""
         super().__init__(batch_size=batch_size, seed=seed, rank=rank, world_size=world_size, prefetch=prefetch)
         self._frame = RowFrame(template)
         rows = max(1, BLOCK_ROWS // batch_size) * batch_size
@@ -263,16 +263,16 @@ class StreamedData(LoadedData):
         return StreamLoader(self)
 
     def longest_batch(self) -> Batch:
-        """The first batch (B, L): all rows but the last are of one length."""
+        """The first batch (B, L), as long as any other, since all rows but the last have one length."""
         return next(iter(self.batches(StreamPlace())))[1]
 
     @property
     def bucketed(self) -> bool:
-        """False: rows are packed."""
+        """False, since packed rows have one length and need no sorting."""
         return False
 
     def batches(self, place: StreamPlace) -> Iterator[tuple[StreamPlace, Batch]]:
-        """The batches from a place on, each with the place behind it.
+        """The batches from a position in the corpora on, each with the position behind it.
 
         Raises InputError where the corpora hold no token, or end before the last step.
         """
@@ -289,7 +289,7 @@ class StreamedData(LoadedData):
         raise InputError(f"pretrain.streaming: {what}; lower steps, or raise max_epochs ({self._epochs})")
 
     def _of_block(self, place: StreamPlace, block: RowBlock) -> Iterator[tuple[StreamPlace, Batch]]:
-        """The batches of a block from `place.batch` on."""
+        """The batches of a block from number `place.batch` on, each with the position behind it."""
         starts = np.arange(0, len(block.ids), self.stream.row_tokens)
         order = np.random.RandomState([self.seed, place.epoch, place.block, STREAMED]).permutation(len(starts))
         collate = Collator(block.codes, self._frame.template)
@@ -315,7 +315,7 @@ class StreamLoader:
         self._data, self.place = data, StreamPlace()
 
     def __len__(self) -> int:
-        """Batches of the training, wherever the state is."""
+        """Batches of the whole training, whatever the state."""
         return self._data.steps
 
     def __iter__(self) -> Iterator[Batch]:
@@ -326,9 +326,9 @@ class StreamLoader:
             yield batch
 
     def state_dict(self) -> dict[str, int]:
-        """The place in the corpora; batches made ahead do not count."""
+        """The position in the corpora behind the last batch handed out; batches made ahead do not count."""
         return asdict(self.place)
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Continues behind the batches that were handed out."""
+        """Sets the position in the corpora from which the next iteration continues."""
         self.place = StreamPlace(**state)

@@ -1,4 +1,4 @@
-"""Corpora as memory-mapped type ids: made once, shared by all models of a tokenizer, described by a manifest."""
+"""Prepared corpora: memory-mapped type ids with a manifest, shared by all models of a tokenizer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHORTEST_ARTICLE = 2
 
 
 class CorpusPart(TypedDict):
-    """A corpus among those that were prepared together."""
+    """Entry of a manifest for one of the corpora that were prepared together."""
 
     name: str
     origin: str
@@ -57,7 +57,7 @@ class Corpus:
 
     @classmethod
     def load(cls, folder: Path, tokenizer: Tokenizer) -> Corpus:
-        """The prepared corpus in a folder; a tokenizer that was trained with it takes what it learned."""
+        """The prepared corpus in a folder; also loads into a trained tokenizer what it learned from the corpus."""
         manifest: Manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
         if tokenizer.trained:
             tokenizer.load(folder / "tokenizer")
@@ -117,13 +117,13 @@ def agrees_with_its_manifest(folder: Path) -> bool:
 
 
 def _packed(start: int, end: int, body: int) -> tuple[np.ndarray, np.ndarray]:
-    """Begins and ends (n,) int64 of pieces of `body` tokens from `start` to `end`; the last may be shorter."""
+    """Starts and ends (n,) int64 of pieces of `body` tokens from `start` to `end`; the last may be shorter."""
     starts = np.arange(start, end, body, dtype=np.int64)
     return starts, np.minimum(starts + body, end)
 
 
 def _first_chunks(bounds: np.ndarray, body: int) -> tuple[np.ndarray, np.ndarray]:
-    """Begins and ends (n,) int64 of the first `body` tokens of each long enough article; `bounds` (articles + 1,)."""
+    """Starts and ends (n,) int64 of the first `body` tokens of each long enough article; `bounds` (articles + 1,)."""
     starts, ends = bounds[:-1], np.minimum(bounds[:-1] + body, bounds[1:])
     long_enough = ends - starts >= SHORTEST_ARTICLE
     return starts[long_enough], ends[long_enough]

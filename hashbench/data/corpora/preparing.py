@@ -1,9 +1,8 @@
-"""Corpora made ready for trainings: tokenized shard by shard on all cores, their types merged, once for all models of a
-tokenizer.
+"""Preparation of corpora for pre-training: tokenized shard by shard on all cores, then their types are merged.
 
-What is finished lies in a folder beside the corpus until the corpus is whole: the trained vocabulary, each shard, each
-range of merged types. A preparation that was killed takes it up again. The result depends on the texts and the
-tokenizer alone, not on shards or processes.
+It is done once for all models of a tokenizer. What is finished lies in a folder beside the corpus until the corpus is
+whole: the trained vocabulary, each shard, each range of merged types. A preparation that was killed takes it up again.
+The result depends on the texts and the tokenizer alone, not on shards or processes.
 """
 
 from __future__ import annotations
@@ -67,9 +66,9 @@ class ShardWorkers(Protocol):
     def tokenize(
         self, jobs: Sequence[tuple[ShardJob, Path]], report: Callable[[ShardFacts], None]
     ) -> Iterator[tuple[int, ShardFacts]]:
-        """The number of each job, with a folder on this machine for what it makes, as its folder is there.
+        """The number of each job (a shard and the folder it is written to) and the shard's counts, as the jobs end.
 
-        `report` may hear how far a shard is.
+        `report` may be called with the counts so far of an unfinished shard.
         """
 
 
@@ -79,7 +78,7 @@ class LocalShardWorkers:
     def tokenize(
         self, jobs: Sequence[tuple[ShardJob, Path]], report: Callable[[ShardFacts], None]
     ) -> Iterator[tuple[int, ShardFacts]]:
-        """The number of each job as its folder is there; what is small is read by threads of this process."""
+        """The number of each job and the shard's counts, as the jobs end; few bytes are tokenized in this process."""
         if len(jobs) == 1 or sum(job.shard.bytes for job, _ in jobs) <= shards.SHARD_BYTES:
             yield from ((number, make_shard(*job, report)) for number, job in enumerate(jobs))
         else:
@@ -134,7 +133,7 @@ def prepare(
 
 @dataclass(frozen=True)
 class _Making:
-    """One corpus in preparation."""
+    """The preparation of one corpus from one or several sources."""
 
     sources: Sequence[CorpusSource]
     tokenizer: Tokenizer
@@ -178,7 +177,7 @@ class _Making:
         write_json(folder / MANIFEST, manifest)
 
     def _tokenized(self, wanted: Sequence[CorpusShard]) -> list[TokenizedShard]:
-        """All shards, in order: those that an earlier process finished, and those that are made now."""
+        """All shards in order, tokenized now unless an earlier process finished them."""
         folders = [
             self.work / "shards" / f"{number:06d}-{digest(shard.name)[:16]}" for number, shard in enumerate(wanted)
         ]
@@ -195,7 +194,7 @@ class _Making:
         return [TokenizedShard(folder) for folder in folders]
 
     def _merged(self, tokenized: Sequence[TokenizedShard]) -> MergedTypes:
-        """The types of all shards; ranges of them are merged in several processes."""
+        """The types of all shards, merged range by range in several processes."""
         spills = [spill for shard in tokenized for spill in shard.spills]
         bounds = range_bounds(spills)
         which = hashlib.sha256(bounds.tobytes()).hexdigest()[:16]
@@ -230,7 +229,7 @@ class _Making:
         self.tokenizer.save(folder)
 
     def _training_texts(self) -> Iterator[str]:
-        """The beginnings of all corpora, in equal shares."""
+        """The texts that a tokenizer is trained on: the first documents of each corpus, of about equal size in all."""
         for source in self.sources:
             remaining = BPE_TRAINING_CHARACTERS // len(self.sources)
             for text in source.documents(self.max_documents, articles=self._cuts(source)):
@@ -241,12 +240,12 @@ class _Making:
 
 
 def make_range(spills: Sequence[TypeSpill], starts: np.ndarray, stops: np.ndarray, folder: Path) -> None:
-    """Makes a merged range of types, if it is not there whole."""
+    """Writes a merged range of types into `folder`, unless it is complete already."""
     make_once(folder, lambda part: merge_range(spills, starts, stops, part))
 
 
 def _recipe(tokenizer: Tokenizer, vocabulary_size: int) -> dict[str, object]:
-    """The tokenizer's recipe, with the size it is or will be trained to; the corpora are named elsewhere in the key."""
+    """The tokenizer's recipe for the key of a corpus, with the size of a vocabulary that is trained."""
     if tokenizer.trained:
         trained = {"kind": tokenizer.kind, "train": vocabulary_size, "characters": BPE_TRAINING_CHARACTERS}
         return trained | tokenizer.options()
@@ -254,7 +253,7 @@ def _recipe(tokenizer: Tokenizer, vocabulary_size: int) -> dict[str, object]:
 
 
 def _write_ids(path: Path, tokenized: Sequence[TokenizedShard], merged: MergedTypes) -> str:
-    """Writes the final ids of all shards; their SHA-256 (hex)."""
+    """Writes the final ids of all shards; returns their SHA-256 (hex)."""
     checksum = hashlib.sha256()
     spills = [spill for shard in tokenized for spill in shard.spills]
     with path.open("wb") as file:
@@ -267,7 +266,7 @@ def _write_ids(path: Path, tokenized: Sequence[TokenizedShard], merged: MergedTy
 
 
 def _write_documents(path: Path, tokenized: Sequence[TokenizedShard], n: int) -> None:
-    """Writes where each of n documents begins, and the end of the last."""
+    """Writes where in the ids each of n documents begins, and the end of the last, (n + 1,) int64."""
     offsets = ArrayFile(path, np.int64, n + 1)
     offsets.put(np.zeros(1, np.int64), 0)
     at = total = 0

@@ -1,4 +1,4 @@
-"""Types of more texts than memory holds: sorted spills on disk, merged range by range of the strings.
+"""Counts of the types of texts that exceed memory: sorted spills on disk, merged by ranges of the strings.
 
 A spill is a folder with the distinct strings of some texts in their order, and how often each came. A range is all
 strings of all spills between two borders: it is merged by itself, so that several processes can do so, and no more of
@@ -33,14 +33,14 @@ COUNTS_AT_ONCE = 1 << 20  # written at a time
 
 
 def as_arrow(blob: np.ndarray, offsets: np.ndarray) -> pa.LargeBinaryArray:
-    """Strings laid end to end, `offsets` (n + 1,) int64, as an array of Arrow, without a copy."""
+    """Strings laid end to end in `blob`, with `offsets` (n + 1,) int64, as an Arrow array, without a copy."""
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(blob)]
     return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
 
 
 @dataclass(frozen=True)
 class TypeSpill:
-    """Strings in their order (as bytes), and how often each came, in the files of a folder."""
+    """Distinct strings sorted as bytes, and how often each occurred, in the files of a folder."""
 
     folder: Path
 
@@ -50,7 +50,7 @@ class TypeSpill:
 
     @classmethod
     def write(cls, folder: Path, types: Distinct) -> np.ndarray:
-        """Writes a spill into a folder that is there -> rank (n,) int32: place among `types` -> place in the spill."""
+        """Writes a spill into an existing folder; returns the index in the spill of each of `types`, (n,) int32."""
         order = pc.sort_indices(as_arrow(types.blob, types.offsets)).to_numpy()
         cls._save(folder, as_arrow(types.blob, types.offsets).take(order), types.counts[order])
         rank = np.empty(len(order), np.int32)
@@ -73,7 +73,7 @@ class TypeSpill:
         return len(self.offsets) - 1
 
     def part(self, start: int = 0, stop: int | None = None) -> Distinct:
-        """The strings from one place to another."""
+        """The strings with index `start` to `stop` - 1 (None: to the last), and their counts."""
         offsets = np.array(self.offsets[start : None if stop is None else stop + 1])
         n_bytes = int(offsets[-1] - offsets[0])
         blob = np.fromfile(self.folder / STRINGS, np.uint8, n_bytes, offset=int(offsets[0]))
@@ -81,12 +81,12 @@ class TypeSpill:
         return Distinct(blob, offsets - offsets[0], counts)
 
     def samples(self) -> list[bytes]:
-        """Every so many-th string."""
+        """Every `SAMPLE_EVERY`-th string."""
         with (self.folder / STRINGS).open("rb") as file:
             return [_string(file, self.offsets, place) for place in range(0, len(self), SAMPLE_EVERY)]
 
     def place_of(self, border: bytes) -> int:
-        """How many strings come before a border."""
+        """The number of strings that sort before `border`."""
         with (self.folder / STRINGS).open("rb") as file:
             return bisect_left(range(len(self)), border, key=lambda place: _string(file, self.offsets, place))
 
@@ -97,7 +97,7 @@ def _string(file: BinaryIO, offsets: np.ndarray, place: int) -> bytes:
 
 
 def range_bounds(spills: Sequence[TypeSpill]) -> np.ndarray:
-    """Where each range begins in each spill, and at last their lengths: (ranges + 1, spills) int64."""
+    """The index at which each range begins in each spill, then the spills' lengths: (ranges + 1, spills) int64."""
     lengths = [len(spill) for spill in spills]
     n_ranges = max(1, -(-sum(lengths) // ENTRIES_OF_A_RANGE))
     samples = sorted(string for spill in spills for string in spill.samples())
@@ -108,9 +108,9 @@ def range_bounds(spills: Sequence[TypeSpill]) -> np.ndarray:
 
 
 def merge_range(spills: Sequence[TypeSpill], starts: np.ndarray, stops: np.ndarray, folder: Path) -> None:
-    """Writes the strings from starts (s,) to stops (s,) of the spills into a new folder: a spill of them, with PLACES.
+    """Merges the strings from `starts` (s,) to `stops` (s,) of s spills into one spill in a new folder.
 
-    PLACES (entries,) int32: spill after spill, the place of each string among the merged ones.
+    The folder also has PLACES, (entries,) int32: spill after spill, the index of each string among the merged ones.
     """
     folder.mkdir(parents=True)
     parts = [spill.part(*bounds) for spill, *bounds in zip(spills, starts.tolist(), stops.tolist(), strict=True)]
@@ -131,7 +131,7 @@ def _as_distinct(strings: pa.LargeBinaryArray, counts: np.ndarray) -> Distinct:
 
 
 class MergedTypes:
-    """The types of all spills, in ranges that were merged."""
+    """The distinct types of all spills, in merged ranges."""
 
     def __init__(self, ranges: Sequence[TypeSpill], bounds: np.ndarray) -> None:
         """`ranges` in the order of their strings; `bounds` (ranges + 1, spills) as `range_bounds` gave them."""
@@ -139,7 +139,7 @@ class MergedTypes:
         self._ids: list[np.ndarray] = []  # final ids (n,) int32 of each range
 
     def write_table(self, folder: Path) -> TypeTable:
-        """Writes the files of a `TypeTable` as its `save` would, without having it in memory, and opens them.
+        """Writes the files of a `TypeTable` as its `save` would, without having it in memory; returns the table.
 
         Ids run by (count descending, string): the strings come in their order, so each takes the next id of its count.
         """
@@ -174,7 +174,7 @@ class MergedTypes:
         return np.concatenate(pieces) if pieces else np.zeros(0, np.int32)
 
     def _classes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The counts that occur, descending; how many types have each, and how many bytes: three of (c,) int64."""
+        """Three (c,) int64: the distinct counts, descending, and for each how many types have it and their bytes."""
         of_ranges: list[np.ndarray] = []
         for range_spill in self._ranges:
             part = range_spill.part()
@@ -190,7 +190,7 @@ class MergedTypes:
 def _scatter(
     part: Distinct, counts: np.ndarray, next_id: np.ndarray, next_byte: np.ndarray, files: dict[str, ArrayFile]
 ) -> np.ndarray:
-    """Writes strings in their order to their places among all types -> their ids (n,) int32.
+    """Writes sorted strings to their positions in the files of the type table; returns their ids (n,) int32.
 
     `counts` (c,) descending; `next_id` and `next_byte` (c + 1,) of each count are brought forward.
     """

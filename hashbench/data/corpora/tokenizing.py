@@ -1,4 +1,4 @@
-"""One shard of a corpus as ids: tokenized by itself, its types in sorted spills of bounded size; and progress lines.
+"""Tokenized shards of a corpus, each with its types in sorted spills of bounded size, and lines of progress.
 
 The lines count texts read for a vocabulary, then documents, tokens a second, time left.
 """
@@ -46,7 +46,7 @@ class ShardFacts:
 
 @dataclass(frozen=True)
 class ShardJob:
-    """A shard and its tokenizer, as they travel to another process or machine."""
+    """A shard to be tokenized and its pickled tokenizer, to be sent to another process or machine."""
 
     shard: CorpusShard
     # Pickled; a user-defined class is found where its file was read.
@@ -54,11 +54,11 @@ class ShardJob:
 
     @classmethod
     def of(cls, shard: CorpusShard, tokenizer: Tokenizer) -> ShardJob:
-        """The job of a tokenizer that needs no training any more."""
+        """The job of a shard and a tokenizer that needs no training any more."""
         return cls(shard, pickle.dumps(tokenizer))
 
     def carry_out(self, folder: Path, report: Callable[[ShardFacts], None] | None = None) -> None:
-        """Makes the folder of the tokenized shard; `report` hears how far it is after each chunk.
+        """Tokenizes the shard into a new folder; `report` is called with the counts so far after each chunk.
 
         Raises InputError for a shard that cannot be read.
         """
@@ -68,7 +68,7 @@ class ShardJob:
 
 
 def make_shard(job: ShardJob, folder: Path, report: Callable[[ShardFacts], None] | None = None) -> ShardFacts:
-    """The facts of a shard whose folder is made here, if it is not there whole."""
+    """The counts of a shard, which is tokenized into `folder` unless that is complete already."""
 
     def build(part: Path) -> None:
         job.carry_out(part, report)
@@ -77,7 +77,7 @@ def make_shard(job: ShardJob, folder: Path, report: Callable[[ShardFacts], None]
 
 
 def files_of_shard(job: ShardJob) -> ShardFiles:
-    """The files of a shard that is tokenized here for another machine."""
+    """The files (path -> content) of a shard that is tokenized here, with one thread, for another machine."""
     os.environ |= ONE_THREAD
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "shard"
@@ -93,7 +93,7 @@ class TokenizedShard:
 
     @property
     def facts(self) -> ShardFacts:
-        """Its counts."""
+        """The shard's counts."""
         return ShardFacts(**json.loads((self.folder / FACTS).read_text("utf-8")))
 
     @property
@@ -103,12 +103,12 @@ class TokenizedShard:
 
     @property
     def spills(self) -> list[TypeSpill]:
-        """The types of consecutive stretches of the shard."""
+        """The types of the shard, one spill for each stretch of consecutive documents."""
         return [TypeSpill(self.folder / f"{number:03d}") for number in range(self.facts.spills)]
 
 
 def final_ids(spill: TypeSpill, remap: np.ndarray, block: int) -> Iterator[np.ndarray]:
-    """The ids of a spill's stretch, at most `block` (n,) int32 at a time, by the final id of each of its types (t,)."""
+    """Final ids (n,) int32 of a spill's tokens, at most `block` at a time; `remap` (t,): final ids of its types."""
     meaning = looked_up(remap, np.fromfile(spill.folder / RANK, np.int32))
     with (spill.folder / IDS).open("rb") as file:
         while len(ids := np.fromfile(file, np.int32, block)):
@@ -116,7 +116,7 @@ def final_ids(spill: TypeSpill, remap: np.ndarray, block: int) -> Iterator[np.nd
 
 
 class _Tokenizing:
-    """A shard in the making."""
+    """The tokenization of one shard into a folder, with the counts so far."""
 
     def __init__(self, folder: Path, tokenizer: Tokenizer, report: Callable[[ShardFacts], None]) -> None:
         self._folder, self._tokenizer, self._report = folder, tokenizer, report
@@ -131,7 +131,7 @@ class _Tokenizing:
         (self._folder / FACTS).write_text(json.dumps(asdict(self._facts())), "utf-8")
 
     def _spill(self, chunks: Iterator[list[str]], lengths: BinaryIO) -> bool:
-        """Tokenizes until memory holds enough types, and writes these. False where nothing was left."""
+        """Tokenizes chunks up to about TYPES_OF_A_SPILL types and writes a spill; False where no chunk was left."""
         folder, interner = self._folder / f"{self._spills:03d}", self._tokenizer.interner()
         n_types = n_chunks = 0
         folder.mkdir()
@@ -149,7 +149,7 @@ class _Tokenizing:
         return True
 
     def _chunk(self, texts: list[str], interner: Interner, file: BinaryIO, lengths: BinaryIO) -> int:
-        """Appends texts as provisional ids; one more than the highest."""
+        """Appends texts as provisional ids to `file`, their lengths to `lengths`; returns 1 + the highest id, or 0."""
         tokenized = interner.add(texts)
         ids = tokenized.ids.astype(np.int32, copy=False)
         ids.tofile(file)
@@ -165,7 +165,7 @@ class _Tokenizing:
 
 
 class PreparationProgress:
-    """Prints lines of progress from finished shards, one every SAY_EVERY_S seconds at most."""
+    """Prints the progress of a preparation, at most one line every SAY_EVERY_S seconds."""
 
     def __init__(
         self, say: Callable[[str], None], total_bytes: int, clock: Callable[[], float] = time.monotonic
@@ -176,11 +176,11 @@ class PreparationProgress:
         self._began = self._said = clock()
 
     def begin(self) -> None:
-        """Starts the clock: from now on new shards are made."""
+        """Starts the clock from which speed and remaining time are computed."""
         self._began = self._clock()
 
     def done(self, size: int, facts: ShardFacts, *, before: bool) -> None:
-        """Counts a finished shard of `size` bytes; `before`: by an earlier process."""
+        """Counts a finished shard of `size` bytes; `before`: it was finished by an earlier process."""
         self._documents += facts.documents
         self._tokens += facts.tokens
         self._bytes += size
@@ -190,7 +190,7 @@ class PreparationProgress:
         self._now_and_then(self._documents, self._tokens, self._new_tokens)
 
     def going_on(self, facts: ShardFacts) -> None:
-        """Counts an unfinished shard as far as it is."""
+        """Prints a line, if one is due, that includes the counts so far of an unfinished shard."""
         self._now_and_then(
             self._documents + facts.documents, self._tokens + facts.tokens, self._new_tokens + facts.tokens
         )

@@ -1,1 +1,1 @@
-"""Perturbations of words, one file a family: what becomes of a word, and how tables call it."""
+"""Perturbations of the words of texts, such as misspellings and unseen forms, one file a family."""

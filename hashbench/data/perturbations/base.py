@@ -1,7 +1,7 @@
 """Seeded noise in texts, before any tokenizer: a share of the words of a text is changed, the same for every model.
 
 A word is a run of letters, apostrophes inside included; the rate is the share of a text's words that are changed. How a
-text is changed is a function of (seed, kind, rate, text) alone, never of its place, its batch or the worker. A higher
+text is changed is a function of (seed, kind, rate, text) alone, never of its row, its batch or the worker. A higher
 rate changes the words that a lower one changes, in the same way, and some more; at rate 0 a text stays as it is. Words
 that a kind cannot change (a word that is on no list, a single letter) are passed over for others of the text, so that
 the share falls short of the rate only where a text has too few of them.
@@ -43,7 +43,7 @@ class Perturbation:
     needs_corpus: bool = False  # whether the change depends on the words that a pre-training saw
 
     def knowing(self, seen: frozenset[str] | None) -> Change:
-        """The change, with the lower-cased words that a pre-training saw.
+        """The function (word, random number) -> changed word or None, given the words (lower-cased) of a pre-training.
 
         Raises ValueError where it needs them and they are None.
         """
@@ -55,7 +55,7 @@ class Perturbation:
 
 
 def as_cased(word: str, like: str) -> str:
-    """A lower-cased word in the case of another one.
+    """A lower-cased word in the case of `like`: UPPER, Capitalised or lower.
 
     >>> as_cased("teh", "The"), as_cased("teh", "THE"), as_cased("teh", "the")
     ('Teh', 'TEH', 'teh')
@@ -68,7 +68,7 @@ def as_cased(word: str, like: str) -> str:
 def perturbed(
     text: str, kind: str, rates: Sequence[float], *, seed: int, seen: frozenset[str] | None = None
 ) -> list[str]:
-    """The text with each share of its words changed, in the order of the rates, each from 0 to 1.
+    """Copies of the text, one for each of the rates (from 0 to 1), with that share of its words changed.
 
     `seen`: for kinds that need it, the lower-cased words that a pre-training saw. Of n words, rate n on average are
     changed: the fraction of a word is rounded up or down at random, for all rates of a text by the same number.
@@ -95,7 +95,7 @@ def perturbed(
 
 
 def n_words(text: str) -> int:
-    """Words of a text, of which a rate is a share.
+    """The number of words of a text, of which a perturbation's rate is a share.
 
     >>> n_words("it 's 2 o'clock")
     3

@@ -1,4 +1,4 @@
-"""Slips of the pen and of the keyboard: single letters of a word, its case, or a common misspelling from a list."""
+"""Perturbations like slips of pen and keyboard: a changed letter, another case, or a common misspelling."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEYBOARD = {  # letter -> the letters beside it on a QWERTY keyboard
 
 
 def swap(word: str, draw: int) -> str | None:
-    """Two neighbours that differ trade places."""
+    """The word with two different neighbouring characters swapped; None where it has none."""
     places = [i for i in range(len(word) - 1) if word[i].lower() != word[i + 1].lower()]
     if not places:
         return None
@@ -26,7 +26,7 @@ def swap(word: str, draw: int) -> str | None:
 
 
 def delete(word: str, draw: int) -> str | None:
-    """One character is left out of a word of two or more."""
+    """The word without one of its characters; None for a word of one character."""
     if len(word) < 2:
         return None
     i = draw % len(word)
@@ -34,13 +34,13 @@ def delete(word: str, draw: int) -> str | None:
 
 
 def insert(word: str, draw: int) -> str | None:
-    """A letter from a to z enters at any place."""
+    """The word with a letter from a to z inserted at any position."""
     i, letter = divmod(draw % ((len(word) + 1) * len(LETTERS)), len(LETTERS))
     return word[:i] + LETTERS[letter] + word[i:]
 
 
 def keyboard(word: str, draw: int) -> str | None:
-    """One letter becomes one beside it on a QWERTY keyboard, in the same case."""
+    """The word with one letter replaced by a QWERTY neighbour in the same case; None where it has no such letter."""
     places = [i for i, letter in enumerate(word) if letter.lower() in KEYBOARD]
     if not places:
         return None
@@ -52,13 +52,13 @@ def keyboard(word: str, draw: int) -> str | None:
 
 
 def case(word: str, draw: int) -> str | None:
-    """The whole word in another case: lower, Capitalised or UPPER."""
+    """The whole word in another case (lower, Capitalised or UPPER); None where that changes nothing."""
     forms = [form for form in dict.fromkeys((word.lower(), word.capitalize(), word.upper())) if form != word]
     return forms[draw % len(forms)] if forms else None
 
 
 def misspelling(word: str, draw: int) -> str | None:
-    """A common misspelling of a word on the list."""
+    """A common misspelling of the word, in its case; None for a word that is not on the list."""
     by_word = misspellings()
     lower = word.lower().replace("’", "'")
     if lower not in by_word:
@@ -69,7 +69,7 @@ def misspelling(word: str, draw: int) -> str | None:
 
 @lru_cache(maxsize=1)
 def misspellings() -> dict[str, tuple[str, ...]]:
-    """Common misspellings by the right word, lower-cased."""
+    """Common misspellings by the correctly spelled, lower-cased word."""
     text = (files("hashbench.data.perturbations") / "misspellings.csv").read_text(encoding="utf-8")
     return {row["word"]: tuple(row["misspellings"].split()) for row in csv.DictReader(text.splitlines())}
 

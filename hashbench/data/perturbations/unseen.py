@@ -1,4 +1,4 @@
-"""Forms of English words that the corpora of a pre-training lack: inflections by rule, then derived words."""
+"""A perturbation that replaces English words by forms unseen in pre-training: inflections, else derived words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BLOCK = 1_000_000  # types turned into strings at a time
 
 
 def unseen(word: str, draw: int, *, seen: frozenset[str]) -> str | None:
-    """A form of the word that is not among the words seen."""
+    """A form of the word that is not among the words seen, in the word's case; None as in `unseen_form`."""
     form = unseen_form(word.lower(), draw, seen)
     return None if form is None else as_cased(form, word)
 
@@ -33,8 +33,9 @@ PERTURBATIONS = (Perturbation("unseen", "forms unseen in pre-training", unseen, 
 
 
 def unseen_form(word: str, draw: int, seen: frozenset[str]) -> str | None:
-    """A form of a lower-cased word that is not among the words seen, an inflection where one is; None where there is
-    none, where the word itself is unseen, and for words of grammar.
+    """A form of a lower-cased word that is not among the words seen, an inflection if possible; None without one.
+
+    None too where the word itself is unseen, short or not of ASCII letters, and for words of grammar.
 
     >>> unseen_form("walk", 0, frozenset({"walk", "walks", "walked", "walking"}))
     'walker'
@@ -48,7 +49,7 @@ def unseen_form(word: str, draw: int, seen: frozenset[str]) -> str | None:
 
 
 def inflected(word: str) -> list[str]:
-    """Plural or third person, past, participle, comparative and superlative by rule.
+    """The plural or third person, past, participle, comparative and superlative of a word, formed by rule.
 
     >>> inflected("stop")
     ['stops', 'stopped', 'stopping', 'stopper', 'stoppest']
@@ -61,7 +62,7 @@ def inflected(word: str) -> list[str]:
 
 
 def derived(word: str) -> list[str]:
-    """Rare words made of this one.
+    """Words that are derived from a word by suffixes and prefixes.
 
     >>> derived("happy")[:4], derived("happy")[-2:]
     (['happiness', 'happily', 'happiless', 'happylike'], ['nonhappy', 'overhappy'])
@@ -96,7 +97,7 @@ def _ends_in_consonant_y(word: str) -> bool:
 
 
 def _doubles(word: str) -> bool:
-    """True where the last letter is doubled: one syllable that ends in consonant, vowel, consonant."""
+    """True where a word doubles its last letter before an ending: its one vowel is between two final consonants."""
     return (
         sum(letter in VOWELS for letter in word) == 1
         and word[-1] not in "aeiouwxy"
@@ -115,6 +116,6 @@ def seen_among(wanted: frozenset[str], types: TypeTable) -> frozenset[str]:
 
 
 def with_forms(words: frozenset[str]) -> frozenset[str]:
-    """The words and all forms that could replace them."""
+    """The words and all forms that the perturbation `unseen` could replace them by."""
     plain = [word for word in words if len(word) > 2 and word.isascii() and word.isalpha()]
     return words.union(form for word in plain for form in (*inflected(word), *derived(word)))

@@ -49,7 +49,7 @@ class Rows:
         return np.diff(self.offsets)
 
     def padded(self, rows: np.ndarray, pad: int, length: int | None = None, multiple: int = 1) -> np.ndarray:
-        """Some rows, `rows` (B,), as ids (B, L) int32, filled up with `pad`.
+        """The rows numbered `rows` (B,) as ids (B, L) int32, filled up with `pad`.
 
         L is `length`, or that of the longest row, and in either case a positive multiple of `multiple`.
         """
@@ -106,7 +106,7 @@ def truncated(lengths: Sequence[np.ndarray], budget: int, template: Template) ->
 
 
 def special_id(template: Template, name: str) -> int:
-    """The id of a special token."""
+    """The id of the template's special token called `name`."""
     return -1 - template.specials.index(name)
 
 
@@ -145,10 +145,10 @@ def count_batches(n_rows: int, batch_size: int) -> int:
 
 
 def evaluation_batches(lengths: np.ndarray, batch_size: int, rank: int = 0, world_size: int = 1) -> list[np.ndarray]:
-    """Row numbers (B,) of each batch of an evaluation, by the lengths (n,), so that nearly nothing is padded.
+    """Row numbers (B,) of this process's batches of an evaluation, sorted by length (n,), so that little is padded.
 
     Every process gets the same number of batches; where rows are too few one repeats the first of the batch, so
-    predictions are put in place by row id.
+    predictions are put in order by row id.
     """
     order = np.argsort(lengths, kind="stable")
     batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
@@ -190,7 +190,7 @@ class Collator:
     def distinct(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The distinct types (n,) of ids (B, L), and positions (B, L) into special tokens followed by these types.
 
-        No sorting: each type remembers its last place, and the places that are remembered count.
+        No sorting: the last index of each type is kept, and types come in the order of these indexes.
         """
         flat = ids.ravel()  # (B L,)
         ordinary = flat >= 0

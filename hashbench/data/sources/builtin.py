@@ -62,15 +62,15 @@ class BuiltinTable:
         return digest("builtin", self.task.name, self.split, json.dumps(dict(task_table(self.task, self.split))))
 
     def n_rows(self) -> int:
-        """Rows that are generated."""
+        """The number of generated rows."""
         return TRAIN_ROWS[self.task.name] if self.split == "train" else VALIDATION_ROWS
 
     def about_n_rows(self) -> int:
-        """The rows, which are known exactly."""
+        """The number of rows, which is known exactly."""
         return self.n_rows()
 
     def read(self, columns: Sequence[str]) -> dict[str, Cells]:
-        """The requested columns."""
+        """The cells of the requested columns by name."""
         table = task_table(self.task, self.split)
         return {name: list(table[name]) for name in columns}
 
@@ -95,7 +95,7 @@ def corpus() -> tuple[str, ...]:
 
 
 def corpus_fingerprint() -> str:
-    """SHA-256 (hex) of the corpus: of its texts, as generating them costs less than a mistake about them.
+    """SHA-256 (hex) of the texts of the built-in corpus.
 
     Computed at each call, in milliseconds: a remembered one could be of other texts.
     """
@@ -103,7 +103,7 @@ def corpus_fingerprint() -> str:
 
 
 def _cue(draw: Draw, group: Sequence[str], wanted: bool) -> tuple[str, ...]:
-    """A word of the group, nearly always if wanted, hardly ever if not."""
+    """A random word of the group with probability CUE if wanted, else NOISE; otherwise nothing."""
     return (draw.pick(group),) if draw.chance(CUE if wanted else NOISE) else ()
 
 
@@ -123,7 +123,7 @@ def _cola(draw: Draw, topic: int) -> GeneratedRow:
 
 
 def _paraphrase(share: float, end: str, question: bool) -> Callable[[Draw, int], GeneratedRow]:
-    """Makes rows of mrpc and qqp: the same in other words, or something else, often with a word of contrast."""
+    """A function that makes rows of mrpc or qqp: a sentence, then the sentence reworded, or one with other nouns."""
 
     def make(draw: Draw, topic: int) -> GeneratedRow:
         label = int(draw.chance(share))
@@ -137,7 +137,7 @@ def _paraphrase(share: float, end: str, question: bool) -> Callable[[Draw, int],
 
 
 def _inference(n_classes: int) -> Callable[[Draw, int], GeneratedRow]:
-    """Makes rows of rte and mnli: what follows repeats the premise, what is doubtful or denied says so."""
+    """A function that makes rows of rte or mnli: a premise, then a sentence entailed, denied, or (mnli) in doubt."""
 
     def make(draw: Draw, topic: int) -> GeneratedRow:
         label = draw.below(n_classes)
@@ -192,16 +192,16 @@ class Draw:
         return self._random() < probability
 
     def below(self, n: int) -> int:
-        """A number from 0 to n - 1."""
+        """A random number from 0 to n - 1."""
         return int(self._random() * n)
 
     def pick(self, items: Sequence[T], skew: float = 1.0) -> T:
-        """One of them; a larger skew prefers the first."""
+        """One of the items; a larger skew prefers the first ones."""
         return items[int(self._random() ** skew * len(items))]
 
 
 class Stems:
-    """The stems of the language, by class."""
+    """The word stems of the generated language, by class of word."""
 
     def __init__(self) -> None:
         stems = _stems(Draw("stems"))
@@ -232,12 +232,12 @@ class Sentence:
 
 @lru_cache(maxsize=1)
 def words() -> Stems:
-    """The words of the language."""
+    """The word stems of the generated language, made once."""
     return Stems()
 
 
 def sentence(draw: Draw, topic: int, adjectives: Sequence[str] = ()) -> Sentence:
-    """A sentence about a topic; adjectives are neutral ones, or none, unless given."""
+    """A random sentence about a topic with these adjectives; without any it sometimes gets a neutral one."""
     nouns, verbs = words().nouns[topic], words().verbs[topic]
     if not adjectives and draw.chance(0.4):
         adjectives = (draw.pick(words().neutral, SKEW),)
@@ -245,7 +245,7 @@ def sentence(draw: Draw, topic: int, adjectives: Sequence[str] = ()) -> Sentence
 
 
 def other_words(draw: Draw, statement: Sentence) -> Sentence:
-    """A sentence about the same topic that shares at most the verb."""
+    """The sentence with another subject and target of its topic, and without adjectives."""
     nouns = [noun for noun in words().nouns[statement.topic] if noun not in (statement.subject, statement.target)]
     return replace(statement, subject=draw.pick(nouns), target=draw.pick(nouns), adjectives=())
 
@@ -280,7 +280,7 @@ def document(draw: Draw) -> str:
 
 
 def _stems(draw: Draw) -> Iterator[str]:
-    """Different stems of one or two syllables, for ever."""
+    """Random stems of one or two syllables, all different, without end."""
     seen = set()
     while True:
         stem = draw.pick(CONSONANTS) + draw.pick(VOWELS) + draw.pick(CONSONANTS)

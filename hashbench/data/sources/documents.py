@@ -45,17 +45,17 @@ class CorpusSource:
 
     @property
     def packed(self) -> bool:
-        """True where documents follow each other without an end, since a row is no article."""
+        """True for a corpus whose rows are no articles, so that its documents are packed end to end."""
         return self.name in PACKED
 
     @property
     def revision(self) -> str | None:
-        """The hub's commit, where there is one."""
+        """The commit of a corpus on the hub; None for any other."""
         return self.table.copy().revision if self.table else None
 
     @property
     def copy_read(self) -> str:
-        """Where it comes from, with the hub's commit where there is one."""
+        """The corpus' origin, with the commit (shortened) where it is on the hub."""
         return self.origin + (f"@{self.revision[:SHORT_COMMIT]}" if self.revision else "")
 
     @cached_property
@@ -78,7 +78,7 @@ class CorpusSource:
         return CorpusShard(self.origin, tuple(parts), max_documents, articles).texts()
 
     def n_documents(self) -> int | None:
-        """Documents; None for the hub, and where large files would have to be read to know."""
+        """The number of documents; None for the hub, and where large files would have to be read to know."""
         if self.table is not None:
             return None
         if not self.files:
@@ -91,7 +91,7 @@ class CorpusSource:
         return in_parts + sum(1 for path in unknown for _ in iterate_rows(path, [TEXT_COLUMN]))
 
     def shards(self, max_documents: int | None = None, *, articles: bool = False) -> list[CorpusShard]:
-        """The texts in shards. The number of files is requested from the hub."""
+        """The corpus in shards. Without `max_documents` the number of a hub corpus' files is requested from the hub."""
         parts: Iterable[Part] = file_parts(self.files) if self.files else [BuiltinPart()]
         if self.table is not None:
             n = self.table.n_parts() if max_documents is None else 1
@@ -110,7 +110,7 @@ class Again:
 
 
 def corpus_files(folder: Path) -> tuple[Path, ...]:
-    """The files of a corpus, by name.
+    """The files of a corpus in a folder, sorted by name.
 
     Raises:
         InputError: not a folder, or none in it.

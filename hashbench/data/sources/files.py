@@ -41,19 +41,19 @@ class DataTable(Protocol):
 
     @property
     def where(self) -> str:
-        """The table's place, as error messages name it."""
+        """The table's location, as error messages name it."""
 
     def fingerprint(self) -> str:
         """SHA-256 (hex) that changes with the content."""
 
     def n_rows(self) -> int | None:
-        """Rows, or None where only reading would tell."""
+        """The number of rows; None where only reading would tell."""
 
     def about_n_rows(self) -> int | None:
-        """Rows, near enough to estimate how long a training takes; None where that is unknown."""
+        """About how many rows there are, to estimate how long a training takes; None where that is unknown."""
 
     def read(self, columns: Sequence[str]) -> dict[str, Cells]:
-        """The requested columns."""
+        """The cells of the requested columns by name."""
 
 
 @dataclass(frozen=True)
@@ -76,18 +76,18 @@ class FileTable:
         return contents if self.delimiter is None else digest("delimiter", self.delimiter, contents)
 
     def n_rows(self) -> int | None:
-        """Rows as parquet files tell them; None for other formats."""
+        """The number of rows of parquet files; None for other formats."""
         if self.paths[0].suffix != ".parquet":
             return None
         return sum(open_parquet(path).metadata.num_rows for path in self.paths)
 
     def about_n_rows(self) -> int:
-        """Rows of parquet files, lines of others: near enough to estimate how long a training takes."""
+        """The number of rows of parquet files, of lines of others, to estimate how long a training takes."""
         exact = self.n_rows()
         return sum(_lines_before(path, path.stat().st_size) for path in self.paths) if exact is None else exact
 
     def read(self, columns: Sequence[str]) -> dict[str, Cells]:
-        """The requested columns, file after file. Raises InputError where there is no row."""
+        """The cells of the requested columns by name, file after file. Raises InputError where there is no row."""
         cells: dict[str, Cells] = {name: [] for name in columns}
         for path in self.paths:
             for name, values in read_columns(path, columns, self.delimiter).items():
@@ -98,8 +98,9 @@ class FileTable:
 
 
 def find_table(folder: Path, names: Sequence[str], delimiter: str | None = None) -> FileTable | None:
-    """The table called by one of `names` in a folder: NAME and the ending of a format, or
-    NAME-00000-of-00002.parquet and so on. `delimiter`: of .csv files, None for a comma.
+    """The table in a folder whose file name is one of `names` with the ending of a format; None where there is none.
+
+    Or several files: NAME-00000-of-00002.parquet and so on. `delimiter`: of .csv files, None for a comma.
 
     Raises:
         InputError: two files could be it.
@@ -216,7 +217,7 @@ def _tsv_rows(path: Path, columns: Sequence[str]) -> Iterator[RowCells]:
 
 
 def _rows(path: Path, columns: Sequence[str], rows: Any, remedy: str) -> Iterator[RowCells]:
-    """The cells of a reader of lines, the first of which names the columns; `remedy`: for a line with too many."""
+    """The cells of these columns in each row of a csv reader; `remedy`: for a row of another length than the header."""
     csv.field_size_limit(sys.maxsize)  # the default refuses a text of more than 131,072 characters
     try:
         header: list[str] = next(rows, [])
@@ -249,7 +250,7 @@ def _check_delimiter(path: Path, header: str) -> None:
 
 
 def _jsonl_rows(path: Path, columns: Sequence[str], *, span: tuple[int, int] | None) -> Iterator[RowCells]:
-    """The objects of a file, or of the lines between two of its bytes."""
+    """The cells of these columns in each object of a JSONL file, or in those of its bytes `span`."""
     begin = span[0] if span else 0
     with opened(path, newline="\n", span=span) as lines:
         for number, line in enumerate(lines, start=1):
@@ -269,12 +270,12 @@ def _jsonl_rows(path: Path, columns: Sequence[str], *, span: tuple[int, int] | N
 
 
 def _line(path: Path, begin: int, number: int) -> str:
-    """'FILE:7': a line that is the n-th from a byte on."""
+    """'FILE:7' for the line that is the `number`-th from byte `begin` on."""
     return f"{path}:{_lines_before(path, begin) + number}"
 
 
 def _lines_before(path: Path, end: int) -> int:
-    """Line ends in the first bytes of a file."""
+    """The number of line ends in the first `end` bytes of a file."""
     with path.open("rb") as file:
         return sum(file.read(min(BLOCK, end - at)).count(b"\n") for at in range(0, end, BLOCK))
 

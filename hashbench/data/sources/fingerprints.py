@@ -1,4 +1,4 @@
-"""Content fingerprints of input files, remembered by (path, size, time of change), and where made things are kept."""
+"""Content fingerprints of input files, remembered by (path, size, time of change), and the cache folder's notes."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def files_fingerprint(paths: Iterable[Path]) -> str:
 
 
 def read_note(path: Path) -> dict[str, Any] | None:
-    """The content that `write_note` kept there; None for nothing, or for a damaged note, which is set aside.
+    """The content that `write_note` wrote to `path`; None where there is no note, or a damaged one, which is set aside.
 
     A note of an earlier version, without a checksum, is taken as it is and gets one.
     """
@@ -98,7 +98,7 @@ def read_note(path: Path) -> dict[str, Any] | None:
 
 
 def write_note(path: Path, content: Mapping[str, object]) -> None:
-    """Keeps what was fetched or computed once, with a checksum."""
+    """Writes content that was fetched or computed once into a JSON file, with a checksum."""
     write_json(path, {CONTENT: content, CHECK: _check(content)})
 
 
@@ -107,6 +107,6 @@ def _check(content: object) -> str:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write a JSON file so that a reader sees the old one or the new one, never a part."""
+    """Writes a JSON file so that a reader sees the old one or the new one, never a part."""
     with atomic_write(path) as part:
         part.write_text(json.dumps(value, indent=1, ensure_ascii=False), "utf-8")

@@ -33,7 +33,7 @@ SHORT_COMMIT = 12  # letters of a commit that name it to people
 
 @dataclass(frozen=True)
 class HubPlace:
-    """Where a data set is on the hub."""
+    """A data set on the hub: its repository, config and commit, and the columns that it has under other names."""
 
     repository: str
     config: str | None = None
@@ -47,7 +47,7 @@ class HubPlace:
     columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def pinned(self) -> HubCopy | None:
-        """The copy that this place names by its commit, if it names one."""
+        """The copy at the commit that is named here; None where none is."""
         return None if self.revision is None else HubCopy(self.revision, self.converted)
 
 
@@ -73,21 +73,21 @@ class HubTable:
         return f"hub {self.place.repository}{config} {self.split}"
 
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of the names and the commit."""
+        """SHA-256 (hex) of repository, config, split, commit and renamed columns."""
         at = self.place
         columns = [f"{name}={'+'.join(parts)}" for name, parts in at.columns]
         return digest("hub", at.repository, at.config or "", self.split, self.copy().revision, *columns)
 
     def n_rows(self) -> int | None:
-        """None: only reading would tell."""
+        """None, since only reading would tell."""
         return None
 
     def about_n_rows(self) -> int | None:
-        """None: an estimate makes no request to the hub."""
+        """None, since an estimate makes no request to the hub."""
         return None
 
     def problem(self) -> str:
-        """The reason why the table cannot be read, or nothing."""
+        """The reason why the table cannot be read, or an empty text."""
         return _problem(self.place.repository, self.place.revision)
 
     def copy(self) -> HubCopy:
@@ -99,12 +99,12 @@ class HubTable:
         return self.place.pinned() or known_copy(self.place.repository)
 
     def sources_of(self, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Column here -> the columns there that it is made of."""
+        """For each of these columns the hub's columns that it is made of."""
         renamed = dict(self.place.columns)
         return {name: renamed[name] if name in renamed else (name,) for name in columns}
 
     def read(self, columns: Sequence[str]) -> dict[str, Cells]:
-        """The requested columns, all of their cells in memory; one made of several has their texts in turn."""
+        """The cells of the requested columns by name; a column made of several on the hub has their texts joined."""
         made_of = self.sources_of(columns)
         table = FileTable(tuple(self._fetch(file) for file in self.files()))
         with located(self.where):
@@ -112,7 +112,7 @@ class HubTable:
         return {name: joined([cells[part] for part in parts]) for name, parts in made_of.items()}
 
     def check_columns(self, made_of: Mapping[str, Sequence[str]], present: Sequence[str]) -> None:
-        """Raises InputError where a column is not among those that are there."""
+        """Raises InputError where a hub column in `made_of` is not among those present."""
         for part in (part for parts in made_of.values() for part in parts):
             if part not in present:
                 hint = near_match(part, list(present)) or f"; it has {', '.join(present)}"
@@ -129,7 +129,7 @@ class HubTable:
                 yield row[column]
 
     def n_parts(self) -> int:
-        """How many parts of the table can be read by themselves: its files."""
+        """The number of parts that can be read by themselves, which are the table's files."""
         with answering(partial(hub_error, self.where)):
             n: int = self._rows().num_shards
             return n
@@ -141,7 +141,7 @@ class HubTable:
         return load_dataset(**self.arguments(), split=self.split, streaming=True)
 
     def files(self) -> tuple[str, ...]:
-        """The files of this split at its commit, in order; requested once, since a commit never changes.
+        """The files of this split at its commit, in order; requested once and remembered.
 
         Raises:
             InputError: the hub is out of reach, or has no such config or split.
@@ -166,7 +166,7 @@ class HubTable:
         return files
 
     def contents(self) -> TableContents:
-        """Columns and rows, as its files tell them; no more of them is fetched than that takes.
+        """Names of the columns and number of rows, from the footers of parquet files, else by streaming all rows.
 
         Raises:
             InputError: the hub is out of reach, or has no such data set, config or split.
@@ -198,7 +198,7 @@ class HubTable:
         return named | {"name": at.config}
 
     def _fetch(self, file: str) -> Path:
-        """A file of the commit in the hub's own cache; what is there already is not requested."""
+        """Local path of a file of the commit, downloaded into the hub's own cache unless it is there already."""
         hub, commit = import_package("huggingface_hub"), self.copy().revision
         kept = hub.try_to_load_from_cache(self.place.repository, file, revision=commit, repo_type="dataset")
         if isinstance(kept, str):
@@ -219,7 +219,7 @@ def joined(columns: Sequence[Cells]) -> Cells:
 
 
 def hub_corpora() -> dict[str, HubPlace]:
-    """The corpora that are read from the hub by name."""
+    """The corpora that are read from the hub by name, as hub.json lists them."""
     text = resources.files("hashbench.data.sources").joinpath("hub.json").read_text("utf-8")
     return {name: HubPlace(**entry) for name, entry in json.loads(text).items()}
 

@@ -89,7 +89,7 @@ class HubCopy:
 
 
 def known_copy(repository: str) -> HubCopy | None:
-    """The copy whose newest commit was requested before; None where it never was. No request is made."""
+    """The copy of a data set that was resolved before, None where none was. No request is made."""
     remembered = read_note(_note(repository))
     if remembered is None or "converted" not in remembered:
         return None
@@ -148,7 +148,7 @@ def _note(repository: str) -> Path:
 
 
 def hub_error(where: str, error: BaseException) -> InputError:
-    """The error as the user's: one line that begins with `where`."""
+    """The error as an InputError of one line that begins with `where`."""
     what, remedy = meaning(error)
     return InputError(f"{where}: {what}; {remedy}")
 

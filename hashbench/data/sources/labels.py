@@ -24,7 +24,7 @@ SHOWN_NAMES = 5  # names of labels in a note
 
 
 def read_values(columns: Mapping[str, Cells], where: Mapping[str, str]) -> dict[str, np.ndarray]:
-    """Labels of a regression, float32 (n,) for each split; every one is a finite number."""
+    """Labels of a regression, float32 (n,) for each split. Raises InputError for a cell that is no finite number."""
     return {
         split: np.array([_number(cell, f"{where[split]}: row {row}") for row, cell in enumerate(cells, 1)], np.float32)
         for split, cells in columns.items()
@@ -73,14 +73,17 @@ def names_of(cells: Cells, names: Sequence[str]) -> tuple[list[str | None], list
 
 
 def _known(names: Sequence[str]) -> tuple[dict[Label, int], Sequence[str], str]:
-    """Ids of classes that are named beforehand: a label is an id, or a name."""
+    """Ids by label (an id or a name) of classes named beforehand, their names, and what a message says is expected."""
     ids: dict[Label, int] = {str(i): i for i in range(len(names))}  # cells of a CSV file are text
     ids |= {i: i for i in range(len(names))} | {name: i for i, name in enumerate(names)}
     return ids, names, f"0 to {len(names) - 1}, or one of {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
 
 
 def _discover(present: Sequence[Label]) -> tuple[dict[Label, int], Sequence[str], str]:
-    """Ids of the labels that occur, in their order. The kind of most labels is the kind of all."""
+    """Ids by label of the labels that occur, the names of the classes, and what a message says is expected.
+
+    The kind of most labels, number or name, is the kind of all.
+    """
     numbers = {label: int(label) for label in present if _is_integer(label)}  # type: ignore[arg-type]
     if 2 * sum(label in numbers for label in present) >= len(present):
         order = sorted({number for number in numbers.values() if number >= 0})
@@ -126,7 +129,7 @@ class LabelledTexts(Protocol):
 
 
 def missing_texts(cells: Mapping[str, Mapping[str, Cells]], columns: Sequence[str]) -> list[str]:
-    """A note for each split on the rows of which a text is missing or empty; CSV has no other way to leave one out.
+    """A note with the number of rows of each split in which a text is missing or empty; no note where there are none.
 
     >>> missing_texts({"train": {"text": ["a", None, " "]}}, ["text"])
     ['missing texts: 2 rows of train']
@@ -158,7 +161,7 @@ def repeated_rows(splits: Mapping[str, LabelledTexts]) -> list[str]:
 
 
 def unseen_note(unit: str, label: str, split: str, ids: Sequence[int] | np.ndarray, names: Sequence[str]) -> str:
-    """A note on labels of a split that train never has (one id for each place), with their names.
+    """A note on labels of a split that train never has, with their names; `ids`: one for each `unit` that has one.
 
     >>> unseen_note("row", "label", "test", [2, 2], ["no", "yes", "maybe"])
     "2 rows of test have a label that train never has: 'maybe'"

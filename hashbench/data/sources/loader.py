@@ -1,5 +1,4 @@
-"""Loaders whose place in the data is two numbers, and which make batches ahead in a thread; and what all data of a
-training share.
+"""Data loaders that can be resumed and make batches ahead in a thread, and the base classes of training data.
 
 The number of batches is known without a loader, so that the length of a schedule never touches a loader's state.
 """
@@ -34,7 +33,7 @@ class BatchLoader:
         self.epoch = self.position = 0
 
     def __len__(self) -> int:
-        """Batches of a whole epoch, wherever the state is."""
+        """Batches of a whole epoch, whatever the state."""
         return self._n_batches
 
     def __iter__(self) -> Iterator[Batch]:
@@ -52,7 +51,7 @@ class BatchLoader:
         return {"epoch": self.epoch, "position": self.position}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Continues behind the batches that were handed out."""
+        """Sets the epoch and batch from which the next iteration continues."""
         self.epoch, self.position = state["epoch"], state["position"]
 
 
@@ -71,7 +70,7 @@ class EvaluationLoader:
 
 
 def made_ahead(batches: Sequence[np.ndarray], epoch: int, make: Make, prefetch: int) -> Iterator[Batch]:
-    """The batches of row numbers (B,) in order, up to `prefetch` made ahead in a thread; 0: made on demand."""
+    """The batches that `make` makes of row numbers (B,), up to `prefetch` made ahead in a thread; 0: made on demand."""
     return ahead((make(rows, epoch) for rows in batches), prefetch)
 
 
@@ -110,27 +109,27 @@ def _produce(
 
 
 class LoadedData(LightningDataModule):
-    """The data of a training in batches, of which every process makes the whole."""
+    """Base of training data in batches; every process makes all rows of each batch."""
 
     def __init__(self, *, batch_size: int, seed: int, rank: int = 0, world_size: int = 1, prefetch: int = 2) -> None:
-        """`batch_size`: over all processes. `rank` and `world_size` count until there is a trainer."""
+        """`batch_size`: rows of all processes. `rank` and `world_size` hold until there is a trainer."""
         super().__init__()
         self.batch_size, self.seed, self.prefetch = batch_size, seed, prefetch
         self._rank, self._world_size = rank, world_size
 
     @property
     def rank(self) -> int:
-        """This process among those that train together; the trainer knows it best."""
+        """Number of this process among those that train together; the trainer's, where there is one."""
         return self._rank if self.trainer is None else self.trainer.global_rank
 
     @property
     def world_size(self) -> int:
-        """Processes that train together."""
+        """Number of processes that train together."""
         return self._world_size if self.trainer is None else self.trainer.world_size
 
     @property
     def bucketed(self) -> bool:
-        """True where rows of like length come together."""
+        """True where batches are made of rows of similar length."""
         return True
 
     @abstractmethod
@@ -139,7 +138,7 @@ class LoadedData(LightningDataModule):
 
 
 class TrainingData(LoadedData):
-    """Rows of a training in batches.
+    """Base of training data with numbered rows, each of them once in an epoch.
 
     Every process makes whole batches, corruption and padding included, so that they are the same whatever the number of
     processes. Which rows of a batch a process computes is decided where its loss is weighted (`training/module.py`);
@@ -152,16 +151,16 @@ class TrainingData(LoadedData):
 
     @abstractmethod
     def training_maker(self) -> Make:
-        """Makes a batch of training rows."""
+        """The function that makes a batch from numbers of training rows (B,) and an epoch."""
 
     @property
     def n_rows(self) -> int:
-        """Rows of an epoch, which has each once."""
+        """Number of training rows, each of them once in an epoch."""
         return len(self.row_lengths())
 
     @property
     def steps_per_epoch(self) -> int:
-        """Training batches of an epoch; no loader is touched."""
+        """Number of training batches of an epoch."""
         return count_batches(self.n_rows, self.batch_size)
 
     def train_dataloader(self) -> BatchLoader:
@@ -169,8 +168,7 @@ class TrainingData(LoadedData):
         return BatchLoader(self._plan, self.training_maker(), self.steps_per_epoch, self.prefetch)
 
     def longest_batch(self) -> Batch:
-        """The longest rows as one batch (B, L) of all processes, as in epoch 0, longest first: the most that a step can
-        cost."""
+        """The longest rows, in that order, as one batch (B, L) of epoch 0: the most that a step can cost."""
         rows = np.argsort(-self.row_lengths(), kind="stable")[: self.batch_size]
         return self.training_maker()(rows, 0)
 

@@ -1,4 +1,4 @@
-"""Files of text as they are opened: UTF-8, plain or compressed, with one clear line for what cannot be read."""
+"""Text files opened as UTF-8, plain or compressed, with one clear line for a file that cannot be read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def format_of(path: Path) -> str:
 
 
 def opened(path: Path, newline: str = "", span: tuple[int, int] | None = None) -> TextIO:
-    """A UTF-8 file to be read line by line, or the bytes of a plain one from the first on to before the second.
+    """A UTF-8 file opened to be read line by line; `span`: only these bytes (first, behind the last) of a plain file.
 
     Unpaired surrogates pass: the tokenizers replace them.
     """
@@ -33,7 +33,7 @@ def opened(path: Path, newline: str = "", span: tuple[int, int] | None = None) -
 
 
 class Span(io.RawIOBase):
-    """Some bytes of a file that follow each other."""
+    """A range of bytes of a file as a stream."""
 
     def __init__(self, path: Path, begin: int, end: int) -> None:
         self._file = path.open("rb", buffering=0)
@@ -54,14 +54,14 @@ class Span(io.RawIOBase):
 
 
 def _bytes_of(path: Path) -> Any:
-    """The bytes of a file, what is compressed unpacked."""
+    """A file opened to read bytes, decompressed where its ending says so."""
     if path.suffix not in COMPRESSED:
         return path.open("rb")
     return io.BufferedReader(pa.input_stream(str(path), compression=COMPRESSED[path.suffix]))
 
 
 def line_spans(path: Path, size: int) -> list[tuple[int, int]]:
-    """Bytes (first, behind the last) of a plain file in pieces of at least so many, each of whole lines."""
+    """Ranges of bytes (first, behind the last) of a plain file: whole lines, at least `size` bytes but for the last."""
     total = path.stat().st_size
     ends = []
     with path.open("rb") as file:
@@ -99,7 +99,10 @@ def not_utf_8(path: Path, place: int) -> InputError:
 
 
 def first_wrong_byte(path: Path) -> int:
-    """Where a file that is not UTF-8 is so first; a line break is never a part of another character."""
+    """Index of the first byte of a file that is not UTF-8; the file's length where it has none.
+
+    Read line by line, since a line break is never a part of another character.
+    """
     at = 0
     with _bytes_of(path) as lines:
         for line in lines:
@@ -112,5 +115,5 @@ def first_wrong_byte(path: Path) -> int:
 
 
 def one_line(error: BaseException) -> str:
-    """The words of an error, 160 characters at most."""
+    """The message of an error on one line, 160 characters at most."""
     return " ".join(str(error).split())[:160]

@@ -36,7 +36,7 @@ class FilePart:
     bytes: int = 0
 
     def cells(self, skip: int) -> Iterator[object]:
-        """Its cells but the first `skip`."""
+        """The part's cells (texts) but the first `skip`."""
         if format_of(self.path) == ".txt":
             return iter([read_text(self.path)][skip:])  # a text file is one document
         return iterate_column(self.path, TEXT_COLUMN, self.within, skip)
@@ -44,7 +44,7 @@ class FilePart:
 
 @dataclass(frozen=True)
 class HubPart:
-    """One of so many parts of a table of the hub, in its order."""
+    """Part `number` of a table on the hub that is cut into `of` parts."""
 
     table: HubTable
     number: int = 0
@@ -54,20 +54,20 @@ class HubPart:
     bytes: int = SHARD_BYTES
 
     def cells(self, skip: int) -> Iterator[object]:
-        """Its cells but the first `skip`, read as a stream."""
+        """The part's cells (texts) but the first `skip`, read as a stream."""
         return islice(self.table.stream(TEXT_COLUMN, self.number, self.of), skip, None)
 
 
 @dataclass(frozen=True)
 class BuiltinPart:
-    """The generated corpus."""
+    """The whole generated corpus as a part of a shard."""
 
     rows: int | None = None
     first_row: int = 0
     bytes: int = 0
 
     def cells(self, skip: int) -> Iterator[object]:
-        """Its texts but the first `skip`."""
+        """The corpus' texts but the first `skip`."""
         return islice(builtin.corpus(), skip, None)
 
 
@@ -76,7 +76,7 @@ Part = FilePart | HubPart | BuiltinPart
 
 @dataclass(frozen=True)
 class CorpusShard:
-    """Some documents of a corpus, in order."""
+    """Consecutive documents of a corpus, in the parts of files that hold them."""
 
     origin: str  # of the corpus, as messages name it
     parts: tuple[Part, ...]
@@ -85,12 +85,12 @@ class CorpusShard:
 
     @property
     def bytes(self) -> int:
-        """About its size, as a share of the corpus."""
+        """About how many bytes the shard has, at least 1."""
         return max(1, sum(part.bytes for part in self.parts))
 
     @property
     def name(self) -> str:
-        """Its contents, in words that mean the same on every machine: no folders."""
+        """A text that names the shard's contents without folders, equal on every machine."""
         parts = []
         for part in self.parts:
             if isinstance(part, FilePart):
@@ -127,8 +127,10 @@ class CorpusShard:
 
 
 def cut(origin: str, parts: Iterable[Part], *, limit: int | None, articles: bool) -> list[CorpusShard]:
-    """Parts of a corpus, in order, as shards. Behind a limit nothing is read; what cannot be counted ahead stays one
-    shard with it."""
+    """The parts of a corpus grouped into shards, in order, with at most `limit` documents in all.
+
+    With a limit, all parts from the first one of unknown length on are one shard; parts behind the limit are left out.
+    """
     shards: list[CorpusShard] = []
     together: list[Part] = []
 
@@ -153,7 +155,10 @@ def cut(origin: str, parts: Iterable[Part], *, limit: int | None, articles: bool
 
 
 def file_parts(files: Sequence[Path]) -> Iterator[Part]:
-    """Files as parts, of parquet files each row group. Raises InputError for a parquet file that is none."""
+    """Files as parts: row groups of parquet files, ranges of lines of large JSONL files, others whole.
+
+    Raises InputError for a parquet file that is none.
+    """
     for path in files:
         if path.suffix == ".jsonl" and path.stat().st_size > SHARD_BYTES:
             for span in line_spans(path, SHARD_BYTES):
@@ -175,7 +180,7 @@ def file_parts(files: Sequence[Path]) -> Iterator[Part]:
 
 
 def _joined(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """The parts, with pieces that follow each other in one file as one."""
+    """The parts, with consecutive pieces of one file joined."""
     joined: list[Part] = []
     for part in parts:
         last = joined[-1] if joined else None

@@ -20,7 +20,7 @@ LABEL_NAMES = "label_names.json"
 
 @dataclass(frozen=True)
 class Place:
-    """Where each kind of source has the tables of a task."""
+    """The locations of a task's tables in a data folder, on the hub and in the built-in data."""
 
     folder: str  # within a data folder
     files: Mapping[str, Sequence[str]]  # split -> names of its file, the first that is there counts
@@ -30,7 +30,7 @@ class Place:
 
 @dataclass(frozen=True)
 class SplitTables:
-    """The tables that a source has at a place, none of them read yet."""
+    """The tables that a source has of a task, by split, none of them read yet."""
 
     # Split -> table; a split that the source lacks is not among them.
     tables: dict[str, DataTable]
@@ -43,20 +43,20 @@ class SplitTables:
 
 
 class Source(Protocol):
-    """A place that may hold tables and corpora."""
+    """A source of tables and corpora: a folder, the hub or the built-in data."""
 
     @property
     def name(self) -> str:
-        """Its name, as the user typed it."""
+        """The source's name: hub, builtin, or the path of a folder."""
 
     def find_tables(self, place: Place) -> SplitTables | None:
-        """The tables at a place; None where the source has nothing there."""
+        """The tables of a task, by its locations; None where the source has none of them."""
 
     def find_corpus(self, name: str) -> CorpusSource | None:
-        """The corpus as it is here."""
+        """The corpus of this name in the source; None where it has none."""
 
     def corpora(self) -> list[str]:
-        """Names of all corpora here."""
+        """Names of all corpora of the source."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Folder:
         return str(self.path)
 
     def find_tables(self, place: Place) -> SplitTables | None:
-        """The files in the folder of the place."""
+        """The tables in the task's subfolder; None where there is no such subfolder."""
         folder = self.path / place.folder
         if not folder.is_dir():
             return None
@@ -86,7 +86,7 @@ class Folder:
         )
 
     def find_corpus(self, name: str) -> CorpusSource | None:
-        """The corpus in corpora/NAME, or the train texts of all languages in multilingual/NAME; the folder itself.
+        """The corpus in corpora/NAME, the train texts in multilingual/NAME, or the folder itself if NAME is its path.
 
         Raises InputError where the folder of a corpus holds no files.
         """
@@ -100,7 +100,7 @@ class Folder:
         return CorpusSource(name, f"folder {self.path.name}/corpora/{name}", "folder", files=corpus_files(folder))
 
     def corpora(self) -> list[str]:
-        """Names of the folders in corpora/; of a folder that holds texts and no folders its own path."""
+        """Names of the folders in corpora/; else the folder's own path, if it holds texts and no folders."""
         folder = self.path / "corpora"
         if folder.is_dir():
             return sorted(path.name for path in folder.iterdir() if path.is_dir())
@@ -116,7 +116,7 @@ class Hub:
     name: str = "hub"
 
     def find_tables(self, place: Place) -> SplitTables | None:
-        """The splits of the data set that the place names; no request is made."""
+        """The splits of the task's data set on the hub, None where it names none. No request is made."""
         at = place.hub
         if at is None:
             return None
@@ -124,7 +124,7 @@ class Hub:
         return SplitTables(tables, f"hub {at.repository}", "hub", f"hub {at.repository}", rows=dict(at.rows))
 
     def find_corpus(self, name: str) -> CorpusSource | None:
-        """A corpus of hub.json; no request is made."""
+        """The corpus of this name in hub.json, None where there is none. No request is made."""
         if name not in self.corpora():
             return None
         at = hub_corpora()[name]
@@ -142,18 +142,18 @@ class Builtin:
     name: str = "builtin"
 
     def find_tables(self, place: Place) -> SplitTables | None:
-        """The generated splits, if the place names a generator."""
+        """The generated splits of the task; None where it has no generator."""
         if place.builtin is None:
             return None
         tables: dict[str, DataTable] = {split: builtin.BuiltinTable(place.builtin, split) for split in place.files}
         return SplitTables(tables, "built-in data", "builtin", "built-in data")
 
     def find_corpus(self, name: str) -> CorpusSource | None:
-        """The generated corpus, if that is its name."""
+        """The generated corpus, if `name` is its name, else None."""
         return CorpusSource(name, "built-in data", "builtin") if name in self.corpora() else None
 
     def corpora(self) -> list[str]:
-        """The one generated corpus."""
+        """The name of the one generated corpus."""
         return [builtin.CORPUS]
 
 
@@ -183,7 +183,7 @@ def open_sources(data: str | Sequence[str], base: Path | None = None) -> tuple[S
 
 
 def locate_corpus(name: str, sources: Sequence[Source]) -> CorpusSource:
-    """The corpus in the first source that has it; one that is named by its files is in none.
+    """The corpus in the first source that has it, or the user-defined one if `name` is a path or a pattern.
 
     Raises:
         InputError: none of the sources has it, or there are no such files.
@@ -202,5 +202,5 @@ def locate_corpus(name: str, sources: Sequence[Source]) -> CorpusSource:
 
 
 def names_of(sources: Sequence[Source]) -> str:
-    """The sources as a message names them."""
+    """The names of the sources, joined by "or" for a message."""
     return " or ".join(source.name for source in sources)

@@ -70,7 +70,7 @@ class FolderWeights:
         return read_config(self._config)
 
     def read(self) -> Published:
-        """All tensors."""
+        """All tensors, and the config."""
         return read_published(self._file, self.config(), self._where)
 
 
@@ -100,14 +100,14 @@ class HubWeights:
         return read_config(self._fetch(CONFIG))
 
     def read(self) -> Published:
-        """All tensors; fetched once, kept in the hub's own cache."""
+        """All tensors, and the config; fetched once, kept in the hub's own cache."""
         path = self._fetch(self._found()["file"])
         if file_fingerprint(path) != self.fingerprint():
             raise InputError(f"weights {self.shown}: {path} is not what the hub promised; remove it and start again")
         return read_published(path, self.config(), f"weights {self.shown}")
 
     def _found(self) -> dict[str, str]:
-        """File, commit and SHA-256, requested once and remembered."""
+        """File, commit and SHA-256 of the weights, requested once and remembered."""
         note = cache_folder() / "hub" / f"{digest('weights', self.repository, self.revision or '')}.json"
         remembered = read_note(note)
         if remembered is not None:
@@ -117,7 +117,7 @@ class HubWeights:
         return answer
 
     def _ask(self) -> dict[str, str]:
-        """The hub's answer, or where it cannot be reached, what was fetched from it before."""
+        """File, commit and SHA-256 of the weights from the hub's answer, or without one from an earlier download."""
         hub = import_package("huggingface_hub")
         try:
             with answering(self._unreachable):
@@ -180,7 +180,7 @@ def read_published(path: Path, config: Mapping[str, Any], where: str) -> Publish
 
 
 def _present(name: str) -> str:
-    """A tensor by the names of today: files of BERT's first years call those of a LayerNorm gamma and beta.
+    """A tensor's current name: files of BERT's first years call those of a LayerNorm gamma and beta.
 
     >>> _present("embeddings.LayerNorm.gamma")
     'embeddings.LayerNorm.weight'

@@ -50,7 +50,7 @@ def call_each(
 
 
 def begin_worker() -> None:
-    """Prepares a worker: it ends when its parent is gone, however that ended, and leaves Ctrl-C to it."""
+    """Prepares a worker process, which uses one thread, ignores Ctrl-C and ends when its parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ |= ONE_THREAD
     threading.Thread(target=_end_with_parent, daemon=True).start()

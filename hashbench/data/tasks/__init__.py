@@ -1,1 +1,1 @@
-"""Tasks: kinds of task, named tasks, their data and batches, and what needs no training."""
+"""Tasks: kinds of task, named tasks, their data and batches, and trivial baselines."""

@@ -31,7 +31,10 @@ EVALUATIONS_PER_EPOCH = 5
 
 @dataclass(frozen=True)
 class Task:
-    """A task as data. A text is one column, or two that make a pair; of every metric more is better."""
+    """A task as a record: its columns, metrics, splits and locations.
+
+    A text is one column, or two that make a pair; of every metric more is better.
+    """
 
     name: str
     kind: TaskKind
@@ -78,7 +81,7 @@ class Task:
 
     @property
     def home(self) -> str:
-        """Its folder within a data folder."""
+        """The task's folder within a data folder."""
         return f"{self.collection}/{self.part or self.name}"
 
     def evaluation_every(self, steps_per_epoch: int, per_epoch: int | None = None) -> int:
@@ -93,7 +96,7 @@ class LocatedTask(Protocol):
 
     @property
     def task(self) -> Task:
-        """The task, as the data that were found allow."""
+        """The task, adapted to the data that were found."""
 
     @property
     def origin(self) -> str:
@@ -101,25 +104,25 @@ class LocatedTask(Protocol):
 
     @property
     def kind(self) -> SourceKind:
-        """The kind of source."""
+        """The kind of source in which the data were found."""
 
     @property
     def tables(self) -> Mapping[str, DataTable]:
-        """The tables that hold it; none where it is made of corpora."""
+        """The tables that hold the task's data, by split or file; none where it is made of corpora."""
 
     @property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of all that the data are made from."""
 
     def load(self) -> Any:
-        """The data. Raises InputError for data that are none of this task."""
+        """The task's data, read now. Raises InputError for data that do not fit the task."""
 
     def checked_items(self) -> CheckedData:
-        """Facts of data that were read to see whether they are usable."""
+        """The result of checking that the data are usable."""
 
 
 class CheckedData(NamedTuple):
-    """The number of items (None for texts), notes on the data, and of texts the data."""
+    """Result of checking a task's data: the number of items (None for texts), notes, and the data (texts only)."""
 
     n_items: int | None = None
     notes: tuple[str, ...] = ()
@@ -127,7 +130,7 @@ class CheckedData(NamedTuple):
 
 
 class SplitOutputs(NamedTuple):
-    """Outputs on one split, and what they are compared with."""
+    """Outputs on one split, and the targets that they are scored against."""
 
     # (n,) class ids or values, (n, C) logits, or the columns of rankings (n, 3 + m)
     outputs: np.ndarray
@@ -135,7 +138,7 @@ class SplitOutputs(NamedTuple):
 
 
 class TaskKind(ABC):
-    """One kind of task: where its data are, how they are read, what needs no training, what is scored."""
+    """Interface of a kind of task: where its data are, how they are read, its trivial baselines, what is scored."""
 
     name: ClassVar[str]  # as stored
     description: ClassVar[str]  # as messages name a task of it
@@ -152,18 +155,18 @@ class TaskKind(ABC):
 
     @abstractmethod
     def takes(self, entry: TaskEntry) -> bool:
-        """True where an entry of `tasks` describes an own data set of this kind."""
+        """True where an entry of `tasks` describes a user-defined data set of this kind."""
 
     def own_task(self, entry: TaskEntry, base: Path) -> Task:
-        """The task of an own data set, whose path is read from `base`; its files are listed, not read."""
+        """The task of a user-defined data set, its path relative to `base`; its files are listed, not read."""
         raise NotImplementedError(f"{self.name} takes no entry of tasks")
 
     @abstractmethod
     def find_in(self, source: Source, task: Task) -> LocatedTask | None:
-        """The task as a source has it, None where it has it not. Raises InputError where a split is missing."""
+        """The task located in a source, None where the source has none of it. Raises InputError for a missing split."""
 
     def locate_own(self, task: Task, folder: Path) -> LocatedTask:
-        """An own data set in its folder. Raises InputError where a file is gone."""
+        """The task of a user-defined data set, located in its folder. Raises InputError where a file is gone."""
         raise NotImplementedError(f"{self.name} has no own data sets")
 
     @abstractmethod
@@ -171,7 +174,7 @@ class TaskKind(ABC):
         """The files in which a data folder would hold the task, as a message names them."""
 
     def locate(self, task: Task, sources: Sequence[Source]) -> LocatedTask:
-        """The task in the first source that has it; an own data set in its folder.
+        """The task located in the first source that has it; a user-defined data set in its folder.
 
         Raises:
             InputError: none has it, or the first that has it lacks a split.
@@ -187,7 +190,7 @@ class TaskKind(ABC):
         )
 
     def checked_block(self, block: Strict, base: Path) -> Strict:
-        """The kind's block of the experiment file in the folder `base`. Raises InputError for files that are gone."""
+        """The kind's block of the experiment file in folder `base`, checked. Raises InputError for missing files."""
         return block
 
     def protocol_spec(self, task: Task) -> dict[str, Any]:
@@ -196,8 +199,8 @@ class TaskKind(ABC):
 
     @abstractmethod
     def predictions(self, baseline: str, data: Any) -> dict[str, SplitOutputs]:
-        """Predictions of a trivial baseline on each set that is evaluated."""
+        """Predictions of a trivial baseline, and the targets, on each split that is evaluated."""
 
     @abstractmethod
     def scores(self, task: Task, result: SplitOutputs) -> list[MetricRow]:
-        """Every score that is stored of the outputs on a split, which is not named in it yet."""
+        """All scores of the outputs on a split that are stored; the rows do not name the split yet."""

@@ -24,7 +24,7 @@ from hashbench.scores.registry import find_metric
 
 
 def known_tasks() -> dict[str, Task]:
-    """Every named task."""
+    """Every named task, of the suite and of plug-ins, by its name."""
     return dict(registered("task"))
 
 
@@ -34,7 +34,7 @@ def known_kinds() -> dict[str, TaskKind]:
 
 
 def item_kind_of(spec: Mapping[str, Any]) -> tuple[ItemKind, Strict]:
-    """The kind of items that a run was on, by its spec, and its block. For specs of runs on items alone."""
+    """The kind of task and its block, from the spec of a run on items. Raises ValueError for any other run."""
     for name, kind in known_kinds().items():
         if isinstance(kind, ItemKind) and kind.block is not None and name in spec:
             return kind, kind.block(**spec[name])
@@ -63,7 +63,7 @@ def find_task(name: str) -> Task:
 
 
 def _check_part(name: str, tasks: Mapping[str, Task]) -> None:
-    """Raises InputError where a name begins like one of many tasks of one form: with the parts that there are.
+    """Raises InputError for an unknown part of a known collection, as sib200:xxx; the message names known parts.
 
     A part is also found by what it is grouped by, as a language by its English name.
     """
@@ -81,7 +81,7 @@ def _check_part(name: str, tasks: Mapping[str, Task]) -> None:
 
 
 def under_protocol(tasks: Sequence[Task], blocks: Mapping[str, Strict], base: Path) -> list[Task]:
-    """The tasks with the experiment's blocks, by the kind of task: how items are split and tested.
+    """The tasks, each with the experiment's block of its kind, which sets how items are split and tested.
 
     `base` is the folder of the experiment file, from which paths are read. Raises InputError for a missing file.
     """
@@ -134,7 +134,7 @@ def own_task(entry: TaskEntry, base: Path) -> Task:
 
 
 def locate_task(task: Task, sources: Sequence[Source]) -> LocatedTask:
-    """The task in the first source that has it; an own data set in its folder.
+    """The task located in the first source that has it; a user-defined data set in its folder.
 
     Raises:
         InputError: none has it, or the first that has it lacks a split.
@@ -167,7 +167,7 @@ class Available:
 
 
 def available(sources: Sequence[Source]) -> list[Available]:
-    """The contents of each source, of the hub too; a note says what is wrong with a task or corpus."""
+    """The tasks and corpora of each source, with notes on those that cannot be read."""
     return [line for source in sources for line in (*_available_tasks(source), *_available_corpora(source))]
 
 
@@ -211,5 +211,5 @@ def _shown(source: Source, table: DataTable | None) -> str:
 
 
 def _problem(table: DataTable | None) -> str:
-    """The reason why a table of the hub cannot be read."""
+    """The reason why a table of the hub cannot be read, or an empty text."""
     return table.problem() if isinstance(table, HubTable) else ""

@@ -71,14 +71,14 @@ def _load(folder: Path, split: str, column: int) -> TokenizedTexts:
 
 
 class Unknown(NamedTuple):
-    """Unknown tokens, and all tokens."""
+    """Numbers of unknown tokens and of all tokens."""
 
     unknown: int
     tokens: int
 
 
 def counts_of(encoded: EncodedTask, tokenizer: Tokenizer, coder: Coder, codes: np.ndarray) -> dict[str, Unknown]:
-    """The tokens of each split; codes (n, c) of the types. Nothing where no token can be unknown."""
+    """Numbers of unknown and all tokens of each split, empty if none can be unknown; `codes` (n, c): of the types."""
     if tokenizer.unknown is None and coder.unknown_row is None:
         return {}
     is_unknown = np.zeros(len(encoded.types), bool)  # (n,)
@@ -96,7 +96,7 @@ def counts_of(encoded: EncodedTask, tokenizer: Tokenizer, coder: Coder, codes: n
 
 
 def counts_before(data: TaskData, tokenizer: Tokenizer) -> dict[str, Unknown]:
-    """The tokens of the first texts of each split, as a tokenizer that needs no training makes them."""
+    """Numbers of unknown and of all tokens in the first texts of each split, by a tokenizer that needs no training."""
     counts = {}
     for split, part in data.splits.items():
         tokens = [token for column in part.texts for text in column[:READ_BEFORE] for token in tokenizer.tokenize(text)]
@@ -105,7 +105,7 @@ def counts_before(data: TaskData, tokenizer: Tokenizer) -> dict[str, Unknown]:
 
 
 def unknown_note(counts: Mapping[str, Unknown]) -> str:
-    """The splits with many unknown tokens; "" where there is none.
+    """A note on the splits with many unknown tokens; "" where there is none.
 
     >>> unknown_note({"train": Unknown(1, 100), "test": Unknown(1_234, 12_340)})
     '1,234 of 12,340 tokens of test (10.0 %)'

@@ -1,4 +1,4 @@
-"""Base of all data of hidden items: rows of items as batches for training, and cases whose hidden item is known.
+"""Base of the data of tasks of hidden items: rows of items as batches for training, and cases for evaluation.
 
 Every draw is a function of (seed, epoch, row) or of (seed, case) alone.
 """
@@ -23,7 +23,7 @@ PADDING = -2  # the id of <pad>
 
 @dataclass(frozen=True)
 class ItemSettings:
-    """How rows of items become batches."""
+    """Settings by which rows of items become batches."""
 
     # (ids (B, L), row_ids (B,), *, seed, epoch, n_items) -> (ids with some hidden, the hidden ones as labels)
     corrupt: Callable[..., tuple[np.ndarray, np.ndarray]]
@@ -59,14 +59,14 @@ class ItemData(TrainingData):
 
     @abstractmethod
     def case_maker(self, split: str) -> Make:
-        """Makes a batch of cases; its `row_ids` number them in the order of rows and columns."""
+        """The function that makes a batch of a split's cases; its `row_ids` number them row by row, then by column."""
 
     def val_dataloader(self) -> EvaluationLoader:
-        """The cases by which the best evaluation is chosen, all of them in every process."""
+        """A loader of the cases by which the best evaluation is chosen, all of them in every process."""
         return self.case_loader("validation")
 
     def case_loader(self, split: str) -> EvaluationLoader:
-        """The cases of a split; `row_ids` number them."""
+        """A loader of the cases of a split; `row_ids` number them."""
         return EvaluationLoader(self.case_batches(split), self.case_maker(split), self.prefetch)
 
     def tokens(self, labels: np.ndarray) -> np.ndarray:
@@ -81,13 +81,13 @@ class ItemData(TrainingData):
         return self._corrupt(ids, rows, seed=self.seed, epoch=epoch, n_items=len(self.codes))
 
     def segment_batch(self, collate: Collator, ids: np.ndarray, labels: np.ndarray, row_ids: np.ndarray) -> Batch:
-        """[CLS] items [SEP] of rows: items (B, L), labels (B, L), `row_ids` (B,) or those of hidden items (K,)."""
+        """A batch of rows [CLS] items [SEP]: items (B, L), labels (B, L), `row_ids` (B,), or of hidden items (K,)."""
         complete = with_specials(ids, self.template)
         return collate(complete, row_ids=row_ids, labels=self.tokens(aligned(labels, complete.shape[1])))
 
 
 def with_specials(ids: np.ndarray, template: Template) -> np.ndarray:
-    """[CLS] before the items and [SEP] behind the last of each row: (B, L) with -2 at the end -> (B, L + 2) int32."""
+    """Rows of items (B, L), filled up with -2, with [CLS] before and [SEP] behind their items: (B, L + 2) int32."""
     lengths = (ids != PADDING).sum(axis=1)
     complete = np.full((len(ids), int(lengths.max()) + 2), PADDING, np.int32)
     complete[:, 0] = special_id(template, template.single[0])

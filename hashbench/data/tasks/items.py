@@ -1,4 +1,4 @@
-"""Tasks of items: sets of pages that link to items or of documents made of them, and what all kinds of them share."""
+"""Tasks of hidden items: sets of pages or documents that hold items, the base of the kinds, trivial baselines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LEAST = 2  # links of a page that can be hidden and still have a context
 
 
 class HiddenItems(Protocol):
-    """The cases of a split, the same for every model."""
+    """The cases of a split, each a hidden item to predict; they are the same for every model."""
 
     targets: np.ndarray  # (n,) int64, the hidden items
     page_rows: np.ndarray  # (n,) pages or documents of the set
@@ -53,7 +53,7 @@ class LinkSet:
     notes: tuple[str, ...] = ()
 
     def links_of(self, split: str) -> TokenizedTexts:
-        """The pages of one split."""
+        """The item ids of each page of one split."""
         rows = self.splits[split]
         lengths = np.diff(self.pages.offsets)[rows]
         places = ranges(self.pages.offsets[:-1][rows], lengths)
@@ -66,7 +66,7 @@ class LinkSet:
 
 
 def number_items(items: list[str], pages: TokenizedTexts, train: np.ndarray) -> tuple[TypeTable, np.ndarray]:
-    """The items by (links on training pages (n,), string), and the links (total,) int32 with these numbers."""
+    """The items sorted by (links on pages `train` (n,) descending, string), and the links (total,) int32 renumbered."""
     trained = np.zeros(len(pages), bool)
     trained[train] = True
     counts = np.bincount(pages.ids[np.repeat(trained, np.diff(pages.offsets))], minlength=len(items))
@@ -105,7 +105,7 @@ class RowLength(NamedTuple):
 
 
 class ItemKind(TaskKind):
-    """A task of hidden items; a subclass says what a page is."""
+    """Base of the kinds of task with hidden items; a subclass says what a page is."""
 
     reads_items = True
     description = "a task of hidden items"
@@ -124,14 +124,14 @@ class ItemKind(TaskKind):
 
     @abstractmethod
     def row_length(self, block: Any) -> RowLength:
-        """The longest row under the kind's block."""
+        """The length of the longest row that the kind's block allows."""
 
     def next_sentence(self, block: Any) -> bool:
         """True where a head predicts if the second segment of a row followed its first."""
         return False
 
     def predictions(self, baseline: str, data: LinkSet, split: str = "test") -> dict[str, SplitOutputs]:
-        """Outputs (n, 3) int32 on the cases of a split: page, rank, 0 (nothing is certified)."""
+        """A trivial baseline's outputs (n, 3) int32 on the cases of a split: page, rank, 0 (not certified)."""
         cases = self.cases(data, split)
         outputs = np.zeros((len(cases), TOKENS), np.int32)
         outputs[:, 0], outputs[:, 1] = cases.page_rows, self.baselines[baseline](data, cases)
@@ -146,17 +146,17 @@ class ItemKind(TaskKind):
         ]
 
     def protocol_spec(self, task: Task) -> dict[str, Any]:
-        """The block without its vocabulary file, whose content is in the fingerprint of the data."""
+        """The kind's block in a run's identity, without its vocabulary file, which the data's fingerprint covers."""
         return {} if task.protocol is None else {self.name: task.protocol.model_dump(exclude={"vocabulary"})}
 
 
 def popularity(links: LinkSet, cases: HiddenItems) -> np.ndarray:
-    """Ranks (n,) where all contexts get the same answer: items by links on training pages, which is their number."""
+    """Ranks (n,) of the hidden items among all items sorted by links on training pages, whatever the context."""
     return cases.targets + 1
 
 
 def nearest(links: LinkSet, cases: Any) -> np.ndarray:
-    """Ranks (n,) by the sum, over the items of the context, of the cosine of the training pages that link to both.
+    """Ranks (n,) of the hidden items by the summed co-occurrence cosines of each item with the items of the context.
 
     Ties go to the more frequent item, as everywhere.
     """
@@ -198,6 +198,6 @@ def item_kind(task: Task) -> ItemKind:
 
 
 def protocol_of(task: Task) -> Any:
-    """The block of the task's kind as the experiment has it, or by default: how items are split and tested."""
+    """The experiment's block of the task's kind, or the default one; it sets how items are split and tested."""
     assert task.kind.block is not None
     return task.protocol or task.kind.block()

@@ -84,7 +84,7 @@ class EntityData(ItemData):
         return [np.arange(start, min(start + CASES_AT_ONCE, n)) for start in range(0, n, CASES_AT_ONCE)]
 
     def training_maker(self) -> Make:
-        """Pages of an epoch -> a batch of segments."""
+        """The function that makes a batch of segments from numbers of training pages (B,) and an epoch."""
         collate = Collator(self.codes, self.template)
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
@@ -96,7 +96,7 @@ class EntityData(ItemData):
         return make
 
     def case_maker(self, split: str) -> Make:
-        """Cases -> a batch with one hidden item a row."""
+        """The function that makes a batch from numbers of cases (B,), with one hidden item a row."""
         collate, cases = Collator(self.codes, self.template), self.cases[split]
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
@@ -141,7 +141,7 @@ def _lowest(keys: np.ndarray, n: int) -> np.ndarray:
 
 
 def _some_links(pages: TokenizedTexts, per_page: int | None, seed: int) -> np.ndarray:
-    """Places of the links to hide (n,): all, or `per_page` of each page, drawn by the seed."""
+    """Indexes in `pages.ids` of the links to hide (n,): all, or `per_page` at most of each page, drawn by the seed."""
     lengths = np.diff(pages.offsets)
     if per_page is None:
         return np.arange(len(pages.ids))

@@ -76,12 +76,12 @@ class LocatedLinks:
         return digest("links", self.table.fingerprint(), *self.task.text, self.task.label)
 
     def checked_items(self) -> CheckedData:
-        """The number of items, known only by reading."""
+        """The number of items and notes on the set, known only by reading it."""
         links = self.load()
         return CheckedData(len(links.items), links.notes)
 
     def load(self) -> LinkSet:
-        """The set: read, counted, without what cannot be used, split.
+        """The page-link set, read and split; pages with too few links are in no split.
 
         Raises:
             InputError: a file that is no page-link set, or one with too few pages for a split.
@@ -121,7 +121,7 @@ def links_of_table(task: Task, table: FileTable, origin: str, kind: SourceKind) 
 def read_links(
     table: FileTable, page_column: str, column: str, max_items: int | None
 ) -> tuple[list[str], TokenizedTexts, list[str]]:
-    """The items in the order met, each page as ids of them, and notes.
+    """The linked items, the item ids of each page, and notes on links that were left out.
 
     Repetitions within a page are dropped; with `max_items` the links to all but the most linked items too.
     """
@@ -153,7 +153,7 @@ def read_links(
 
 
 def _pieces(table: FileTable, page_column: str, column: str) -> Iterator[pa.Array]:
-    """The lists of items, (n,) lists of some thousand pages at a time.
+    """The lists of items of (n,) pages, some thousand pages at a time.
 
     Raises InputError where the column holds no lists of texts.
     """

@@ -51,7 +51,7 @@ class Sequences:
 
 
 def sequences(offsets: np.ndarray, documents: np.ndarray, width: int) -> Sequences:
-    """The pieces of `width` items, the last one shorter, of documents with the bounds `offsets` (all + 1,).
+    """Documents cut into pieces of `width` items, the last one perhaps shorter; `offsets` (all + 1,): their bounds.
 
     `documents` (n,): which of them. One item alone is left out.
 
@@ -91,7 +91,7 @@ class HiddenPhrases:
         return len(self.targets)
 
     def hidden(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Items of sequences (B,) with [MASK] in the place of the hidden ones, and the hidden ones: two (B, L)."""
+        """Items of sequences (B,) with [MASK] for the hidden ones, and the hidden ones as labels: two (B, L)."""
         ids = self.sequences.items(self._ids, rows)
         hidden = drawn_share(ids >= 0, HIDDEN_SHARE, seed=self._seed, epoch=0, row_ids=rows, stream=CHOICE)
         return np.where(hidden, np.int32(MASK_ID), ids), np.where(hidden, ids, np.int32(NO_LABEL))
@@ -125,7 +125,7 @@ class PhraseData(ItemData):
         return [np.arange(start, min(start + step, n)) for start in range(0, n, step)]
 
     def training_maker(self) -> Make:
-        """Sequences of an epoch -> a batch."""
+        """The function that makes a batch from numbers of training sequences (B,) and an epoch."""
         collate = Collator(self.codes, self.template)
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
@@ -141,7 +141,7 @@ class PhraseData(ItemData):
         return make
 
     def case_maker(self, split: str) -> Make:
-        """Held-out sequences -> a batch; its `row_ids` (K,) number the hidden items, row by row."""
+        """The function that makes a batch of held-out sequences; `row_ids` (K,) number the hidden items, row by row."""
         collate, cases = Collator(self.codes, self.template), self.cases[split]
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
@@ -190,9 +190,9 @@ class PhraseData(ItemData):
     def _with_others(
         self, ids: np.ndarray, cuts: np.ndarray, rows: np.ndarray, epoch: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Sequences (B, L) whose second segment is, in half of the rows, the beginning of one of another document; and
-        whether it still follows (B,) int64. A row that draws its own document stays as it is.
+        """Sequences (B, L), half of their second segments from other documents, and 1 where one follows (B,) int64.
 
+        It is the beginning of a sequence there. A row that draws its own document stays as it is.
         `ids` (B, L), `cuts` (B,), `rows` (B,) -> (B, L), (B,).
         """
         others = integers(self.seed, epoch, rows, 1, OTHER, below=len(self.train))[:, 0]
@@ -209,7 +209,7 @@ class PhraseData(ItemData):
 
 
 def pairs_with_specials(ids: np.ndarray, cuts: np.ndarray, template: Template) -> tuple[np.ndarray, np.ndarray]:
-    """[CLS] A [SEP] B [SEP] of rows (B, L) with -2 at the end, of which the first `cuts` (B,) items are A.
+    """Rows [CLS] A [SEP] B [SEP] of items (B, L) with -2 at the end, of which the first `cuts` (B,) are A.
 
     -> (B, L + 3) int32, and the column (B, L) in it of each item.
     """

@@ -105,7 +105,7 @@ class LocatedPhrases:
 
     @property
     def protocol(self) -> PhrasesBlock:
-        """How documents are split and cut."""
+        """The experiment's block on how documents are split and cut."""
         protocol: PhrasesBlock = protocol_of(self.task)
         return protocol
 
@@ -116,7 +116,7 @@ class LocatedPhrases:
 
     @property
     def kind(self) -> SourceKind:
-        """The kind of the first source."""
+        """The kind of source of the first corpus."""
         return self.corpora[0].kind
 
     @cached_property
@@ -133,11 +133,11 @@ class LocatedPhrases:
 
     @property
     def tables(self) -> dict[str, DataTable]:
-        """None: it is made of corpora."""
+        """No tables, since the task is made of corpora."""
         return {}
 
     def checked_items(self) -> CheckedData:
-        """The number of items, which the protocol sets; reading a corpus whole is work of a run."""
+        """The number of items that the experiment's block sets; no corpus is read."""
         return CheckedData(self.protocol.items)
 
     def load(self) -> LinkSet:
@@ -180,7 +180,7 @@ class LocatedPhrases:
             yield from corpus.documents(self.protocol.max_documents)
 
     def _make(self, folder: Path) -> None:
-        """Make `folder`: words first, then the list of phrases, then the items."""
+        """Makes `folder`: words first, then the list of phrases, then the items."""
         folder.mkdir()
         words = read_words(self._texts(), folder)
         if not len(words.ids):
@@ -215,7 +215,7 @@ class LocatedPhrases:
 
 @dataclass(frozen=True)
 class Words:
-    """Documents as words, in a file while they are counted."""
+    """Documents as ids of words, in a file that is removed once they are counted."""
 
     path: Path
     types: TypeTable
@@ -224,7 +224,7 @@ class Words:
     documents: np.ndarray  # (n_documents + 1,) where each document begins
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray, int, int]]:
-        """Whole documents, some at a time.
+        """Blocks of whole documents, each of about BLOCK_WORDS words.
 
         Words (n,) int32, which of them begin a paragraph (n,) bool, first document, document behind.
         """
@@ -245,7 +245,7 @@ class Words:
         return np.repeat(chosen[first:last], np.diff(self.documents[first : last + 1]))
 
     def remove(self) -> None:
-        """Delete the file."""
+        """Deletes the file of ids."""
         self.path.unlink()
 
 
@@ -273,7 +273,7 @@ def read_words(texts: Iterator[str], folder: Path) -> Words:
 
 
 def listed_phrases(words: Words, training: np.ndarray, pieces: WordPieceTokenizer, n_items: int) -> Phrases:
-    """The phrases of the training documents; `training` (n_documents,) bool."""
+    """The pieces, words and pairs of words chosen from the training documents; `training` (n_documents,) bool."""
     counts = np.zeros(len(words.types), np.int64)
     for ids, _, first, last in words.blocks():
         counts += np.bincount(ids[words.of_documents(training, first, last)], minlength=len(counts))
@@ -287,10 +287,10 @@ def listed_phrases(words: Words, training: np.ndarray, pieces: WordPieceTokenize
 
 
 def write_items(words: Words, training: np.ndarray, phrases: Phrases, folder: Path) -> tuple[TypeTable, np.ndarray]:
-    """The documents as items, into `folder`: the items by how often they occur in training, and the documents' bounds.
+    """Writes the documents as items into `folder`; returns the items, by training frequency, and documents' bounds.
 
     `training` (n_documents,) bool; the bounds are (n_documents + 1,) int64. An item that training never has keeps its
-    place behind the others.
+    row behind the others.
     """
     counts = np.zeros(len(phrases.strings), np.int64)
     bounds, total = [np.zeros(1, np.int64)], 0

@@ -1,4 +1,4 @@
-"""Tasks of texts: the tables that hold one, notes on them, what their kinds share, and trivial baselines."""
+"""Tasks of texts: the tables that hold one, notes on them, the base of their kinds, and trivial baselines."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ class LocatedTexts:
         return digest("task", *parts, *task.text, task.label, task.kind.name, names, *task.evaluation_splits, *more)
 
     def checked_items(self) -> CheckedData:
-        """Reads the tables, so that a label that is none is found."""
+        """Notes on the data, and the data, which are read so that an invalid label is found."""
         data = self.load()
         return CheckedData(notes=data.notes, texts=data)
 
     def load(self) -> TaskData:
-        """Read the tables.
+        """The texts and labels of all splits, read from the tables.
 
         Raises:
             InputError: a file that is no table, a missing column, a text that is no text, a label that is no label.
@@ -127,7 +127,7 @@ def cells_as_texts(cells: Cells, where: str) -> list[str]:
 
 
 class TextKind(TaskKind):
-    """A task of texts with labels; a subclass says what a label is."""
+    """Base of the kinds of task of texts with labels; a subclass says what a label is."""
 
     reads_items = False
     description = "a task of texts"
@@ -150,7 +150,7 @@ class TextKind(TaskKind):
         """Labels (n,) of each split, and the task with its classes known. `names`: those that a file gives them."""
 
     def as_trained(self, task: Task, cells: Cells, where: str, *, seen: Collection[int] | None) -> Cells:
-        """Labels of a further set as `read_labels` takes them under the classes of a trained task.
+        """Labels of another data set, converted for `read_labels` to the classes of a trained task.
 
         `seen`: the classes (ids) that training had; None: all. Raises InputError for labels that training never saw.
         """
@@ -168,7 +168,7 @@ class TextKind(TaskKind):
         """Notes on the labels. `names`: of the classes in the order of their ids."""
 
     def constant(self, labels: np.ndarray) -> np.generic:
-        """The one answer that fits labels (n,) best."""
+        """The constant prediction that fits labels (n,) best."""
         raise NotImplementedError(f"{self.name} has no majority")
 
     def linear_model(self, labels: np.ndarray, tolerance: float) -> Any:
@@ -185,7 +185,7 @@ class TextKind(TaskKind):
         return entry.links is None and entry.metric in metrics(self.outputs)
 
     def own_task(self, entry: TaskEntry, base: Path) -> Task:
-        """The task of an own data set; its files are listed, not read.
+        """The task of a user-defined data set; its files are listed, not read.
 
         With a test split, selection uses validation, or a seeded tenth of train, and test is what is reported. Without
         one validation serves both, as in GLUE.
@@ -252,7 +252,7 @@ class TextKind(TaskKind):
     def predictions(
         self, baseline: str, data: TaskData, splits: Sequence[str] | None = None
     ) -> dict[str, SplitOutputs]:
-        """Class ids int64 (n,), or values float64 (n,), of `splits` (None: those that are evaluated).
+        """A trivial baseline's predictions, (n,) or (n, 4), and the targets on `splits` (None: those evaluated).
 
         A trivial baseline selects nothing, so where rows of train are held out to select on, a test set is predicted
         from all of train.

@@ -1,4 +1,4 @@
-"""The data of a fine-tuning, as Lightning takes them: batches of texts with labels, or of words with tags."""
+"""LightningDataModules of a fine-tuning: batches of texts with labels, or of words with tags."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ EVALUATION_BATCHES = 4
 
 
 class FinetuningData(TrainingData):
-    """Batches of a task, by length. `batch_size` is over all processes.
+    """Batches of a task's rows, of similar length each. `batch_size` counts the rows of all processes.
 
     `batch.row_ids` number the rows of the split. Under several processes a row may come twice in an evaluation:
-    predictions are put in place by row id.
+    predictions are put in order by row id.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class FinetuningData(TrainingData):
         return self.rows["train"].lengths
 
     def training_maker(self) -> Make:
-        """Makes a batch of training rows."""
+        """The function that makes a batch from numbers of training rows (B,) and an epoch."""
         return self._maker("train")
 
     @property
@@ -92,7 +92,7 @@ class FinetuningData(TrainingData):
         return [self.evaluation_loader(split) for split in self.test_splits]
 
     def evaluation_loader(self, split: str, *, whole: bool = False) -> EvaluationLoader:
-        """The rows of a split, by length: this process's share, or `whole`, every row."""
+        """A loader of the rows of a split, sorted by length: this process's share, or `whole`, every row."""
         rank, world_size = (0, 1) if whole else (self.rank, self.world_size)
         batches = evaluation_batches(self.rows[split].lengths, self.evaluation_batch_size, rank, world_size)
         return EvaluationLoader(batches, self._maker(split), self.prefetch)
@@ -116,11 +116,12 @@ class FinetuningData(TrainingData):
 class TaggingData(FinetuningData):
     """Batches of words. Each word is tokenized by itself, with the space before it, so that every token is of one word.
 
-    A row's tokens are those of its words in turn. The place of a word is its first token that is not white space.
+    A row's tokens are those of its words in turn. The position of a word is that of its first token, or of its second
+    one where the first is white space.
     """
 
     def encoded(self, tokenizer: Tokenizer, folder: Path) -> EncodedTask:
-        """The rows as type ids; remembers the place of each word."""
+        """The rows as type ids; also keeps the position of each word among the tokens of its row."""
         words = encode_task(by_word(self.data), tokenizer, folder)
         blank = np.array([string.isspace() for string in words.types.strings()], bool)  # (types,)
         rows: dict[str, tuple[TokenizedTexts, ...]] = {}
@@ -134,7 +135,7 @@ class TaggingData(FinetuningData):
         return EncodedTask(words.types, rows, words.folder)
 
     def targets(self, split: str) -> np.ndarray:
-        """Spans (n,) of each row of a split."""
+        """The number of spans of each row (n,) of a split."""
         return text_kind(self.data.task).targets(self.data.task, self.data.splits[split])
 
     def _maker(self, split: str) -> Make:
@@ -168,7 +169,7 @@ def by_word(data: TaskData) -> TaskData:
 
 
 def first_tokens(tokens: TokenizedTexts, word_offsets: np.ndarray, blank: np.ndarray) -> np.ndarray:
-    """The place of each word (w,) among the tokens of its row, -1 where it has no token.
+    """The position of each word (w,) among the tokens of its row, -1 where it has no token.
 
     `tokens`: of each word; `word_offsets` (n + 1,): the words of each row; `blank` (types,): types of white space.
     """
@@ -183,10 +184,10 @@ def first_tokens(tokens: TokenizedTexts, word_offsets: np.ndarray, blank: np.nda
 
 
 def leading_specials(template: Template) -> int:
-    """Special tokens before the text."""
+    """Number of special tokens before the text."""
     return template.single.index("A")
 
 
 def trailing_specials(template: Template) -> int:
-    """Special tokens behind the text."""
+    """Number of special tokens behind the text."""
     return len(template.single) - 1 - leading_specials(template)

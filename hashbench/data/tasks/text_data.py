@@ -40,7 +40,7 @@ class Split:
 
 @dataclass(frozen=True)
 class TaskData:
-    """A loaded task."""
+    """A task with the texts and labels of its splits."""
 
     task: Task
     splits: dict[str, Split]
@@ -60,14 +60,14 @@ class TaskData:
         return self.task.n_classes or 1
 
     def with_held_out_rows(self) -> TaskData:
-        """The task with the rows that are held out to select on back in train."""
+        """A copy with the rows of split `holdout` put back into train."""
         kept, held = self.splits["train"], self.splits[HOLDOUT]
         texts = tuple([*first, *second] for first, second in zip(kept.texts, held.texts, strict=True))
         train = Split(texts, np.concatenate([kept.labels, held.labels]))
         return replace(self, splits={**self.splits, "train": train})
 
     def held_out(self, seed: int = 0) -> TaskData:
-        """The task without its evaluation splits: a seeded tenth of train serves instead, as split `holdout`."""
+        """A copy in which a seeded tenth of train, as split `holdout`, replaces the evaluation splits."""
         kept, held = hold_out(self.splits["train"], seed)
         task = replace(self.task, select_splits=(HOLDOUT,), report_splits=(HOLDOUT,))
         splits = {"train": kept, HOLDOUT: held}
@@ -75,7 +75,10 @@ class TaskData:
 
 
 def sample_note(task: Task, rows: Mapping[str, int | None]) -> str:
-    """Which splits hold fewer rows than the published data set, "" where none does; None: only reading would tell."""
+    """A note on splits with another number of rows than the published data set, "" where there are none.
+
+    `rows`: None where only reading would tell.
+    """
     sampled = [
         f"{split} {n:,} of {official:,} rows"
         for split, official in task.official_rows.items()
@@ -85,7 +88,7 @@ def sample_note(task: Task, rows: Mapping[str, int | None]) -> str:
 
 
 def sample_rows(splits: Mapping[str, Split], most: int | None) -> tuple[dict[str, Split], list[str]]:
-    """The splits with at most so many rows each, drawn by a fixed seed and in their order; a note on the others."""
+    """The splits with at most `most` rows each, drawn by a fixed seed and in their order, and a note on those cut."""
     kept, sampled = dict(splits), []
     for name, split in splits.items():
         if most is not None and len(split) > most:
@@ -129,7 +132,7 @@ def reports_elsewhere(task: Task) -> bool:
 
 
 def own_tables(folder: Path, where: str, delimiter: str | None = None) -> dict[str, FileTable]:
-    """Split -> table of an own data set. `delimiter`: of .csv files, None for a comma."""
+    """Split -> table of a user-defined data set. `delimiter`: of .csv files, None for a comma."""
     if not folder.exists():
         raise InputError(f"{where}: no folder {folder}; check path (it is relative to the experiment file)")
     if not folder.is_dir():
@@ -139,7 +142,7 @@ def own_tables(folder: Path, where: str, delimiter: str | None = None) -> dict[s
 
 
 def require_train(tables: dict[str, FileTable], folder: Path) -> dict[str, FileTable]:
-    """The tables, if a train split is among them."""
+    """The tables. Raises InputError where no train split is among them."""
     if "train" not in tables:
         raise InputError(f"{folder}: no train split; put a train file there ({FORMATS_TEXT})")
     return tables

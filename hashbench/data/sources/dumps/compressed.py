@@ -1,4 +1,4 @@
-"""A dump as compressed bytes: one stream, or many of 100 pages each, whose places an index holds."""
+"""Dumps compressed by bzip2: one stream, or many of 100 pages each, whose offsets are in an index file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAGIC = b"BZh"
 
 @dataclass(frozen=True)
 class Stretch:
-    """Bytes of a compressed dump that one process reads by itself: whole streams."""
+    """A range of bytes of a compressed dump, of whole bzip2 streams, that one process reads by itself."""
 
     path: Path
     start: int
@@ -36,7 +36,7 @@ class Stretch:
 
 
 def whole(path: Path) -> Stretch:
-    """All of a dump. Raises InputError where there is none, or where it is not bz2."""
+    """A whole dump as one stretch. Raises InputError where there is no such file, or where it is not bz2."""
     if path.is_dir():
         raise InputError(f"{path}: is a folder; give the .xml.bz2 file in it")
     check_file(path)
@@ -57,7 +57,7 @@ def index_of(path: Path) -> Path | None:
 
 
 def index_name(path: Path) -> Path | None:
-    """The name of the index of a dump of this name; None for a dump that has one stream by its name."""
+    """The path that the index of a multistream dump usually has; None where the dump's name is not multistream."""
     before, multistream, after = path.name.rpartition("multistream")
     if not multistream or not after.endswith(".xml.bz2"):
         return None
@@ -66,7 +66,7 @@ def index_name(path: Path) -> Path | None:
 
 
 def stretches(path: Path, index: Path, streams: int = STREAMS_IN_A_STRETCH) -> list[Stretch]:
-    """A multistream dump cut into stretches of so many streams.
+    """A multistream dump cut into stretches of `streams` streams each, by its index.
 
     Raises:
         InputError: an index that is none, or one of another dump.
@@ -96,7 +96,7 @@ def stretches(path: Path, index: Path, streams: int = STREAMS_IN_A_STRETCH) -> l
 
 
 def decompressed(stretch: Stretch) -> Iterator[tuple[bytes, int]]:
-    """The bytes of a stretch, some at a time, and how many compressed ones were read for them.
+    """The decompressed bytes of a stretch, piece by piece, each with the number of compressed bytes read so far.
 
     Raises InputError where it is damaged or breaks off.
     """

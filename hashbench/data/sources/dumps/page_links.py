@@ -34,7 +34,7 @@ NOTES = 20  # lines of progress, at most
 
 @dataclass(frozen=True)
 class LinkCounts:
-    """Counts of a set, and of what was left out."""
+    """Counts of a page-link set, and of what was left out of it."""
 
     pages: int
     links: int
@@ -47,7 +47,7 @@ class LinkCounts:
 
 @dataclass(frozen=True)
 class Meanings:
-    """The page of each title's key: `keys` (n,) uint64 ascending, `pages` (n,) int32, -1 for none."""
+    """The page that each title's key leads to: `keys` (n,) uint64 ascending, page numbers `pages` (n,) int32, or -1."""
 
     keys: np.ndarray
     pages: np.ndarray
@@ -64,7 +64,7 @@ class Meanings:
 def make_page_links(
     dump: Path, out: Path, *, workers: int | None, disambiguation: bool, note: Callable[[str], None]
 ) -> LinkCounts:
-    """Writes `out`/entities/links.parquet from a dump; nothing is there before all of it is.
+    """Writes `out`/entities/links.parquet from a dump, whole or not at all; returns the counts of the set.
 
     Raises:
         InputError: a dump that is none or not whole, workers without an index, or a set that is there already.
@@ -134,7 +134,7 @@ def _progress(dump: Path, size: int, note: Callable[[str], None]) -> Callable[[i
 
 
 def _join(files: Sequence[Path], path: Path, *, disambiguation: bool) -> LinkCounts:
-    """The counts of the set that is written from the spilled files, page by page in the order of the dump."""
+    """Writes the page-link set from the spilled files, in the order of the dump; returns its counts."""
     collected = _collect(files, None if disambiguation else _marked_templates(files))
     n_links, lost, start = 0, 0, 0
     with pq.ParquetWriter(path, SET_SCHEMA, compression="zstd") as writer:
@@ -162,7 +162,7 @@ class Titles:
 
 
 def _collect(files: Sequence[Path], marks: Meanings | None) -> Titles:
-    """The titles of all files, and the pages that they mean; `marks`: templates of pages to be left out."""
+    """The pages of all spilled files that stay in the set; `marks`: templates of pages to be left out."""
     titles, kept = [pa.array([], pa.large_string())], []
     keys, redirects = [np.zeros(0, np.uint64)], [np.zeros((2, 0), np.uint64)]
     for file in files:
@@ -181,10 +181,10 @@ def _collect(files: Sequence[Path], marks: Meanings | None) -> Titles:
 
 
 def resolve(keys: np.ndarray, redirects: np.ndarray, targets: np.ndarray) -> Meanings:
-    """The pages that titles mean: pages (n,) by their number, redirects (m,) by the page at the end of their chain.
+    """The page number of each title: of a page its own, of a redirect that of the page at the end of its chain.
 
-    All are uint64 keys. A redirect to nothing, or in a circle, means none. Of two pages with one key the first
-    counts.
+    `keys` (n,) of the pages; `redirects` and their `targets` (m,): all are uint64 keys. A redirect to nothing, or in a
+    circle, means none. Of two pages with one key the first counts.
 
     >>> of = resolve(np.array([7, 5], np.uint64), np.array([1, 2, 3], np.uint64), np.array([2, 5, 3], np.uint64))
     >>> of.of(np.array([5, 7, 1, 2, 3, 4], np.uint64)).tolist()
@@ -205,7 +205,7 @@ def resolve(keys: np.ndarray, redirects: np.ndarray, targets: np.ndarray) -> Mea
 
 
 def _marked_templates(files: Sequence[Path]) -> Meanings:
-    """The templates that make a page a disambiguation page, redirects to them too; a key of another means -1."""
+    """The templates, and the redirects to them, that mark a disambiguation page; other keys lead to -1."""
     keys, redirects = [np.zeros(0, np.uint64)], [np.zeros((2, 0), np.uint64)]
     for file in files:
         table = feather.read_table(file, columns=["namespace", "key", "redirect", "marked"])
@@ -229,7 +229,7 @@ def _kept(pages: pa.Table, marks: Meanings | None) -> np.ndarray:
 
 
 def _links(file: Path, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Keys of the links (total,) of the pages of a file that stay (n,), and how many each has (n,)."""
+    """Keys of the links (total,) of those pages of a file that stay, and the number of links of each page (n,)."""
     table = feather.read_table(file, columns=["namespace", "redirect", "links"])
     is_page = pc.and_(pc.equal(table["namespace"], ARTICLES), pc.is_null(table["redirect"]))
     links = table.filter(is_page)["links"].combine_chunks().filter(pa.array(kept))

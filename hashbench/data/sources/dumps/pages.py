@@ -1,4 +1,4 @@
-"""The pages of a dump's XML, one after the other, facts of its wiki, and the spelling of titles that links share."""
+"""The pages of a dump's XML as a stream, facts of its wiki, and the normal form of titles and link targets."""
 
 from __future__ import annotations
 
@@ -105,12 +105,12 @@ def _page(page: ElementTree.Element) -> WikiPage:
 
 
 def _events(parser: ElementTree.XMLPullParser) -> Iterator[tuple[str, ElementTree.Element]]:
-    """Beginnings and ends of elements; the parser knows no other events."""
+    """The parser's new events, each the start or the end of an element."""
     return cast(Iterator[tuple[str, ElementTree.Element]], parser.read_events())
 
 
 def _name(element: ElementTree.Element) -> str:
-    """The tag without its namespace."""
+    """An element's tag without its XML namespace."""
     return element.tag.rpartition("}")[2]
 
 

@@ -1,4 +1,4 @@
-"""First pass over a dump: of each page its title, and the numbers of what it links to, in files beside the result."""
+"""First pass over a dump: files with the title of each page and the 64-bit keys of the titles that it links to."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TARGETS_REMEMBERED = 1 << 18
 
 @dataclass(frozen=True)
 class DumpReading:
-    """How the pages of a wiki are read. With `templates` the signs of disambiguation pages are kept too."""
+    """How the pages of a wiki are read and stored; `templates`: the marks of disambiguation pages are kept too."""
 
     wiki: Wiki
     templates: bool
@@ -45,7 +45,7 @@ class DumpReading:
 
 
 def spill(work: Sequence[Stretch], reading: DumpReading, *, workers: int, report: Callable[[int], None]) -> list[Path]:
-    """The pages of all stretches as files in the order of the dump; `report` hears how many bytes have been read.
+    """Writes the pages of all stretches into files, returned in the dump's order; `report` gets bytes read.
 
     Raises:
         InputError: a stretch that is no part of a dump, or a worker that was killed.
@@ -72,7 +72,7 @@ def _add(report: Callable[[int], None], before: int, read: int) -> None:
 def spill_stretch(
     stretch: Stretch, number: int, reading: DumpReading, report: Callable[[int], None] = lambda _: None
 ) -> list[Path]:
-    """The pages of one stretch as files of at most `PAGES_IN_A_FILE` pages of the dump."""
+    """Writes the pages of one stretch into files, each of at most `PAGES_IN_A_FILE` pages; returns the files."""
     read = 0
 
     def counted() -> Iterator[bytes]:

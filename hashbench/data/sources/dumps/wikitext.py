@@ -68,7 +68,7 @@ def visible(wikitext: str) -> str:
 
 
 def _end(wikitext: str, opening: re.Match[str], tag: str) -> int:
-    """Where that which a comment or tag begins has ended, -1 where it has no end."""
+    """The index behind the comment or element that `opening` begins, -1 for a verbatim tag that is never closed."""
     if opening[0].endswith("/>"):
         return opening.end()
     if tag:

@@ -1,4 +1,4 @@
-"""Texts with one of several classes."""
+"""The kind of task of texts with one of several classes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Classification(TextKind):
         return labels, replace(task, n_classes=len(names), label_names=tuple(names))
 
     def as_trained(self, task: Task, cells: Cells, where: str, *, seen: Collection[int] | None) -> Cells:
-        """The names of classes. A cell may hold a name, or the number of a class."""
+        """The cells as names of a trained task's classes. A cell may hold a name, or the number of a class."""
         names = task.label_names
         given_names, strange = names_of(cells, names)
         trained = [name for i, name in enumerate(names) if seen is None or i in seen]
@@ -62,7 +62,7 @@ class Classification(TextKind):
         return list(given_names)
 
     def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
-        """A note on labels that training never saw; their rows count as errors."""
+        """Notes, one a split, on labels that training never saw; their rows count as errors."""
         trained = np.unique(splits["train"].labels)
         unseen = {split: part.labels[~np.isin(part.labels, trained)] for split, part in splits.items()}
         return [unseen_note("row", "label", split, ids, names) for split, ids in unseen.items() if len(ids)]
@@ -72,7 +72,7 @@ class Classification(TextKind):
         return np.bincount(labels).argmax()
 
     def linear_model(self, labels: np.ndarray, tolerance: float) -> Any:
-        """Logistic regression; None where labels (n,) are of one class."""
+        """An untrained logistic regression; None where labels (n,) are of one class."""
         from sklearn.linear_model import LogisticRegression
 
         if len(np.unique(labels)) < 2:

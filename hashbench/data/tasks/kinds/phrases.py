@@ -33,7 +33,7 @@ class CorpusPhrases(ItemKind):
         return False  # the kind's block has its corpora
 
     def find_in(self, source: Source, task: Task) -> None:
-        """None: it is made of corpora."""
+        """None, since the task is made of corpora."""
 
     def locate(self, task: Task, sources: Sequence[Source]) -> LocatedPhrases:
         """The corpora of the kind's block, each in the first source that has it."""

@@ -1,4 +1,4 @@
-"""Texts with a number."""
+"""The kind of task of texts with a number."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Regression(TextKind):
         return read_values(cells, where), task
 
     def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
-        """No notes: every number may be predicted."""
+        """No notes, since every number may be predicted."""
         return []
 
     def constant(self, labels: np.ndarray) -> np.generic:
@@ -40,7 +40,7 @@ class Regression(TextKind):
         return labels.mean(dtype=np.float64)
 
     def linear_model(self, labels: np.ndarray, tolerance: float) -> Any:
-        """Ridge regression, whatever the labels (n,)."""
+        """An untrained ridge regression, whatever the labels (n,)."""
         from sklearn.linear_model import Ridge
 
         return Ridge(RIDGE_ALPHA)

@@ -1,4 +1,4 @@
-"""Words with tags: named entities, slots, parts of a text (token classification).
+"""The kind of task of words with tags: named entities, slots, parts of a text (token classification).
 
 The data hold a list of words and a list of tags a row (parquet, JSONL), or have CoNLL's form. A label of a row is
 the ids of its words' tags. A text is its words joined by a space, so noise leaves every tag with its word: it changes
@@ -31,7 +31,10 @@ SHOWN = 40  # characters of a wrong cell that a message repeats
 
 
 def most_frequent_tag(data: TaskData, splits: Sequence[str], *, for_test: bool = False) -> dict[str, np.ndarray]:
-    """Each word's most frequent tag in train, a word that is not there the most frequent tag of all; (n, 4) a split."""
+    """Counts of spans (n, 4) of each split where each word gets its most frequent tag in train.
+
+    A word that train lacks gets the most frequent tag of all.
+    """
     by_word: dict[str, Counter[int]] = defaultdict(Counter)
     train = data.splits["train"]
     for text, tags in zip(train.texts[0], train.labels, strict=True):
@@ -49,7 +52,7 @@ def most_frequent_tag(data: TaskData, splits: Sequence[str], *, for_test: bool =
 
 
 def padded(tags: Sequence[tuple[int, ...]] | np.ndarray) -> np.ndarray:
-    """Ids of tags of each row -> (n, W), filled up with "no word"."""
+    """Ids of tags of each row -> (n, W), filled up with NO_WORD."""
     table = np.full((len(tags), max(1, max(map(len, tags), default=1))), NO_WORD, np.int64)
     for row, ids in enumerate(tags):
         table[row, : len(ids)] = ids
@@ -101,7 +104,7 @@ class Tagging(TextKind):
                 raise InputError(f"{where}: row {row}: {len(tags)} tags for {words} words; give each word one")
 
     def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
-        """A note on tags that training never saw; their words count as errors."""
+        """Notes, one a split, on tags that training never saw; their words count as errors."""
         trained = {tag for tags in splits["train"].labels for tag in tags}
         unseen = {
             split: [tag for tags in part.labels for tag in tags if tag not in trained] for split, part in splits.items()
@@ -114,7 +117,7 @@ class Tagging(TextKind):
         return TaggingData(data, tokenizer, coder, **settings)
 
     def targets(self, task: Task, split: Split) -> np.ndarray:
-        """Spans (n,) of each row."""
+        """The number of spans of each row (n,)."""
         gold = padded(split.labels)
         return TagScheme(task.label_names).counts(gold, gold)[:, 0]
 

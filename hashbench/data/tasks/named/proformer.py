@@ -31,7 +31,7 @@ def _task(name: str, hub: HubPlace, **rows: int) -> Task:
 
 
 def _made_of(text: tuple[str, ...], label: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The columns text and label by those of the hub that they are made of."""
+    """The columns text and label, each with the columns on the hub that it is made of."""
     return ("text", text), ("label", (label,))
 
 
