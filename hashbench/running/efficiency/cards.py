@@ -37,9 +37,9 @@ RUNNER_S = 1.5e-3  # of Lightning and our callbacks for a step
 
 @dataclass(frozen=True)
 class Card:
-    """A GPU by its data sheet: bytes, multiply-adds counted as two a second without sparsity, bytes a second.
+    """A GPU by its data sheet: bytes of memory, bytes a second of bandwidth, peak operations a second by precision.
 
-    `bf16` and `tf32` are None where it has no such products.
+    A multiply-add counts as two operations, without sparsity. `bf16` and `tf32` are None where it has no such products.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Card:
     bf16: float | None = None
 
     def rate(self, precision: str, matmul_precision: str) -> float:
-        """Operations a second of the products of a recipe."""
+        """Peak operations a second of matrix products at a recipe's precisions."""
         if precision == "bf16" and self.bf16:
             return self.bf16
         return self.tf32 if matmul_precision != "highest" and self.tf32 else self.float32
@@ -86,7 +86,7 @@ def find_card(name: str) -> Card:
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """The numbers that memory and time of a training step follow from."""
+    """The sizes and settings from which memory and time of a training step are computed."""
 
     rows: int  # of a batch, over all devices
     length: int  # tokens of a row, at most
@@ -104,13 +104,13 @@ class TrainingStep:
     compiled: bool = False
 
     def kept(self, card: Card) -> float:
-        """Bytes of a token that the layers keep for the backward pass."""
+        """Bytes per token that the layers keep for the backward pass on a card."""
         half = self.precision == "bf16" and card.bf16
         layer = 22 * self.dim + 4 * self.feed_forward if half else 34 * self.dim + 8 * self.feed_forward
         return 4 * self.dim * self.layers + layer if self.checkpointing else layer * self.layers
 
     def memory(self, card: Card, rows: int) -> float:
-        """Bytes of a step that computes so many rows at a time."""
+        """Bytes that a step takes on a card that computes so many rows at a time."""
         half = self.precision == "bf16" and card.bf16
         tokens = rows * self.length
         weights = self.weights * (WEIGHT_BYTES + (HALF_COPY if half else 0))
@@ -119,18 +119,18 @@ class TrainingStep:
         return weights + tokens * self.kept(card) + scored * self.output_rows * score_bytes
 
     def fitting_rows(self, card: Card, devices: int = 1) -> int | None:
-        """The most rows at a time, all, half of them and so on, that the card holds; None where it holds not one."""
+        """The most rows at a time (all of a device's, half and so on) that fit the card; None if not even one."""
         fit = [n for n in sizes(math.ceil(self.rows / devices)) if self.memory(card, n) <= SHARE * card.memory]
         return fit[-1] if fit else None
 
     def operations(self) -> float:
-        """Operations of a token, forward and backward: products with weights, attention to a full row, and scores."""
+        """Operations per token, forward and backward: products with weights, attention to a full row, and scores."""
         forward = 2 * self.layers * (4 * self.dim**2 + 2 * self.dim * self.feed_forward + 2 * self.length * self.dim)
         again = forward if self.checkpointing else 0.0
         return 3 * forward + again + 6 * self.scored * self.output_rows * self.dim
 
     def seconds(self, card: Card, tokens: float, *, at_a_time: int, devices: int = 1) -> float:
-        """Seconds in which so many tokens train, some rows at a time on each device."""
+        """Estimated seconds to train on `tokens` tokens, with `at_a_time` rows at a time on each device."""
         steps = tokens / (self.rows * self.typical_length)
         products = tokens * self.operations() / (SHARE_OF_PEAK * card.rate(self.precision, self.matmul_precision))
         passes = COMPILED_PASSES if self.compiled else PASSES
@@ -142,7 +142,7 @@ class TrainingStep:
 
 @dataclass(frozen=True)
 class Placed:
-    """A step in the memory of a card."""
+    """The rows at a time and the bytes that a training step takes on a card."""
 
     step: TrainingStep
     share: int  # rows of a batch that a device has
@@ -165,7 +165,7 @@ def step_of(
     scored: float = 0.0,
     keeps_scores: bool = False,
 ) -> TrainingStep:
-    """A step of a model under a recipe. `scored`: share of the tokens that are multiplied with the output matrix."""
+    """The training step of a model under a recipe; `scored`: share of the tokens multiplied with the output matrix."""
     outline = outline_of(model, size)
     return TrainingStep(
         rows=recipe.batch_size,

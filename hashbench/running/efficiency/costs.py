@@ -30,7 +30,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Shape:
-    """The numbers that the costs of a model follow from: of its layers, and of the source of its vectors."""
+    """The sizes of a model that its costs follow from: of its layers, and of its embedding table or projection."""
 
     layers: int
     dim: int
@@ -42,7 +42,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Bytes:
-    """Memory of the token part: as the paper prints it, and with all that it needs."""
+    """Bytes of a model's token embedding: as the paper prints them, and with the trained map that it leaves out."""
 
     printed: int
     whole: int
@@ -58,7 +58,7 @@ class MultiplyAdds:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """Multiply-adds of all parts."""
         return self.projection + self.groups + self.layers
 
 
@@ -67,7 +67,7 @@ PAPER_BERT = Shape(layers=12, dim=768, feed_forward=3072, rows=30_000)
 
 
 def embedding_bytes(shape: Shape) -> Bytes:
-    """Bytes of the token part in float32.
+    """Bytes of a model's token embedding in float32.
 
     >>> embedding_bytes(PAPER_BERT).printed / 1e6
     92.16
@@ -82,8 +82,9 @@ def embedding_bytes(shape: Shape) -> Bytes:
 
 
 def multiply_adds(shape: Shape, length: int) -> MultiplyAdds:
-    """Multiply-adds of an input of `length` words; a look-up costs none. N words, n = N / K vectors in the layers.
+    """Multiply-adds of a forward pass over `length` words, by part; a table look-up costs none.
 
+    N words, n = N / K vectors in the layers.
     Projection N T d; groups 4 N d^2 + 2 N K d; a layer 4 n d^2 + 2 n^2 d + 2 n d I.
 
     Raises:
@@ -100,7 +101,7 @@ def multiply_adds(shape: Shape, length: int) -> MultiplyAdds:
 
 
 def attention_scores(shape: Shape, length: int) -> int:
-    """Scores of one head of one layer, n^2: what the paper's 16 x counts."""
+    """Number of attention scores of one head of one layer, n^2, to which the paper's saving of 16 x refers."""
     return (length // shape.group) ** 2
 
 

@@ -35,7 +35,7 @@ from hashbench.running.training.recipe import adamw
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model as it is measured."""
+    """A model to measure, with its tokenizer, coder, corpus and recipes."""
 
     spec: ModelSpec
     tokenizer: Tokenizer
@@ -60,7 +60,7 @@ MOST_SEQUENCES = 1024  # of a pre-training batch, where the batch that fills a G
 
 @dataclass(frozen=True)
 class Setting:
-    """How a pair of candidates is measured."""
+    """The encoder size, options, device and cache folder of a measurement."""
 
     size: str
     options: Efficiency
@@ -69,23 +69,23 @@ class Setting:
 
     @property
     def effort(self) -> Effort:
-        """How long each ratio is measured."""
+        """The number of pairs, the precision and the time limit of each measured ratio."""
         return Effort(self.options.pairs, self.options.width, self.options.limit_s)
 
     @property
     def samples(self) -> int:
-        """How many texts of a task are timed."""
+        """Number of texts of a task that are timed."""
         return self.options.infer_samples or (CPU_SAMPLES if self.device.type == "cpu" else GPU_SAMPLES)
 
     def batch_size(self, chosen: int | None, on_cpu: int, works: Iterable[Callable[[int], Work]], most: int) -> int:
-        """The batch size that was chosen; else the usual one of a CPU, or the smallest that fills a GPU with each."""
+        """`chosen`, else `on_cpu` on a CPU, else the smallest batch size at which one of the works fills the GPU."""
         if chosen is not None or self.device.type == "cpu":
             return chosen or on_cpu
         return min(filling_batch(work_of, on_cpu, most, self.device) for work_of in works)
 
 
 def measure(model: Candidate, baseline: Candidate, tasks: Sequence[TaskData], setting: Setting) -> list[MetricRow]:
-    """Parameters, bytes, times and memory of `model` in turn with `baseline`."""
+    """Parameters, bytes and memory of `model`, and its times measured in turn with `baseline`."""
     counts = count(model.spec, setting.size, vocabulary_rows=model.vocabulary_rows)
     weights = model.build(setting.size, torch.device("cpu"))
     facts = [
@@ -143,7 +143,7 @@ def pretraining_facts(model: Candidate, baseline: Candidate, setting: Setting) -
 
 
 class PretrainingStep:
-    """One batch of real text under the candidate's own objective."""
+    """A pre-training step of a candidate, under its own objective on one batch of its corpus, to be timed."""
 
     def __init__(self, candidate: Candidate, setting: Setting, batch_size: int) -> None:
         # measure() calls this for pre-trained models alone.
@@ -170,7 +170,7 @@ class PretrainingStep:
         self._optimizer = adamw(both, learning_rate=1e-5, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)
 
     def run(self) -> None:
-        """Forward and backward."""
+        """Runs forward and backward."""
         self._optimizer.zero_grad(set_to_none=True)
         with matmul_precision(self._recipe.matmul_precision):
             with autocast(self._recipe, self._device):
@@ -178,7 +178,7 @@ class PretrainingStep:
             loss.backward()
 
     def run_with_optimizer(self) -> None:
-        """Forward, backward and the update of the weights."""
+        """Runs forward, backward and the update of the weights."""
         self.run()
         self._optimizer.step()
 
@@ -210,7 +210,7 @@ def inference_facts(model: Candidate, baseline: Candidate, task: TaskData, setti
 
 
 class Inference:
-    """One pass over a task's first dev texts."""
+    """A candidate's pass over a task's first dev texts, to be timed."""
 
     def __init__(
         self, candidate: Candidate, texts: tuple[list[str], ...], n_outputs: int, setting: Setting, batch_size: int
@@ -225,15 +225,15 @@ class Inference:
             pass
 
     def run(self) -> None:
-        """The forward passes alone."""
+        """Runs the forward passes alone, on batches that are ready."""
         self._forward(self._ready)
 
     def run_from_text(self) -> None:
-        """From the texts on, every code computed anew."""
+        """Makes batches from the texts, every code computed anew, and runs the forward passes."""
         self._forward(self._batches(self._candidate.coder))
 
     def run_warm(self) -> None:
-        """From the texts on, with the codes of all types remembered."""
+        """Makes batches from the texts, the codes of all types cached, and runs the forward passes."""
         self._forward(self._batches(self._warm))
 
     def _forward(self, batches: Iterable[Batch]) -> None:
@@ -248,7 +248,7 @@ class Inference:
                 self._head(*self._model.for_head(batch, self._head.pooling))
 
     def _batches(self, coder: Coder) -> Iterator[Batch]:
-        """Batches made from the texts, nothing of them kept."""
+        """Batches of the texts, made as they are read and not kept."""
         candidate, recipe = self._candidate, self._candidate.finetune
         return text_batches(
             self._texts,
@@ -262,7 +262,7 @@ class Inference:
 
 
 def autocast(recipe: OnHardware, device: torch.device) -> torch.autocast:
-    """The precision that training on this device would have."""
+    """Autocast to the precision that a training under this recipe has on this device."""
     bf16 = precision_found(recipe.precision, device.type) == "bf16"
     return torch.autocast(device.type, torch.bfloat16, enabled=bf16)
 

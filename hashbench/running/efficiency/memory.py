@@ -21,7 +21,10 @@ from hashbench.running.training.model import build_model, make_head
 
 @dataclass(frozen=True)
 class MemoryTask:
-    """The request to the other process; a user-defined embedding's file is imported before the spec is unpickled."""
+    """The model, batch and settings that the measuring process receives.
+
+    A user-defined embedding's file is imported there before the spec is unpickled.
+    """
 
     spec: bytes
     own_file: str | None

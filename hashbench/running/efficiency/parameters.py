@@ -1,4 +1,4 @@
-"""Parameters of a model in the frame of its paper, the costs of one token, and the shape that its trainings need.
+"""Parameters of a model as its paper counts them, the costs of one token, and sizes for estimates of its trainings.
 
 All are taken on the meta device, where weights cost nothing.
 """
@@ -32,7 +32,7 @@ def count(
     deployed: bool = False,
     frame: Frame | None = None,
 ) -> Counts:
-    """Counts in the frame of the model's paper; by default encoder, embedding and head, without those of pre-training.
+    """Parameters as the model's paper counts them; by default encoder, embedding and a head for classification.
 
     `n_classes` None takes the paper's, `head` is a trained one in place of a fresh one of so many classes,
     `vocabulary_rows` None the published vocabulary. `count_generic_row=False` leaves the ordinary-token row of
@@ -61,7 +61,7 @@ def count(
 
 
 def with_pooler(parts: Parts) -> Counts:
-    """Encoder, embedding and the dense layer in front of the classifier, which BERT calls its pooler."""
+    """Parameters of encoder, embedding and the dense layer before the classifier, which BERT calls its pooler."""
     dense = [part for name, part in parts.head.named_children() if name == "dense"]
     return Counts(sum(map(stored, (parts.encoder, parts.embedding, *dense))), parts.embedding.embedding_parameters())
 
@@ -73,7 +73,7 @@ OF_PAPERS = {
 
 
 def frame_of(spec: ModelSpec, paper: str) -> Frame | None:
-    """The frame in which a paper counts a model; None: that of the model.
+    """The parts that a paper counts of another paper's model (its frame); None: as the model's own paper counts.
 
     >>> from hashbench.models.embeddings.registry import find_model
     >>> frame_of(find_model("bert-mlm"), "hashformers") is None
@@ -84,14 +84,14 @@ def frame_of(spec: ModelSpec, paper: str) -> Frame | None:
 
 @dataclass(frozen=True)
 class TokenCost:
-    """Costs of the vector of WORD: parameters that are read, and multiply-adds of matrix products."""
+    """Costs of one word's vector: parameters that are read, and multiply-adds of matrix products."""
 
     active_parameters: int
     multiply_adds: int
 
 
 def token_cost(spec: ModelSpec, size: str, vocabulary_rows: int | None = None) -> TokenCost:
-    """The costs of a token of a model before an encoder of a size; `vocabulary_rows` as in `count`."""
+    """The costs of one word's vector for an encoder of this size; `vocabulary_rows` as in `count`."""
     dim = encoder_config(spec.encoder.kind, size, **spec.encoder.args).dim
     spec = with_dim(spec, dim)
     with torch.device("meta"):
@@ -100,7 +100,7 @@ def token_cost(spec: ModelSpec, size: str, vocabulary_rows: int | None = None) -
 
 
 def code_of(spec: ModelSpec) -> torch.Tensor:
-    """The code (1, c) of WORD; of a coder that must be fitted first, zeros."""
+    """The code (1, c) that a model's coder gives an example word; zeros for a coder that must be fitted first."""
     coder = make_coder(spec.code.coder, **spec.code.args)
     if coder.needs_fit:
         return torch.zeros(1, coder.width, dtype=torch.int64)
@@ -109,7 +109,7 @@ def code_of(spec: ModelSpec) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class Outline:
-    """The shape of a model that memory and time of its training follow from, whatever the recipe."""
+    """The sizes of a model from which memory and time of its trainings are estimated, whatever the recipe."""
 
     layers: float  # that a token passes; where neighbours are joined, a layer counts in part
     dim: int
@@ -124,7 +124,7 @@ _outlines: dict[tuple[int, str, int, int | None], tuple[ModelSpec, Outline]] = {
 
 
 def outline_of(model: ResolvedModel, size: str, n_classes: int | None = None) -> Outline:
-    """The outline of a model under an encoder's size; `n_classes` of its head, None: the paper's.
+    """The sizes of a model at an encoder size; `n_classes` of its head, None: the paper's.
 
     A vocabulary that is learned has all rows it may have.
     """

@@ -51,7 +51,7 @@ def _model_row(spec: ModelSpec) -> SizeRow:
 
 
 def _code(spec: ModelSpec) -> str:
-    """The coder and its first number: 'md5-rows 1033'."""
+    """The coder's name and its first integer argument, as 'md5-rows 1033'."""
     sizes = [str(value) for value in spec.code.args.values() if type(value) is int]
     return " ".join([spec.code.coder, *sizes[:1]])
 
@@ -77,7 +77,7 @@ def parameter_rows(
     deployed: bool = False,
     all_frames: bool = False,
 ) -> list[SizeRow]:
-    """A row for each named model or member of a group, or of what `use` may name in an experiment (with a colon).
+    """A row of parameter counts for each model, named by itself, by a group, or as the experiment key `use` names it.
 
     Where none is named: for all models, or for those of `printed`, the names in a paper's reference data. With `paper`
     models are counted in its frame, else each in the frame of the paper it is from; `deployed` counts them as
@@ -102,7 +102,7 @@ def parameter_rows(
 
 
 def spec_of(name: str) -> ModelSpec:
-    """A registered model, or what `use` may name in an experiment (with a colon). Raises InputError."""
+    """The registered model of a name, or of the experiment key `use` if it has a colon. Raises InputError."""
     return spec_of_use(name, name, Path.cwd()) if ":" in name else find_model(name)
 
 
@@ -112,7 +112,7 @@ def _parameter_row(model: str, paper: str, frame: str, counts: Counts) -> SizeRo
 
 
 def budget_rows(names: Sequence[str], size: str, budgets: Sequence[int]) -> tuple[list[SizeRow], list[str]]:
-    """A row for each model at each budget, and a line for each budget that a model cannot meet.
+    """A row for each model at each budget of embedding parameters, and a line for each budget that a model cannot meet.
 
     A model whose embedding has one size has one row without a budget. Parameters that one token uses, their bytes in
     float32, and the multiply-adds of its vector are those of WORD. Raises InputError for an unknown model.

@@ -23,7 +23,7 @@ FILLED = 0.95
 
 @dataclass(frozen=True)
 class Effort:
-    """How long two pieces of work are measured."""
+    """How many pairs, how precisely and how long two pieces of work are measured."""
 
     pairs: int  # at least so many, two a round
     # Go on until the interval of the ratio is narrower than this share of the ratio.
@@ -52,26 +52,26 @@ class Pairs:
 
     @property
     def ratio(self) -> float:
-        """The median of the rounds: how many times faster the model is."""
+        """How many times faster than the baseline the model is: the median over the rounds."""
         return statistics.median(self.ratios)
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Of `ratio`, 95 %; None below six rounds."""
+        """The 95 % interval of `ratio`; None below six rounds."""
         return median_interval(self.ratios)
 
     @property
     def baseline(self) -> float:
-        """The baseline's time that goes with the model's: the stored pair of times has the trusted ratio."""
+        """The model's median time multiplied by `ratio`, reported as the baseline's time."""
         return self.model * self.ratio
 
     def is_known(self, width: float) -> bool:
-        """True where the interval of the ratio is narrower than this share of it."""
+        """True where the interval of the ratio is at most `width` times as wide as the ratio."""
         return self.interval is not None and self.interval[1] - self.interval[0] <= width * self.ratio
 
 
 def in_turn(model: Work, baseline: Work, effort: Effort, device: torch.device) -> Pairs:
-    """Runs the two in rounds after one unmeasured round."""
+    """The times of two pieces of work in rounds A B B A, after one unmeasured run of each, until `effort` is spent."""
     for work in (model, baseline):
         timed_ms(work, device)
     model_ms: list[float] = []
@@ -107,7 +107,7 @@ def filling_batch(work_of: Callable[[int], Work], first: int, most: int, device:
 
 
 def timed_ms(work: Work, device: torch.device) -> float:
-    """Milliseconds until the work is done on the device too."""
+    """Milliseconds that the work takes, until the device has done it too."""
     synchronize(device)
     began = time.perf_counter()
     work()

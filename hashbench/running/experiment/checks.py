@@ -67,7 +67,7 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
 
 
 def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -> None:
-    """Raises InputError where a model of texts meets hidden items, or one of items meets texts it cannot hold."""
+    """Raises InputError where a model does not fit a task, or reads items under an option for texts alone."""
     of_items = reads_items(model.spec)
     where = loaded.where(*model.place)
     for task in tasks:
@@ -87,7 +87,7 @@ def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -
 
 
 def check_streaming(loaded: Loaded, model: ResolvedModel) -> None:
-    """Raises InputError where a model is to be trained from a stream and needs a pass over the corpora before."""
+    """Raises InputError where a model that streams its corpora needs a pass over them before, or is to be timed."""
     if not (model.pretrain.streaming and needs_corpus(model.spec)):
         return
     where = loaded.where(*loaded.place_of(model.place, "pretrain", "streaming"))
@@ -120,7 +120,7 @@ def check_robustness(loaded: Loaded, models: Iterable[ResolvedModel], tasks: Seq
 
 
 def _check_positions(loaded: Loaded, model: ResolvedModel, task: Task) -> None:
-    """Raises InputError for rows of items that are longer than the positions of the embedding, or maps of no use."""
+    """Raises InputError for rows of items longer than the embedding has positions, or coherent maps without links."""
     kind = item_kind(task)
     if model.spec.code.args.get("coherent") and not kind.coherent_maps:
         with _of_model(loaded, model, "coder"):
@@ -211,7 +211,7 @@ def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
 
 
 def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
-    """Raises InputError for devices that this machine has not, and for batches with fewer rows than devices.
+    """Raises InputError for devices that this machine lacks, too small batches, and options unfit for FSDP.
 
     Several devices without a GPU are processes on the CPU. What other machines have is not known here.
     """
@@ -234,7 +234,7 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
 
 
 def _check_sharded(loaded: Loaded, model: ResolvedModel) -> None:
-    """Raises InputError for what a model cannot have whose layers are shared out over devices."""
+    """Raises InputError for recipe options that do not work with sharded layers (strategy: fsdp)."""
     for block, recipe in (("pretrain", model.pretrain), ("finetune", model.finetune)):
         for key, refused in (("compile", recipe.compile), ("micro_batch_size", recipe.micro_batch_size == "auto")):
             if refused:
@@ -262,7 +262,7 @@ def _check_devices_here(loaded: Loaded) -> None:
 
 
 def word_shapes(data: TaskData, models: Iterable[ResolvedModel]) -> list[str]:
-    """A note for the models whose words do not look like words.
+    """Notes on models whose tokenizer makes words that fall apart or run together, on the texts of a task.
 
     Raises InputError for a tokenizer that leaves a text with letters or digits empty.
     """
@@ -281,14 +281,14 @@ def word_shapes(data: TaskData, models: Iterable[ResolvedModel]) -> list[str]:
 
 
 def words_note(data: TaskData, tokenizer: Tokenizer) -> str:
-    """A note on the words of a task where they fall apart or run together; "" where there is nothing to note."""
+    """A note if a tokenizer's words of a task fall apart or run together; "" where there is nothing to note."""
     if not tokenizer.makes_words:
         return ""
     return shape_note(token_lengths(token for _, text in _texts(data) for token in tokenizer.tokenize(text)))
 
 
 def check_tokens(data: TaskData, tokenizer: Tokenizer, spec: TextSpec) -> None:
-    """Raises InputError where a text with letters or digits has no token."""
+    """Raises InputError where a tokenizer gives no token for a text with letters or digits."""
     for row, text in _texts(data):
         if any(letter.isalnum() for letter in text) and not tokenizer.tokenize(text):
             args = ", ".join(f"{key} {value!r}" for key, value in spec.args.items())
@@ -304,7 +304,7 @@ def _texts(data: TaskData) -> Iterator[tuple[int, str]]:
 
 
 def _build(full: ModelSpec, dim: int) -> Embedding:
-    """The embedding with few rows, which is quickly drawn; codes of its coder's form must pass through it."""
+    """A model's embedding with few rows, tried on one code. Raises InputError where it does not fit its coder."""
     spec = with_dim(full.small(), dim)
     coder = make_coder(spec.code.coder, **spec.code.args)
     codes = torch.from_numpy(np.zeros((1, coder.width), coder.dtype))  # 0 is a code of every coder
@@ -372,7 +372,7 @@ def _check_states(spec: ModelSpec, encoder: Encoder) -> None:
 
 
 def _check_encoder_values(spec: ModelSpec, size: str) -> None:
-    """Raises InputError for a value that is no number where the encoder's own is one."""
+    """Raises InputError for an encoder value that must be a number and is none."""
     own = encoder_config(spec.encoder.kind, size)
     for key, value in spec.encoder.args.items():
         wanted = isinstance(getattr(own, key, 0), int | float)
@@ -386,5 +386,5 @@ def _encoder(loaded: Loaded, spec: ModelSpec) -> Encoder:
 
 
 def _of_model(loaded: Loaded, model: ResolvedModel, key: str) -> AbstractContextManager[None]:
-    """Puts the file and line of the model's key and its name before a message from the block, which knows none."""
+    """Context that puts file, line and name of a model before the message of an InputError raised in it."""
     return located(f"{loaded.where(*model.place, key)}: model '{model.label}'")

@@ -1,4 +1,4 @@
-"""Words that both an experiment file and the command line take: here, since --help loads nothing that reads a file."""
+"""Choices shared by experiment files and the command line, whose --help loads nothing that reads a file."""
 
 from __future__ import annotations
 

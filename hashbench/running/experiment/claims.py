@@ -50,14 +50,14 @@ class ClaimEntry(Strict):
     @model_validator(mode="before")
     @classmethod
     def _without_published_holds(cls, values: Any) -> Any:
-        """Own claims may be copied from the papers', which say whether a claim holds on the published numbers."""
+        """The values of an entry without `published_holds`, a column of the papers' claims that a user may copy."""
         return {key: values[key] for key in values if key != "published_holds"} if isinstance(values, dict) else values
 
 
 def checked_claims(
     claims: str | tuple[ClaimEntry, ...], folder: Path, key: str, where: list[str]
 ) -> tuple[ClaimEntry, ...]:
-    """The claims as entries, their grammar checked; the path of a CSV becomes its rows, so that they are stored.
+    """The claims of a file as entries with their grammar checked, read from a CSV where they are its path.
 
     `folder`: to which a path is relative. `key`, `where`: file and line of the key and of each entry. Raises
     InputError.
@@ -70,7 +70,7 @@ def checked_claims(
 
 
 def absent_from(claims: Sequence[ClaimEntry], models: Sequence[str], tasks: Mapping[str, Iterable[str]]) -> list[str]:
-    """A note on every claim that names a model or a column which an experiment of these does not have.
+    """A note on each claim that names a model or column absent from an experiment with these models and tasks.
 
     `tasks`: the metrics of each. Such a claim may be meant for another selection of models, so it is no error.
     """

@@ -32,14 +32,14 @@ SOME = ["play", "plays", "naïve", "日本語", "🙂"]
 
 
 class TriedCoder(NamedTuple):
-    """A coder, and the reference by which another process finds it."""
+    """A coder to check, and the reference (FILE.py:Class) by which another process loads it."""
 
     reference: str
     coder: Coder
 
 
 def coder_contract(reference: str) -> Iterator[Finding]:
-    """Each promise of the coder "FILE.py:Class" with its outcome; without the first there are no more."""
+    """Yields each promise with its outcome for a coder FILE.py:Class; the first alone where it cannot be made."""
     name = own_name(reference, Path(), Coder, "coder")
 
     def make() -> TriedCoder:
@@ -51,7 +51,7 @@ def coder_contract(reference: str) -> Iterator[Finding]:
 
 
 def fitted(name: str) -> Coder:
-    """The coder with its default arguments, fitted on TYPES where it must be."""
+    """The coder of a name with its default arguments, fitted on TYPES if it must be fitted."""
     coder = make_coder(name)
     if coder.needs_fit:
         coder.fit(_types())

@@ -1,4 +1,4 @@
-"""The fault of a block of the experiment file as one sentence: pydantic's errors in the words of the file."""
+"""Pydantic's errors on a block of an experiment file, as one sentence in the words of the file."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def schema_keys(block: type[BaseModel]) -> dict[str, type[BaseModel] | None]:
 
 
 def unknown_key(prefix: Sequence[str | int], key: str, keys: list[str]) -> str:
-    """The sentence for a key that the schema does not have, or has in another place."""
+    """The sentence for a key that the schema does not have, or has in another block."""
     places = [] if near_match(key, keys) else places_of(key, Experiment)
     elsewhere = f"; '{key}' stands {' or '.join(places)}" if places else near_match(key, keys)
     return f"unknown key {place((*prefix, key), quoted=True)}{elsewhere} (list: hashbench schema)"
 
 
 def place(keys: Sequence[str | int], *, quoted: bool = False) -> str:
-    """The place of a value in words, entries of lists counted from 1.
+    """The location of a value in an experiment file, in words; entries of lists are counted from 1.
 
     >>> place(["finetune", "epochs"], quoted=True), place(["models", 0, "coder", "alpha"]), place(["floors", 1])
     ("'finetune.epochs'", 'coder.alpha of entry 1 of models', 'entry 2 of floors')
@@ -64,7 +64,7 @@ def place(keys: Sequence[str | int], *, quoted: bool = False) -> str:
 
 
 def places_of(key: str, block: type[BaseModel], name: str = "") -> list[str]:
-    """The places of a key in an experiment file, in words.
+    """The blocks of an experiment file that have a key, in words.
 
     >>> places_of("keep_weights", Experiment), places_of("sequence_length", Experiment)
     (['at the top level of the file, in no block'], ["in the block 'pretrain'"])
@@ -84,7 +84,7 @@ def places_of(key: str, block: type[BaseModel], name: str = "") -> list[str]:
 def complaint(
     block: type[BaseModel], values: Mapping[str, Any], error: ValidationError
 ) -> tuple[tuple[str | int, ...], Callable[[Sequence[str | int]], str]]:
-    """The keys of the first fault, and a function from the block's own place to the sentence about it."""
+    """The keys of the deepest fault in a block, and a function from the block's key path to the sentence on it."""
     faults = [(_real_keys(values, fault), fault) for fault in error.errors(include_url=False)]
     deepest = max(len(keys) for keys, _ in faults)
     # A union reports a fault for each of its forms; the form that the value came nearest to is the deepest.
@@ -98,7 +98,7 @@ def complaint(
 
 
 def _real_keys(values: Any, fault: Mapping[str, Any]) -> tuple[str | int, ...]:
-    """The place of a fault without pydantic's names of union members; the key that is missing counts as there."""
+    """The keys of a fault in the file: pydantic's location without names of union members."""
     keys: list[str | int] = []
     for i, part in enumerate(fault["loc"]):
         last = i == len(fault["loc"]) - 1
@@ -112,7 +112,7 @@ def _real_keys(values: Any, fault: Mapping[str, Any]) -> tuple[str | int, ...]:
 
 
 def _block_of(block: type[BaseModel], loc: Sequence[str | int]) -> type[BaseModel]:
-    """The block of the schema in which the last part of `loc` is a key."""
+    """The block of the schema in which the last part of a pydantic location is a key."""
     for part in loc[:-1]:
         inner = schema_keys(block).get(str(part)) if isinstance(part, str) else None
         named = _members(block).get(str(part))
@@ -121,7 +121,7 @@ def _block_of(block: type[BaseModel], loc: Sequence[str | int]) -> type[BaseMode
 
 
 def _members(block: type[BaseModel]) -> dict[str, type[BaseModel]]:
-    """Blocks in the lists of this one by class name, as pydantic's places name them."""
+    """The blocks in the fields of a block, by class name as pydantic's locations have it."""
     members: dict[str, type[BaseModel]] = {}
     todo = [info.annotation for info in block.model_fields.values()]
     while todo:

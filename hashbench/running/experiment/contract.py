@@ -34,12 +34,12 @@ TYPES = ["play", "plays", "the", ",", "naïve", "日本語", "🙂", "\0", "", "
 
 
 class PromiseBroken(Exception):
-    """A promise that does not hold: what was found, and what to do."""
+    """A promise of user-defined code that does not hold; the message has what was observed and what to do."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A promise, and why it is broken; None where it holds."""
+    """A promise and its outcome: the reason why it is broken, None where it holds."""
 
     promise: str
     problem: str | None
@@ -47,7 +47,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Specimen:
-    """An embedding and what it is tried on."""
+    """An embedding to check, with its coder and the codes on which it is tried."""
 
     spec: ModelSpec
     coder: Coder
@@ -55,18 +55,18 @@ class Specimen:
     codes: Tensor  # (n, c) of TYPES
 
     def vectors(self, types: Sequence[str]) -> Tensor:
-        """Vectors (n, d) of other types."""
+        """The embedding's vectors (n, d) of other types."""
         vectors: Tensor = self.embedding.embed_types(torch.from_numpy(np.array(self.coder.encode(types))))
         return vectors
 
     def rebuilt(self) -> Embedding:
-        """The embedding with other weights."""
+        """The embedding built again with other weights."""
         torch.manual_seed(SEED + 1)
         return build_embedding(self.spec, DIM).eval()
 
 
 def spec_to_check(embedding: str, coder: str | None) -> ModelSpec:
-    """A model of the embedding FILE.py:Class before a coder, by its name or as FILE.py:Class; None: `OWN_CODER`.
+    """A model of the embedding FILE.py:Class over a coder (its name, FILE.py:Class, or None for `OWN_CODER`).
 
     Raises InputError where there is no such embedding or coder: a wrong name is no promise that an embedding breaks.
     """
@@ -78,12 +78,12 @@ def spec_to_check(embedding: str, coder: str | None) -> ModelSpec:
 
 
 def contract(spec: ModelSpec) -> Iterator[Finding]:
-    """Each promise with its outcome. The first is that the embedding can be built; without it there are no more."""
+    """Yields each promise with its outcome for a model's embedding; the first alone where it cannot be built."""
     return findings("it can be built", partial(make_specimen, spec), PROMISES)
 
 
 def findings(first: str, make: Callable[[], T], promises: Mapping[str, Callable[[T], None]]) -> Iterator[Finding]:
-    """The outcome of `make`, which is the first promise, and of each further promise about its result."""
+    """Yields the outcome of `make`, which is the first promise, and of each further promise about its result."""
     try:
         tried = make()
     except Exception as error:  # the user's code may raise anything; the finding names it
@@ -102,7 +102,7 @@ def findings(first: str, make: Callable[[], T], promises: Mapping[str, Callable[
 
 
 def make_specimen(spec: ModelSpec, fitted_on: Sequence[str] = TYPES) -> Specimen:
-    """The embedding with seeded weights; a coder that must be fitted is fitted on `fitted_on`."""
+    """A model's embedding with few dimensions and seeded weights; its coder is fitted on `fitted_on` if need be."""
     spec = with_dim(spec, DIM)
     coder = make_coder(spec.code.coder, **spec.code.args)
     if coder.needs_fit:
@@ -204,7 +204,7 @@ PROMISES: dict[str, Callable[[Specimen], None]] = {
 
 
 def _batch(it: Specimen, padding: int = 0) -> Batch:
-    """Two rows over all special tokens and types, with some padding behind: positions (2, L)."""
+    """A batch of two rows over all special tokens and types, with some padding at the end: positions (2, L)."""
     row = torch.arange(len(SPECIALS) + len(TYPES))
     positions = torch.stack([row, row.flip(0)])  # (2, L)
     pads = torch.full((2, padding), PAD)
@@ -224,7 +224,7 @@ def remarks(spec: ModelSpec) -> list[str]:
 
 
 def rows_never_reached(spec: ModelSpec, n_types: int = MANY) -> list[str]:
-    """A line for each parameter of which many more rows get no gradient from `n_types` types than chance would leave.
+    """A line for each parameter with many more rows that no gradient of `n_types` types reaches than by chance.
 
     Chance is a code that hits every row equally often: with n types about r (1 - 1/r)^n of r rows stay unreached.
     """
@@ -248,7 +248,7 @@ def rows_never_reached(spec: ModelSpec, n_types: int = MANY) -> list[str]:
 
 
 def parameters_left_out(spec: ModelSpec) -> list[str]:
-    """A line where an embedding counts less than half of its parameters: a paper may, a slip of the pen should not."""
+    """A line if an embedding counts less than half of its parameters, as some papers do and as a mistake may."""
     embedding = make_specimen(spec).embedding
     counted, stored = embedding.embedding_parameters(), sum(p.numel() for p in embedding.parameters())
     if 2 * counted >= stored:
@@ -274,7 +274,7 @@ def alike_at_the_start(spec: ModelSpec) -> list[str]:
 
 
 def made_up(n: int) -> list[str]:
-    """So many strings of 2 to 8 letters, the same each time."""
+    """`n` random strings of 2 to 8 letters, from a fixed seed."""
     draw = np.random.default_rng(SEED)
     letters = draw.integers(ord("a"), ord("z") + 1, (n, 8)).astype(np.uint8)
     lengths = draw.integers(2, 9, n)

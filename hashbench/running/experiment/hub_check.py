@@ -31,7 +31,7 @@ class HubEntry:
 
     @property
     def first(self) -> HubTable:
-        """One of the tables; all are of one data set."""
+        """The first of the entry's tables, all of which are of one data set."""
         return next(iter(self.tables.values()))
 
 
@@ -51,7 +51,7 @@ class HubFinding:
         return self.entry.first.place.revision is not None
 
     def row(self) -> dict[str, str]:
-        """The finding as a row of words, by the names of `COLUMNS`."""
+        """The finding as a row of strings, by the names of `COLUMNS`."""
         place, copy = self.entry.first.place, self.copy
         return {
             "name": self.entry.name,
@@ -64,7 +64,7 @@ class HubFinding:
         }
 
     def revision(self) -> str:
-        """Where an entry that is not pinned stays from now on; '' for one that is pinned or was not found."""
+        """The commit that an entry without one keeps from now on; '' for one that is pinned or was not found."""
         if self.copy is None or self.pinned:
             return ""
         return self.copy.revision + (", converted" if self.copy.converted else "")
@@ -86,7 +86,7 @@ def hub_entries(names: Sequence[str] = ()) -> list[HubEntry]:
 
 
 def check_hub(entries: Sequence[HubEntry]) -> list[HubFinding]:
-    """Asks the hub for each entry. An open revision is resolved and remembered, as a run would.
+    """The findings of checking each entry on the hub. An open revision is resolved and remembered, as by a run.
 
     Raises:
         InputError: the hub is out of reach.
@@ -101,7 +101,7 @@ def check_hub(entries: Sequence[HubEntry]) -> list[HubFinding]:
 
 
 def check_entry(entry: HubEntry) -> HubFinding:
-    """The copy and the rows that the hub has of an entry; a fault is in the finding's `problem`."""
+    """The finding on an entry: its copy and its rows on the hub, or the problem."""
     copy, rows = None, {}
     try:
         copy = entry.first.copy()

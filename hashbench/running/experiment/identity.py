@@ -65,7 +65,7 @@ def run_id(spec: Mapping[str, Any]) -> str:
 
 
 def canonical(spec: Mapping[str, Any]) -> str:
-    """The spec as JSON with sorted keys, without settings and without values that mean "as before".
+    """The identity of a run's spec as JSON with sorted keys, without settings and values that equal an absent key.
 
     >>> canonical({"seed": 0, "corpus": {"corpora": [], "max_documents": None}})
     '{"corpus":{"corpora":[]},"seed":0}'
@@ -75,7 +75,7 @@ def canonical(spec: Mapping[str, Any]) -> str:
 
 
 def _strip(key: str, value: Any) -> Any:
-    """A block, and the blocks in it, without the values that mean "as before"; anything else as it is."""
+    """A block, and the blocks in it, without values that equal an absent key; anything else as it is."""
     if not isinstance(value, Mapping):
         return value
     neutral = AS_BEFORE.get(BLOCK_OF.get(key, key), {})
@@ -83,7 +83,7 @@ def _strip(key: str, value: Any) -> Any:
 
 
 def whole(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """A spec with the values put back that the store leaves out, since they mean "as before".
+    """A stored spec with the keys filled in that were left out, or not known to its version.
 
     >>> whole({"finetune": {"epochs": 3}})["finetune"]["steps"] is None
     True
@@ -110,7 +110,7 @@ def device_block(device: str) -> dict[str, Any]:
 
 
 def cpu_name() -> str:
-    """The processor's model name, or the architecture where the system does not tell."""
+    """The processor's model name, or the architecture where the system does not give it."""
     info = Path("/proc/cpuinfo")
     if info.exists():
         for line in info.read_text(errors="replace").splitlines():
@@ -121,7 +121,7 @@ def cpu_name() -> str:
 
 
 def _apple_name() -> str:
-    """The chip of an Apple machine, of which `platform` knows no more than "arm"; empty where sysctl fails."""
+    """The chip of an Apple machine, which `platform` gives as "arm" only; empty where sysctl fails."""
     command = ["sysctl", "-n", "machdep.cpu.brand_string"]
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()

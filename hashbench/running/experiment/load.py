@@ -58,7 +58,7 @@ class Loaded:
         return self.shown
 
     def place_of(self, entry: KeyPath, block: str, key: str) -> KeyPath:
-        """Where a model's recipe value is written: in its own entry, else in the block for all models."""
+        """The key path of a model's recipe value: in its own entry if it is there, else in the block for all models."""
         own_place = (*entry, block, key)
         return own_place if own_place in self.lines else (block, key)
 
@@ -106,7 +106,7 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
 
 
 def validate(block: type[Block], values: Mapping[str, Any], loaded: Loaded, *prefix: str | int) -> Block:
-    """`values` as a checked block of the schema; `prefix` is the place of the block in the file."""
+    """`values` as a checked block of the schema; `prefix` is the key path of the block in the file."""
     try:
         # Through JSON, because its strict mode takes lists for tuples but neither "12" nor true for a number.
         return block.model_validate_json(json.dumps(values, default=str), strict=True)
@@ -133,7 +133,7 @@ def _absolute(name: str, base: Path) -> str:
 
 
 def _read(path: Path) -> str:
-    """The text of the file. Raises InputError for what is not a readable, non-empty text file."""
+    """The text of an experiment file. Raises InputError for what is not a readable, non-empty text file."""
     if path.is_dir():
         names = sorted(file.name for file in path.glob("*.yaml"))
         there = f"one of {', '.join(names[:8])}" if names else "there is none (*.yaml)"
@@ -156,7 +156,7 @@ def _read(path: Path) -> str:
 
 
 def _siblings(path: Path) -> str:
-    """A half sentence that names the experiment files beside a missing one."""
+    """The end of a message about a missing experiment file: the names of those in its folder."""
     names = sorted(p.name for p in path.parent.glob("*.yaml")) if path.parent.is_dir() else []
     return f"; in that folder: {', '.join(names[:8])}" if names else "; check the path"
 
@@ -258,7 +258,7 @@ def _assign(values: dict[str, Any], keys: tuple[str, ...], value: Any) -> None:
 
 
 def _named_in_file(values: Mapping[str, Any], keys: tuple[str, ...], value: Any) -> Any:
-    """`models=[NAME]` or `tasks=[NAME]` with the file's own entry where the name is one of the file's entries."""
+    """The value of an override; in lists of models or tasks, names of the file's entries become these entries."""
     listed = values.get(keys[0])
     if keys not in (("models",), ("tasks",)) or not isinstance(value, list) or not isinstance(listed, list):
         return value
@@ -267,13 +267,13 @@ def _named_in_file(values: Mapping[str, Any], keys: tuple[str, ...], value: Any)
 
 
 def _own_entries(listed: Any) -> dict[str, Any]:
-    """The blocks of a list of models or tasks by their names."""
+    """Those entries of a list of models or tasks that are blocks of keys, by their names."""
     blocks = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
     return {entry["name"]: entry for entry in blocks if isinstance(entry.get("name"), str)}
 
 
 def _check_names(loaded: Loaded) -> None:
-    """Names and seeds that must be unique in the experiment."""
+    """Raises InputError for a model, task, seed or trivial baseline that the experiment lists twice."""
     experiment = loaded.experiment
     tasks = () if isinstance(experiment.tasks, str) else experiment.tasks
     lists: dict[str, Sequence[object]] = {
@@ -287,7 +287,7 @@ def _check_names(loaded: Loaded) -> None:
 
 
 def _check_known(loaded: Loaded) -> None:
-    """Names of models and tasks that nothing has. All else about them is checked by the plan, which needs torch."""
+    """Raises InputError for unknown names of models and tasks. The plan, which needs torch, checks all else."""
     experiment, registered_names = loaded.experiment, known_names()
     for i, entry in enumerate(experiment.models):
         if isinstance(entry, str):

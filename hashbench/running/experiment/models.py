@@ -29,7 +29,7 @@ FILE_KEYS = {"bpe", "lsh_bpe", "vocab"}
 
 @dataclass(frozen=True)
 class ResolvedModel:
-    """A model of an experiment with nothing left open."""
+    """A model of an experiment with a complete spec and complete recipes."""
 
     label: str  # its name in the experiment
     spec: ModelSpec
@@ -42,11 +42,11 @@ class ResolvedModel:
     checkpoint: int | None = None
 
     def recipe(self, task: str) -> Finetune:
-        """How it is fine-tuned on a task."""
+        """The recipe with which the model is fine-tuned on a task."""
         return self.per_task.get(task, self.finetune)
 
     def checkpoints(self) -> list[ResolvedModel]:
-        """The model at the earlier steps of its pre-training that the experiment requests."""
+        """The model at each earlier step of its pre-training that the experiment requests."""
         steps = self.pretrain.checkpoints if pretrains(self.spec) else ()
         return [replace(self, label=f"{self.label}@{step}", checkpoint=step) for step in steps]
 
@@ -83,7 +83,7 @@ def resolve_models(loaded: Loaded) -> dict[str, ResolvedModel]:
 
 
 def resolve_baseline(loaded: Loaded, resolved: Mapping[str, ResolvedModel]) -> ResolvedModel:
-    """The model that ratios refer to; it need not be among the models that an override left."""
+    """The baseline, to which ratios refer; an override of `models` may have left it out."""
     name, place = loaded.experiment.baseline, ("baseline",)
     if name in resolved:
         return resolved[name]
@@ -101,7 +101,7 @@ def resolve_baseline(loaded: Loaded, resolved: Mapping[str, ResolvedModel]) -> R
 
 
 def model_of(loaded: Loaded, label: str) -> ResolvedModel:
-    """One model of an experiment by its label: what a worker needs besides a run's spec."""
+    """A model of an experiment, or its baseline, by its label."""
     resolved = resolve_models(loaded)
     return resolved.get(label) or resolve_baseline(loaded, resolved)
 
@@ -125,7 +125,7 @@ def _named(loaded: Loaded, name: str, place: KeyPath, others: list[str]) -> Mode
 
 
 def _from_entry(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> ModelSpec:
-    """The spec of a mapping: a variation (`like`), an own embedding (`use`), or a registered model by its name."""
+    """The spec of an entry of `models`: a variation (`like`), a model of `use`, or a registered one by its name."""
     if entry.use is not None:
         if entry.name in models():
             raise InputError(
@@ -145,7 +145,7 @@ def _from_entry(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> ModelSpec:
 
 
 def _check_variation(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> None:
-    """A name of the suite means one thing: a changed model needs another name, or tables would mislead."""
+    """Raises InputError where a changed model or a variation has the name of a model of the suite."""
     parts = ("tokenizer", "coder", "embedding", "encoder", "pooling", "objective")
     changed = [key for key in parts if getattr(entry, key) is not None]
     # A folder or hub name only says where the model's own weights are.
@@ -163,7 +163,7 @@ def _check_variation(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> None:
 
 
 def _check_settled(loaded: Loaded, entry: ModelEntry, use: str, place: KeyPath) -> None:
-    """A model of another library is taken as it is, or with random weights."""
+    """Raises InputError for a key that changes a model of another library; random weights alone are allowed."""
     settled = settled_keys(use)
     for key in (*settled, "weights") if settled else ():
         if getattr(entry, key) not in (None, RANDOM):
@@ -218,7 +218,7 @@ def _vary(
 
 
 def _files_beside(loaded: Loaded, args: dict[str, Any], where: str) -> dict[str, Any]:
-    """A vocabulary file's path made absolute. Raises InputError for a missing file before the hub is searched."""
+    """The arguments with paths of vocabulary files made absolute. Raises InputError for a missing file."""
     absolute = dict(args)
     for key in FILE_KEYS & set(args):
         name = str(args[key])
@@ -241,7 +241,7 @@ def _weights_beside(loaded: Loaded, name: str | None) -> str | None:
 
 
 def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: KeyPath) -> ResolvedModel:
-    """Spec and recipes with everything filled in: the file's block, then the model's differences, then the entry's."""
+    """The resolved model of a spec and its entry in the file, with spec and recipes complete."""
     pretrain = _block(loaded, Pretrain, "pretrain", spec.training.pretrain, entry.pretrain if entry else None, place)
     finetune = _block(loaded, Finetune, "finetune", spec.training.finetune, entry.finetune if entry else None, place)
     size = loaded.experiment.encoder

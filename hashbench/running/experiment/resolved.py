@@ -1,4 +1,4 @@
-"""An experiment with its models resolved and its data located: the parts of run specs, what it prints, what it needs.
+"""An experiment with its models resolved and its data located, and the parts of run specs made from it.
 
 The parts of specs are plain values, equal from the file and from the database.
 """
@@ -33,7 +33,7 @@ SHORT = 8  # digits of a fingerprint
 
 @dataclass(frozen=True)
 class ResolvedExperiment:
-    """All that the runs of an experiment are made of."""
+    """An experiment with its models resolved and its tasks and corpora located, from which its runs are planned."""
 
     experiment: Experiment
     models: Mapping[str, ResolvedModel]  # by label, in the order of the file
@@ -51,7 +51,7 @@ class ResolvedExperiment:
         return self.baseline if label == self.baseline.label and label not in self.models else self.models[label]
 
     def tuning_of(self, label: str) -> dict[str, dict[str, Any]]:
-        """How values of a model were chosen, as far as the file says, by name: tried, on, by."""
+        """The file's declarations of how values of a model were chosen (keys tried, on, by), by name of the value."""
         declared = self.tuned.get(label, {})
         return {name: tuning.model_dump(mode="json") for name, tuning in declared.items()}
 
@@ -65,7 +65,7 @@ class ResolvedExperiment:
         return self._blocks[model.label]
 
     def corpus_block(self, model: ResolvedModel) -> dict[str, Any] | None:
-        """The text that a model is made from; None for one that learns nothing from corpora."""
+        """The part of a spec on the corpora that a model learns from; None for one that learns nothing from them."""
         if not needs_corpus(model.spec):
             return None
         return {
@@ -75,13 +75,13 @@ class ResolvedExperiment:
         }
 
     def fingerprints(self, names: tuple[str, ...]) -> list[dict[str, str]]:
-        """Corpora by name and fingerprint; no folder."""
+        """Name and fingerprint of each of these corpora, without their folders."""
         corpora = [self.corpora[name] for name in dict.fromkeys(names)]
         return [{"name": corpus.name, "fingerprint": corpus.fingerprint} for corpus in corpora]
 
 
 def task_block(task: LocatedTask) -> dict[str, Any]:
-    """A task of the suite by its name; an own data set by its columns and metric too, but never by its path."""
+    """The part of a spec on a task: its name and, for a user's data set, its columns and metric, but not its path."""
     if not task.task.is_own:
         return {"name": task.task.name}
     return {
@@ -93,14 +93,14 @@ def task_block(task: LocatedTask) -> dict[str, Any]:
 
 
 def weights_setting(spec: ModelSpec) -> dict[str, Any]:
-    """The name of published weights, for tables: the identity has their content."""
+    """The part of a spec with the name of published weights, for tables; it is outside the run's identity."""
     if spec.training.weights is None or spec.training.weights == RANDOM:
         return {}
     return {"settings": {"weights": locate_weights(spec.training.weights).shown}}
 
 
 def model_block(model: ResolvedModel, size: str) -> dict[str, Any]:
-    """A model at a size of its encoder as plain values: what of it is part of a run's identity."""
+    """The part of a spec on a model at an encoder size: all of it that belongs to a run's identity, as plain values."""
     spec, objective = model.spec, model.spec.training.objective
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
     if tokenizer.needs_training:
@@ -129,7 +129,7 @@ def model_block(model: ResolvedModel, size: str) -> dict[str, Any]:
 
 
 def _below(spec: ModelSpec) -> dict[str, Any] | None:
-    """The embedding below a model's embedding; None where there is none."""
+    """The part of a spec on the embedding on which a model's embedding is built; None where there is none."""
     below = spec.below()
     if below is None:
         return None
@@ -138,7 +138,7 @@ def _below(spec: ModelSpec) -> dict[str, Any] | None:
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Tuples as lists, as they come back from the database."""
+    """The values as JSON returns them, with lists for tuples, equal to those read from the database."""
     copied: dict[str, Any] = json.loads(json.dumps(values))
     return copied
 
@@ -166,7 +166,7 @@ def needs_corpus(spec: ModelSpec) -> bool:
 
 
 def read_without_corpus(spec: ModelSpec) -> tuple[Tokenizer, Coder]:
-    """Tokenizer and coder of a model that learns nothing from the corpora; a vocabulary is that of its tokenizer."""
+    """Tokenizer and coder of a model that learns nothing from corpora; the coder may take the tokenizer's pieces."""
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
     coder = make_coder(spec.code.coder, **spec.code.args)
     coder.fit_pieces(tokenizer.pieces)
@@ -204,7 +204,7 @@ def find_tasks(loaded: Loaded) -> list[Task]:
 
 
 def exported_tasks(loaded: Loaded) -> set[str]:
-    """Names of the tasks of an experiment whose models can become a folder."""
+    """Names of the tasks of an experiment whose fine-tuned models can be exported."""
     return {task.name for task in expand_tasks(loaded.experiment.tasks, loaded.folder) if task.kind.exported}
 
 
@@ -216,12 +216,12 @@ def task_of(loaded: Loaded, name: str) -> Task:
 
 
 def model_rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
-    """A row for each model; None where a value has no meaning, as epochs where steps are set."""
+    """A row for each model with tokenizer, coder and recipe; None for meaningless values, as epochs beside steps."""
     return [_model_row(model) for model in resolved.models.values()]
 
 
 def task_rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
-    """A row for each task; none where an experiment is pre-training alone."""
+    """A row for each task with the origin of its data and its metric; none for pre-training alone."""
     return [_task_row(entry) for entry in resolved.tasks]
 
 

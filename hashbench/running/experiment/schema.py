@@ -65,7 +65,7 @@ class Budget(Strict):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The numbers of parameters."""
+        """The budgets, as numbers of embedding parameters."""
         numbers = self.embedding_parameters
         return numbers if isinstance(numbers, tuple) else (numbers,)
 

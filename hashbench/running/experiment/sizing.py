@@ -64,7 +64,7 @@ def at_sizes(spec: ModelSpec, dim: int, budgets: Sequence[int], *, named: bool =
 def at_budgets(
     loaded: Loaded, specs: list[tuple[ModelSpec, ModelEntry | None]], place: KeyPath
 ) -> list[tuple[ModelSpec, ModelEntry | None]]:
-    """The specs at each size that a budget asks for, of the entry or of the experiment."""
+    """The specs at each size of the budget of their entry or of the experiment; unchanged without a budget."""
     sized: list[tuple[ModelSpec, ModelEntry | None]] = []
     for spec, entry in specs:
         own = None if entry is None else entry.budget
@@ -87,7 +87,7 @@ def encoder_width(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> int:
 
 
 def parameters_of(text: str) -> int:
-    """The number that `amount` writes, or plain digits. Raises InputError.
+    """The number of parameters that a text as 0.23M or 230_000 gives. Raises InputError.
 
     >>> parameters_of("0.23M"), parameters_of("1.5k"), parameters_of("230_000")
     (230000, 1500, 230000)
@@ -104,7 +104,7 @@ def parameters_of(text: str) -> int:
 
 
 def vocabulary_rows(spec: ModelSpec) -> int | None:
-    """Rows of a vocabulary to train, specials included, where a budget says so."""
+    """Rows of a vocabulary to train, specials included, where a budget sets them; else None."""
     free = spec.free_size
     return free.value if free is not None and free.learned else None
 
@@ -148,7 +148,7 @@ class ParameterCount:
         return self._known[size]
 
     def first_at_least(self, budget: int) -> int:
-        """The smallest free size with so many parameters.
+        """The smallest free size with at least `budget` parameters.
 
         Interpolation search, guarded by bisection: counts are nearly linear in the size.
         """
@@ -165,6 +165,6 @@ class ParameterCount:
         return bisect_left(range(high + 1), budget, lo=low, key=self)
 
     def _on_line(self, low: int, high: int, budget: int) -> int:
-        """The size with so many parameters if they grew as between two others."""
+        """The size with `budget` parameters if they grew linearly, as between two other sizes."""
         slope = (self(high) - self(low)) / (high - low)
         return low + math.ceil((budget - self(low)) / slope) if slope else high

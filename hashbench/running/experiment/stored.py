@@ -1,4 +1,4 @@
-"""Experiments as the store keeps them."""
+"""The models of stored runs, resolved again from the experiments that the store keeps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ READS_TEXT = ("tokenizer", "coder", "embedding_args")  # of a model's block: wha
 
 @dataclass(frozen=True)
 class StoredModel:
-    """The model of a run as it was trained."""
+    """The model of a stored run as it was trained, with its experiment and its sources of data."""
 
     loaded: Loaded  # the experiment of the run, as the store keeps it
     model: ResolvedModel  # under the label that it has there, with the recipe of the run's task
@@ -29,7 +29,7 @@ class StoredModel:
 
 
 def model_of_run(store: Store, run_id: str) -> StoredModel:
-    """The model that a run was made of, resolved again.
+    """The model of a stored run, resolved again from the experiment that has the run.
 
     Raises InputError for a run of no experiment, and where this version resolves another model.
     """
@@ -45,7 +45,7 @@ def model_of_run(store: Store, run_id: str) -> StoredModel:
 def _resolved(
     spec: Mapping[str, Any], config: Mapping[str, Any], label: str, shown: str
 ) -> tuple[Loaded, ResolvedModel]:
-    """The experiment and the model of a spec.
+    """The experiment and the model of a run's spec, from the stored keys of the experiment.
 
     The store keeps every key with its value and does not tell which ones the file had. Those count over a model's own
     recipe, so the keys that are not at their defaults are tried as the file's, then all.
@@ -74,7 +74,7 @@ def _reads_alike(spec: Mapping[str, Any], model: ResolvedModel, size: str) -> bo
 
 
 def _known(stored: Any, block: Any) -> Any:
-    """The keys of a block that the stored one has too."""
+    """A block without the keys that the stored one does not have."""
     if isinstance(stored, dict) and isinstance(block, dict):
         return {key: value for key, value in block.items() if key in stored}
     return block

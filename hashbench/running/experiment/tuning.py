@@ -22,7 +22,7 @@ Declared = dict[str, Tuning]  # by the name of the recipe value
 
 
 def declared(loaded: Loaded, models: Mapping[str, ResolvedModel]) -> dict[str, Declared]:
-    """The declarations of the file by model and name of the value. Raises InputError for one that cannot be."""
+    """The declarations of the file by model and name of the value. Raises InputError for an invalid one."""
     if ("models",) not in loaded.overrides:  # others than the file's models may lack a value
         _check_shared(loaded, models.values())
     return {label: tuning_of(loaded, model) for label, model in models.items()}
@@ -92,7 +92,7 @@ def _is_set(entry: ModelEntry | None, name: str) -> bool:
 
 
 def _overridden(loaded: Loaded, name: str) -> bool:
-    """True where the command line set the value: nobody has declared how that one was chosen."""
+    """True where the command line set a value, for which the file's declaration then does not hold."""
     keys = tuple(name.split("."))
     return any(keys[:end] in loaded.overrides for end in range(2, len(keys) + 1))
 

@@ -33,7 +33,7 @@ OWN_CODER = "md5-bits"
 
 @dataclass(frozen=True)
 class Origin:
-    """A library whose models `use` may name."""
+    """A library whose models the key `use` of an entry may name."""
 
     spec: Callable[[str, str, Path], ModelSpec]  # of a label, a name there, and the folder that paths are relative to
     # Keys of an entry that such a model leaves no choice in.
@@ -51,13 +51,13 @@ def spec_of_use(label: str, reference: str, folder: Path) -> ModelSpec:
 
 
 def settled_keys(reference: str) -> tuple[str, ...]:
-    """The keys of an entry that this `use` excludes."""
+    """The keys that an entry with this `use` must not have."""
     origin = reference.partition(":")[0]
     return ORIGINS[origin].settled if origin in ORIGINS else ()
 
 
 def of_transformers(label: str, name: str, folder: Path) -> ModelSpec:
-    """An encoder of the library: a folder with its weights, or a hub name. Raises InputError for what is none."""
+    """A model with an encoder of transformers, named by a folder or on the hub. Raises InputError for what is none."""
     if not name:
         raise InputError("transformers: names no model; write transformers:NAME or transformers:./FOLDER")
     library()
@@ -95,7 +95,7 @@ def _template(layout: TokenLayout, config: Any) -> Template:
 
 
 def _table(model: Any, layout: TokenLayout) -> EmbeddingSpec:
-    """The table of a model of the library, on the meta device."""
+    """The spec of the embedding table of a transformers model, which is on the meta device."""
     located = table_of(model)
     assert located is not None  # encoder_of has looked
     path, table = located
@@ -105,7 +105,7 @@ def _table(model: Any, layout: TokenLayout) -> EmbeddingSpec:
 
 
 def _rate(dim: int) -> float:
-    """The suite's learning rate for the widest size that is no wider."""
+    """The suite's fine-tuning learning rate for the widest encoder size that is not wider than `dim`."""
     fitting = [size for size, shape in SHAPES.items() if shape["dim"] <= dim]
     return FINETUNE_LEARNING_RATE[fitting[-1] if fitting else next(iter(SHAPES))]
 

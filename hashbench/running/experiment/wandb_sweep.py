@@ -20,7 +20,7 @@ AXES = ("models", "tasks", "seeds")
 
 
 def wandb_sweep(loaded: Loaded, options: Sequence[str] = ()) -> dict[str, Any]:
-    """A grid over models, tasks and seeds whose points together are the runs of the experiment.
+    """A Weights & Biases sweep: a grid over models, tasks and seeds whose points together are the experiment's runs.
 
     A value is written as hashbench takes it behind `models=`: as a list of one. `options`: of hashbench sweep.
     """
@@ -43,7 +43,7 @@ def wandb_sweep(loaded: Loaded, options: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def sweep_options(data: Sequence[str], db: str | None) -> list[str]:
-    """The options of `hashbench sweep` for sources and a database, None: the usual one.
+    """The options of `hashbench sweep` for sources of data and a database (None: the default one).
 
     Raises InputError for an address with a password.
 
@@ -57,7 +57,7 @@ def sweep_options(data: Sequence[str], db: str | None) -> list[str]:
 
 
 def write_wandb_sweep(loaded: Loaded, path: Path, options: Sequence[str] = ()) -> int:
-    """Writes it as YAML and gives back the number of its points. Raises InputError where the file cannot be written."""
+    """Writes the sweep as YAML; returns the number of its points. Raises InputError for an unwritable file."""
     from ruamel.yaml import YAML
 
     sweep = wandb_sweep(loaded, options)

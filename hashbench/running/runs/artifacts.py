@@ -1,4 +1,4 @@
-"""Places of the files that runs leave for other runs, for exports and for people."""
+"""Paths of the files that runs leave for other runs, for exports and for people."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLACE = "HASHBENCH_ARTIFACTS"  # the variable in place of --artifacts
 
 
 class NotThere(Exception):
-    """Raised inside this file: a file is neither here nor where the machines share their files."""
+    """Raised and caught in this module: a file is neither in the cache nor in the shared folder."""
 
 
 @dataclass(frozen=True)
@@ -30,40 +30,40 @@ class ModelFiles:
 
     @property
     def weights(self) -> Path:
-        """Weights of embedding and encoder."""
+        """File of the weights of embedding and encoder."""
         return self.folder / "weights.safetensors"
 
     @property
     def head(self) -> Path:
-        """Weights of the head."""
+        """File of the weights of the head."""
         return self.folder / "head.safetensors"
 
     def at(self, step: int) -> Path:
-        """Weights of embedding and encoder at an earlier step of the training."""
+        """File of the weights of embedding and encoder at an earlier step of the training."""
         return self.folder / f"step-{step}.safetensors"
 
     @property
     def coder(self) -> Path:
-        """The items and maps of a coder that was fitted on items."""
+        """File of the items and hash maps of a coder that was fitted on items."""
         return self.folder / "coder.npz"
 
 
 @dataclass(frozen=True)
 class ArtifactFolder:
-    """The files of all runs below one cache folder, and where this machine shares them with others, if it does."""
+    """The files of all runs below one cache folder, and the folder in which machines share them, if there is one."""
 
     cache: Path
     shared: SharedFolder | None = None
 
     @classmethod
     def of_environment(cls, cache: Path) -> ArtifactFolder:
-        """The folder, shared at the URL in HASHBENCH_ARTIFACTS: for commands without the option."""
+        """The artifact folder of a cache, shared at the URL in HASHBENCH_ARTIFACTS, if that is set."""
         url = os.environ[PLACE] if PLACE in os.environ else ""
         return cls(cache, SharedFolder.at(url, cache) if url else None)
 
     @classmethod
     def at(cls, cache: Path, url: str) -> ArtifactFolder:
-        """The folder, shared at a URL that was tried before, "" for none."""
+        """The artifact folder of a cache, shared at a URL that was checked before; not shared if the URL is empty."""
         return cls(cache, SharedFolder(url, cache) if url else None)
 
     @property
@@ -72,11 +72,11 @@ class ArtifactFolder:
         return self.cache / "artifacts"
 
     def files(self, run_id: str) -> ModelFiles:
-        """The files that a run leaves for good."""
+        """Paths of the files that a run leaves for good."""
         return ModelFiles(self.root / run_id)
 
     def waiting(self, run_id: str) -> ModelFiles:
-        """The files that a run leaves until the runs that wait for it are done."""
+        """Paths of the files that a run leaves until the runs that need it are done."""
         return ModelFiles(self.cache / "finetuned" / run_id)
 
     def running(self, run_id: str) -> Path:
@@ -84,19 +84,19 @@ class ArtifactFolder:
         return self.cache / "running" / run_id
 
     def stored(self, kind: str, path: Path) -> Artifact:
-        """A file under the root that a run has just left, as the store names it; other machines find it from now on."""
+        """The store's entry for a file under the root that a run has just written, which is shared too."""
         self.share(path)
         listing = read_listing(manifest_of(path))
         written = FileSum.of(path) if listing is None else listing[path.name]
         return Artifact(kind, path.relative_to(self.root).as_posix(), written.bytes, written.sha256)
 
     def share(self, path: Path) -> None:
-        """Puts a file of the cache where other machines find it."""
+        """Copies a file of the cache to the shared folder, if there is one."""
         if self.shared is not None:
             self.shared.put(path)
 
     def has(self, path: Path, sums: Collection[FileSum] = ()) -> bool:
-        """True when a file that a run left is here, as it was written; fetched where another machine shared it.
+        """True when a file that a run left is here undamaged, if need be fetched from the shared folder.
 
         A damaged one is set aside with a line. `sums`: those of the file in the store; a file with one of them is
         fetched, and a file that an earlier version left without checksums must have one of them.
@@ -114,19 +114,19 @@ class ArtifactFolder:
         return True
 
     def remove(self, path: Path) -> None:
-        """Removes a file or folder of the cache that nobody needs any more, also where it is shared."""
+        """Removes a file or folder from the cache and from the shared folder."""
         remove(path)
         if self.shared is not None:
             self.shared.remove(path)
 
 
 def sum_of(artifact: Artifact) -> FileSum:
-    """Bytes and SHA-256 of a file by its row in the store."""
+    """Bytes and SHA-256 of a file as its row in the store gives them."""
     return FileSum(artifact.bytes, artifact.sha256)
 
 
 def kept_files(store: Store, run_id: str, folder: ArtifactFolder, *, with_head: bool) -> dict[str, Path]:
-    """The files of a finished training by kind: weights, and its head. Raises InputError where they are not there."""
+    """Paths of the files that a finished training kept, by kind. Raises InputError for missing weights or head."""
     stored = {artifact.kind: artifact for artifact in artifacts(store, run_id)}
     files = {kind: folder.root / artifact.url for kind, artifact in stored.items()}
     short = run_id[:SHORT]

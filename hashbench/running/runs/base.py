@@ -46,7 +46,7 @@ def model_of(run: Run, resolved: ResolvedExperiment) -> ResolvedModel:
 
 @dataclass(frozen=True)
 class Workplace:
-    """The experiment, materials and files that the runs of one worker share."""
+    """The experiment, its runs, the prepared data and the files that the runs of one worker share."""
 
     resolved: ResolvedExperiment
     runs: Mapping[str, Run]  # of the experiment, by id
@@ -88,25 +88,25 @@ class RunKind(ABC):
 
     @abstractmethod
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
-        """The runs of an experiment, in their order."""
+        """The runs of this kind that an experiment has, in order."""
 
     @abstractmethod
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
-        """The result of a run; an empty one from all devices but the first.
+        """Carries out a run; returns its result, an empty one on all devices but the first.
 
         Raises `Interrupted` when the machine requests a stop; any other error is the run's failure.
         """
 
     def seconds(self, run: Run, rows: int) -> float:
-        """A rough estimate of its time from its spec and the training rows of its task."""
+        """A rough estimate of a run's seconds from its spec and the number of its task's training rows."""
         return self.typical_s
 
     def seconds_on(self, card: Card, run: Run, rows: int, resolved: ResolvedExperiment) -> float:
-        """A rough estimate of its time on a named card; for a kind that does not train, as on this machine."""
+        """A rough estimate of a run's seconds on a named card; for a kind that does not train, as on this machine."""
         return self.seconds(run, rows)
 
     def headline(self, result: Result) -> str:
-        """The number that a finished run is shown with: its first score at the best evaluation, if it has one."""
+        """The score printed beside a finished run: the first one at its best evaluation; "" where it has none."""
         best = {metric.name: metric.value for metric in result.metrics}.get("best_step")
         for metric in result.metrics:
             is_score = metric.split not in ("", "train") and not metric.name.startswith("learning_rate=")
@@ -115,15 +115,15 @@ class RunKind(ABC):
         return ""
 
     def kept_bytes(self, run: Run, resolved: ResolvedExperiment) -> int:
-        """About how many bytes of weights the run leaves for good; 0 where it leaves none, or none that is known."""
+        """About how many bytes of weights a run leaves for good; 0 where it leaves none or the number is not known."""
         return 0
 
     def left_files(self, run: Run, artifacts: ArtifactFolder) -> list[dict[str, Path]]:
-        """Sets of files for the runs that need this one, by kind of file; of several sets one is enough."""
+        """Sets of files, by kind of file, that a run leaves for those that need it; of several sets one is enough."""
         return []
 
     def temporary_files(self, run: Run, artifacts: ArtifactFolder) -> list[Path]:
-        """Files that only other runs of the sweep need; with `keep_weights: none` they go when it is done."""
+        """Files that only other runs of the sweep need; with `keep_weights: none` they are removed at its end."""
         return []
 
     def make(
@@ -136,7 +136,7 @@ class RunKind(ABC):
         seed: int | None = None,
         needs: tuple[str, ...] = (),
     ) -> Run:
-        """A run of this kind, under an encoder of a size; the spec gets the kind and the task."""
+        """A run of this kind at an encoder size; its spec is `spec` with the kind and the task added."""
         whole: dict[str, Any] = {"kind": self.name, **spec}
         about: dict[str, str] = {}
         if task is not None:
@@ -160,11 +160,11 @@ class TrainingKind(RunKind):
 
     @abstractmethod
     def tokens(self, run: Run, rows: int) -> float:
-        """Number of tokens that the training reads."""
+        """Number of tokens that the training of a run reads."""
 
     @abstractmethod
     def step(self, run: Run, model: ResolvedModel) -> TrainingStep:
-        """Numbers that decide memory and time of a step of its model, under the recipe of its task."""
+        """The sizes of a training step of a run's model, from which memory and time are estimated."""
 
     @abstractmethod
     def recipe(self, model: ResolvedModel) -> Pretrain | Finetune:
@@ -179,7 +179,7 @@ class TrainingKind(RunKind):
         return placed.step.seconds(card, self.tokens(run, rows), at_a_time=at_a_time, devices=devices)
 
     def placed(self, card: Card, run: Run, resolved: ResolvedExperiment) -> Placed:
-        """Rows at a time and memory of a step of a run on a card."""
+        """The rows at a time and the memory of a run's training step on a card."""
         model = model_of(run, resolved)
         step, size = self.step(run, model), self.recipe(model).micro_batch_size
         devices = resolved.experiment.all_devices
@@ -195,7 +195,7 @@ def stored_predictions(split: str, checkpoint: Checkpoint, outputs: np.ndarray, 
 
 
 def scored_metrics(task: Task, result: SplitOutputs, split: str, step: int = 0) -> list[MetricRow]:
-    """Every score of the outputs on a split."""
+    """Every score of a task for the outputs on a split, as rows for the store."""
     return [replace(row, split=split, step=step) for row in task.kind.scores(task, result)]
 
 
@@ -205,7 +205,7 @@ def notes_on(data: TaskData | LinkSet) -> dict[str, str]:
 
 
 def weight_bytes(model: ResolvedModel, size: str) -> int:
-    """Bytes of embedding, encoder and a head of two classes. A vocabulary that is learned has all rows it may have."""
+    """Bytes of a model's weights with a head of two classes; a vocabulary still to be learned counts in full."""
     return BYTES * outline_of(model, size, n_classes=2).weights
 
 
@@ -227,13 +227,13 @@ def kind_of(run: Run) -> RunKind:
 
 
 def names(*, measures_time: bool) -> tuple[str, ...]:
-    """The stored names of the kinds of one phase of a sweep."""
+    """Names of the kinds of run in sweeps that measure time, or of those that do not."""
     return tuple(name for name, kind in kinds().items() if kind.in_sweeps and kind.measures_time == measures_time)
 
 
 def carry_out(run: Run, place: Workplace, machine: Machine) -> Result:
-    """Carries out a run, whatever its kind; the result knows how values were chosen, how the hardware computed it, and
-    the time of earlier attempts that it went on from."""
+    """Carries out a run of any kind; returns its result with notes on tuning and hardware, and the seconds of earlier
+    attempts that it resumed."""
     kind = kind_of(run)
     result = kind.carry_out(run, place, machine)
     notes = {**result.notes, **machine.notes, **(place.tuning(run) if kind.is_training else {})}

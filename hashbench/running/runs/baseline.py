@@ -1,4 +1,4 @@
-"""Runs of trivial baselines, as the majority class: they need no representation, and models must beat them."""
+"""Runs of trivial baselines, such as the majority class, which models must beat."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TrivialBaseline(RunKind):
         ]
 
     def of(self, resolved: ResolvedExperiment, name: str, task: LocatedTask) -> Run:
-        """One trivial baseline on one task."""
+        """The run of one trivial baseline on one task."""
         learned = {"learned": "train and holdout"} if reports_elsewhere(task.task) else {}
         spec = {"floor": name, "version": VERSION, **task.task.kind.protocol_spec(task.task), **learned}
         return self.make(resolved.experiment.encoder, name, spec, task=task)
@@ -45,7 +45,7 @@ class TrivialBaseline(RunKind):
 
 
 def predicted(name: str, data: Any) -> Result:
-    """Scores and predictions of a trivial baseline on the sets of a task that are evaluated."""
+    """Scores and predictions of a trivial baseline on the evaluated splits of a task."""
     metrics, predictions = [MetricRow("best_step", 0), MetricRow("last_step", 0)], []
     for split, result in data.task.kind.predictions(name, data).items():
         metrics += scored_metrics(data.task, result, split)
@@ -54,7 +54,7 @@ def predicted(name: str, data: Any) -> Result:
 
 
 class FurtherBaseline(RunKind):
-    """Kind of run: a trivial baseline on a further set. It learns from the train set of the task, as its models did.
+    """Kind of run: a trivial baseline that learns from a task's train set, on a further labelled set of the task.
 
     Sweeps plan none: `hashbench evaluate` adds them beside the models that it evaluates.
     """
@@ -68,7 +68,7 @@ class FurtherBaseline(RunKind):
         return []
 
     def of(self, size: str, name: str, further: FurtherSet, trained: LocatedTask) -> Run:
-        """One trivial baseline of a task on a further set of it."""
+        """The run of one trivial baseline of a task on a further set of it."""
         learned = {"task": trained.task.name, "data": trained.fingerprint}
         return self.make(size, name, {"floor": name, "version": VERSION, "learned": learned}, task=further)
 

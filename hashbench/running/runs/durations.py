@@ -1,4 +1,4 @@
-"""How long runs take: by arithmetic and this machine's speed, corrected by the runs that are finished.
+"""Estimates of how long runs take, by arithmetic and this machine's speed, corrected by finished runs.
 
 Of a finished run a fixed part is separate from what grows with its work.
 
@@ -47,8 +47,8 @@ def training_seconds(encoder: Mapping[str, Any], tokens: float) -> float:
 
 @cache
 def operations_per_second() -> float:
-    """Multiply-adds, counted as two, that a matrix product of this machine does in a second: the best of eight, as
-    other work on the machine halts some of them."""
+    """Operations a second of a matrix product on this machine, a multiply-add counted as two: the best of eight trials,
+    as other work on the machine slows some of them."""
     size = 1024
     device = "cuda" if torch.cuda.is_available() else "cpu"
     matrix = torch.randn(size, size, device=device)
@@ -62,7 +62,7 @@ def operations_per_second() -> float:
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A finished run: `guess` is its work in seconds by arithmetic, `seconds` what it took."""
+    """A finished run with its seconds by arithmetic (`guess`) and its real ones (`seconds`)."""
 
     kind: str
     encoder: str
@@ -74,18 +74,18 @@ class FinishedRun:
 
 @dataclass(frozen=True)
 class TimeLine:
-    """Seconds of a run: `fixed` + `rate` x its guess."""
+    """An estimate of a run's seconds from those by arithmetic, its guess: `fixed` + `rate` x guess."""
 
     fixed: float = FIXED_S
     rate: float = RATE
 
     def at(self, guess: float) -> float:
-        """Seconds of a run of that work."""
+        """Estimated seconds of a run with this guess."""
         return self.fixed + self.rate * guess
 
 
 def fitted(runs: Sequence[FinishedRun], above: TimeLine) -> TimeLine:
-    """The line that is nearest to the runs, and to the line `above` as far as they leave open, by ratios.
+    """The line nearest to the runs' times by ratios, and near the line `above` where the runs decide little.
 
     A single small run changes the fixed part, a single large one the rate: each where it explains more.
 
@@ -108,7 +108,7 @@ def fitted(runs: Sequence[FinishedRun], above: TimeLine) -> TimeLine:
 
 
 class Durations:
-    """Estimates from finished runs: of the same task first, then of the kind, then of any training."""
+    """Estimates of runs' seconds from finished runs: of the same task first, then of the kind, then of any training."""
 
     def __init__(self, finished: Iterable[FinishedRun], trainings: Iterable[str]) -> None:
         """`trainings`: the kinds that train, which have similar rates."""
@@ -118,12 +118,12 @@ class Durations:
         self._factors = {model: self._factor(model) for model in {run.model for run in self._finished}}
 
     def seconds(self, run: FinishedRun) -> float:
-        """Seconds that a run will take, by its guess; its own seconds are not read."""
+        """Estimated seconds of a run from its guess; its `seconds` are not read."""
         factor = self._factors[run.model] if run.model in self._factors else 1.0
         return factor * self._line(run).at(run.guess)
 
     def seconds_behind(self, kind: str, encoder: str) -> float:
-        """Seconds of the finished runs behind an estimate for a kind: its own, or those of any training."""
+        """Total seconds of the finished runs behind an estimate for a kind: of all trainings, if it trains."""
         kinds = self._trainings if kind in self._trainings else {kind}
         return sum(run.seconds for run in self._finished if run.kind in kinds and run.encoder == encoder)
 
@@ -140,13 +140,13 @@ class Durations:
         return above
 
     def _of(self, kind: str | None, task: str | None, encoder: str) -> list[FinishedRun]:
-        """Finished runs of a size: of a kind (None: any training), and of a task where one is named."""
+        """Finished runs at an encoder size, of a kind (None: any training) and, unless None, of a task."""
         runs = [run for run in self._finished if run.encoder == encoder]
         runs = [run for run in runs if (run.kind in self._trainings if kind is None else run.kind == kind)]
         return [run for run in runs if task is None or run.task == task]
 
     def _factor(self, model: str) -> float:
-        """How much longer the model takes than others do, drawn towards 1 where few runs show it."""
+        """The factor by which a model's trainings exceed their estimates, drawn towards 1 where they are few."""
         trained = [
             run for run in self._finished if run.model == model and run.kind in self._trainings and run.seconds > 0
         ]
@@ -155,7 +155,7 @@ class Durations:
 
 
 def likely_rows(tasks: Sequence[LocatedTask]) -> dict[str, int]:
-    """About how many rows there are to train on, of each task whose files or publishers give the number."""
+    """The approximate number of training rows by task, of tasks whose files or publishers give the number."""
     rows = {}
     for located in tasks:
         task, table = located.task, located.tables.get("train")

@@ -68,7 +68,7 @@ class EfficiencyMeasurement(RunKind):
 
 
 def _of_model(resolved: ResolvedExperiment, model: ResolvedModel) -> dict[str, Any]:
-    """The model's part of a spec, with the baseline's recipes where they differ from the model's."""
+    """The model's part of a run's spec, with the baseline's recipes where they differ from the model's."""
     recipes, others = _recipes(model), _recipes(resolved.baseline)
     return {
         "model": resolved.model_block(model),

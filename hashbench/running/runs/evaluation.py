@@ -32,7 +32,7 @@ BATCH_SIZE = 32  # an evaluation takes four times as many
 
 @dataclass(frozen=True)
 class FinetunedModel:
-    """A fine-tuned model at its best evaluation, and how it reads texts."""
+    """A fine-tuned model with its best weights, its tokenizer and its coder."""
 
     spec: ModelSpec
     tokenizer: Tokenizer
@@ -46,7 +46,7 @@ class FinetunedModel:
 
 @dataclass(frozen=True)
 class ExportedModel:
-    """A fine-tuned model that was read from a folder."""
+    """A fine-tuned model read from the folder to which it was exported."""
 
     folder: Path
     run: str  # id of the fine-tuning that it is from
@@ -63,7 +63,7 @@ class ExportedModel:
 
 
 class FurtherEvaluation(RunKind):
-    """Kind of run: the evaluation of a fine-tuned model on a further set."""
+    """Kind of run: the evaluation of a fine-tuned model on a further labelled set."""
 
     name = "evaluation"
     order = 70
@@ -74,12 +74,12 @@ class FurtherEvaluation(RunKind):
         return []
 
     def of(self, tuned: Run, further: FurtherSet) -> Run:
-        """The evaluation of a fine-tuning of this database."""
+        """The run that evaluates a fine-tuning of this database on a further set."""
         spec = {"trained": tuned.id, "seed": tuned.seed}
         return self.make(tuned.encoder, tuned.model, spec, task=further, seed=tuned.seed, needs=(tuned.id,))
 
     def of_exported(self, exported: ExportedModel, label: str, further: FurtherSet) -> Run:
-        """The evaluation of an exported model whose fine-tuning the database does not have."""
+        """The run that evaluates an exported model whose fine-tuning the database does not have."""
         spec = {"trained": exported.run, "weights": exported.weights}
         return self.make(exported.size, label, spec, task=further)
 
@@ -91,7 +91,7 @@ class FurtherEvaluation(RunKind):
 
 
 def tuned_model(tuned: Run, data: TaskData, place: Workplace, files: ModelFiles) -> FinetunedModel:
-    """A fine-tuned model with the best weights that it left; `data`: of its task, for the outputs of its head."""
+    """The model of a fine-tuning with its best weights from `files`; `data` gives the number of outputs of its head."""
     from hashbench.running.training.finetuning import make_head_of
 
     model = place.model(tuned)

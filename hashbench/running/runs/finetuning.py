@@ -39,7 +39,7 @@ TOKENS_PER_ROW = 40
 
 @dataclass(frozen=True)
 class Tuned:
-    """A fine-tuning that was carried out, its data, its recipe, and the scores of the rates of a grid."""
+    """A finished fine-tuning with its data, its recipe, and the scores of the learning rates of a grid."""
 
     done: Finetuned
     data: FinetuningData
@@ -64,7 +64,7 @@ class Finetuning(TrainingKind):
         ]
 
     def of(self, resolved: ResolvedExperiment, model: ResolvedModel, task: LocatedTask, seed: int) -> Run:
-        """One fine-tuning, which waits for its model's pre-training."""
+        """The run of one fine-tuning, which needs the pre-training of its model, if there is one."""
         source = PRETRAINING.of(resolved, model)
         spec = {
             "model": resolved.model_block(model),
@@ -79,7 +79,7 @@ class Finetuning(TrainingKind):
         return self.make(resolved.experiment.encoder, model.label, spec, task=task, seed=seed, needs=needs)
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
-        """The scores of all evaluations, and the predictions of the best and the last."""
+        """Fine-tunes and saves weights; returns the scores of all evaluations and the best and last predictions."""
         model = place.model(run)
         keeps, waits = keeps_best(place.resolved.experiment, model), place.is_needed(run)
         tuned = tune(run, place, machine, keep_best=keeps or waits)
@@ -111,7 +111,7 @@ class Finetuning(TrainingKind):
         )
 
     def left_files(self, run: Run, artifacts: ArtifactFolder) -> list[dict[str, Path]]:
-        """Places of the best weights: where they are kept for good, and where until they are used."""
+        """Files of the best weights: where they are kept for good, and where until other runs have used them."""
         both = (artifacts.files(run.id), artifacts.waiting(run.id))
         return [{"weights": files.weights, "head": files.head} for files in both]
 
@@ -131,13 +131,13 @@ class Finetuning(TrainingKind):
 
 
 def rows_shown(run: Run, rows: int) -> int:
-    """Rows that a training on a task of `rows` training rows reads, repetitions counted."""
+    """Rows that the training of a run reads, repetitions counted, where its task has `rows` training rows."""
     recipe = run.spec["finetune"]
     return int(recipe["steps"] * recipe["batch_size"] if recipe["steps"] else recipe["epochs"] * rows)
 
 
 def tune(run: Run, place: Workplace, machine: Machine, *, keep_best: bool) -> Tuned:
-    """Fine-tunes a model on a task; `keep_best`: so that its best weights can be put back."""
+    """Fine-tunes a run's model on its task; `keep_best`: the best weights are kept in memory."""
     from hashbench.running.training.finetuning import Job, best_recipe, finetune
 
     model, task_data = place.model(run), place.materials.task_data(str(run.task))
@@ -155,7 +155,7 @@ def tune(run: Run, place: Workplace, machine: Machine, *, keep_best: bool) -> Tu
 
 
 def starting_model(run: Run, place: Workplace) -> Model:
-    """The model a fine-tuning starts from: weights pre-trained here, published ones, or fresh ones without either."""
+    """The model that a fine-tuning starts from, with weights pre-trained here, else published ones, else fresh ones."""
     model, source = place.model(run), run.spec["pretrain"]
     spec, seed = model.spec, run.seed if source is None else model.pretrain.seed
     texts = place.materials.texts(model)
@@ -169,7 +169,7 @@ def starting_model(run: Run, place: Workplace) -> Model:
 
 
 def batches_of(data: TaskData, run: Run, place: Workplace, machine: Machine) -> FinetuningData:
-    """A task's rows as the model of a run reads them."""
+    """Batches of a task's rows for the model and recipe of a run."""
     from hashbench.data.tasks.text_batches import FinetuningData
 
     model = place.model(run)
@@ -192,7 +192,7 @@ def batches_of(data: TaskData, run: Run, place: Workplace, machine: Machine) -> 
 
 
 def facts_of(run: Run, tuned: Tuned, data: TaskData, place: Workplace) -> list[MetricRow]:
-    """Measured facts that tables print beside the scores."""
+    """Facts of a fine-tuning that tables print beside the scores: steps, costs, parameters, chosen learning rate."""
     done, model = tuned.done, place.model(run)
     facts = done.facts(len(data.splits["train"]))
     rows = place.materials.texts(model).vocabulary_rows
@@ -205,7 +205,7 @@ def facts_of(run: Run, tuned: Tuned, data: TaskData, place: Workplace) -> list[M
 
 
 def save_best(done: Finetuned, files: ModelFiles) -> None:
-    """Writes model and head as they were at the best evaluation."""
+    """Writes the weights of model and head at the best evaluation."""
     done.restore_best()
     done.model.embedding.widen()
     save_weights(done.model, files.weights)
@@ -215,7 +215,7 @@ def save_best(done: Finetuned, files: ModelFiles) -> None:
 def final_predictions(
     tuned: Tuned, points: list[MetricRow], model: ResolvedModel, machine: Machine
 ) -> list[Predictions]:
-    """Predictions of the best and the last evaluation; splits that are only reported are read once, with the best.
+    """Predictions of the best and the last evaluation; those on splits that select nothing are of the best alone.
 
     Their scores are added to the points.
     """

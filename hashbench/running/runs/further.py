@@ -23,7 +23,7 @@ IN_ORDER = ("test", "validation")  # which file of a folder is taken first
 
 @dataclass(frozen=True)
 class FurtherSet:
-    """A further set under the task that the model was trained on; its table is found and not read yet."""
+    """A further labelled set of the task that a model was trained on; its table is located but not read."""
 
     # With the columns of the set and the classes of the training.
     task: Task
@@ -49,7 +49,7 @@ class FurtherSet:
         return digest("further", self.table.fingerprint(), *self.task.text, self.task.label, self.trained_on)
 
     def checked_items(self) -> CheckedData:
-        """Notes on the rows, all of which are read: a label that is none is an InputError."""
+        """Notes on the rows, all of which are read. Raises InputError as `load` does."""
         return CheckedData(notes=self.load().notes)
 
     def load(self) -> TaskData:
@@ -84,7 +84,7 @@ class FurtherRequest:
     delimiter: str | None = None  # of a .csv file; None: that of the task
 
     def of(self, trained_on: Task) -> FurtherSet:
-        """The set under a task whose classes have names; nothing of it is read yet.
+        """The further set that the options name, as one of the task `trained_on`; its rows are not read.
 
         Raises:
             InputError: no such file, several that could be it, another number of text columns.
@@ -139,13 +139,13 @@ def find_set(path: Path, split: str | None, delimiter: str | None = None) -> Fil
 
 
 def with_classes(further: FurtherSet, trained: TaskData) -> FurtherSet:
-    """The set with the classes of the data that the model was trained on, and those of them that train had."""
+    """The set with the classes of the data that the model was trained on, and the ids of those in its train set."""
     task = replace(further.task, n_classes=trained.task.n_classes, label_names=trained.label_names)
     seen = frozenset(np.unique(trained.splits["train"].labels).tolist()) if trained.label_names else None
     return replace(further, task=task, seen=seen)
 
 
 def behind_train(rows: TaskData, trained: TaskData) -> TaskData:
-    """A loaded set with the whole train set of its task, from which a trivial baseline learns."""
+    """The data of a further set, with the whole train set of its task for a trivial baseline to learn from."""
     learned = trained.with_held_out_rows() if reports_elsewhere(trained.task) else trained
     return replace(rows, splits={"train": learned.splits["train"], **rows.splits})

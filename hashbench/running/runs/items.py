@@ -1,4 +1,4 @@
-"""Training on hidden items, of page-link sets or of corpora, from scratch; and the scores of its test cases."""
+"""Training from scratch to predict hidden items of page-link sets or of corpora, scored on test cases."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class ItemTraining(TrainingKind):
-    """Kind of run: the training of a model on a task of items with a seed."""
+    """Kind of run: the training of a model to predict the hidden items of a task, with a seed."""
 
     name = "entities"
     order = 40
@@ -66,7 +66,7 @@ class ItemTraining(TrainingKind):
         ]
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
-        """The scores of the best weights on the test cases, and ranks and right tokens of every case."""
+        """Trains and saves weights; returns scores on the test cases, and the rank and right buckets of every case."""
         from hashbench.running.training.entities import test_entities, train_entities
 
         model, links = place.model(run), place.materials.links(str(run.task))
@@ -150,7 +150,7 @@ def build_parts(
 def item_data(
     links: LinkSet, coder: Bloom, head: EntityHead, model: ResolvedModel, seed: int, machine: Machine
 ) -> ItemData:
-    """Batches of a page-link set, or of a corpus as items."""
+    """Batches, for training and evaluation, of a page-link set or of a corpus read as items."""
     from hashbench.data.tasks.item_batches import ItemSettings
 
     settings = ItemSettings(
@@ -165,7 +165,7 @@ def item_data(
 
 
 def beam_metrics(under: Mapping[int, np.ndarray], step: int) -> list[MetricRow]:
-    """Recall of the approximate search at each beam width, from the ranks (n,) under it."""
+    """Recall of the beam search at each width, from the ranks (n,) that it gives the true items."""
     return [
         MetricRow(f"rec@{k}", float(recall_at(k, ranks).mean()), split="test", step=step, condition=f"beam={beam}")
         for beam, ranks in under.items()
@@ -198,7 +198,7 @@ def predictions_of(trained: Trained, data: ItemData, outputs: np.ndarray) -> lis
 
 
 def saved(trained: Trained, coder: Bloom, run: Run, artifacts: ArtifactFolder) -> list[Artifact]:
-    """Writes weights of model and head and the coder's items and maps, all that a prediction needs; the files."""
+    """Writes weights of model and head and the coder's items and maps; returns the store's entries for these files."""
     files = artifacts.files(run.id)
     save_weights(trained.model, files.weights)
     save_weights(trained.head, files.head)

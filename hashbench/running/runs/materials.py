@@ -49,25 +49,25 @@ class Texts:
 
     @property
     def vocabulary_rows(self) -> int | None:
-        """Rows of a table that numbers a vocabulary found in the data; None where the model fixes its own number."""
+        """Rows of the embedding table for a vocabulary found in the data; None where the model's spec fixes them."""
         return (self.outputs or self.coder).num_rows
 
     def corpora_read(self) -> list[str]:
-        """The corpora, those of the hub with repository and commit."""
+        """Names of the corpora that were read, those of the hub with repository and commit."""
         parts = self.corpus.manifest["corpora"] if self.corpus else []
         read = [(part["name"], part["origin"], part["revision"], "") for part in parts]
         read += [(source.name, source.origin, source.revision, ", streamed") for source in self.streamed]
         return [name + (f" ({origin}@{at[:SHORT_COMMIT]})" if at else "") + how for name, origin, at, how in read]
 
     def build(self, spec: ModelSpec, size: str, *, seed: int) -> Model:
-        """The model that reads these texts, with freshly drawn weights and a row of its table for each string."""
+        """A model for this coder with freshly drawn weights, and a table row for each string of its vocabulary."""
         strings = self.coder.strings()
         named = None if strings is None else [*spec.text.template.specials, *strings]
         return build_model(spec, size, seed=seed, vocabulary_rows=self.vocabulary_rows, row_strings=named)
 
 
 class Materials:
-    """Makes each thing once and keeps it while the worker lives."""
+    """Tokenizers, corpora, coders and task data for the runs of one worker, made when first needed and kept."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Materials:
     ) -> None:
         """`sources`: "hub", "builtin" or absolute folders; `tasks`: those whose data will be read; `shared`: where
         corpora and fitted coders are shared with other machines; `workers`: where corpora are tokenized, None: here;
-        `progress`: hears how far a corpus is."""
+        `progress`: gets lines on how far a corpus is."""
         self._sources = open_sources(sources)
         self._tasks = {task.task.name: task for task in tasks}
         self.cache, self._shared, self._workers, self._progress = cache, shared, workers, progress
@@ -102,7 +102,7 @@ class Materials:
         return data
 
     def links(self, name: str) -> LinkSet:
-        """A page-link set, or a corpus as items."""
+        """The data of a task of items: a page-link set, or a corpus read as items."""
         data = self.data(name)
         assert isinstance(data, LinkSet)  # the plan has paired it
         return data
@@ -123,7 +123,7 @@ class Materials:
         return prepare(names, self._sources, WordTokenizer(), folder, shared=self._shared, **options).types
 
     def bloom(self, model: ResolvedModel, links: LinkSet) -> Bloom:
-        """The coder of a model of items, fitted on a page-link set."""
+        """The Bloom coder of a model, fitted on the items of a task."""
         coder = make_coder(model.spec.code.coder, **model.spec.code.args)
         assert isinstance(coder, Bloom)  # the plan has checked
         identity = [coder.recipe(), links.training_fingerprint]
@@ -132,7 +132,7 @@ class Materials:
         return coder
 
     def texts(self, model: ResolvedModel) -> Texts:
-        """Tokenizer, coder and corpus of a model; the corpus is prepared first where none of its kind is there."""
+        """Tokenizer, fitted coder and corpus of a model; what the cache does not have is prepared first."""
         spec, pretrain = model.spec, model.pretrain
         text, code = spec.text, spec.code
         key = json.dumps(
@@ -182,7 +182,7 @@ class Materials:
 def fit_once(
     coder: Coder, identity: object, fit: Callable[[], None], folder: Path, shared: SharedFolder | None = None
 ) -> None:
-    """Fits a coder, or takes up the state that an earlier fit with this identity left in `folder`."""
+    """Fits a coder, or restores the state that an earlier fit with this identity left in `folder`."""
     text = json.dumps(identity, sort_keys=True)
     path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.npz"
 

@@ -1,4 +1,4 @@
-"""A task's reporting sets with perturbed texts, a split for each kind and rate."""
+"""A task's reporting sets with perturbed texts, a split for each kind of perturbation and rate."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class PerturbedTask:
     facts: dict[tuple[str, str], float]  # (name, label) -> a share or a count
 
     def labels(self) -> list[str]:
-        """Every label once, the unperturbed first."""
+        """The labels of perturbations, as "swap=0.05", each once; first the empty one of unperturbed texts."""
         return list(dict.fromkeys(label for _, label in self.parts.values()))
 
     def splits_of(self, label: str) -> list[str]:
-        """The splits of `data` under a label."""
+        """Names of the splits of `data` whose texts have a perturbation, given by its label."""
         return [name for name, (_, split_label) in self.parts.items() if split_label == label]
 
 
@@ -62,7 +62,7 @@ def perturb_task(data: TaskData, settings: Mapping[str, Any], corpus: TypeTable 
 def _columns_at(
     split: Split, kind: Any, rates: Sequence[float], seed: int, seen: frozenset[str] | None
 ) -> dict[float, tuple[list[str], ...]]:
-    """The text columns of a split at each rate."""
+    """The text columns of a split under a perturbation, by its rate."""
     columns_at: dict[float, list[list[str]]] = {rate: [] for rate in rates}
     for column in split.texts:
         rows = [perturbed(text, kind, rates, seed=seed, seen=seen) for text in column]
@@ -72,7 +72,7 @@ def _columns_at(
 
 
 def _seen(data: TaskData, corpus: TypeTable) -> frozenset[str]:
-    """Those words of the reporting sets, and forms of them, that the corpus has."""
+    """The words of the reporting sets, and forms of them, that occur in the corpus."""
     texts = (text for split in data.task.report_splits for column in data.splits[split].texts for text in column)
     words = frozenset(word.lower() for text in texts for word in WORD.findall(text))
     return seen_among(with_forms(words), corpus)
@@ -96,12 +96,12 @@ def _facts(perturbed_task: PerturbedTask, corpus: TypeTable | None) -> dict[tupl
 
 
 def _changed(before: Sequence[str], after: Sequence[str]) -> int:
-    """Number of words that differ, place by place."""
+    """Number of positions at which the words of two texts differ."""
     return sum(a != b for a, b in zip(before, after, strict=False))
 
 
 def _unseen(texts: Sequence[str], corpus: TypeTable) -> tuple[float, float]:
-    """Share of the tokens and of the types, words and punctuation, that the corpus does not have."""
+    """Shares of the texts' tokens and of their types (words and punctuation) that the corpus does not have."""
     interner = WordTokenizer().interner()
     interner.add(list(texts))
     types, _ = interner.finish()

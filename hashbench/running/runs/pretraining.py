@@ -57,7 +57,7 @@ class Pretraining(TrainingKind):
         return [run for model in resolved.models.values() if (run := self.of(resolved, model))]
 
     def of(self, resolved: ResolvedExperiment, model: ResolvedModel) -> Run | None:
-        """The pre-training of a model, or None where it has none."""
+        """The run that pre-trains a model, or None where it has no pre-training."""
         if not pretrains(model.spec):
             return None
         recipe, size = model.pretrain, resolved.experiment.encoder
@@ -78,7 +78,7 @@ class Pretraining(TrainingKind):
         return self.make(size, model.label, {**spec, CHECKPOINT: model.checkpoint}, seed=recipe.seed, needs=needs)
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
-        """The weights of the pre-trained model, its parameter counts and its loss curve."""
+        """Pre-trains, unless a checkpoint is there already; returns saved weights, parameter counts and loss curve."""
         model, path = place.model(run), weights_of(run, place.artifacts)
         earlier = {step: files_of(run, place.artifacts).at(step) for step in model.pretrain.checkpoints}
         done = None
@@ -130,7 +130,7 @@ class Pretraining(TrainingKind):
         return model.pretrain
 
     def kept_bytes(self, run: Run, resolved: ResolvedExperiment) -> int:
-        """Bytes of a fine-tuned model: its head is as small as the parts that a pre-training does not keep."""
+        """About how many bytes of weights are kept: those of a fine-tuned model, or 0 with `keep_weights: none`."""
         kept = resolved.experiment.keep_weights != "none"
         return weight_bytes(resolved.model(run.model), run.encoder) if kept else 0
 
@@ -143,23 +143,23 @@ class Pretraining(TrainingKind):
         return [{"weights": weights_of(run, artifacts)}]
 
     def temporary_files(self, run: Run, artifacts: ArtifactFolder) -> list[Path]:
-        """The weights; a run of another sweep that needs them makes them again."""
+        """The file of the weights, which another sweep makes again if it needs them."""
         return [weights_of(run, artifacts)]
 
 
 def files_of(run: Run, artifacts: ArtifactFolder) -> ModelFiles:
-    """The files of the training that a run is, or is an earlier step of."""
+    """The files of the whole pre-training to which a run, its end or an earlier step, belongs."""
     return artifacts.files(run_id({key: value for key, value in run.spec.items() if key != CHECKPOINT}))
 
 
 def weights_of(run: Run, artifacts: ArtifactFolder) -> Path:
-    """Where the weights of a pre-training lie, at its end or at the run's step."""
+    """The file of a pre-training's weights, at its end or at the run's step."""
     files = files_of(run, artifacts)
     return files.at(run.spec[CHECKPOINT]) if CHECKPOINT in run.spec else files.weights
 
 
 def train(run: Run, place: Workplace, machine: Machine, earlier: Mapping[int, Path] | None = None) -> Pretrained:
-    """Trains the model of a pre-training, up to the step of the run; `earlier`: files for its weights on the way."""
+    """Trains the model of a pre-training up to the run's step; `earlier`: files for the weights by step on the way."""
     from hashbench.running.training.pretraining import pretrain
 
     model = place.model(run)

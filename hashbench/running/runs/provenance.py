@@ -41,7 +41,7 @@ DIGITS = 8  # hexadecimal, of each fingerprint
 
 
 def sources_of(run: Run, place: Workplace) -> str:
-    """Two fingerprints with a blank between them: of the files of the run's kind, and of those that its model adds."""
+    """Fingerprints of a run's source files, a blank between them: of its kind's, and of those that its model adds."""
     kinds = [located.task.kind for located in place.resolved.tasks if located.task.name == run.task]
     heads = [task_head(kind.head) for kind in kinds if isinstance(kind, TextKind)]
     files = files_of(
@@ -53,7 +53,7 @@ def sources_of(run: Run, place: Workplace) -> str:
 
 
 def modules_of(spec: ModelSpec) -> set[str]:
-    """The modules that a model names: of its tokenizer, coder, embedding, encoder and objective."""
+    """The modules of a model's tokenizer, coder, embedding, encoder and objective."""
     parts: list[object] = [*spec.embedding.families(), find_architecture(spec.encoder.kind).build]
     parts += [part for part in (find_coder(spec.code.coder), find_tokenizer(spec.text.tokenizer)) if part is not None]
     objective = objectives().get(spec.training.objective or "")
@@ -76,7 +76,7 @@ def files_of(modules: Iterable[str]) -> set[Path]:
 
 
 def fingerprint(files: Iterable[Path]) -> str:
-    """A digest of the statements of these files, wherever they are: imports, file names, comments and layout apart.
+    """A digest of the statements of these files, independent of file names, imports, comments and layout.
 
     A statement that moves to another file, or a file that gets another name, leaves it as it was.
     """
@@ -92,7 +92,7 @@ def statements_of(file: Path) -> tuple[str, ...]:
 
 
 def _structure(node: ast.AST) -> str:
-    """A syntax tree as text, "" for an import or a docstring. Made here since `ast.dump` differs between Pythons."""
+    """A syntax tree as text, equal in all Pythons; "" for imports, docstrings and TYPE_CHECKING blocks."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         return ""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
@@ -121,7 +121,7 @@ def _file(module: str) -> Path | None:
 
 @functools.cache
 def _imports(file: Path) -> tuple[str, ...]:
-    """The modules that a file names in its imports; a name of a package may be a module of it."""
+    """The hashbench modules that a file imports, by their names or from a package."""
     names: list[str] = []
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -159,7 +159,7 @@ def environment() -> Environment:
 
 
 def git_state(folder: Path) -> tuple[str, str]:
-    """(commit, uncommitted change) of the checkout that holds `folder`; an installed package has its version."""
+    """(commit, uncommitted change) of the checkout that holds `folder`; ("release VERSION", "") without a checkout."""
     commit = _git(folder, "rev-parse", "HEAD")
     tracked = _git(folder, "ls-files", "--error-unmatch", "__init__.py")
     if not commit or not tracked:
@@ -174,7 +174,7 @@ def git_tree(folder: Path) -> str:
 
 
 def packages() -> dict[str, str]:
-    """Installed versions of what can change a number."""
+    """Versions of Python and of the installed packages that can change a number."""
     versions = {}
     for name in PACKAGES:
         try:

@@ -1,4 +1,4 @@
-"""Evaluation of a fine-tuned model on perturbed texts: scores, predictions, and what its coder makes of the words."""
+"""Evaluation of a fine-tuned model on perturbed texts: scores, predictions, and its coder's codes of misspellings."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class RobustnessEvaluation(RunKind):
 
 
 def _seen_words(resolved: ResolvedExperiment) -> dict[str, object] | None:
-    """The corpora of the experiment itself: their words are the seen ones for every model."""
+    """The part of a spec with the corpora whose words count as seen for every model; None where no model reads any."""
     if not resolved.corpora:  # no model reads any
         return None
     pretrain = resolved.experiment.pretrain
@@ -104,7 +104,7 @@ def _seen_words(resolved: ResolvedExperiment) -> dict[str, object] | None:
 
 
 def best_files(run_id: str, artifacts: ArtifactFolder) -> ModelFiles:
-    """The best weights of a fine-tuning, kept for good or until they are used; the worker has made sure of them."""
+    """Files of a fine-tuning's best weights, kept for good or until they are used. Raises InputError without them."""
     for files in (artifacts.files(run_id), artifacts.waiting(run_id)):
         if files.weights.is_file() and files.head.is_file():
             return files
@@ -130,7 +130,7 @@ def scored(
 
 
 def coder_facts(perturbed: PerturbedTask, place: Workplace, texts: Texts) -> list[MetricRow]:
-    """How the model's coder keeps the types of the unperturbed reporting sets apart, and words beside misspellings."""
+    """Facts on how a coder keeps the types of the unperturbed reporting sets apart and words near misspellings."""
     cache = place.materials.cache
     encoded = encode_task(perturbed.data, texts.tokenizer, cache / "tasks")
     codes = type_codes(texts.coder, encoded.types, cache / "codes")
@@ -159,7 +159,7 @@ def coder_facts(perturbed: PerturbedTask, place: Workplace, texts: Texts) -> lis
 
 
 def misspelled_pairs(perturbed: PerturbedTask, texts: Texts) -> list[tuple[list[str], list[str]]]:
-    """The tokens of the data set's words beside those of each of their misspellings."""
+    """Pairs of the tokens of a word of the data set and the tokens of one of its misspellings."""
     parts = [perturbed.data.splits[split] for split in perturbed.splits_of(UNPERTURBED)]
     words = {word.lower() for part in parts for column in part.texts for text in column for word in WORD.findall(text)}
     pairs = [(word, wrong) for word in sorted(words & set(misspellings())) for wrong in misspellings()[word]]
@@ -167,7 +167,7 @@ def misspelled_pairs(perturbed: PerturbedTask, texts: Texts) -> list[tuple[list[
 
 
 def tokens_retained(pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> float | None:
-    """Mean over pairs of the tokens that both sides have, as a share of the tokens of both (Dice); None without pairs.
+    """The mean over pairs of the share of tokens that both sides have (Dice); None without pairs.
 
     >>> tokens_retained([(["mov", "ie"], ["mov", "ei"]), (["the"], ["teh"])])
     0.25

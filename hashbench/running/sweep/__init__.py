@@ -1,1 +1,1 @@
-"""Sweeps: the plan, the workers, and what remains to be done."""
+"""Sweeps: the plan of an experiment's runs, and the workers that carry them out."""

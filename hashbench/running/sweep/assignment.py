@@ -1,4 +1,4 @@
-"""The assignment of a sweep's workers, and its way to other processes."""
+"""The assignment of a sweep's workers, and its packed form for other processes and machines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hashbench.store.planning import Run
 
 @dataclass(frozen=True)
 class Assignment:
-    """Everything that a worker of a sweep has to know."""
+    """All that a worker of a sweep needs: database, experiment, runs, cache, threads, GPUs and shared folder."""
 
     db: str
     experiment_id: int
@@ -36,19 +36,19 @@ class Assignment:
     artifacts: str = ""  # URL where machines share files; "" where they share none
 
     def workplace(self) -> Workplace:
-        """The materials and files that the runs of one process share."""
+        """The experiment, its runs, the prepared data and the files that the runs of one process share."""
         folder = self.artifact_folder()
         materials = Materials(self.resolved.sources, self.cache, self.resolved.tasks, folder.shared)
         return Workplace(self.resolved, self.runs, materials, folder)
 
     def artifact_folder(self) -> ArtifactFolder:
-        """The files of runs, here and where machines share them."""
+        """The files of runs in the cache and in the folder that machines share."""
         return ArtifactFolder.at(self.cache, self.artifacts)
 
 
 @dataclass(frozen=True)
 class OwnFile:
-    """A user's Python file: its text travels, since another machine need not have it."""
+    """A user's Python file with its text, for a machine that may not have it."""
 
     path: str  # where it lies on the machine that planned
     text: str
@@ -57,19 +57,19 @@ class OwnFile:
 
     @classmethod
     def of(cls, path: Path) -> OwnFile:
-        """A file with its present text."""
+        """The file at a path, with its present text."""
         content = path.read_bytes()
         digest, path = hashlib.sha256(content).hexdigest(), path.resolve()
         plugins = {file.resolve() for file in plugin_files(os.environ.get(VARIABLE, ""))}
         return cls(str(path), content.decode(), digest, path in plugins)
 
     def is_here(self) -> bool:
-        """True when this machine has the same file in the same place."""
+        """True when this machine has an equal file at the same path."""
         path = Path(self.path)
         return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == self.sha256
 
     def copy(self, folder: Path) -> Path:
-        """The file in a folder. Raises InputError where its text is not what was sent."""
+        """Writes the file into a folder; returns its path. Raises InputError where its text is not what was sent."""
         content = self.text.encode()
         if hashlib.sha256(content).hexdigest() != self.sha256:
             raise InputError(f"{self.path}: its text did not arrive as it was sent; start the sweep again")
@@ -82,22 +82,25 @@ class OwnFile:
 
 @dataclass(frozen=True)
 class PackedAssignment:
-    """An assignment on its way to another process, perhaps on another machine: user-defined files are imported there
-    before it is opened."""
+    """A pickled assignment for another process, perhaps on another machine, with the user-defined files that must be
+    imported before it is unpickled."""
 
     files: tuple[OwnFile, ...]
     content: bytes
 
     @classmethod
     def of(cls, assignment: Assignment) -> PackedAssignment:
-        """The assignment, with the files of all user-defined embeddings, tasks and kinds of run."""
+        """Packs an assignment with the files of all user-defined embeddings, tasks and kinds of run."""
         paths = [Path(str(module.__file__)) for module in own_modules()]
         # A file that is gone belongs to another sweep of this process: a plan reads those that it needs.
         return cls(tuple(OwnFile.of(path) for path in paths if path.is_file()), pickle.dumps(assignment))
 
     def open(self, cache: Path | None = None) -> Assignment:
-        """The assignment. User-defined files that this machine has not are written to a folder of the cache. From here
-        on HASHBENCH_PLUGINS names the plug-ins of the process that planned."""
+        """Imports the user-defined files and returns the assignment.
+
+        Files that this machine has not are written to a folder of the cache. From here on HASHBENCH_PLUGINS names the
+        plug-ins of the process that planned.
+        """
         is_here = all(file.is_here() for file in self.files)
         root = (cache or Path(".hashbench")) / "own"
         paths = [Path(file.path) for file in self.files] if is_here else self._copies(root)
@@ -111,7 +114,7 @@ class PackedAssignment:
         return assignment
 
     def _copies(self, root: Path) -> list[Path]:
-        """Copies of all user-defined files; those that lie together here do so there."""
+        """Writes copies of all user-defined files below `root`, those of one folder together; returns their paths."""
         digests: dict[Path, str] = {}
         for file in self.files:
             folder = Path(file.path).parent

@@ -38,21 +38,21 @@ LOG_LIMIT = 64_000  # characters of a run's log that are kept, from its end
 
 
 class StopSignal:
-    """The request that the run in hand end: the worker shall stop, the lease is lost, or the time of the run is up."""
+    """A request to stop the current run: its worker shall stop, its lease is lost, or its time is up."""
 
     def __init__(self, control: Control, hours: float | None = None) -> None:
-        """`hours`: the longest that an attempt may last; None: any time."""
+        """`hours`: the longest that an attempt may last; None: no limit."""
         self._control = control
         self._here = threading.Event()
         self._hours = hours
         self.began_again()
 
     def began_again(self) -> None:
-        """Lets the time of the attempt count from now on."""
+        """Restarts the time limit of the attempt from now."""
         self._until = None if self._hours is None else time.monotonic() + 3600.0 * self._hours
 
     def set(self) -> None:
-        """Ends the run in hand only."""
+        """Requests the end of the current run, but not of the worker."""
         self._here.set()
 
     def is_set(self) -> bool:
@@ -66,7 +66,7 @@ class StopSignal:
 
 
 class Heartbeat:
-    """A thread that prolongs a lease while the run lasts."""
+    """A thread that prolongs the lease of a claimed run while it lasts, and stops the run if the lease is lost."""
 
     def __init__(self, store: Store, held: ClaimedRun, stop: StopSignal, control: Control) -> None:
         self._store, self._held, self._stop, self._control = store, held, stop, control
@@ -104,7 +104,7 @@ class Heartbeat:
 
 @contextlib.contextmanager
 def captured_log() -> Iterator[Callable[[], str]]:
-    """Keeps what a run logs and prints; the function given back returns its end."""
+    """Captures what a run logs and prints; yields a function that returns the end of it."""
     text = io.StringIO()
     handler = logging.StreamHandler(text)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
@@ -119,7 +119,7 @@ def captured_log() -> Iterator[Callable[[], str]]:
 
 @dataclass(frozen=True)
 class Ending:
-    """How an attempt ended."""
+    """The end of an attempt: its state, and its result or the reason why there is none."""
 
     state: str  # done, failed, interrupted or lost
     note: str = ""  # why it is not done
@@ -128,7 +128,7 @@ class Ending:
 
 
 def claimed(retry: Retry, store: Store, claim: Callable[[str], ClaimedRun | None]) -> ClaimedRun | None:
-    """The run that `claim` takes under a token; called until the database answers."""
+    """The run that `claim` takes under a token, or None; `claim` is called until the database answers."""
     token, before = new_token(), False
 
     def once() -> ClaimedRun | None:
@@ -142,7 +142,7 @@ def claimed(retry: Retry, store: Store, claim: Callable[[str], ClaimedRun | None
 
 
 class Attempts:
-    """The attempts of one process, one after the other or one within another."""
+    """Carries out the attempts of one process, one after the other or one within another."""
 
     def __init__(
         self,
@@ -154,15 +154,15 @@ class Attempts:
         max_attempts: int = 1,
         run_hours: float | None = None,
     ) -> None:
-        """`run_hours`: the longest that an attempt may last."""
+        """`run_hours`: the longest that an attempt may last; None: no limit."""
         self._store, self._retry, self._control = store, retry, control
         self._artifacts, self._spool = artifacts, ResultSpool(artifacts)
         self._max_attempts, self._run_hours = max_attempts, run_hours
 
     def carry_out(self, held: ClaimedRun, work: Callable[[StopSignal], Result]) -> Ending:
-        """Does the work under the lease and writes its end to the store.
+        """Does the work under the lease and stores how it ended.
 
-        Raises StoreAway and DatabaseMoved where that cannot be.
+        Raises StoreAway and DatabaseMoved where it cannot be stored.
         """
         stop = StopSignal(self._control, self._run_hours)
         with Heartbeat(self._store, held, stop, self._control), captured_log() as log:
@@ -201,13 +201,13 @@ class Attempts:
     def _failed(
         self, held: ClaimedRun, error: BaseException, reason: str, log: str, *, for_good: bool = False
     ) -> Ending:
-        """Writes a failure down; `for_good`: another try would end in the same way, so this one counts as all."""
+        """Stores a failure; `for_good`: another try would end in the same way, so this one uses up all tries."""
         tries = self._max_attempts if for_good else 1
         self._retry(fail, self._store, held, reason, log, tries=tries)
         return Ending("failed", reason, error=error)
 
     def _hand_in(self, held: ClaimedRun, result: Result, began: float) -> None:
-        """Stores a result. While the database is away it lies on disk, for whoever meets the database again."""
+        """Stores a result; while the database is away, it is kept on disk for any process that reaches it again."""
         try:
             finish(self._store, held, result)
         except Exception as error:

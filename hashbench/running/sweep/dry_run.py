@@ -1,4 +1,4 @@
-"""The output of `hashbench sweep FILE --dry-run`: the runs, and how long they take on which machine."""
+"""The output of `hashbench sweep FILE --dry-run`: the runs, and estimates of their time and memory."""
 
 from __future__ import annotations
 
@@ -25,9 +25,12 @@ from hashbench.store.planning import Run
 def print_plan(
     planned: Plan, db: str, n_workers: int, card: Card | None = None, *, nice: bool = False, artifacts: str = ""
 ) -> None:
-    """The runs in the order in which they are begun, which of them are done, and how long the rest is likely to take
-    on this machine or a card. Finished runs whose weights are gone are made again where others read them; with
-    `artifacts` another machine may have them, which is not looked up."""
+    """Prints the runs in the order in which they start, those that are done, and how long the rest will take on this
+    machine or a card.
+
+    Finished runs whose weights are gone are made again where others read them; with `artifacts` another machine may
+    have them, which is not looked up.
+    """
     store = open_results(db) if Path(db).exists() else open_store(db) if "://" in db else None
     rows = likely_rows(planned.resolved.tasks)
     if card is None:
@@ -57,7 +60,7 @@ def print_plan(
 
 
 def weights_line(runs: Sequence[Run], resolved: ResolvedExperiment) -> str:
-    """How many bytes of weights a sweep keeps, by shapes, and of how many runs of each kind."""
+    """A line on the weights that a sweep keeps: their bytes, by shapes, and the number of runs of each kind."""
     sizes = {run.id: (run.kind, kind_of(run).kept_bytes(run, resolved)) for run in runs}
     kept = Counter(kind for kind, size in sizes.values() if size)
     runs_of = ", ".join(f"{n} {kind}" for kind, n in kept.items()) or "none"
@@ -66,7 +69,7 @@ def weights_line(runs: Sequence[Run], resolved: ResolvedExperiment) -> str:
 
 
 def _machine(planned: Plan, card: Card | None) -> str:
-    """The machine that an estimate is for."""
+    """The name of the card or machine that an estimate is for."""
     experiment = planned.resolved.experiment
     several = f"{experiment.all_devices} x " if experiment.all_devices > 1 else ""
     if card is not None:
@@ -77,7 +80,7 @@ def _machine(planned: Plan, card: Card | None) -> str:
 
 
 def _print_memory(planned: Plan, card: Card) -> None:
-    """A line for each model and kind of training: rows at a time, and what they take."""
+    """Prints, for each model and kind of training, the rows computed at a time and their memory on a card."""
     print(f"memory of {card.name}, {card.memory / 1e9:.0f} GB, of which {SHARE:.0%} are used:")
     seen = set()
     for run in planned.runs:
@@ -91,7 +94,7 @@ def _print_memory(planned: Plan, card: Card) -> None:
 
 
 def memory_of(placed: Placed, card: Card) -> str:
-    """How a step lies in memory, and what to do where it does not fit."""
+    """A phrase on the memory of a training step on a card, with a remedy where it does not fit."""
     step, size = placed.step, f"{placed.memory / 1e9:.1f} GB"
     at_once = f"{placed.share} x {step.length} tokens"
     if placed.rows is not None and placed.rows < placed.share:

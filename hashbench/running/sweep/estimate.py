@@ -1,4 +1,4 @@
-"""How long runs will take, and which are cheap: from finished runs, their arithmetic and this machine's speed.
+"""Estimates of how long runs will take, from finished runs, arithmetic and this machine's speed; cheap runs first.
 
 For another machine only a named card's published figures count.
 """
@@ -22,12 +22,12 @@ ENOUGH_S = 10.0  # of finished trainings, before which no time that is left is p
 
 
 class TimeEstimate:
-    """Estimates for the runs of one sweep."""
+    """Estimates of the seconds that the runs of one sweep take on this machine."""
 
     def __init__(
         self, store: Store | None, runs: Sequence[Run], n_workers: int, rows: Mapping[str, int] | None = None
     ) -> None:
-        """`rows`: training rows of the tasks, where they are known."""
+        """`rows`: numbers of training rows by task, where they are known."""
         self._store, self._runs, self._n_workers, self._rows = store, runs, n_workers, rows or {}
         self._trainings = [name for name, kind in kinds().items() if kind.is_training]
         self.done: set[str] = set()
@@ -36,7 +36,7 @@ class TimeEstimate:
         self.refresh()
 
     def refresh(self) -> None:
-        """Reads which runs have been finished since the last call, and how long they took."""
+        """Reads from the store which runs of the sweep are finished, and how long they took."""
         if self._store is None:
             return
         by_id = {run.id: run for run in self._runs}
@@ -46,11 +46,11 @@ class TimeEstimate:
         self._durations = Durations([*self._earlier, *here], self._trainings)
 
     def seconds(self, run: Run) -> float:
-        """Seconds of one run, by the finished ones that are most like it."""
+        """Estimated seconds of one run, by the finished ones that are most like it."""
         return self._durations.seconds(self._finished(run, 0.0))
 
     def _of_other_sweeps(self) -> list[FinishedRun]:
-        """The newest finished runs of the database that are of these sizes and none of this sweep's."""
+        """The newest finished runs of other sweeps in the database at the encoder sizes of this one."""
         if self._store is None:
             return []
         ids, sizes = {run.id for run in self._runs}, {run.encoder for run in self._runs}
@@ -67,7 +67,7 @@ class TimeEstimate:
         return self._rows.get(str(run.task), ROWS_OF_A_TASK)
 
     def total(self) -> float:
-        """Seconds until all is done with these workers."""
+        """Estimated seconds until the sweep's workers have done all runs."""
         alone = shared = 0.0
         for run in {run.id: run for run in self._runs if run.id not in self.done}.values():
             if kind_of(run).measures_time:
@@ -77,7 +77,7 @@ class TimeEstimate:
         return shared / self._n_workers + alone
 
     def seconds_left(self) -> float | None:
-        """Seconds until the sweep is done; None as long as too little is finished for an estimate of the rest."""
+        """Estimated seconds until the sweep is done; None while too little is finished for an estimate."""
         self.refresh()
         founded = unfounded = 0.0
         for run in {run.id: run for run in self._runs if run.id not in self.done}.values():
@@ -89,7 +89,7 @@ class TimeEstimate:
 
 
 class CardEstimate(TimeEstimate):
-    """Estimates for a named card, which all workers share; runs of this machine are no guide for it."""
+    """Estimates of runs' seconds on a named card that all workers share; times measured here are not used."""
 
     def __init__(
         self, store: Store | None, runs: Sequence[Run], card: Card, resolved: ResolvedExperiment,
@@ -99,12 +99,12 @@ class CardEstimate(TimeEstimate):
         super().__init__(store, runs, n_workers=1, rows=rows)
 
     def seconds(self, run: Run) -> float:
-        """Seconds of one run on the card."""
+        """Estimated seconds of one run on the card."""
         return kind_of(run).seconds_on(self._card, run, self._rows_of(run), self._resolved)
 
 
 def cheap_first(runs: Sequence[Run], seconds: Callable[[Run], float]) -> list[str]:
-    """Ids of the runs, those first that cost least together with all that they need; each after what it needs.
+    """Ids of the runs in ascending order of their cost with all that they need; each after what it needs.
 
     Of equal ones the one that was planned first comes first.
     """
@@ -112,7 +112,7 @@ def cheap_first(runs: Sequence[Run], seconds: Callable[[Run], float]) -> list[st
     needs: dict[str, list[str]] = {}
 
     def all_needs(run_id: str) -> list[str]:
-        """Ids of the runs that a run needs, directly or through others, each behind its needs."""
+        """Ids of the runs that a run needs, directly or through others, each after those that it needs."""
         if run_id not in needs:
             direct = [need for need in by_id[run_id].needs if need in by_id]
             needs[run_id] = list(dict.fromkeys(earlier for need in direct for earlier in (*all_needs(need), need)))

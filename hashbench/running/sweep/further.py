@@ -61,7 +61,7 @@ POLL_S = 1.0  # between two looks at a worker that may be dead
 
 @dataclass(frozen=True)
 class EvaluatedRun:
-    """An evaluation that is stored."""
+    """A stored evaluation of a model on a further set, with its scores."""
 
     run_id: str
     model: str
@@ -73,7 +73,7 @@ class EvaluatedRun:
     is_new: bool  # whether it was computed now
 
     def __str__(self) -> str:
-        """One line; scores in percent."""
+        """The evaluation in one line, scores in percent."""
         scores = ", ".join(
             f"{metric} {'undefined' if value is None else format(100 * value, '.1f')}"
             for metric, value in self.scores.items()
@@ -84,7 +84,7 @@ class EvaluatedRun:
 
 
 def trainings_of(store: Store, experiment: str, task: str) -> list[str]:
-    """Ids of the finished fine-tunings of an experiment on a task, in its order. Raises InputError where none is."""
+    """Ids of the finished fine-tunings of an experiment on a task, in its order. Raises InputError for none."""
     ids = finished_on(store, find_experiment(store, experiment).id, task, FINETUNING.name)
     if not ids:
         raise InputError(f"{store.name}: {experiment} has no finished fine-tuning on {task!r}; see hashbench status")
@@ -118,7 +118,7 @@ def _is_stored(store: Store, exported: ExportedModel) -> bool:
 
 
 class Subject(ABC):
-    """A trained model to evaluate: what it learned, where the store has it, and how its result is made."""
+    """A trained model to evaluate, with the task that it learned and the experiments that get its evaluation."""
 
     trained_on: Task
     experiment: Experiment
@@ -126,18 +126,18 @@ class Subject(ABC):
 
     @abstractmethod
     def run_on(self, further: FurtherSet) -> Run:
-        """The run that evaluates the model on a set."""
+        """The run that evaluates the model on a further set."""
 
     @abstractmethod
     def prepared(self, further: FurtherSet) -> FurtherSet:
-        """The set under the classes of the training. Raises InputError where the model's weights are gone."""
+        """The set with the classes of the training. Raises InputError where the model's weights are gone."""
 
     @abstractmethod
     def result(self, run: Run, further: FurtherSet, rows: TaskData, machine: Machine) -> Result:
-        """The result of the run on a prepared set; `rows`: what it holds."""
+        """The result of evaluating the model on a prepared set; `rows`: the texts and labels of the set."""
 
     def baselines(self, further: FurtherSet) -> list[tuple[Run, Callable[[Machine], Result]]]:
-        """Runs of trivial baselines on the set, and how the result of each is made; none without the train set."""
+        """Runs of trivial baselines on the set, each with a function for its result; [] without a train set."""
         return []
 
 
@@ -161,7 +161,7 @@ class TrainedRun(Subject):
 
     @cached_property
     def _artifacts(self) -> ArtifactFolder:
-        """Not before a file is read: an evaluation that is stored needs none."""
+        """The files of runs, looked for when first read: an evaluation that is stored needs none."""
         return ArtifactFolder.of_environment(usable_cache_folder())
 
     def run_on(self, further: FurtherSet) -> Run:
@@ -189,7 +189,7 @@ class TrainedRun(Subject):
         return [(run, partial(BASELINE.carry_out, run, self._workplace(further, run))) for run in runs]
 
     def _workplace(self, further: FurtherSet, *runs: Run) -> Workplace:
-        """Runs on the set and on the data of the training."""
+        """A workplace with these runs, the further set and the data of the training."""
         models = {self._model.label: self._model}
         resolved = ResolvedExperiment(self.experiment, models, self._model, (further,), {}, self._sources)
         tasks = [further, locate_task(self.trained_on, open_sources(self._sources))]
@@ -198,10 +198,10 @@ class TrainedRun(Subject):
 
 
 class ExportedFolder(Subject):
-    """An exported model by itself, labelled by the name of its folder."""
+    """An exported model whose fine-tuning the database does not have, labelled by the name of its folder."""
 
     def __init__(self, store: Store, exported: ExportedModel, request: FurtherRequest) -> None:
-        """Raises InputError where another model of this label was evaluated, or the columns of the set are unknown."""
+        """Raises InputError where another model of this label was evaluated, or the set's columns are not known."""
         self._model, self._label = exported, exported.folder.resolve().name
         config = {"name": COLLECTED, "models": (self._label,), "baseline": self._label}
         self.experiment = Experiment.model_validate(config)
@@ -243,7 +243,7 @@ def _task_of_folder(exported: ExportedModel, request: FurtherRequest) -> Task:
 
 
 def _evaluate(store: Store, subject: Subject, request: FurtherRequest) -> EvaluatedRun:
-    """Finds the stored run, or makes it: all that can be wrong with the input is found before anything is stored."""
+    """The stored evaluation of a model on a set, carried out first if need be; input is checked before any storing."""
     retry = retry_of(store, subject.experiment)
     further = request.of(subject.trained_on)
     run = subject.run_on(further)
@@ -264,14 +264,14 @@ def _evaluate(store: Store, subject: Subject, request: FurtherRequest) -> Evalua
 
 
 def _stored_scores(store: Store, run: Run, further: FurtherSet) -> dict[str, float | None]:
-    """The scores of a run by metric, the reported one first."""
+    """The stored scores of a run by metric, the reported metric first."""
     stored = {row["metric"]: row["value"] for row in best_scores(store, run.id)}
     metrics = [metric for metric in further.task.metrics if metric in stored]
     return {metric: stored[metric] for metric in sorted(metrics, key=lambda name: name != further.task.select_metric)}
 
 
 def _add_baselines(store: Store, retry: Retry, subject: Subject, further: FurtherSet) -> None:
-    """The trivial baselines of the set, so that tables can say which model is not above them."""
+    """Carries out and stores the trivial baselines of the set, which tables compare the models with."""
     for run, work in subject.baselines(further):
         places = [(experiment_id, run.model) for experiment_id, _ in subject.places]
         retry(attach_run, store, run, places)
@@ -280,7 +280,7 @@ def _add_baselines(store: Store, retry: Retry, subject: Subject, further: Furthe
 
 
 def _check_name(store: Store, subject: Subject, run: Run) -> None:
-    """Raises InputError where the name of the set is that of something else in a table beside it."""
+    """Raises InputError where the set has the name of a task, or of another set of the same experiment."""
     name, remedy = str(run.task), "give the set another one: --name NAME"
     if name in known_tasks():
         raise InputError(f"{name!r} is a task of the suite; {remedy}")
@@ -293,7 +293,7 @@ def _check_name(store: Store, subject: Subject, run: Run) -> None:
 
 
 def _attempt(store: Store, retry: Retry, run: Run, subject: Subject, work: Callable[[Machine], Result]) -> None:
-    """One attempt at a run, from its claim to the stored result. Raises what ended it otherwise."""
+    """Makes one attempt at a run, from its claim to the stored result. Raises what ended it otherwise."""
     held = _claimed(store, retry, run, subject.places[0][0])
     if held is None:
         raise InputError(f"run {run.id[:12]}: another process is at it; wait for it, or try again in a minute")
@@ -310,7 +310,7 @@ def _attempt(store: Store, retry: Retry, run: Run, subject: Subject, work: Calla
 
 
 def _claimed(store: Store, retry: Retry, run: Run, experiment_id: int) -> ClaimedRun | None:
-    """The run, if it is free or its worker is dead; one that was silent too long is watched for a lease before that."""
+    """The claim of a run, after a wait if the lease of its worker is over; None if another process holds it."""
     retry(release_dead, store, experiment_id)
     until = time.monotonic() + LEASE_S + POLL_S
     options: Any = {"worker": own_name(), "lease_s": LEASE_S, "max_attempts": 1, "environment": environment()}

@@ -1,5 +1,5 @@
-"""Work of a sweep's process beside its workers: it outlasts a database that is away, keeps results on disk until it
-answers, frees the runs of dead processes, and removes what only the sweep needed."""
+"""Housekeeping of a sweep: retries while the database is away, results kept on disk until it answers, runs of dead
+processes freed, temporary files removed."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ ARRAYS = ("outputs", "targets")
 
 
 def retry_of(store: Store, experiment: Experiment) -> Retry:
-    """Calls of the store that are made again while its database is away, as long as the experiment says."""
+    """A caller of store functions that retries while the database is away, for as long as the experiment says."""
     return retry_named(store.name, experiment)
 
 
 def retry_named(name: str, experiment: Experiment) -> Retry:
-    """Such calls of a database that is not open yet, by its name in messages."""
+    """As `retry_of`, for a database that is not open yet; `name` is its name in messages."""
     return Retry(name, 60.0 * experiment.database_minutes, tell=tell)
 
 
 def look_after(store: Store, experiment_id: int, artifacts: ArtifactFolder) -> None:
-    """Hands in results that were ready while the database was away, then frees the runs of dead processes."""
+    """Stores results that were kept on disk while the database was away, then frees the runs of dead processes."""
     for run_id in ResultSpool(artifacts).hand_in(store):
         tell(f"run {run_id[:12]}: its result was kept on disk and is stored now")
     release_dead(store, experiment_id)
 
 
 def release_dead(store: Store, experiment_id: int, *, gone: str = "", counts_as_try: bool = False) -> None:
-    """Frees runs held by processes of this machine that are gone, and by the worker of the name `gone`, without waiting
-    for their leases to end.
+    """Frees the runs held by dead processes of this machine and by the worker named `gone`, before their leases end.
 
-    `counts_as_try`: of `gone` alone. Why others ended, perhaps workers of another sweep, is not known here.
+    `counts_as_try`: the attempt of `gone` counts as a try, those of others do not: why others ended, perhaps workers
+    of another sweep, is not known here.
     """
     for held in running(store, experiment_id):
         if held.worker == gone or is_dead(held.worker):
@@ -61,7 +61,7 @@ def release_dead(store: Store, experiment_id: int, *, gone: str = "", counts_as_
 
 
 def saved_copy(store: Store) -> str:
-    """Saves what the connections of a deleted or replaced file still read; says where, or why it cannot be."""
+    """Saves what open connections still read of a deleted or replaced database file; returns a phrase on it."""
     try:
         copy = store.save_copy()
     except sqlite3.Error as error:
@@ -70,7 +70,7 @@ def saved_copy(store: Store) -> str:
 
 
 def remove_temporary_files(assignment: Assignment, needed: Collection[str]) -> None:
-    """Removes what the runs of a finished sweep left for each other, but for runs that another sweep still needs."""
+    """Removes the temporary files of a finished sweep's runs, except of those that another sweep still needs."""
     artifacts = assignment.artifact_folder()
     for run in assignment.runs.values():
         for path in kind_of(run).temporary_files(run, artifacts) if run.id not in needed else ():
@@ -78,7 +78,7 @@ def remove_temporary_files(assignment: Assignment, needed: Collection[str]) -> N
 
 
 class ResultSpool:
-    """The kept results of one cache folder, one file each; they may belong to several databases."""
+    """Results that wait on disk for their databases to answer: one file each, in one cache folder."""
 
     def __init__(self, artifacts: ArtifactFolder) -> None:
         self._artifacts, self._folder = artifacts, artifacts.cache / "finished"
@@ -91,11 +91,11 @@ class ResultSpool:
             np.savez_compressed(file, **{ABOUT: np.array(_as_text(held, result))}, **arrays)  # type: ignore[arg-type]
 
     def drop(self, token: str) -> None:
-        """Forgets a result, if it was kept."""
+        """Deletes the kept result of a claim, if there is one."""
         remove(self._path(token))
 
     def hand_in(self, store: Store) -> list[str]:
-        """Stores all kept results that belong to a database; ids of their runs. What comes too late is dropped."""
+        """Stores the kept results that belong to a database; returns ids of their runs. Late ones are dropped."""
         taken = []
         for path in sorted(self._folder.glob("*.npz")):
             read = _read(path)
@@ -128,7 +128,7 @@ def _as_text(held: ClaimedRun, result: Result) -> str:
 
 
 def _read(path: Path) -> tuple[ClaimedRun, Result] | None:
-    """The claim and the result in a file; None where another process has just dropped it, or where it is damaged."""
+    """The claim and the result in a file; None for a file that another process has just deleted or that is damaged."""
     try:
         is_listed(path)
         with np.load(path, allow_pickle=False) as arrays:

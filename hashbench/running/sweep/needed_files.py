@@ -1,4 +1,4 @@
-"""Files that runs read: those of the runs that they need, here or where machines share them, and prepared corpora."""
+"""Files that runs read: those of the runs that they need, here or in the shared folder, and prepared corpora."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def needs_read_by(run: Run, place: Workplace) -> list[Run]:
 
 
 def gone_files(runs: Sequence[Run], done: Collection[str], artifacts: ArtifactFolder) -> list[Run]:
-    """The finished runs whose files are not on this machine though runs that are still to do read them.
+    """The finished runs whose files are not on this machine although runs still to be done read them.
 
     They are made again first, with what they read themselves.
     """
@@ -48,7 +48,7 @@ def _is_here(need: Run, artifacts: ArtifactFolder) -> bool:
 
 
 def is_at_hand(need: Run, store: Store, place: Workplace) -> bool:
-    """True when the files that a finished run left are here, fetched now where another machine shared them."""
+    """True when the files that a finished run left are here, if need be fetched from the shared folder."""
     sets = kind_of(need).left_files(need, place.artifacts)
     if not sets:
         return True
@@ -65,7 +65,7 @@ def is_at_hand(need: Run, store: Store, place: Workplace) -> bool:
 
 
 def prepared_corpora(planned: Plan, note: Callable[[str], None]) -> Iterator[Corpus]:
-    """Each corpus that a model of the plan reads, once, as soon as it is made; `note` gets a line for what goes on."""
+    """Yields each corpus that a model of the plan reads, once, as soon as it is ready; `note` gets progress lines."""
     workers = find_shard_workers(planned.resolved.experiment.executor)
     materials = Materials(planned.resolved.sources, cache_folder(), workers=workers, progress=note)
     seen: set[str] = set()

@@ -15,7 +15,7 @@ from hashbench.running.sweep.runner import sweep as carry_out
 
 
 class SweepNotDone(InputError):
-    """A sweep from Python that was interrupted; the same call goes on."""
+    """A sweep from Python was interrupted; the same call resumes it."""
 
 
 def sweep(
@@ -26,7 +26,7 @@ def sweep(
     workers: int | None = None,
     max_hours: float | None = None,
 ) -> Report:
-    """Does all runs of an experiment file that are not done yet; gives back the experiment's own table.
+    """Carries out all runs of an experiment file that are not done yet; returns a report with the experiment's table.
 
     `overrides`: keys with other values, as "finetune.epochs=3". `data`: hub, builtin or folders in place of the file's.
     Workers are other processes: a script calls this below `if __name__ == "__main__":`. The same call goes on
@@ -45,7 +45,7 @@ def sweep(
 
 @contextmanager
 def _as_command(arguments: Sequence[str]) -> Iterator[None]:
-    """The command line that does the same, which the database keeps and messages name."""
+    """Sets sys.argv to the equivalent command line, which the database stores and messages name."""
     before = sys.argv
     sys.argv = ["hashbench", *arguments]
     try:

@@ -1,4 +1,4 @@
-"""From an experiment to its runs: what must be done, in which order, under which id."""
+"""The plan of an experiment: its runs in order, with their ids, and the checks before the first one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Located = TypeVar("Located", LocatedTask, CorpusSource)
 
 @dataclass(frozen=True)
 class Plan:
-    """The runs of an experiment, in order, and what they are made from."""
+    """The runs of an experiment, in order, with its resolved models and data, and notes for the user."""
 
     resolved: ResolvedExperiment
     runs: tuple[Run, ...]  # two labels of one thing give the same id twice
@@ -54,13 +54,13 @@ class Plan:
 
     @property
     def counts(self) -> str:
-        """How many runs of each kind, as "4 runs: 1 pretrain, 3 finetune"."""
+        """The number of runs of each kind, as "4 runs: 1 pretrain, 3 finetune"."""
         kinds = Counter(run.kind for run in self.runs)
         return f"{len(self.runs)} runs: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items())
 
 
 def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
-    """All runs of an experiment. Reads fingerprints of the data, never the data.
+    """The checked plan of an experiment with all of its runs. Reads fingerprints of the data, never the data.
 
     Everything is validated before the first run; raises InputError with file and line. `data` overrides the
     experiment's sources.
@@ -135,7 +135,7 @@ def _checked(loaded: Loaded, models: Mapping[str, ResolvedModel], baseline: Reso
 
 
 def check_data(planned: Plan) -> dict[str, tuple[str, ...]]:
-    """Reads every task once, so that a label that is none is found before hours of work; the notes of each.
+    """Reads every task once, to find invalid rows before hours of work; returns the notes on each.
 
     Raises InputError.
     """
@@ -153,7 +153,7 @@ def check_data(planned: Plan) -> dict[str, tuple[str, ...]]:
 
 
 def unknown_tokens(planned: Plan, data: TaskData) -> list[str]:
-    """A note for the models to which many tokens are unknown, of those whose pieces are known before the sweep."""
+    """Notes on models to which many tokens are unknown; those whose tokenizer is trained in the sweep are left out."""
     labels_by_note: dict[str, list[str]] = {}
     counted: dict[str, str] = {}  # by tokenizer
     for label, model in planned.resolved.models.items():
@@ -214,7 +214,7 @@ def _locate_task(loaded: Loaded, i: int, task: Task, sources: Sequence[Source]) 
 def _locate_corpora(
     loaded: Loaded, models: Sequence[ResolvedModel], sources: Sequence[Source]
 ) -> dict[str, CorpusSource]:
-    """The corpora that models read; under noise those of the experiment too: their words are the seen ones for all."""
+    """The corpora that models read and, with `robustness`, those of the experiment, whose words count as seen."""
     places: dict[str, str] = {}
     for model in models:
         for i, name in enumerate(model.pretrain.corpora if needs_corpus(model.spec) else ()):
@@ -226,7 +226,7 @@ def _locate_corpora(
 
 
 def _opened(locate: Callable[[], Located], where: str) -> Located:
-    """The located data; its fingerprint fails where the hub or a file cannot be read."""
+    """The located data, with its fingerprint read: this fails where the hub or a file cannot be read."""
     with located(where):
         source = locate()
         _ = source.fingerprint

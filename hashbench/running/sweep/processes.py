@@ -23,7 +23,7 @@ def own_name() -> str:
 
 
 def name_of(process_id: int) -> str:
-    """The name under which a process of this machine, not waited for yet, claims runs: host, place, id, start time.
+    """The name under which a live process of this machine claims runs: host, place (a digest), process id, start time.
 
     The place is a digest of machine, boot and process namespace: machines may share a host name, and containers a
     machine. A "-" is in place of a boot or a start that the system does not give (not Linux).
@@ -32,7 +32,7 @@ def name_of(process_id: int) -> str:
 
 
 def is_dead(name: str) -> bool:
-    """True when a process of that name, of this boot of this machine, is gone; of others nothing is known."""
+    """True when the process of that name ran on this machine since its boot and is gone; of others nothing is known."""
     parts = name.split(":")
     if len(parts) != 4 or "-" in parts[1:] or parts[:2] != [socket.gethostname(), _place()]:
         return False
@@ -41,7 +41,7 @@ def is_dead(name: str) -> bool:
 
 @functools.cache
 def _place() -> str:
-    """A digest that names this boot of this machine, and the process namespace; "-" where the boot is not known."""
+    """A digest that names this machine, its present boot and the process namespace; "-" where the boot is not known."""
     boot = _first_line(BOOT_ID)
     if not boot:
         return "-"
@@ -52,7 +52,7 @@ def _place() -> str:
 
 
 def _start_of(process_id: int) -> str:
-    """When a process began, in ticks of the kernel since its boot; "" where there is no such process."""
+    """The start of a process, in ticks of the kernel since its boot; "" where there is no such process."""
     # the name of the program, in parentheses, may hold blanks; the 20th field behind it, proc(5)
     fields = _first_line(f"/proc/{process_id}/stat").rpartition(")")[2].split()
     # a zombie has ended and only waits to be noticed
@@ -71,7 +71,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopped(Exception):
-    """A signal requests the end of the sweep. The exit code is that of a program that the signal ends."""
+    """A signal requests the end of the sweep; `exit_code` is that of a program ended by the signal."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -84,7 +84,7 @@ class TimeIsUp(Exception):
 
 @contextlib.contextmanager
 def stop_signals() -> Iterator[None]:
-    """Turns SIGNALS into `Stopped`; a second one ends the program at once.
+    """Raises `Stopped` for SIGINT, SIGTERM and SIGHUP; a second signal ends the program at once.
 
     A second SIGHUP does not: both the kernel and a shell send one when a terminal is closed.
     """
@@ -106,7 +106,7 @@ def stop_signals() -> Iterator[None]:
 
 
 def leave_closed_terminal() -> None:
-    """Sends what is still printed nowhere where the terminal is gone: writing to it would be an error."""
+    """Discards further output where the terminal is gone, since writing to it would be an error."""
     for stream in (1, 2):
         with contextlib.suppress(OSError):
             if stat.S_ISCHR(os.fstat(stream).st_mode) and not os.isatty(stream):

@@ -22,7 +22,7 @@ LINE_EVERY_S = 60.0  # in a log, a sign of life of a long run this often
 
 @dataclass(frozen=True)
 class RunStarted:
-    """A worker took up a run."""
+    """Event: a worker has started a run."""
 
     worker: int
     run_id: str
@@ -31,7 +31,7 @@ class RunStarted:
 
 @dataclass(frozen=True)
 class RunProgress:
-    """A point of a curve of the run in hand."""
+    """Event: a new point of a curve (loss or score) of a worker's current run."""
 
     worker: int
     name: str
@@ -42,7 +42,7 @@ class RunProgress:
 
 @dataclass(frozen=True)
 class RunEnded:
-    """A run is done, has failed or was interrupted."""
+    """Event: a run of a worker is done, has failed, was interrupted or lost its lease."""
 
     worker: int
     run_id: str
@@ -56,7 +56,7 @@ Event = RunStarted | RunProgress | RunEnded
 
 
 class SweepProgress:
-    """Shows events; `time_left` estimates the seconds until the sweep is done."""
+    """Shows workers' events on stderr; `time_left` estimates the seconds until the sweep is done."""
 
     def __init__(
         self, n_runs: int, n_done: int, time_left: Callable[[], float | None], stream: TextIO | None = None
@@ -87,7 +87,7 @@ class SweepProgress:
             self._bars.stop()
 
     def show(self, event: Event) -> None:
-        """Shows one event."""
+        """Shows one event of a worker."""
         if isinstance(event, RunStarted):
             self._started(event)
         elif isinstance(event, RunProgress):
@@ -96,7 +96,7 @@ class SweepProgress:
             self._ended(event)
 
     def tell(self, text: str) -> None:
-        """One line beside the bars."""
+        """Prints one line, above the bars if there are any."""
         if self._bars is not None:
             self._bars.console.print(text, highlight=False, markup=False)
         else:
@@ -126,7 +126,7 @@ class SweepProgress:
             self._line(f"    {label}: step {event.step} of {event.total_steps}, {note}{rest}")
 
     def _run_left(self, event: RunProgress) -> float | None:
-        """Seconds until the run in hand is done, from the steps since its first point."""
+        """Estimated seconds until a worker's run is done, by its steps since the first point; None without any."""
         first_step, began = self._first_point.setdefault(event.worker, (event.step, time.monotonic()))
         if event.step <= first_step:
             return None

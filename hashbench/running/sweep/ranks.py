@@ -1,4 +1,4 @@
-"""One run on several devices: a process for each, of which the first gives the result.
+"""One run on several devices, with a process for each, the first of which returns the result.
 
 torchrun starts the processes of this machine (`torch.distributed.launcher`); those of a Ray cluster are started by Ray
 Train (`executors/ray_train.py`). Both set the variables that Lightning reads, and end all processes when one fails.
@@ -33,7 +33,7 @@ POLL_S = 0.2  # between two looks at messages and at the request to stop
 
 @dataclass(frozen=True)
 class Failed:
-    """How a process of a run ended badly."""
+    """The error of one process of a run, as a message to the run's worker."""
 
     error: Exception
 
@@ -43,7 +43,7 @@ Message = CurvePoint | Failed | Result
 
 
 class Launch:
-    """A call on another thread that lasts as long as the processes of a run."""
+    """A call, in another thread, that starts the processes of a run and returns when they have ended."""
 
     def __init__(self, call: Callable[[], object]) -> None:
         self._call = call
@@ -58,13 +58,13 @@ class Launch:
             self.error = error
 
     def is_over(self, wait_s: float) -> bool:
-        """True when all processes have ended; waits so long for it."""
+        """True when all processes have ended; waits up to `wait_s` seconds for it."""
         self._thread.join(wait_s)
         return not self._thread.is_alive()
 
 
 def run_on_devices(run: Run, assignment: Assignment, machine: Machine) -> Result:
-    """Carries out a run on `machine.devices` devices of this machine. Raises what one of the processes raised."""
+    """Carries out a run on several devices of this machine; returns its result. Raises what a process raised."""
     logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)  # `gather` raises the errors
     context = get_context("spawn")
     stop, outbox = context.Event(), context.SimpleQueue()
@@ -94,7 +94,7 @@ def run_on_devices(run: Run, assignment: Assignment, machine: Machine) -> Result
 def gather(
     launch: Launch, arrived: Callable[[], Iterable[Message]], ask_to_stop: Callable[[], object], machine: Machine
 ) -> Result:
-    """Waits for all processes and gives back the first one's result. Raises what one of them raised."""
+    """Waits for all processes of a run; returns its result. Raises what one of them raised."""
     result: Result | None = None
     failures: list[Exception] = []
     asked_to_stop, over = False, False
@@ -119,7 +119,7 @@ def gather(
 
 
 def how(error: Exception | None) -> str:
-    """How a launch ended, as the end of a sentence."""
+    """How the processes of a run ended, as the end of a sentence: the first to fail, or the error."""
     if isinstance(error, ChildFailedError):
         rank, failure = error.get_first_failure()
         return f": that of device {rank}, with exit code {failure.exitcode}"
@@ -129,7 +129,7 @@ def how(error: Exception | None) -> str:
 def share_of_process(
     run: Run, packed: PackedAssignment, machine: Machine, stop: Stop, outbox: SimpleQueue[Message]
 ) -> None:
-    """The life of a process that torchrun started."""
+    """The main function of a process that torchrun started: carries out one device's share of a run."""
     threading.Thread(target=end_with_parent, daemon=True).start()
     carry_out_share(run, packed.open(), replace(machine, rank=int(os.environ["RANK"])), stop, outbox.put)
 
@@ -137,7 +137,7 @@ def share_of_process(
 def carry_out_share(
     run: Run, assignment: Assignment, machine: Machine, stop: Stop, tell: Callable[[Message], object]
 ) -> None:
-    """One device's share of a run. Raises what ends it, so that whoever started the processes ends the others."""
+    """Carries out one device's share of a run. Raises what ends it, so that the launcher ends the other processes."""
     torch.set_num_threads(assignment.threads)
     watch = partial(send_point, tell) if machine.rank == 0 else None
     try:
@@ -157,12 +157,12 @@ def carry_out_share(
 
 
 def send_point(tell: Callable[[Message], object], values: dict[str, float], step: int, total_steps: int) -> None:
-    """A point of a curve, for the worker that shows it."""
+    """Sends a point of a curve to the worker, which shows it."""
     tell((values, step, total_steps))
 
 
 def end_with_parent() -> None:
-    """Ends this process when the worker that started it is gone: nobody is left to take its result."""
+    """Waits until the worker that started this process is gone, then ends the process."""
     parent = parent_process()
     assert parent is not None  # this is a process of `run_on_devices`
     parent.join()

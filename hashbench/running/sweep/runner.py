@@ -1,4 +1,4 @@
-"""`hashbench sweep`: from a loaded experiment to finished runs, and again without doing anything twice."""
+"""`hashbench sweep` and its joining workers: carry out those runs of an experiment that are not done yet."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ STOP_GRACE_S = 60.0  # a step at base on a CPU, and the checkpoint behind it
 
 @dataclass(frozen=True)
 class Sweep:
-    """A planned sweep on its store."""
+    """A planned sweep, with its store, its experiment's id and the assignment of its workers."""
 
     store: Store
     experiment_id: int
@@ -70,7 +70,7 @@ class Sweep:
 
     @cached_property
     def retry(self) -> Retry:
-        """Calls of the store that wait for a database that is away."""
+        """A caller of store functions that retries while the database is away."""
         return retry_of(self.store, self.plan.resolved.experiment)
 
 
@@ -87,7 +87,7 @@ def sweep(
     nice: bool = False,
     artifacts: str = "",
 ) -> int:
-    """Carries out what the experiment asks for and is not yet done; gives back the exit code.
+    """Carries out the runs of an experiment that are not done yet; returns the exit code.
 
     0: all runs are done. 1: some failed. 129, 130 or 143: interrupted, and the same command goes on from there. Raises
     InputError for anything wrong in the experiment or its data, before the first run. `card`: what a dry run estimates
@@ -126,7 +126,7 @@ def sweep(
 
 
 def join(loaded: Loaded, *, db: str, data: Sequence[str] | None = None, workers: int = 1, artifacts: str = "") -> int:
-    """Carries out runs of a planned experiment until none is left; gives back the exit code, as `sweep` does.
+    """Carries out runs of a stored experiment until none is left; returns the exit code, as `sweep` does.
 
     An experiment that the database does not know is written down first, so that any number of equal workers may start
     without a sweep. Raises InputError where the plan of this machine is another than the stored one: its file, data,
@@ -157,18 +157,18 @@ def join(loaded: Loaded, *, db: str, data: Sequence[str] | None = None, workers:
 
 
 def nice_order(work: Sweep) -> list[str]:
-    """Ids of the runs, cheap ones first by their estimates."""
+    """Ids of the runs, those first that are estimated to be cheap."""
     estimate = work.retry(TimeEstimate, work.store, work.plan.runs, work.workers, work.rows)
     return cheap_first(work.plan.runs, estimate.seconds)
 
 
 def shared_at(url: str) -> str:
-    """The URL as other processes take it, "" for none. Raises InputError where nothing can be written there."""
+    """The URL of a shared folder in absolute form, "" for none. Raises InputError where it cannot be written to."""
     return SharedFolder.at(url, cache_folder()).url if url else ""
 
 
 def assign(planned: Plan, *, db: str, experiment_id: int, n_workers: int, artifacts: str = "") -> Assignment:
-    """The assignment of every worker in the first phase of a sweep."""
+    """The assignment for all workers in the first phase of a sweep, that of the runs that measure no time."""
     experiment = planned.resolved.experiment
     return Assignment(
         db=db,
@@ -185,7 +185,7 @@ def assign(planned: Plan, *, db: str, experiment_id: int, n_workers: int, artifa
 
 
 def carry_out(work: Sweep, *, fail_fast: bool, until: float | None = None) -> int:
-    """Both phases of a sweep: all but the timings by all workers, then the timings by one on a quiet machine.
+    """Carries out a sweep: all runs but timings by all workers, then timings by one alone; returns the exit code.
 
     `until`: the monotonic time at which it ends, done or not.
     """
@@ -221,7 +221,7 @@ def run_phase(
     fail_fast: bool,
     until: float | None,
 ) -> bool:
-    """Starts workers and watches them until nothing is left; False where a failure ended it early.
+    """Starts workers and watches them until no run of these kinds is left; False where failures ended it early.
 
     Raises TimeIsUp at `until`.
     """
@@ -263,7 +263,7 @@ def run_phase(
 
 
 def conclude(work: Sweep) -> int:
-    """Names what failed, and says how the sweep ended."""
+    """Prints the failed runs and how many are not done, removes temporary files, and returns the exit code."""
     failed = [run for run in work.retry(runs, work.store, work.experiment_id) if run.state == "failed"]
     for run in failed:
         where = f"hashbench status --run {run.run_id[:12]}"
@@ -281,12 +281,12 @@ def conclude(work: Sweep) -> int:
 
 
 def threads_for(experiment: Experiment, n_workers: int) -> int:
-    """CPU threads of a run: as configured, or this process's cores shared by the workers."""
+    """CPU threads of a run: the experiment's `threads`, else this process's cores divided by the workers."""
     return experiment.threads or max(1, usable_cores() // n_workers)
 
 
 def gpu_groups(devices: int) -> tuple[str, ...]:
-    """The GPUs that this process sees in groups of as many as a run takes, as CUDA_VISIBLE_DEVICES names them."""
+    """The GPUs that this process sees, in groups of `devices`, each as a value of CUDA_VISIBLE_DEVICES."""
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     gpus = named.split(",") if named else [str(number) for number in range(torch.cuda.device_count())]
     groups = [gpus[start : start + devices] for start in range(0, len(gpus) - devices + 1, devices)]

@@ -1,4 +1,4 @@
-"""An experiment in the store: its keys, its runs and the origins of their data, and whether another plan equals it."""
+"""An experiment in the store: its keys, its runs, the origins of its data, and the comparison with another plan."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Labelled = tuple[str, str]  # label and id of a run
 
 
 def write_down(store: Store, planned: Plan, origins: Mapping[str, Any]) -> int:
-    """Adds the experiment and its runs to the store, where they are not there; gives back its id."""
+    """Adds the experiment and its runs to the store, unless they are there; returns the experiment's id."""
     experiment = planned.resolved.experiment
     return add_experiment(
         store,
@@ -31,7 +31,7 @@ def write_down(store: Store, planned: Plan, origins: Mapping[str, Any]) -> int:
 
 
 def stored_config(planned: Plan, origins: Mapping[str, Any]) -> dict[str, Any]:
-    """The experiment as the store keeps it: its keys, how values of each model were chosen, origins of the data."""
+    """The experiment as the store keeps it: its keys, how each model's values were chosen, origins of the data."""
     resolved = planned.resolved
     tuned = {label: declared for label in resolved.models if (declared := resolved.tuning_of(label))}
     config = resolved.experiment.stored() | {STORED: tuned}
@@ -39,7 +39,7 @@ def stored_config(planned: Plan, origins: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def data_origins(planned: Plan) -> dict[str, Any]:
-    """Where every data set comes from and how much of it there is. Reads each once, so that a fault is found first."""
+    """The origin of every data set, with fingerprint, notes and rows; each is read once, to find faults first."""
     tasks = {}
     for task in planned.resolved.tasks:
         data = task.load()
@@ -58,18 +58,18 @@ def data_origins(planned: Plan) -> dict[str, Any]:
 
 
 def training_rows(origins: Mapping[str, Any]) -> dict[str, int]:
-    """Rows to train on of each task."""
+    """The number of training rows of each task, from the origins of its data."""
     return {name: task["rows"]["train"] for name, task in origins["tasks"].items()}
 
 
 def of_phase(planned: Plan, measures_time: bool = False) -> set[Labelled]:
-    """The runs of one phase of a plan."""
+    """Label and id of the planned runs that measure time, or of those that do not."""
     kinds = names(measures_time=measures_time)
     return {(run.model, run.id) for run in planned.runs if run.kind in kinds}
 
 
 def refuse_another_plan(planned: set[Labelled], stored: Mapping[Labelled, str], where: str) -> None:
-    """Raises InputError unless the planned runs are all of the stored ones that measure no time; `stored`: their kinds.
+    """Raises InputError unless the planned runs are the stored ones that measure no time; `stored`: runs -> kinds.
 
     Timings name the machine that they are made on, so those of another kind of machine differ in every plan.
     """

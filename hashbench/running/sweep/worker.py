@@ -41,7 +41,7 @@ LONGER = 1.5  # each wait is so much longer than the one before
 
 
 def idle_waits() -> Iterator[float]:
-    """Seconds between the looks of a worker that finds nothing to claim: at most half of what it has waited so far.
+    """Yields the growing seconds that a worker which finds nothing to claim waits before it looks again.
 
     >>> from itertools import islice
     >>> [round(wait, 2) for wait in islice(idle_waits(), 10)]
@@ -54,7 +54,7 @@ def idle_waits() -> Iterator[float]:
 
 
 class Worker:
-    """One worker of a sweep, wherever it lives."""
+    """A worker of a sweep, on this machine or another: claims runs and carries them out one by one."""
 
     def __init__(self, assignment: Assignment, index: int, control: Control) -> None:
         self._assignment, self._index, self._control = assignment, index, control
@@ -98,7 +98,7 @@ class Worker:
                 return
 
     def _claim(self) -> ClaimedRun | None:
-        """The next run, or None where none is free."""
+        """The claim of the next run, or None where none is free."""
         options: Any = {"kinds": self._assignment.kinds, "max_attempts": self._assignment.max_attempts, **self._claimer}
         experiment_id = self._assignment.experiment_id
         return claimed(
@@ -106,7 +106,7 @@ class Worker:
         )
 
     def _carry_out(self, held: ClaimedRun) -> None:
-        """One attempt, from its claim to the end of it."""
+        """Makes one attempt at a claimed run and sends the events of its start and its end."""
         run = self._assignment.runs[held.run_id]
         label = label_of(run)
         self._control.tell(RunStarted(self._index, run.id, label))
@@ -116,7 +116,7 @@ class Worker:
         self._control.tell(RunEnded(self._index, run.id, label, ending.state, time.monotonic() - began, note))
 
     def _attempt(self, run: Run, held: ClaimedRun) -> Ending:
-        """The run carried out under its lease, watched by its tracker."""
+        """Carries out a run under its lease, shown by its tracker; returns how it ended."""
         tracker: Tracker | None = None
 
         def work(stop: StopSignal) -> Result:
@@ -138,9 +138,9 @@ class Worker:
                 tracker.finish(final)
 
     def _supplied(self, run: Run, stop: StopSignal) -> float:
-        """Sees to it that what the run's needs have left is here: fetched, or made again as a further attempt at them.
+        """Brings the files of the runs that a run needs to this machine: fetched, or made again by a further attempt.
 
-        Gives back the seconds that were spent on making or waiting, which are not the run's own.
+        Returns the seconds that were spent on making or waiting, which do not count as the run's.
         """
         began, is_waiting = time.monotonic(), False
         for need in needs_read_by(run, self._place):
@@ -162,7 +162,7 @@ class Worker:
         return time.monotonic() - began if is_waiting else 0.0
 
     def _claim_again(self, need: Run) -> ClaimedRun | None:
-        """A finished run whose files are gone; None where another worker makes them."""
+        """The claim of a finished run whose files are gone; None where another worker makes them."""
         return claimed(
             self._retry, self._store, lambda token: claim_rerun(self._store, need.id, token=token, **self._claimer)
         )
@@ -174,7 +174,7 @@ class Worker:
         return self._sources[key]
 
     def _result(self, run: Run, machine: Machine) -> Result:
-        """The result of the run; where memory is too small for a training, with half the rows at a time, once."""
+        """The result of a run; a training that runs out of memory is tried once more, with half the rows at a time."""
         try:
             return self._control.carry_out(run, self._assignment, self._place, machine)
         except Exception as error:
@@ -222,5 +222,5 @@ class Worker:
 
 
 def label_of(run: Run) -> str:
-    """A run as a line of the progress names it."""
+    """The name of a run in lines of the progress."""
     return run_label(run.spec, run.model, run.task, run.seed)

@@ -1,5 +1,5 @@
-"""A batch that is computed in parts, one after the other or on several devices: its rows a few at a time, weighted so
-that the gradients are those of the whole.
+"""Batches computed a few rows at a time, one after the other or on several devices, weighted so that the gradients
+equal those of the whole batch.
 
 A term of a loss is a mean over labels, and parts of a batch have unequal numbers of labels. So a part's mean is
 weighted by its labels over those of the whole batch; the mean of the parts' means would be another loss.
@@ -38,8 +38,8 @@ class MicroBatch:
 def micro_batches(
     batch: Batch, size: int | None, counts: LabelCounts, *, rank: int = 0, world_size: int = 1
 ) -> list[MicroBatch]:
-    """A batch on the CPU in parts of `size` rows (None: in one), the last perhaps smaller; their shares sum to 1 for
-    each term.
+    """A batch on the CPU in parts of `size` rows (None: one part), the last perhaps smaller; for each term of the loss
+    the parts' shares of the labels sum to 1.
 
     Of several processes each takes every `world_size`-th row of the same batch. The shares of all of them sum to their
     number, because gradients are averaged over processes. One that has fewer parts than another, or no row at all,
@@ -85,7 +85,7 @@ def some_rows(batch: Batch, rows: slice) -> Batch:
 
 
 def weighted(terms: tuple[Tensor, ...], shares: tuple[float, ...]) -> Tensor:
-    """The part, of shape (), that some rows have in the loss of their batch: their terms, each of shape ()."""
+    """The contribution, of shape (), of some rows to the loss of their batch: the sum of their terms times `shares`."""
     return added(tuple(term * share for term, share in zip(terms, shares, strict=True)))
 
 

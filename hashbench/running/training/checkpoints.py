@@ -28,7 +28,7 @@ class Snapshots(Callback):
     """Writes the weights of a training's model at some of its steps, each file whole or not at all."""
 
     def __init__(self, model: Model, paths: Mapping[int, Path]) -> None:
-        """`paths`: where, by the number of finished steps."""
+        """`paths`: the file for the weights after each of these numbers of finished steps."""
         self._model, self._paths = model, paths
 
     def on_train_batch_end(
@@ -44,7 +44,7 @@ class Snapshots(Callback):
 
 
 class _NotShared(Exception):
-    """Raised inside this file: another machine's checkpoint is not there any more, or not whole."""
+    """Raised and caught in this module: a checkpoint in the shared folder is gone or not whole."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class CheckpointFiles:
 
     @staticmethod
     def _refuse(part: Path) -> None:
-        """Raises _NotShared: a checkpoint cannot be made in place of one that is fetched."""
+        """Raises _NotShared where `make_once` would make a missing file: a checkpoint can only be fetched."""
         raise _NotShared
 
     def _newest_here(self) -> Path | None:
@@ -86,7 +86,7 @@ class CheckpointFiles:
         return None
 
     def add(self, half: Path, step: int) -> None:
-        """Gives a checkpoint that was just written its name; of the older ones only the last stays."""
+        """Names the just written file `half` after its step and shares it; of the older ones only the last stays."""
         path = self.folder / f"resume-{step:09}.ckpt"
         seal(path, half)
         half.replace(path)
@@ -128,7 +128,7 @@ class Resumable(Callback):
         evaluation_interval: int | None = None,
         earlier: list[float] | None = None,
     ) -> None:
-        """`earlier` gets the seconds of training before the checkpoint that is taken up."""
+        """`earlier`: a list to which a resumed training appends the seconds that it took before its checkpoint."""
         self.files = files
         self._earlier = [] if earlier is None else earlier
         self._before = 0.0  # seconds of earlier attempts
@@ -139,7 +139,7 @@ class Resumable(Callback):
         self._saved_at = time.monotonic()
 
     def state_dict(self) -> dict[str, float]:
-        """The seconds of training so far, kept in the checkpoint: a run's time is that of all attempts it came from."""
+        """The seconds of training so far, over all attempts at the run, as the checkpoint stores them."""
         return {"seconds": self._before + time.monotonic() - self._began}
 
     def load_state_dict(self, state_dict: dict[str, float]) -> None:
@@ -170,7 +170,7 @@ class Resumable(Callback):
 
     @staticmethod
     def _agreed(trainer: Trainer, due: bool) -> bool:
-        """True on all devices as soon as it is due on one: they must save and stop at the same step."""
+        """True on every device if `due` is true on any: all must save and stop at the same step."""
         return due if trainer.world_size == 1 else trainer.strategy.reduce_boolean_decision(due, all=False)
 
     def _save(self, trainer: Trainer) -> None:

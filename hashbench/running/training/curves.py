@@ -1,4 +1,4 @@
-"""Measured numbers of a training, step by step: kept through a resume and sent to the live view."""
+"""Curves of a training (loss and scores by step), which survive a resume and are sent to the live view."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ LOSS_POINTS = 100
 
 
 class NotFinite(Exception):
-    """The loss is no number any more: whatever is trained from here on is lost."""
+    """The loss of a training became NaN or infinite, so that going on is useless."""
 
 
 class Curves(torch.nn.Module):
-    """Points so far, and the running mean of the training loss. Part of the checkpoint."""
+    """The measured points of a training so far and the running mean of its loss, which its checkpoints contain."""
 
     def __init__(self, total_steps: int, watch: Watch | None = None) -> None:
         from torchmetrics.aggregation import MeanMetric  # imports transformers, and points are read without it
@@ -47,7 +47,7 @@ class Curves(torch.nn.Module):
             self._loss.reset()
 
     def add(self, point: MetricRow) -> None:
-        """Adds a point and shows it to whoever watches."""
+        """Adds a point to the curves and sends its value, if it has one, to the live view."""
         self.points.append(point)
         if self._watch is not None and point.value is not None:
             self._watch({f"{point.split}/{point.name}": point.value}, point.step, self._total_steps)

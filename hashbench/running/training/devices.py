@@ -46,7 +46,7 @@ def _processor_has_bf16() -> bool:
 
 @contextmanager
 def matmul_precision(precision: MatmulPrecision) -> Iterator[None]:
-    """Float32 products of this precision while it lasts: "high" is TF32 on GPUs that have it."""
+    """Context in which float32 matrix products have this precision of torch: "high" is TF32 on GPUs that have it."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision(precision)
     try:

@@ -1,4 +1,4 @@
-"""Training on hidden items from scratch, evaluated at intervals on held-out pages; the best weights are tested."""
+"""Training from scratch to predict hidden items, evaluated at intervals on held-out pages; the best is tested."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Trained = TaskTraining[EntityHead]
 
 
 class EntityModule(EvaluatedModule):
-    """One model with the head of its objective under the recipe of the experiment."""
+    """LightningModule that trains a model and its head to predict hidden items, under the experiment's recipe."""
 
     head: EntityHead
 
@@ -55,7 +55,7 @@ class EntityModule(EvaluatedModule):
         return losses_of(self.model, self.head, batch)
 
     def label_counts(self, batch: Batch) -> tuple[int, ...]:
-        """Tokens of the hidden items of a batch with labels (B, L, m); its rows, where the order of segments counts."""
+        """Numbers of hidden items' tokens in a batch with labels (B, L, m) and, if segments are ordered, of rows."""
         assert batch.labels is not None  # the loaders of items always label
         hidden = int((batch.labels != NO_LABEL).sum())
         return (hidden,) if batch.follows is None or self.head.next_sentence is None else (hidden, len(batch))
@@ -89,7 +89,7 @@ def train_entities(
     search: ItemSearch,
     machine: Machine,
 ) -> Trained:
-    """Trains `model` and `head` in place; they end with the weights of the best evaluation."""
+    """Trains `model` and `head` in place on hidden items and leaves them with the weights of the best evaluation."""
     total_steps, _ = training_length(recipe, data.steps_per_epoch)
     curves = Curves(total_steps, machine.watch)
     module = EntityModule(model, head, recipe, data, search, seed=seed, total_steps=total_steps, curves=curves)
@@ -119,14 +119,14 @@ def losses_of(model: Model, head: EntityHead, batch: Batch) -> tuple[Tensor, ...
 
 
 def predicted_states(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
-    """States (K, m, d) of the items to predict, and the rows of the table they should have (K, m)."""
+    """States (K, m, d) at the items to predict, and their labels (K, m): rows of the output matrix."""
     columns, valid, labels = _predicted_columns(batch)
     states = model.at(batch, columns, valid)  # (K m, d): the last layer makes no others
     return states.unflatten(0, (-1, labels.shape[1])), labels
 
 
 def _predicted_columns(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-    """Columns (B, M m) of the tokens to predict, which of them count (B, M m), and their rows of the table (K, m)."""
+    """Columns (B, M m) of the tokens to predict, a mask (B, M m) that is False for filler, and their labels (K, m)."""
     assert batch.labels is not None  # (B, L, m): the loaders of items always label
     m = batch.labels.shape[2]
     hidden = batch.labels[..., 0] != NO_LABEL  # (B, L)
@@ -140,14 +140,14 @@ def _predicted_columns(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def output_matrix(model: Model) -> Tensor:
-    """The table that the objective scores against (V, d)."""
+    """The embedding's matrix (V, d) against which the objective scores states."""
     matrix = model.embedding.output_matrix()
     assert matrix is not None  # the plan has checked
     return matrix
 
 
 def case_distributions(model: Model, head: EntityHead, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Log-probabilities (K, m, NB) at the hidden item of each case, and its true buckets (K, m).
+    """Log-probabilities (K, m, NB) of each map's buckets at the hidden item of each case, and its true ones (K, m).
 
     A row may hide several items; its cases follow each other in the order of columns.
     """
@@ -159,7 +159,7 @@ def case_distributions(model: Model, head: EntityHead, batch: Batch) -> tuple[Te
 
 
 def case_outputs(search: ItemSearch, logs: Tensor, buckets: Tensor, targets: np.ndarray) -> np.ndarray:
-    """Stored columns of each case, without its page (K, 3 + m) int32: 0, rank, certified, right bucket of each map.
+    """Outputs (K, 3 + m) int32 to store for cases: 0 where the page will be, rank, certified, right bucket of each map.
 
     `logs` (K, m, NB), true buckets (K, m), targets (K,).
     Ranks are among all items where all can be scored, else among the first 20 and 0 beyond. Certified speaks of a beam
@@ -174,15 +174,15 @@ def case_outputs(search: ItemSearch, logs: Tensor, buckets: Tensor, targets: np.
 
 
 def ranks_in(items: Tensor, targets: Tensor) -> Tensor:
-    """Place (Q,) of each target in its ranking (Q, k), 1 for the first, 0 where it is not in it."""
+    """Rank (Q,) of each target in its ranking of items (Q, k), 1 for the first, 0 where it is not among them."""
     hit = items == targets[:, None]
     return torch.where(hit.any(1), hit.int().argmax(1) + 1, 0)
 
 
 def in_order(collected: Sequence[tuple[np.ndarray, np.ndarray]], data: ItemData, split: str) -> np.ndarray:
-    """Outputs of all cases of a split in their order, with their pages: (n, 3 + m) int32.
+    """Outputs of all cases of a split in the order of the cases, with their pages: (n, 3 + m) int32.
 
-    `collected`: places of cases (K,) and their outputs (K, 3 + m), batch by batch.
+    `collected`: indexes of cases (K,) and their outputs (K, 3 + m), batch by batch.
     """
     cases = data.cases[split]
     ordered = np.zeros((len(cases), collected[0][1].shape[1]), np.int32)
@@ -195,7 +195,7 @@ def in_order(collected: Sequence[tuple[np.ndarray, np.ndarray]], data: ItemData,
 def test_entities(
     trained: Trained, data: ItemData, search: ItemSearch, beams: Sequence[int], machine: Machine
 ) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-    """Outputs of the test cases (n, 3 + m) int32, and their ranks (n,) under each beam width (0: not found)."""
+    """Outputs of the test cases (n, 3 + m) int32, and their ranks (n,) by beam search of each width (0: not found)."""
     device = torch.device(pick_device(machine.device))
     model, head = trained.model.to(device).eval(), trained.head.to(device).eval()
     cases = data.cases["test"]

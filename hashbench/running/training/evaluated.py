@@ -1,4 +1,4 @@
-"""Trainings on a task, whatever they predict: their evaluations, which of them counts, and its weights."""
+"""Trainings on a task of any kind: evaluations at intervals, and the choice of the best one and its weights."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HeadT = TypeVar("HeadT", bound=nn.Module)
 
 @dataclass
 class Evaluation:
-    """The outputs of one evaluation and the score by which it is chosen."""
+    """One evaluation of a training: step, the score that selects the best, outputs and, if kept, weights."""
 
     step: int
     selection: float | None
@@ -40,7 +40,7 @@ class Evaluation:
 
 @dataclass
 class Progress:
-    """State of a fine-tuning between two evaluations; part of the checkpoint."""
+    """The best and the last evaluation of a training so far, and the number of evaluations since the last gain."""
 
     best: Evaluation | None = None
     last: Evaluation | None = None
@@ -81,7 +81,7 @@ def from_plain(plain: dict[str, Any] | None) -> Evaluation | None:
 
 
 class EvaluatedModule(RecipeModule):
-    """A `model` and a `head` trained under a recipe and evaluated at intervals; subclasses define both steps."""
+    """LightningModule trained on a task and evaluated at intervals; subclasses define its loss and validation."""
 
     recipe: FinetuneRecipe
 
@@ -92,7 +92,7 @@ class EvaluatedModule(RecipeModule):
         self.progress = Progress()
 
     def take_in(self, evaluation: Evaluation, *, keep_weights: bool) -> None:
-        """Takes an evaluation in, with its weights where it is the best so far; stops when patience is at its end."""
+        """Records an evaluation, with weights if it is the best so far; ends the training when patience runs out."""
         if self.progress.add(evaluation) and keep_weights:  # on all devices or on none
             evaluation.weights = {
                 name: whole(tensor.detach()).to("cpu", copy=True)
@@ -118,7 +118,7 @@ class EvaluatedModule(RecipeModule):
 
 @dataclass(frozen=True)
 class TaskTraining(Generic[HeadT]):
-    """A finished training on a task. The embedding may be narrowed to the types of the task: see `widen`."""
+    """A finished training on a task; its embedding may hold the task's types alone until `Embedding.widen`."""
 
     model: Model
     head: HeadT
@@ -128,7 +128,7 @@ class TaskTraining(Generic[HeadT]):
     steps: int
 
     def facts(self, train_rows: int) -> list[MetricRow]:
-        """Steps of the training and its rows, which tables print beside the scores."""
+        """Steps and rows of the training as facts that tables print beside the scores."""
         steps = {"best_step": self.best.step, "last_step": self.last.step, "steps_done": self.steps}
         return [MetricRow(name, n) for name, n in {**steps, "train_rows": train_rows}.items()]
 
@@ -152,7 +152,7 @@ def fit_on_task(
     head: HeadT,
     task: Task,
 ) -> TaskTraining[HeadT]:
-    """Trains a module that holds `model` and `head`, evaluated at intervals and at its end."""
+    """Trains `module`, which holds `model` and `head`, with evaluations at intervals and at the end."""
     recipe = module.recipe
     epochs = training_length(recipe, data.steps_per_epoch)[1]
     interval = evaluation_interval(recipe, task, data.steps_per_epoch)

@@ -1,4 +1,4 @@
-"""Fine-tuning: a pre-trained model and a fresh head on one task, evaluated at intervals, best and last kept.
+"""Fine-tuning of a model with a fresh head on one task; the best and the last evaluation are kept.
 
 A learning rate may be chosen from a grid on rows of the training set that are held out.
 """
@@ -31,7 +31,7 @@ from hashbench.scores.registry import evaluate
 
 
 class FinetuningModule(EvaluatedModule):
-    """One model with a fresh head under the recipe of the experiment."""
+    """LightningModule that fine-tunes a model with a fresh head under the experiment's recipe."""
 
     head: TaskHead
 
@@ -53,7 +53,7 @@ class FinetuningModule(EvaluatedModule):
         self._collected: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
 
     def forward(self, batch: Batch) -> Tensor:
-        """A batch -> the outputs of its rows that metrics score (B, n_outputs)."""
+        """The outputs (B, n_outputs) of a batch's rows, as metrics score them."""
         return self.head.outputs(self.model, batch)
 
     def loss_terms(self, batch: Batch) -> tuple[Tensor, ...]:
@@ -79,7 +79,7 @@ class FinetuningModule(EvaluatedModule):
         self.take_in(Evaluation(self.global_step, selection, outputs), keep_weights=self._keep_best_weights)
 
     def _gather(self, collected: list[tuple[np.ndarray, np.ndarray]], split: str) -> np.ndarray:
-        """Outputs of all devices in the order of the rows (n, n_outputs); a row that came twice counts once.
+        """A split's outputs from all devices in the order of its rows (n, n_outputs); a repeated row counts once.
 
         `collected`: row ids (B,) and outputs (B, n_outputs) of each batch of this device.
         """
@@ -97,7 +97,7 @@ class FinetuningModule(EvaluatedModule):
 
 @dataclass(frozen=True)
 class Job:
-    """A fine-tuning to carry out."""
+    """The model, recipe and seed of a fine-tuning to carry out."""
 
     spec: ModelSpec
     recipe: FinetuneRecipe
@@ -109,7 +109,7 @@ Finetuned = TaskTraining[TaskHead]
 
 
 def finetune(model: Model, data: FinetuningData, job: Job, *, machine: Machine) -> Finetuned:
-    """Fine-tunes `model` in place and gives back the best and the last evaluation."""
+    """Fine-tunes `model` in place; returns the training with its best and last evaluation."""
     torch.manual_seed(job.seed)
     if job.recipe.weight_decay == 0:  # decay would reach the rows of other types too
         model.embedding.narrow(torch.tensor(data.codes))
@@ -136,7 +136,7 @@ def best_recipe(
     seed: int,
     machine: Machine,
 ) -> tuple[FinetuneRecipe, list[MetricRow]]:
-    """The recipe with one learning rate, and of a grid the score of each rate on held-out rows.
+    """The recipe with one learning rate, the best of its grid, and the score of each rate on held-out rows.
 
     Of a grid the rate with the best score is taken, the smaller of equal ones; `held_out` makes a fresh model and the
     data, whose selection split is a seeded tenth of train. A single rate is not tried.
@@ -163,7 +163,7 @@ def best_recipe(
 def score_splits(
     data: FinetuningData, outputs: Mapping[str, np.ndarray], curves: Curves, step: int, select_metric: str | None
 ) -> float | None:
-    """Adds every metric of the task on every split to the curves; gives back the score that selects.
+    """Adds every metric of the task on every split to the curves; returns the score by which evaluations are compared.
 
     `outputs` (n, n_outputs) of each split, in the order of its rows.
     The selecting score is taken over all selection splits laid together (MNLI: matched and mismatched). None where
@@ -183,7 +183,7 @@ def score_splits(
 
 
 def make_head_of(model: Model, data: TaskData, spec: ModelSpec) -> TaskHead:
-    """A fresh head, but for the dense layer where the model starts from published weights that have one."""
+    """A fresh head for a task; its dense layer is the published one where the model's published weights have it."""
     head_class = task_head(text_kind(data.task).head)
     head = head_class.for_task(spec.head, model.encoder, n_outputs=data.n_outputs, label_names=data.label_names)
     if model.published_dense is not None:
@@ -194,7 +194,7 @@ def make_head_of(model: Model, data: TaskData, spec: ModelSpec) -> TaskHead:
 def report_once(
     done: Finetuned, data: FinetuningData, points: list[MetricRow], machine: Machine, recipe: OnHardware
 ) -> OutputsBySplit:
-    """Outputs (n, n_outputs) with the present weights on splits that are only reported; adds their scores."""
+    """Outputs (n, n_outputs) on splits that are reported but select nothing; their scores are added to `points`."""
     outputs = outputs_on(done.model, done.head, data, machine, recipe)
     for split, values in outputs.items():
         scores = evaluate(data.data.task.metrics, data.targets(split), values).values()
@@ -205,7 +205,7 @@ def report_once(
 def outputs_on(
     model: Model, head: TaskHead, data: FinetuningData, machine: Machine, recipe: OnHardware
 ) -> OutputsBySplit:
-    """Outputs (n, n_outputs) of the model with its present weights on every split that is only reported."""
+    """Outputs (n, n_outputs) of the present weights on every split that is reported but selects nothing."""
     device = torch.device(pick_device(machine.device))
     bf16 = precision_found(recipe.precision, machine.device) == "bf16"
     autocast = torch.autocast(device.type, torch.bfloat16, enabled=bf16)

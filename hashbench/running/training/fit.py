@@ -42,7 +42,7 @@ def fit(
     stop_at: int | None = None,
     snapshots: Mapping[int, Path] | None = None,
 ) -> Trainer:
-    """Trains a module in place for its steps, or for so many epochs where these end before; gives back the Trainer.
+    """Trains a module in place until its steps or, if that is earlier, the epochs are done; returns the Trainer.
 
     `interval`: optimizer steps between two evaluations, None: no evaluation. `stop_at`: the step to end at, under the
     schedule of the whole training. `snapshots`: files for the model's weights after some of the steps. Continues from
@@ -80,7 +80,7 @@ def make_trainer(
     epochs: int,
     interval: int | None,
 ) -> Trainer:
-    """Lightning's Trainer for a recipe on a machine, with nothing but these callbacks; the rest as in `fit`."""
+    """Lightning's Trainer for a recipe on a machine, with these callbacks alone; other arguments as in `fit`."""
     accelerator = pick_device(machine.device)
     return Trainer(
         accelerator="gpu" if accelerator == "cuda" else accelerator,
@@ -119,7 +119,7 @@ def strategy_of(machine: Machine) -> Strategy | Literal["auto"]:
 
 
 def set_up(module: RecipeModule, data: LoadedData, recipe: Pretrain | Finetune, machine: Machine) -> None:
-    """Sets how the module's batches are computed, and notes at the machine what is not the default of it.
+    """Sets up checkpointing, compilation and micro-batches of a module; `machine.notes` gets all that is not default.
 
     Raises InputError where not even one row fits into memory.
     """
@@ -153,7 +153,7 @@ def set_up(module: RecipeModule, data: LoadedData, recipe: Pretrain | Finetune, 
 
 
 def compile_parts(model: Model, head: nn.Module, *, fixed_shapes: bool) -> None:
-    """Compiles embedding, layers and head; each kind of layer once.
+    """Compiles embedding, encoder layers and head with torch.compile; layers of one kind share the code.
 
     The number of distinct types is another in every batch, so the embedding is compiled for any. `fixed_shapes`: all
     batches have the same rows and tokens, so layers are compiled for these, until another shape comes.
@@ -165,7 +165,7 @@ def compile_parts(model: Model, head: nn.Module, *, fixed_shapes: bool) -> None:
 
 
 def check_compiler(device: torch.device) -> None:
-    """Raises InputError where torch.compile makes nothing for a device, as without a compiler of C++."""
+    """Raises InputError where torch.compile does not work for a device, for example without a C++ compiler."""
 
     @torch.compile
     def doubled(values: torch.Tensor) -> torch.Tensor:

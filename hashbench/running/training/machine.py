@@ -1,4 +1,4 @@
-"""Where and how a run is carried out: folder, devices, and the request to stop. A plan reads it without torch."""
+"""Where and how a run is carried out: folder, devices, and the request to stop. Importing it does not load torch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Interrupted(Exception):
 
 @dataclass(frozen=True)
 class Machine:
-    """Where and how a run is carried out; nothing of it changes what the run is."""
+    """Where and how a run is carried out: folder, devices, checkpoints; no part of the run's identity."""
 
     folder: Path  # scratch space of this run
     device: str = "auto"
@@ -54,10 +54,10 @@ class Machine:
 
     @property
     def checkpoints(self) -> Path:
-        """The folder of the training's checkpoints. Those of shared out layers have other groups of parameters."""
+        """The folder of the training's checkpoints; sharded ones are apart, since their parameter groups differ."""
         return self.folder / "fsdp" if self.is_sharded else self.folder
 
     @property
     def local_rank(self) -> int:
-        """Which of the devices of its node this process drives."""
+        """Index of this process's device among those of its node."""
         return self.rank % (self.devices // self.nodes)

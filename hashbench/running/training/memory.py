@@ -33,7 +33,7 @@ SENT = 1  # one more where gradients are collected for other devices
 def largest_micro_batch(
     module: RecipeModule, batch: Batch, device: torch.device, *, bf16: bool = False, devices: int = 1
 ) -> int:
-    """Rows of `batch` (B, L) that fit at a time: all of them, or the largest of B/2, B/4, ... that does.
+    """The number of rows of `batch` (B, L) that fit into memory at a time: B, or the largest of B/2, B/4, ...
 
     `batch` holds the longest rows of a training, longest first. Weights and random states stay as they are. A size that
     is likely too large by those before it is not tried: a CPU would swap instead of refusing.
@@ -67,7 +67,7 @@ def largest_micro_batch(
 
 
 def _expected(tried: list[tuple[int, int]], size: int) -> float:
-    """Bytes that so many rows take if they grow as they did between the last two trials; 0 before there are two."""
+    """Bytes that `size` rows will take, extrapolated from the last two trials; 0 before there are two."""
     if len(tried) < 2:
         return 0.0
     (rows, peak), (more_rows, more_peak) = tried[-2:]
@@ -75,7 +75,7 @@ def _expected(tried: list[tuple[int, int]], size: int) -> float:
 
 
 def sizes(rows: int) -> list[int]:
-    """Rows, half of them, a quarter and so on to 1, rounded up, from the smallest.
+    """`rows`, half of it, a quarter and so on down to 1, rounded up, in ascending order.
 
     >>> sizes(12)
     [1, 2, 3, 6, 12]
@@ -87,7 +87,7 @@ def sizes(rows: int) -> list[int]:
 
 
 def _step(module: RecipeModule, part: MicroBatch, device: torch.device, bf16: bool) -> None:
-    """Forward and backward of some rows."""
+    """Runs forward and backward on some rows of a batch."""
     there = part.to(device)
     with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
         loss = weighted(module.loss_terms(there.batch), there.shares)
@@ -95,7 +95,7 @@ def _step(module: RecipeModule, part: MicroBatch, device: torch.device, bf16: bo
 
 
 def free_bytes(device: torch.device) -> int:
-    """Bytes of a device that this process has or may still take."""
+    """Bytes of a device's memory that this process has or may still take."""
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
         return free + torch.cuda.memory_reserved(device)
@@ -105,7 +105,7 @@ def free_bytes(device: torch.device) -> int:
 
 
 def peak_bytes_of(work: Callable[[], None], device: torch.device) -> int | None:
-    """The most bytes that this process holds on a device while it does the work; None where they are too few.
+    """The most bytes that this process holds on a device during the work; None where the device runs out of memory.
 
     On a CPU the whole process is meant, and freed memory that the C library keeps counts.
     """
@@ -128,7 +128,7 @@ def peak_bytes_of(work: Callable[[], None], device: torch.device) -> int | None:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """True for an error of a device without memory; errors of MPS, CPUs and other processes are known by their text."""
+    """True for an out-of-memory error; those of MPS, CPUs and other processes are recognised by their text."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     texts = ("out of memory", "can't allocate memory")
@@ -143,7 +143,7 @@ def release_memory() -> None:
 
 
 def start_of_peak() -> int:
-    """Forgets the peak of this process, where the system can, and gives back the resident bytes."""
+    """Resets the peak of this process's resident memory, where the system can, and returns it in bytes."""
     try:
         Path("/proc/self/clear_refs").write_text("5")  # Linux: sets the peak to the present size
     except OSError:
@@ -169,6 +169,6 @@ def _free_main_memory() -> int:
 
 
 def _kilobytes(file: Path, key: str) -> int:
-    """The value in bytes of a line 'key: 123 kB'."""
+    """The value in bytes of the line 'key: 123 kB' of a file."""
     line = next(line for line in file.read_text().splitlines() if line.startswith(key))
     return 1024 * int(line.split()[1])

@@ -21,7 +21,7 @@ from hashbench.models.objectives.registry import objectives
 
 
 class Model(nn.Module):
-    """Embedding and encoder: a batch into token states. Heads are no part of it."""
+    """An embedding and an encoder, which turn a batch into token states; heads are separate."""
 
     def __init__(self, embedding: Embedding, encoder: Encoder) -> None:
         super().__init__()
@@ -32,37 +32,37 @@ class Model(nn.Module):
         self.published_dense: dict[str, Tensor] | None = None
 
     def forward(self, batch: Batch) -> Tensor:
-        """A batch of shape (B, L) -> states (B, L', d): L m for m tokens an item, fewer where the encoder shortens."""
+        """States (B, L', d) of a batch (B, L); L' is L m for m tokens an item, less where the encoder shortens."""
         # Without a mask a GPU takes its fastest attention.
         mask = self._token_mask(batch) if batch.padded else None
         states: Tensor = self.encoder(self.embedding(batch), mask, batch.segments)
         return states
 
     def at(self, batch: Batch, columns: Tensor, valid: Tensor | None = None) -> Tensor:
-        """States at some places alone: columns (B, M) of the states, valid (B, M) or None for all -> (n, d)."""
+        """The states (n, d) at `columns` (B, M) alone, of which `valid` (B, M) may select some; None: all."""
         mask = self._token_mask(batch) if batch.padded else None
         return self.encoder.at(self.embedding(batch), mask, batch.segments, columns, valid)
 
     def for_head(self, batch: Batch, pooling: Pooling) -> tuple[Tensor, Tensor | None]:
-        """States (B, L', d) and their mask as a head with this pooling needs them: only the first (B, 1, d) for one
-        that reads no other."""
+        """States (B, L', d) and their mask for a head with this pooling; for one that reads only the first state of a
+        row, that one (B, 1, d) and no mask."""
         if pooling == "first":
             first = torch.zeros((batch.positions.shape[0], 1), dtype=torch.int64, device=batch.positions.device)
             return self.at(batch, first)[:, None], None
         return self(batch), self.states_mask(batch)
 
     def token_states(self, batch: Batch) -> Tensor:
-        """A state for each token of a batch of shape (B, L), as heads of words read them: (B, L, w)."""
+        """One state for each token of a batch (B, L), for heads that label words: (B, L, w)."""
         mask = self._token_mask(batch) if batch.padded else None
         states = self.encoder.token_states(self.embedding(batch), mask, batch.segments)  # (B, L m, w)
         return states[:, :: self.embedding.tokens_per_item]
 
     def states_mask(self, batch: Batch) -> Tensor:
-        """The states of a batch of shape (B, L) that belong to tokens, not to padding: (B, L') bool."""
+        """Mask (B, L') of the states of a batch (B, L): True for tokens, False for padding."""
         return self.encoder.states_mask(self._token_mask(batch))
 
     def _token_mask(self, batch: Batch) -> Tensor:
-        """The vectors of a batch of shape (B, L) that belong to tokens: (B, L m) bool, for m tokens an item."""
+        """Mask (B, L m) of the embedding's vectors of a batch (B, L), m an item: True for tokens, False for padding."""
         return self.embedding.vectors_mask(batch.mask)
 
 
@@ -89,7 +89,7 @@ def build_model(
 
 
 def make_head(model: Model, objective: str) -> Head:
-    """The head of an objective over this model's states; it is dropped after pre-training.
+    """A fresh head of a pre-training objective over this model's states.
 
     Raises InputError where the objective scores a vocabulary and the embedding has no matrix to score against.
     """
@@ -111,12 +111,12 @@ def save_tensors(tensors: Mapping[str, Tensor], path: Path) -> None:
 
 
 def load_weights(module: nn.Module, path: Path) -> None:
-    """Reads weights that `save_weights` wrote; a missing or foreign tensor is an error."""
+    """Loads into a module the weights that `save_weights` wrote; a missing or unknown tensor is an error."""
     module.load_state_dict(load_file(path))
 
 
 def load_published(model: Model, published: Published) -> None:
-    """Starts a model from weights that another project trained, the dense layer of its head included.
+    """Loads weights that another project trained into a model, with the dense layer from which its head will start.
 
     Raises InputError for weights of another model or another shape.
     """

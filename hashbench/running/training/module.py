@@ -1,5 +1,4 @@
-"""The LightningModule of all trainings: a step in one or several parts, optimizer and schedule, clipping, seeds, curves
-in the checkpoint."""
+"""The base LightningModule of all trainings: micro-batches, optimizer, schedule, clipping, seeds, stored curves."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from hashbench.running.training.sharding import Sharding, average_whole_gradient
 
 
 class RecipeModule(LightningModule):
-    """A module trained under the recipe of an experiment; a subclass holds a model and defines its loss."""
+    """Base LightningModule trained under a recipe of the experiment; a subclass holds a model and defines its loss."""
 
     model: Model
     head: nn.Module
@@ -46,18 +45,18 @@ class RecipeModule(LightningModule):
         raise NotImplementedError
 
     def label_counts(self, batch: Batch) -> tuple[int, ...]:
-        """Numbers of labels of a batch, one a term: each term of the loss is the mean over so many."""
+        """For each term of the loss, the number of labels of a batch over which it is the mean."""
         raise NotImplementedError
 
     def training_step(self, batch: Batch | list[MicroBatch], batch_idx: int) -> Tensor:
-        """The loss, of shape (), of a batch. Of one in several parts all but the last have left their gradients."""
+        """The loss, of shape (), of a batch; of a batch in parts, backward has run already for all but the last."""
         loss = added(self.loss_terms(batch)) if isinstance(batch, Batch) else self._last_of(batch)
         # Here and not behind the step: a checkpoint would come before it.
         self.curves.add_loss(loss, self.global_step + 1)
         return loss
 
     def _last_of(self, parts: list[MicroBatch]) -> Tensor:
-        """The loss of all parts, of shape (), whose gradient is that of the last: those of the others are made here.
+        """The loss of all parts, of shape (), to run backward for the last part; for the others it has run.
 
         Under several processes gradients made here, within the forward pass, stay with their process; those of the last
         part are added and sent.
@@ -71,12 +70,12 @@ class RecipeModule(LightningModule):
         return weighted(self.loss_terms(parts[-1].batch), parts[-1].shares) + before
 
     def configure_model(self) -> None:
-        """Shares the layers out over devices where the strategy asks for it; Lightning calls it for every strategy."""
+        """Shards the encoder's layers over devices under FSDP; Lightning calls it for every strategy."""
         if self.device_mesh is not None and self._sharding is None:
             self._sharding = Sharding(self, self.model.encoder.parts_to_compile(), self.device_mesh["data_parallel"])
 
     def make_whole(self) -> None:
-        """Undoes the sharing out of layers: every device has the whole model again."""
+        """Undoes the sharding of layers: every device has the whole model again."""
         if self._sharding is not None:
             self._sharding.end()
             self._sharding = None
@@ -86,12 +85,12 @@ class RecipeModule(LightningModule):
             average_whole_gradients(self)
 
     def optimizer_zero_grad(self, epoch: int, batch_idx: int, optimizer: Optimizer) -> None:
-        """Clears the gradients, unless the parts of the batch have left some already; Lightning calls it after them."""
+        """Clears the gradients, but not with micro-batches, of which all but the last have run before this call."""
         if self.micro_batch_size is None:
             super().optimizer_zero_grad(epoch, batch_idx, optimizer)
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch | list[MicroBatch]:
-        """A batch of (B, L) as it goes to the device: a training batch in its parts, page-locked for a GPU.
+        """The batch (B, L) to send to the device: in training its micro-batches, if any; for a GPU page-locked.
 
         Each of several devices has the whole batch here and takes its rows of it, so that it knows their share.
         """
@@ -109,7 +108,7 @@ class RecipeModule(LightningModule):
     def transfer_batch_to_device(
         self, batch: Batch | list[MicroBatch], device: torch.device, dataloader_idx: int
     ) -> Batch | list[MicroBatch]:
-        """The batch of (B, L), or its parts, on the device; the program does not wait for a GPU to have them."""
+        """The batch (B, L), or its micro-batches, on the device; copies to a GPU are asynchronous."""
         unwaiting = device.type == "cuda"
         if isinstance(batch, Batch):
             return batch.to(device, non_blocking=unwaiting)

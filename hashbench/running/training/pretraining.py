@@ -34,7 +34,7 @@ class Pretrained:
 
 
 class PretrainingModule(RecipeModule):
-    """One model under one objective with the recipe of the experiment."""
+    """LightningModule that trains a model and the head of its objective on a corpus, under the experiment's recipe."""
 
     head: Head
     recipe: PretrainRecipe
@@ -55,7 +55,7 @@ class PretrainingModule(RecipeModule):
         return (self.head.batch_loss(self.model, batch, self.recipe.logits),)
 
     def label_counts(self, batch: Batch) -> tuple[int, ...]:
-        """Number of labelled places of a batch (B, L)."""
+        """Number of labelled tokens of a batch (B, L)."""
         assert batch.labels is not None  # the loader always labels
         return (int((batch.labels != NO_LABEL).sum()),)
 

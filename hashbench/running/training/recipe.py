@@ -81,7 +81,7 @@ def cosine_restarts(total: int, warmup: int, cycles: int) -> Schedule:
 
 
 def constant(warmup: int) -> Schedule:
-    """Linear warm-up from 0, then the peak."""
+    """Linear warm-up from 0, then constant at the peak learning rate."""
     return lambda step: min(1.0, step / warmup) if warmup else 1.0
 
 

@@ -19,7 +19,7 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 
 class Sharding:
-    """The layers of a module that are shared out over devices, and the whole ones that come back after the training."""
+    """The encoder layers of a module, sharded over devices for a training and made whole after it."""
 
     def __init__(self, module: nn.Module, parts: Iterable[nn.Module], mesh: DeviceMesh) -> None:
         # The encoders' layers return views in evaluations, and nothing writes into them.
@@ -32,19 +32,19 @@ class Sharding:
             module.set_submodule(name, twin)
 
     def end(self) -> None:
-        """Puts whole layers with the trained weights back; all devices call it."""
+        """Replaces the sharded layers by whole ones with the trained weights; all devices must call it."""
         for name, part in self._whole.items():
             part.load_state_dict(whole_state(self._module.get_submodule(name)))
             self._module.set_submodule(name, part)
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """A tensor of any shape, whole on this device. All devices must call it for a tensor that is shared out."""
+    """The whole of a tensor, of any shape, on this device. For a sharded tensor all devices must call it."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 def whole_state(module: nn.Module) -> dict[str, Tensor]:
-    """The weights of a module, none of them shared out. All devices must call it."""
+    """The weights of a module by name, sharded ones whole. All devices must call it."""
     return {name: whole(tensor) for name, tensor in module.state_dict().items()}
 
 
@@ -68,7 +68,7 @@ def clip_norm(parameters: Sequence[nn.Parameter], limit: float) -> None:
 
 
 def by_kind(parameters: Iterable[nn.Parameter]) -> Mapping[bool, list[nn.Parameter]]:
-    """Parameters that are whole, and under True those that are shared out: one kernel takes no mixture of both."""
+    """Parameters that are whole (under False) and sharded (under True); one kernel takes no mixture of both."""
     kinds: dict[bool, list[nn.Parameter]] = {False: [], True: []}
     for parameter in parameters:
         kinds[isinstance(parameter, DTensor)].append(parameter)

@@ -1,1 +1,1 @@
-"""Where workers live: on this machine so far."""
+"""Executors: a sweep's workers as processes of this machine or on a Ray cluster."""

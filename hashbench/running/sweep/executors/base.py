@@ -1,4 +1,4 @@
-"""Interfaces between a sweep and its workers: Executor, the place where they live, and Control, the way back."""
+"""Interfaces between a sweep and its workers: Executor starts and watches them, Control connects each to the sweep."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hashbench.store.result import Result
 
 @dataclass(frozen=True)
 class Crash:
-    """A worker that ended although nobody stopped it."""
+    """The unexpected end of a worker."""
 
     how: str  # in words for the screen
     worker: str  # the name under which it claimed runs
@@ -26,7 +26,7 @@ class Crash:
 
 
 class Executor(ABC):
-    """Some workers that carry out the runs of one assignment; a new one is made for each phase of a sweep.
+    """Starts, watches and stops the workers of one assignment; each phase of a sweep has a new one.
 
     It carries nothing out twice by itself: which run is tried again is decided by the store alone.
     """
@@ -40,23 +40,23 @@ class Executor(ABC):
 
     @abstractmethod
     def event(self, wait_s: float) -> Event | None:
-        """The next event of a worker, waited for so long at most; None where there was none."""
+        """The next event of a worker, waited for `wait_s` seconds at most; None where there was none."""
 
     @abstractmethod
     def ended(self) -> bool:
         """True when all workers have ended and all events were taken."""
 
     def waits(self) -> bool:
-        """True when no worker is at work yet, for want of a place: where nothing is left to do, none needs one."""
+        """True while no worker has started for want of room; a sweep with no run left need not wait for one."""
         return False
 
     @abstractmethod
     def replace_crashed(self) -> list[Crash]:
-        """Starts a worker for each that ended badly, and says how each of these ended."""
+        """Starts a worker for each that ended badly; returns how each of these ended."""
 
     @abstractmethod
     def stop(self, grace_s: float) -> None:
-        """Asks all workers to stop at their next step, and kills what has not stopped in time."""
+        """Requests all workers to stop at their next step; kills those still at work after `grace_s` seconds."""
 
 
 class Control(ABC):
@@ -68,34 +68,34 @@ class Control(ABC):
 
     @abstractmethod
     def wait(self, seconds: float) -> None:
-        """Waits so long, or until the request to stop."""
+        """Waits so many seconds, or until the worker is to stop."""
 
     @abstractmethod
     def is_abandoned(self) -> bool:
-        """True when nobody is left who would take the result."""
+        """True when the process that started the worker is gone."""
 
     @abstractmethod
     def tell(self, event: Event) -> None:
-        """Hands an event on; one that nobody takes is lost."""
+        """Sends an event to the process that started the worker; without a reader it is lost."""
 
     def say(self, text: str) -> None:  # noqa: B027, most have nothing to do
-        """A line for a person, where nobody else looks at the database; a sweep says it by itself."""
+        """Prints a line for the user; nothing under a sweep, which prints such lines itself."""
 
     def carry_out(self, run: Run, assignment: Assignment, place: Workplace, machine: Machine) -> Result:
-        """The result of a run: in this process, or of several devices of this machine."""
+        """Carries out a run in this process, or on several devices of this machine; returns its result."""
         if machine.devices > 1:
             return run_on_devices(run, assignment, machine)
         return carry_out(run, place, machine)
 
 
 class ThreadControl(Control):
-    """Control of a worker that a thread of its process stops. It ends with this process: it is never abandoned."""
+    """Control of a worker that is stopped from a thread of the worker's process, and so is never abandoned."""
 
     def __init__(self) -> None:
         self._stop = threading.Event()
 
     def set(self) -> None:
-        """Requests the end."""
+        """Requests the worker to stop."""
         self._stop.set()
 
     def is_set(self) -> bool:
@@ -109,7 +109,7 @@ class ThreadControl(Control):
 
 
 class OwnControl(ThreadControl):
-    """Control of a worker that nobody watches."""
+    """Control of a worker without a sweep: events are dropped, lines are printed."""
 
     def tell(self, event: Event) -> None:
         pass

@@ -27,19 +27,19 @@ FROM_OUTSIDE = {-number for number in (signal.SIGKILL, signal.SIGTERM, signal.SI
 
 @dataclass
 class LocalWorker:
-    """A worker process, and the sweep's end of its pipe; None once nothing more can come through it."""
+    """A worker process with the sweep's end of its pipe (None once nothing more can come through it)."""
 
     process: BaseProcess
     pipe: Connection | None
     name: str  # under which it claims runs
 
     def has_more(self) -> bool:
-        """True when an event of it was not taken yet."""
+        """True when an event of the worker has not been taken yet."""
         return self.pipe is not None and self.pipe.poll()
 
 
 class LocalExecutor(Executor):
-    """A fixed number of worker processes. One that crashes is replaced, since its run may be another's turn."""
+    """An executor with a fixed number of worker processes, each replaced if it crashes."""
 
     def __init__(self, assignment: Assignment, n_workers: int) -> None:
         super().__init__(assignment, n_workers)
@@ -92,8 +92,11 @@ class LocalExecutor(Executor):
             worker.process.join()
 
     def _is_to_end(self, worker: LocalWorker) -> bool:
-        """True when its end, an event or a replacement is still to come. A worker that crashed may have held the
-        last run, and it may be the only worker: the sweep must not end before that run was given to another."""
+        """True when a worker's end, an event of it or its replacement is still to come.
+
+        A worker that crashed may have held the last run, and it may be the only worker: the sweep must not end before
+        that run was given to another.
+        """
         code = worker.process.exitcode
         return code is None or worker.has_more() or (code != 0 and not self._stopping)
 
@@ -106,14 +109,14 @@ class LocalExecutor(Executor):
 
 
 class ProcessControl(Control):
-    """Control of a worker that is a child process of the sweep, which sends nothing but the request to stop."""
+    """Control of a worker in a child process of the sweep, through a pipe: events out, the request to stop in."""
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe, self._stop, self._lock = pipe, False, threading.Lock()
         self._signalled = False
 
     def signalled(self, *_: object) -> None:
-        """Stops this worker alone; the handler of a signal, which must not wait for a lock."""
+        """Signal handler that stops this worker alone, without waiting for a lock."""
         self._signalled = True
 
     def is_set(self) -> bool:
@@ -139,7 +142,7 @@ class ProcessControl(Control):
 
 
 def work(packed: PackedAssignment, index: int, pipe: Connection) -> None:
-    """The life of a worker process."""
+    """The main function of a worker process: carries out runs of an assignment until none is left or a stop."""
     # Ctrl-C and a closed terminal reach the whole group; the parent decides what they mean.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)

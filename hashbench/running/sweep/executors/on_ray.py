@@ -1,4 +1,4 @@
-"""Workers on a Ray cluster: an actor for each, placed where Ray has room for it.
+"""An executor whose workers are actors on a Ray cluster, each placed where Ray has room for it.
 
 Ray places workers and says within seconds that one is gone. It repeats nothing: which run is done again is decided by
 the store, whose leases hold whatever Ray believes.
@@ -42,20 +42,20 @@ STORE_BYTES = 128 * 2**20  # of a cluster of our own: nothing large goes through
 
 @dataclass(frozen=True)
 class SlotAnswer:
-    """Answer of a slot: its events since the last one, and whether none is to come."""
+    """A slot's answer to the sweep: its worker's events since the last answer, and whether it has ended."""
 
     events: list[Event]
     ended: bool
 
 
 class SlotControl(ThreadControl):
-    """Control of a worker in an actor: calls of the sweep request the stop and take the events.
+    """Control of a worker in an actor, where the sweep's calls request the stop and take the events.
 
     Ray ends the actors of a sweep that is gone.
     """
 
     def __init__(self, process: Mapping[str, float] | None) -> None:
-        """`process`: what each process of a run takes, where the slot itself takes nothing."""
+        """`process`: CPUs and GPUs of each process of a run on several devices; None: one device, the slot's."""
         super().__init__()
         self._process = process
         self.events: queue.Queue[Event | None] = queue.Queue()  # None: the last
@@ -72,13 +72,13 @@ class SlotControl(ThreadControl):
 
 
 class Slot:
-    """A place for one worker. As an actor its methods run side by side."""
+    """An actor that holds one worker; its methods run concurrently."""
 
     def __init__(self, packed: PackedAssignment, index: int, process: Mapping[str, float] | None) -> None:
         self._packed, self._index, self._control = packed, index, SlotControl(process)
 
     def open(self) -> str:
-        """Makes the worker and gives back the name under which it claims runs.
+        """Makes the worker; returns the name under which it claims runs.
 
         Raises InputError where this node would plan other runs than those that are stored.
         """
@@ -101,7 +101,7 @@ class Slot:
             self._control.events.put(None)
 
     def events(self, wait_s: float) -> SlotAnswer:
-        """The events since the last answer; waits so long for one."""
+        """The events since the last answer; waits up to `wait_s` seconds for one."""
         taken: list[Event | None] = []
         with contextlib.suppress(queue.Empty):
             taken.append(self._control.events.get(timeout=wait_s))
@@ -110,13 +110,13 @@ class Slot:
         return SlotAnswer([event for event in taken if event is not None], None in taken)
 
     def stop(self) -> None:
-        """Asks the worker to stop at its next step."""
+        """Requests the worker to stop at its next step."""
         self._control.set()
 
 
 @dataclass
 class PlacedSlot:
-    """A slot as the sweep sees it, and the answer that it waits for."""
+    """The sweep's record of a slot: its actor, the answer that is awaited, and its state."""
 
     index: int
     actor: Any
@@ -128,7 +128,7 @@ class PlacedSlot:
 
 
 class RayExecutor(Executor):
-    """A fixed number of slots. One that dies is replaced, wherever Ray then has room."""
+    """An executor with a fixed number of actors on a Ray cluster, each replaced if it dies."""
 
     slot: type[Slot] = Slot
 
@@ -170,7 +170,7 @@ class RayExecutor(Executor):
         return self._events.popleft() if self._events else None
 
     def ended(self) -> bool:
-        """A worker ends when no run is left, so a slot that still waits for room then has nothing to wait for."""
+        """True when a worker has ended, for then no run is left, and all others have ended or never started."""
         if self._events or any(slot.crash for slot in self._slots):
             return False
         return any(slot.ended for slot in self._slots) and all(slot.ended or not slot.name for slot in self._slots)
@@ -199,7 +199,7 @@ class RayExecutor(Executor):
             ray.kill(slot.actor)
 
     def _say_if_late(self) -> None:
-        """One line about workers that have no room, or no time on a busy machine: Ray itself says nothing."""
+        """Prints one line if workers have not started after LATE_S, for want of room or on a busy machine."""
         if time.monotonic() < self._late_at:
             return
         self._late_at = math.inf
@@ -226,7 +226,7 @@ class RayExecutor(Executor):
         return PlacedSlot(index, placed, placed.open.remote())
 
     def _take(self, slot: PlacedSlot) -> None:
-        """Takes an answer in and asks for the next. Raises InputError of a slot whose node cannot take part."""
+        """Records a slot's answer and requests the next. Raises InputError where the slot's node cannot take part."""
         try:
             answer = ray.get(slot.answer)
             if slot.work is not None and answer.ended:
@@ -247,7 +247,7 @@ class RayExecutor(Executor):
 
 @contextlib.contextmanager
 def signals_as_raised() -> Iterator[None]:
-    """Raises what the handler of a signal raised while Ray waited: Ray's compiled code makes a SystemError of it."""
+    """Raises what a signal handler raised while Ray waited, in place of the SystemError that Ray makes of it."""
     try:
         yield
     except SystemError as error:
@@ -257,7 +257,7 @@ def signals_as_raised() -> Iterator[None]:
 
 
 def first_words(error: Exception) -> str:
-    """The last line of an error's message that says something: above it Ray prints tracebacks."""
+    """The last non-empty line of an error's message, cut to 200 characters; above it Ray prints tracebacks."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1][:200] if lines else ""
 
@@ -274,12 +274,12 @@ def check_address(address: str) -> None:
 
 
 def no_cluster(address: str) -> InputError:
-    """The error for an address at which no cluster is."""
+    """The InputError for an address without a cluster."""
     return InputError(f"--ray-address {address}: no Ray cluster there; start one with: ray start --head")
 
 
 def connect() -> None:
-    """Connects this process to a cluster: of RAY_ADDRESS, of this machine, or a new one of this machine.
+    """Connects this process to the Ray cluster at RAY_ADDRESS, else to one on this machine, else to a new one here.
 
     Raises InputError where there is none at the address.
     """
@@ -312,14 +312,14 @@ def refuse_file_for_machines(db: str) -> None:
 
 
 def cpus_of_process(n: int) -> int:
-    """CPUs of each of n processes where the file names no threads: the cluster's shared out, at most a node's all."""
+    """CPUs of each of n processes if the file sets no threads: the cluster's divided by n, at most a whole node's."""
     nodes = [node["Resources"].get("CPU", 0.0) for node in ray.nodes() if node["Alive"]]
     largest = max(nodes, default=1.0)
     return max(1, int(min(sum(nodes) / n, largest)))
 
 
 def gpus_of_process(device: str) -> int:
-    """GPUs of a process: one where the experiment wants one, or where `device: auto` finds one in the cluster."""
+    """GPUs of a process: 1 for `cuda`, or for `auto` if the cluster has any; else 0."""
     if device == "auto":
         return int(ray.cluster_resources().get("GPU", 0.0) > 0)
     return int(device == "cuda")

@@ -1,4 +1,4 @@
-"""Shards of corpora tokenized on all nodes of a Ray cluster.
+"""Tokenization of corpus shards on all nodes of a Ray cluster.
 
 Each shard is a task of one CPU. Its files come back through Ray and are laid down where the preparation goes on, so
 nodes share no folder; what they read must have the same path on each of them, or come from the hub. A shard whose node
@@ -31,12 +31,12 @@ TRIES = 3  # of a shard whose node dies
 
 
 class RayShardWorkers:
-    """The CPUs of all nodes of a cluster."""
+    """Tokenizes corpus shards on the CPUs of all nodes of a Ray cluster."""
 
     def tokenize(
         self, jobs: Sequence[tuple[ShardJob, Path]], done: Callable[[ShardFacts], None]
     ) -> Iterator[tuple[int, ShardFacts]]:
-        """The number of each job as its folder is there.
+        """Yields the number of each job and the facts on its shard, as soon as its folder is written here.
 
         Raises InputError for a shard that cannot be read on its node, and where the cluster is lost.
         """
@@ -62,7 +62,7 @@ class RayShardWorkers:
 
 
 def _laid_down(answer: Any, folder: Path) -> ShardFacts:
-    """Writes what a node sent. Raises InputError for what went wrong there."""
+    """Writes the shard that a node sent; returns the facts on it. Raises InputError for what went wrong there."""
     try:
         files: ShardFiles = ray.get(answer)
     except RayError as error:

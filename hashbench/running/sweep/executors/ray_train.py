@@ -1,5 +1,5 @@
-"""One run on several devices or nodes of a Ray cluster, by Ray Train: it places the processes all at once, connects
-them, and ends them together."""
+"""One run on several devices or nodes of a Ray cluster by Ray Train, which starts, connects and ends its processes
+together."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ ASK_EVERY_S = 1.0  # a process asks so often whether to stop
 
 
 class Outbox:
-    """Messages from the processes of a run to its worker, and the request to stop. As an actor it takes no CPU."""
+    """An actor that passes messages from the processes of a run to its worker, and the request to stop back."""
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
         self._stop = False
 
     def put(self, message: Message) -> None:
-        """A message of a process."""
+        """Adds a message of a process."""
         self._messages.append(message)
 
     def take(self) -> list[Message]:
-        """The messages since the last call."""
+        """Removes and returns the messages since the last call."""
         taken, self._messages = self._messages, []
         return taken
 
     def ask_to_stop(self) -> None:
-        """Asks all processes to stop at their next step."""
+        """Requests all processes to stop at their next step."""
         self._stop = True
 
     def is_stopping(self) -> bool:
@@ -52,8 +52,8 @@ class Outbox:
 
 
 def run_on_cluster(run: Run, assignment: Assignment, machine: Machine, resources: Mapping[str, float]) -> Result:
-    """Carries out a run on `machine.devices` devices, `machine.nodes` nodes with as many each. Raises what one of the
-    processes raised.
+    """Carries out a run on `machine.devices` devices, spread evenly over `machine.nodes` nodes; returns its result.
+    Raises what one of the processes raised.
 
     `resources`: CPUs and GPUs of a process. Ray starts nothing again: a run that fails is the store's to repeat.
     """
@@ -87,7 +87,7 @@ def run_on_cluster(run: Run, assignment: Assignment, machine: Machine, resources
 
 
 def share_of_worker(config: dict[str, Any]) -> None:
-    """The life of a process that Ray Train started."""
+    """The main function of a process that Ray Train started: carries out one device's share of a run."""
     machine: Machine = config["machine"]
     per_node = machine.devices // machine.nodes
     if per_node == 1:  # another node for each; Ray Train knows nodes by their address, which may be the same
@@ -106,7 +106,7 @@ def share_of_worker(config: dict[str, Any]) -> None:
 
 
 def watch_for_stop(outbox: Any, stop: threading.Event) -> None:
-    """Sets `stop` once the worker requests it, or is gone."""
+    """Waits until the run's worker requests the stop or is gone, and sets `stop`."""
     try:
         while not ray.get(outbox.is_stopping.remote()):
             stop.wait(ASK_EVERY_S)

@@ -1,4 +1,4 @@
-"""The executors by the word that an experiment file names them with."""
+"""The executors by the name that an experiment file uses (key `executor`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHARDS_ELSEWHERE = {"ray": ("hashbench.running.sweep.executors.ray_shards", "Ray
 
 
 def find_executor(name: str) -> type[Executor]:
-    """The executor of this word. Raises InputError where its package is not installed."""
+    """The executor of this name. Raises InputError where its package is not installed."""
     if name not in ELSEWHERE:
         return LocalExecutor
     executor: type[Executor] = _imported(name, *ELSEWHERE[name])
@@ -24,7 +24,7 @@ def find_executor(name: str) -> type[Executor]:
 
 
 def find_shard_workers(name: str) -> ShardWorkers:
-    """Where an executor of this word has corpora tokenized. Raises InputError where its package is not installed."""
+    """The workers that tokenize corpora under an executor. Raises InputError where its package is not installed."""
     if name not in SHARDS_ELSEWHERE:
         return LocalShardWorkers()
     workers: ShardWorkers = _imported(name, *SHARDS_ELSEWHERE[name])()
