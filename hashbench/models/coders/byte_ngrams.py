@@ -91,7 +91,7 @@ class ByteNgrams(Coder):
         self.width = MOST * (1 + len(self.sizes))
 
     def portable(self) -> PortablePart:
-        """The portable part: its values are the arguments and constants of this coder."""
+        """The step for a device without hashbench: its values are the arguments and constants of this coder."""
         values = {**self.recipe(), "most": MOST, "frame": FRAME, "offset": OFFSET, "prime": int(PRIME)}
         return PortablePart("word_bytes", "byte_ngrams", values, needs=("hashing",))
 

@@ -65,7 +65,7 @@ class RememberedCodes(Coder):
         return self._coder.state()
 
     def portable(self) -> PortablePart | None:
-        """The portable part of the wrapped coder."""
+        """The step of the wrapped coder for a device without hashbench."""
         return self._coder.portable()
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ class CodePoints(Coder):
     reads = "characters"
 
     def portable(self) -> PortablePart:
-        """The portable part: its one value is the code of other strings."""
+        """The step for a device without hashbench: its one value is the code of other strings."""
         return PortablePart("tokens", "codepoints", {"other": NO_CHARACTER}, needs=("letters",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -44,7 +44,7 @@ class ByteRows(Coder):
     reads = "bytes"
 
     def portable(self) -> PortablePart:
-        """The portable part: its values are the first row of bytes and the row of other strings."""
+        """The step for a device without hashbench: its values are the first row and the row of other strings."""
         values = {"first_row": FIRST_ROW, "unknown_row": UNKNOWN_ROW}
         return PortablePart("tokens", "byte_rows", values, needs=("letters",))
 

@@ -38,7 +38,7 @@ class HashRows(Coder):
         self.width = 1 + self.hashes
 
     def portable(self) -> PortablePart:
-        """The portable part: its values are the arguments of this coder."""
+        """The step for a device without hashbench: its values are the arguments of this coder."""
         return PortablePart("word_bytes", "hash_rows", self.recipe(), needs=("hashing",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -59,7 +59,7 @@ class WordKeys(Coder):
     dtype = np.int64
 
     def portable(self) -> PortablePart:
-        """The portable part, which needs no values."""
+        """The step for a device without hashbench, which needs no values."""
         return PortablePart("word_bytes", "word_keys", {}, needs=("hashing",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:

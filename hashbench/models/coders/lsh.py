@@ -68,7 +68,8 @@ class _LshCoder(Coder):
         return self.ngrams.features(blob, offsets)
 
     def _portable(self, entry: str, values: dict[str, object]) -> PortablePart | None:
-        """The portable part: n-grams as a file, Gaussian numbers drawn again; None for a BPE, which needs a library."""
+        """The step for a device without hashbench, which draws the Gaussian numbers again; None for features of a
+        BPE."""
         if self.splits is not None:
             return None
         listed = json.dumps(self.ngrams.strings(), ensure_ascii=False).encode()
@@ -114,7 +115,7 @@ class LshRows(_LshCoder):
         return (self.offsets_of(*self.features(blob, offsets)) + FIRST_ROW)[:, None]
 
     def portable(self) -> PortablePart | None:
-        """The portable part; None for features of a BPE, which needs a library."""
+        """The step for a device without hashbench; None for features of a BPE, which needs a library."""
         values: dict[str, object] = {
             "seed": ROW_SEED, "num_buckets": self.num_buckets, "dimension": self._dimension,
             "negate_half": self.lsh_negate_half, "first_row": FIRST_ROW,
@@ -175,7 +176,7 @@ class LshBits(_LshCoder):
         return self.bits_of(*self.features(blob, offsets))
 
     def portable(self) -> PortablePart | None:
-        """The portable part; None for features of a BPE, which needs a library."""
+        """The step for a device without hashbench; None for features of a BPE, which needs a library."""
         features = len(self.ngrams)
         return self._portable(
             "lsh_bits", {"seed": BIT_SEED, "bits": self.bits, "features": features, "zero_bit": self.lsh_zero_bit}

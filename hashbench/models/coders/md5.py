@@ -59,7 +59,7 @@ class Md5Bits(Coder):
         self.md_key = checked_key(md_key)
 
     def portable(self) -> PortablePart:
-        """The portable part: its one value is the key."""
+        """The step for a device without hashbench: its one value is the key."""
         return PortablePart("hashing", "md5_bits", {"key": self.md_key})
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -80,7 +80,7 @@ class Md5Rows(Coder):
         self.first_row = checked_count(self.name, "first_row", first_row, least=0)
 
     def portable(self) -> PortablePart:
-        """The portable part: its values are the key and the sizes of the table."""
+        """The step for a device without hashbench: its values are the key and the sizes of the table."""
         values = {"key": self.md_key, "num_buckets": self.num_buckets, "first_row": self.first_row}
         return PortablePart("hashing", "md5_rows", values)
 

@@ -118,7 +118,7 @@ class NgramBuckets(Coder):
         self.width = MOST * self.hashes
 
     def portable(self) -> PortablePart:
-        """The portable part: its values are the arguments and constants of this coder."""
+        """The step for a device without hashbench: its values are the arguments and constants of this coder."""
         values = {**self.recipe(), "most": MOST, "seed": SEED}
         return PortablePart("ngrams", "ngram_buckets", values, needs=("hashing",))
 

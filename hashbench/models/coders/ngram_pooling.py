@@ -161,7 +161,7 @@ class NgramPooling(Coder):
         return self._computed(blob, offsets, with_sums=False)[0]
 
     def portable(self) -> PortablePart:
-        """The portable part: its values are the seeds, their partition and the constants of this coder."""
+        """The step for a device without hashbench: its values are the seeds, their partition and constants."""
         values = {
             "base": BASE, "modulus": self.modulus, "scale": self.scale, "marker": MARKER if self.strip else "",
             "seeds": self._seeds.tolist(), "partition": list(self.partition),

@@ -144,7 +144,7 @@ class ProjectionCoder(Coder):
         return project(*pack([f"{BEGIN}{word}{END}" for word in words]), self._flip(), self.n_bits, self.places)
 
     def portable(self) -> PortablePart:
-        """The portable part: its values are the sizes, and how words are lower-cased."""
+        """The step for a device without hashbench: its values are the sizes, and how words are lower-cased."""
         values = {
             "bits": self.n_bits, "places": self.places, "flip": str(self._flip()), "longest": LONGEST,
             "most_characters": MOST_CHARACTERS, **case_values(),

@@ -140,7 +140,7 @@ class Trigrams(Coder):
         self.width = MOST * self.hashes
 
     def portable(self) -> PortablePart:
-        """The portable part: its values are the arguments and constants of this coder."""
+        """The step for a device without hashbench: its values are the arguments and constants of this coder."""
         values = {**self.recipe(), "most": MOST, "remembered": REMEMBERED}
         return PortablePart("ngrams", "trigrams", values, needs=("hashing",))
 

@@ -47,7 +47,7 @@ class Vocabulary(Coder):
         return bool(pieces)
 
     def portable(self) -> PortablePart:
-        """The portable part, with the vocabulary in the order of its rows as a file."""
+        """The step for a device without hashbench, with the vocabulary in the order of its rows as a file."""
         listed = json.dumps(self.strings(), ensure_ascii=False).encode()
         values = {"first_row": FIRST_ROW, "unknown_row": UNKNOWN_ROW}
         return PortablePart("tokens", "vocabulary", values, {"rows.json": listed}, needs=("letters",))

@@ -36,7 +36,7 @@ class WordBytes(Coder):
     dtype = np.int16
 
     def portable(self) -> PortablePart:
-        """The portable part: its values are the length and the ids of begin and end."""
+        """The step for a device without hashbench: its values are the length and the ids of begin and end."""
         values = {"length": LENGTH, "begin": BEGIN, "end": END}
         return PortablePart("word_bytes", "word_bytes", values, needs=("hashing",))
 

@@ -143,7 +143,7 @@ class WordFeatures(Coder):
         self.width = len(self.features) * self.hashes
 
     def portable(self) -> PortablePart:
-        """The portable part: its values are sizes and seeds of the tables, and the letters of this Python's Unicode."""
+        """The step for a device without hashbench: sizes and seeds of the tables, letters of this Python's Unicode."""
         classes = shape_classes()
         kinds = {"upper": ALPHA_UPPER, "alpha": ALPHA, "digits": DIGIT}
         sizes = table_rows(self.num_buckets, self.features)

@@ -83,7 +83,7 @@ class Published:
 
 
 class ModelPart(nn.Module):
-    """Base of embeddings and encoders; parts that read published weights override the functions about these."""
+    """Base of embeddings and encoders. Those that start from published weights override the last two functions."""
 
     @classmethod
     def stored_name(cls) -> str:
@@ -139,7 +139,7 @@ class Embedding(ModelPart):
 
     @property
     def vocabulary_rows(self) -> int | None:
-        """Rows of the vocabulary whose row numbers `type_ids` returns; None where it returns hashes below NUMBERS."""
+        """Size of the vocabulary whose row numbers `type_ids` returns; None where it returns hashes below NUMBERS."""
         return None
 
     @property
@@ -363,7 +363,7 @@ class OriginSpec:
 
 @dataclass(frozen=True)
 class FreeSize:
-    """The argument that a budget of parameters sets: a model's embedding grows with it, by whole numbers."""
+    """The argument that a parameter budget sets: the embedding grows with it, in whole numbers from `least` on."""
 
     part: Literal["code", "embedding"]  # that has the argument
     argument: str

@@ -166,7 +166,7 @@ class Add(BitEmbedding):
         return self.from_bits(self.weight.new_zeros(1, self.bits))
 
     def forward(self, batch: Batch) -> Tensor:
-        """A batch -> token vectors (B, L, d). Special tokens, whose bits are 0, share one mask with the types."""
+        """A batch -> token vectors (B, L, d). Special tokens, with bits of 0, share one dropout mask with the types."""
         bits = unpack_bits(batch.codes)  # (n, T)
         vectors = self.from_weight(torch.cat([bits.new_zeros(1, self.bits), bits]), self.dropout(self.weight))
         special = self.specials[: len(SPECIALS)] + vectors[0]  # (5, d)

@@ -68,7 +68,7 @@ class LookupTable(VocabularyTable):
 
     @classmethod
     def stored_name(cls) -> str:
-        """ "Table", the name of this class when the first runs were stored."""
+        """The string Table, which was the name of this class when the first runs were stored."""
         return "Table" if cls is LookupTable else super().stored_name()
 
     def embed_types(self, codes: Tensor) -> Tensor:

@@ -53,7 +53,7 @@ class OverNeighbours(Embedding):
 
     @property
     def vocabulary_rows(self) -> int | None:
-        """Rows of the vocabulary of the embedding below; None where it has none."""
+        """Size of the vocabulary of the embedding below; None where it has none."""
         return self.base.vocabulary_rows
 
     def initialise(self, vocabulary: Sequence[str]) -> None:
@@ -106,7 +106,7 @@ class OverNeighbours(Embedding):
 
 
 def neighbour(numbers: Tensor, distance: int, missing: int) -> Tensor:
-    """The number of the token `distance` to the left of each token (B, L), or to the right where it is negative.
+    """The number of the token `distance` to the left of each token (B, L), or, where negative, to the right.
 
     >>> neighbour(torch.tensor([[5, 7, 11]]), 1, 0).tolist(), neighbour(torch.tensor([[5, 7, 11]]), -2, 0).tolist()
     ([[0, 5, 7]], [[11, 0, 0]])

@@ -112,7 +112,7 @@ class CanineEncoder(PublishedBert):
 
     @property
     def layer_passes(self) -> float:
-        """Layers that a character passes: the first whole, of the others, which see molecules, a fraction."""
+        """Layers per character: the first runs on characters, the others on molecules of several characters."""
         return 1 + self.config.layers / self.config.downsampling
 
     def states_mask(self, mask: Tensor) -> Tensor:
@@ -160,8 +160,7 @@ class CanineEncoder(PublishedBert):
         return Upsampling(self.config)
 
     def _molecules(self, states: Tensor) -> Tensor:
-        """Characters (B, L, d) -> molecules (B, L / 4, d): CLS alone, then one for four characters but the last
-        four."""
+        """Characters (B, L, d) -> molecules (B, L / 4, d): CLS, then one for each four characters but the last four."""
         fours = states.unflatten(1, (-1, self.config.downsampling)).flatten(2)  # (B, L / 4, 4 d)
         downsampled = nn.functional.gelu(self.downsample(fours[:, :-1]))  # (B, L / 4 - 1, d)
         molecules: Tensor = self.molecule_norm(torch.cat([states[:, :1], downsampled], dim=1))

@@ -99,7 +99,7 @@ class ItemSearch:
         return ItemRanking(torch.from_numpy(items), torch.from_numpy(scores), torch.ones(len(logs), dtype=torch.bool))
 
     def exact_by_beams(self, logs: Tensor, k: int, beam: int) -> ItemRanking:
-        """`exact` from tensor operations alone: by beam, and in a wider one where that certifies no ranking.
+        """`exact` by tensor operations: search in a beam, then in a wider one for rankings that this does not certify.
 
         `logs` (Q, m, NB).
         """
@@ -140,7 +140,8 @@ class ItemSearch:
         return max(1, CELLS // (len(self.maps) * (self.n_buckets + beam * self.alpha)))
 
     def _look(self, logs: Tensor, order: Order, k: int, beam: int) -> ItemRanking:
-        """The k best of the items in the `beam` best buckets; `order` holds one more of each map, or all.
+        """The k best of the items in the `beam` best buckets of each map; `order` holds one bucket more of each, or
+        all.
 
         `logs` (q, m, NB), both tensors of `order` (q, m, width).
         """

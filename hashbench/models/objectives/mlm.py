@@ -114,7 +114,7 @@ def label_columns(labels: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def make_head(embedding: Embedding, config: Any) -> MaskedLanguageHead:
-    """The head over an embedding's output matrix, or with another matrix where the embedding unties it.
+    """A head over an embedding's output matrix, or over a separate matrix where the embedding is untied.
 
     Raises InputError where the embedding has no matrix to score against.
     """

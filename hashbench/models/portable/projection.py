@@ -17,8 +17,7 @@ from hashbench.models.portable.letters import lowering
 
 
 def word_features(word: str, longest: int) -> Iterator[str]:
-    """Yields features of a word: n:cat for n-grams between its markers (none of a bare one), s:ct for pairs one
-    apart."""
+    """Yields features of a word: n:cat for n-grams with markers (none of one marker), s:ct for characters one apart."""
     marked = f"^{word}$"
     for start in range(len(marked)):
         for end in range(start + 1, min(start + longest, len(marked)) + 1):
@@ -58,7 +57,7 @@ def counted(rows: int, n: int, width: int) -> list[int]:
 
 
 def sums_of(planes: list[int], n: int, width: int) -> tuple[int, ...]:
-    """Counters -> as many +1 as counted and the rest of `n` -1, below 32,768; the lowest bit first."""
+    """Planes of counters -> for each counter c of `n` rows the sum 2 c - n, below 32,768; the lowest bit first."""
     # A bit that is written out as a character takes 16 bits in UTF-16, and is the last of them.
     first = as_number(b"\1\0" * width)
     total = first * (0x8000 - n)  # never below 0, and the sign is turned at the end

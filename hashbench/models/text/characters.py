@@ -21,7 +21,7 @@ class CharacterTokenizer(Tokenizer):
         return list(well_formed(text))
 
     def portable(self) -> PortablePart:
-        """The portable part, which needs no values."""
+        """The step for a device without hashbench, which needs no values."""
         return PortablePart("tokens", "characters", {}, needs=("letters",))
 
     def interner(self) -> CharacterInterner:
@@ -71,7 +71,7 @@ class ByteTokenizer(Tokenizer):
         return list(well_formed(text).encode().decode("latin-1"))
 
     def portable(self) -> PortablePart:
-        """The portable part, which needs no values."""
+        """The step for a device without hashbench, which needs no values."""
         return PortablePart("tokens", "text_bytes", {}, needs=("letters",))
 
     def interner(self) -> ByteInterner:

@@ -18,7 +18,7 @@ HANGUL = range(0xAC00, 0xD7A4)  # syllables, which fall apart by arithmetic
 
 
 def normaliser_values(tokenizer: Tokenizer) -> dict[str, Any]:
-    """Characters that are dropped, become a space, or are separate words; forms of the others; punctuation."""
+    """Values for portable/wordpieces.py: sets of characters by what becomes of them, and tables of replacements."""
     points = [point for point in range(CODE_POINTS) if point not in SURROGATES]
     kinds = {kind: np.zeros(CODE_POINTS, bool) for kind in ("dropped", "spaces", "alone", "punctuation")}
     single: dict[int, int] = {}

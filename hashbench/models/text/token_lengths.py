@@ -17,7 +17,7 @@ REMEDY = "tokenizer: unicode keeps marks with their letters, and letters apart w
 
 
 class TokenLengths(NamedTuple):
-    """The tokens of some texts that are no mere punctuation."""
+    """Statistics of the tokens of some texts that are no mere punctuation."""
 
     tokens: int
     median: float  # characters a token
@@ -27,7 +27,7 @@ class TokenLengths(NamedTuple):
 
 
 def token_lengths(tokens: Iterable[str]) -> TokenLengths:
-    """How long tokens are, and how many are single characters or run together.
+    """Statistics of tokens: how long they are, and how many are single characters or run together.
 
     >>> token_lengths(["the", "a", ",", "cat"])
     TokenLengths(tokens=3, median=3, single=0.3333333333333333, joined=0.0)

@@ -64,7 +64,7 @@ class WordPieceTokenizer(TrainablePieces):
         return {"lowercase": self.lowercase}
 
     def portable(self) -> PortablePart:
-        """The portable part: the vocabulary as tokenizer.json, and how the library normalises each character."""
+        """The step for a device without hashbench: a tokenizer.json, and how the library normalises each character."""
         library = self.library_tokenizer()
         return PortablePart(
             "wordpieces", "wordpieces",

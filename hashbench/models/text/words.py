@@ -61,7 +61,8 @@ class WordTokenizer(Tokenizer):
         return [match.group() for match in matches if match.group()]
 
     def portable(self) -> PortablePart | None:
-        """The portable part of patterns of characters, or runs of them, by classes; None for any other pattern."""
+        """The step for a device without hashbench, for patterns of classes of characters; None for any other
+        pattern."""
         values: dict[str, Any] = {"lowercase": self.lowercase}
         if self.pattern in PATTERNS:
             values |= class_values(self.pattern == "default")
@@ -113,7 +114,7 @@ class UnicodeTokenizer(Tokenizer):
         return tokens
 
     def portable(self) -> PortablePart:
-        """The portable part: its values are the classes of characters, and how letters are lower-cased."""
+        """The step for a device without hashbench: its values are classes of characters and rules of lower case."""
         values = {"lowercase": self.lowercase, **unicode_values(), **(case_values() if self.lowercase else {})}
         return PortablePart("tokens", "words", values, needs=("letters",))
 
