@@ -14,7 +14,7 @@ from hashbench.results.plots.curves import draw
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit code."""
+    """Draws the figure and prints its files; returns the exit code."""
     options = figures.parser(__doc__.splitlines()[0] if __doc__ else "")
     options.add_argument("--metric", default="", help="of training: loss, learning_rate; default: the reported score")
     chosen = options.parse_args(arguments)

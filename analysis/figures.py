@@ -1,4 +1,4 @@
-"""Options of the scripts, and the drawing of one figure of `hashbench plot`."""
+"""The common part of the scripts of figures: their options, and the drawing of one figure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMATS: tuple[ImageFormat, ...] = ("png", "pdf", "svg")
 
 
 def parser(what: str) -> argparse.ArgumentParser:
-    """The options that all figures share."""
+    """The parser of the options that all scripts share."""
     options = argparse.ArgumentParser(description=what)
     options.add_argument("--db", default="results.db", help="the results, a file or a URL")
     options.add_argument("--experiment", help="its name; default: the experiment that was swept last")
@@ -34,7 +34,7 @@ def written(
     output: Path,
     format: ImageFormat = "png",
 ) -> list[Path]:
-    """The files of a figure. Raises InputError where there is nothing to draw."""
+    """Draws a figure of an experiment and returns its files. Raises InputError where there is nothing to draw."""
     data = FigureData(store, ReportRequest(experiment, examples=True))
     try:
         pictures = styled(lambda: draw(data))
@@ -45,7 +45,7 @@ def written(
 
 
 def main(chosen: argparse.Namespace, draw: Callable[[FigureData], list[Drawn]]) -> int:
-    """Prints the files; the exit code."""
+    """Draws a figure with the options `chosen` and prints its files; returns the exit code."""
     try:
         store = open_store(chosen.db, create=False, read_only=True)
         paths = written(store, draw, experiment=chosen.experiment, output=chosen.output, format=chosen.format)

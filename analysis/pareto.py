@@ -13,7 +13,7 @@ from hashbench.results.plots.pareto import draw
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit code."""
+    """Draws the figure and prints its files; returns the exit code."""
     return figures.main(figures.parser(__doc__.splitlines()[0] if __doc__ else "").parse_args(arguments), draw)
 
 

@@ -1,5 +1,6 @@
-"""The program: its commands, and what becomes of an error. Exit codes: 0 done, 1 some runs failed, 2 wrong input,
-129, 130 and 143 interrupted."""
+"""The program: its commands and the handling of errors.
+
+Exit codes: 0 done, 1 some runs failed, 2 wrong input, 129, 130 and 143 interrupted."""
 
 from __future__ import annotations
 
@@ -35,17 +36,17 @@ UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 
 class Commands(TyperGroup):
-    """The program's commands. Interrupts and closed pipes are met here, before typer has its own way with them."""
+    """The program's commands, including those of two words. Handles interrupts and closed pipes in place of typer."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command of the first two words ('report claims') if there is one, else of the first."""
+        """The command named by the first two words ('report claims') if there is one, else by the first."""
         both = " ".join(args[:2])
         if both in self.commands:
             return both, self.commands[both], args[2:]
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Runs the requested command."""
+        """Runs the requested command; an interrupt or a closed pipe ends the program without a traceback."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()  # a closed pipe shows itself here at the latest
@@ -98,7 +99,7 @@ def _root(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Runs one command and leaves with its exit code."""
+    """Runs the command of the arguments (None: of the command line) and exits with its code."""
     # pydantic would look for plugins in the metadata of all installed packages
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     before = signal.signal(signal.SIGTERM, _terminate)
@@ -120,7 +121,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _outage(error: Exception) -> str:
-    """One line on a database that does not answer or has no space left; any other error of it is raised again."""
+    """A line on a database that does not answer or has no space left. Raises `error` if it is another one."""
     from hashbench.store.retry import is_outage, reason_of
 
     if not is_outage(error):
@@ -129,13 +130,13 @@ def _outage(error: Exception) -> str:
 
 
 def _complain(message: str) -> int:
-    """One line on stderr, whatever the message holds."""
+    """Prints the message as one line on stderr; returns the exit code of wrong input."""
     print("hashbench: " + printable(" ".join(message.split())), file=sys.stderr)
     return WRONG_INPUT
 
 
 def _usage(error: Exception) -> str:
-    """A wrong command line in one line, with the command whose help explains it."""
+    """The message about a wrong command line in one line, with the command whose help explains it."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "hashbench"
     message = error.format_message() if hasattr(error, "format_message") else str(error)

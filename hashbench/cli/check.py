@@ -1,4 +1,4 @@
-"""`check`: an experiment, or a user-defined embedding or coder, before any time is spent on it; `schema`: its keys."""
+"""`check`: validates an experiment, or a user-defined embedding or coder; `schema`: the keys of experiment files."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def check(
 
 
 def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] | None, *, labels: bool) -> None:
-    """Prints what a sweep would do. Raises InputError for whatever would stop it."""
+    """Prints the plan of an experiment's sweep. Raises InputError for anything that would stop it."""
     from hashbench.running.experiment.load import load_experiment
 
     loaded = load_experiment(file, overrides)  # before torch, which a plan needs, is imported
@@ -85,7 +85,7 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
 
 
 def check_embedding(reference: str, coder: str | None) -> bool:
-    """Prints a line for each contract check of an embedding. True where all passed."""
+    """Prints a line for each contract check of an embedding; returns True if all passed."""
     from hashbench.running.experiment.contract import contract, remarks, spec_to_check
     from hashbench.running.experiment.used import OWN_CODER
 
@@ -98,7 +98,7 @@ def check_embedding(reference: str, coder: str | None) -> bool:
 
 
 def check_coder(reference: str) -> bool:
-    """Prints a line for each contract check of a user-defined coder. True where all passed."""
+    """Prints a line for each contract check of a user-defined coder; returns True if all passed."""
     from hashbench.running.experiment.coder_contract import coder_contract
 
     if ".py:" not in reference:

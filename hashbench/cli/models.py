@@ -39,7 +39,7 @@ def models(style: TableFormat = "text") -> None:
 
 
 def _print_models(rows: Sequence[SizeRow]) -> None:
-    """The rows for people: a heading for each paper, the names of groups beside it, sizes in M and K."""
+    """Prints models under a heading for each paper, with the names of its groups, and sizes in M and K."""
     from hashbench.results.papers.paper import load_paper, papers
     from hashbench.results.rendering.rows import text_lines
 
@@ -59,7 +59,7 @@ def _print_models(rows: Sequence[SizeRow]) -> None:
 
 
 def _size(count: str | int | None) -> str:
-    """A count in M or K; nothing for an embedding without parameters.
+    """A count in M or K; '-' for an embedding without parameters.
 
     >>> _size(38_603_520), _size(0)
     ('38.6M', '-')

@@ -87,7 +87,7 @@ TableFormat = Annotated[Format, typer.Option("--format", help="The format of the
 
 
 def format_of_tables(*others: str) -> Any:
-    """The option --format of a command that prints tables: every format there is, user-defined ones too.
+    """The option --format of a command that prints tables: the name of any table format, also of a user-defined one.
 
     `others`: words that this command takes besides. The value raises InputError where it is no format.
     """
@@ -111,7 +111,7 @@ ReportFormat = Annotated[str, format_of_tables()]
 
 
 def name_cluster(address: str | None, executor: str) -> None:
-    """Sets the cluster that Ray connects to: the one that --ray-address names.
+    """Sets the cluster that Ray connects to (RAY_ADDRESS) to that of --ray-address, if it is given.
 
     Raises InputError where the executor would not use it. An address from the environment alone is left as it is.
     """

@@ -1,4 +1,4 @@
-"""Printing: rows and tables on stdout, remarks on stderr, and a copy in a file where one is named."""
+"""Printing: rows and tables on stdout, remarks on stderr, and a copy in a file that --output names."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:  # every command imports this file, and --help renders nothing
 
 
 def show(text: str, *, end: str = "\n") -> None:
-    """Prints what may hold texts of a database that others filled: control characters are written out."""
+    """Prints a text with escapes in place of control characters, which a database from elsewhere may contain."""
     print(printable(text), end=end, flush=True)
 
 
 def print_rows(columns: Sequence[str], rows: ListedRows, style: Format) -> None:
-    """Prints rows with these columns."""
+    """Prints rows with these columns in a format."""
     from hashbench.results.rendering.rows import render_rows
 
     show(render_rows(columns, rows, style), end="")
@@ -38,7 +38,7 @@ def print_json(value: object) -> None:
 
 
 def print_tables(tables: Sequence[Table], format: str, output: Path | None = None) -> None:
-    """Prints tables, and writes them to `output`. A format of rows alone has its warnings on stderr, each once.
+    """Prints tables, and writes them to `output`. Warnings go to stderr for a format of rows alone, such as CSV.
 
     Raises InputError for an unknown format and a file that cannot be written.
     """
@@ -51,14 +51,14 @@ def print_tables(tables: Sequence[Table], format: str, output: Path | None = Non
 
 
 def print_text(text: str, output: Path | None = None) -> None:
-    """Prints a report, and writes it to `output`. Raises InputError where that cannot be."""
+    """Prints a report, and writes it to `output`. Raises InputError for a file that cannot be written."""
     if output is not None:
         write_output(output, text)
     print(text.rstrip("\n"))
 
 
 def write_output(output: Path, text: str) -> None:
-    """Replaces a file in one step. Raises InputError where that cannot be."""
+    """Replaces a file in one step. Raises InputError for a file that cannot be written."""
     try:
         replace_text(output, text)
     except OSError as error:
@@ -66,7 +66,7 @@ def write_output(output: Path, text: str) -> None:
 
 
 def note(message: str) -> None:
-    """A remark for the person at the terminal; stdout stays free for results."""
+    """Prints a remark on stderr, so that stdout has results alone."""
     print(printable(message), file=sys.stderr)
 
 

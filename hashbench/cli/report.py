@@ -79,7 +79,7 @@ def report(
 
 
 def print_report(db: str, request: ReportRequest, style: str, output: Path | None) -> None:
-    """Prints tables in one of the formats, into a file too where one is named."""
+    """Prints the requested tables in a format, and writes them to `output` if it is given."""
     from hashbench.results.tables.report import tables
     from hashbench.store.engine import open_results
 
@@ -87,7 +87,7 @@ def print_report(db: str, request: ReportRequest, style: str, output: Path | Non
 
 
 def print_page(db: str, request: ReportRequest, output: Path | None) -> None:
-    """Writes the page to a file, or prints it where none is named: it is no use on a terminal."""
+    """Writes the experiment's HTML page to `output`, or prints it if none is given."""
     from hashbench.results.plots.main import page_figures
     from hashbench.results.rendering.page.main import page
     from hashbench.store.engine import open_results
@@ -233,7 +233,7 @@ def compare(
 
 
 def _places(databases: Sequence[str], *, alone: bool) -> list[str]:
-    """The databases of both sides, or one for both. `alone`: only one model or experiment is named.
+    """The databases of both sides of a comparison, or one for both. `alone`: only one model or experiment is named.
 
     Raises InputError for more than two, and where nothing would tell the sides apart.
     """

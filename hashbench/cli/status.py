@@ -1,4 +1,4 @@
-"""How far sweeps are: `status` and `list`."""
+"""The progress of sweeps: `status` and `list`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def status(
 
 
 def _print_experiment(store: Store, name: str | None, *, as_json: bool, every: bool) -> None:
-    """Counts by state of the named experiment or the last one swept; then one row a run, or of many what is unusual."""
+    """Prints an experiment's counts by state, then a row a run, or for many runs workers and failures alone."""
     from hashbench.results.read.overview import headline, overview
     from hashbench.store.status import counts, find_experiment, runs
 
@@ -92,9 +92,9 @@ def _print_different_code(store: Store, experiment_id: int) -> None:
 
 
 def _watch(store: Store, name: str | None) -> None:
-    """Counts, machines and failures, again and again until no run can still come to an end; Ctrl-C leaves.
+    """Prints counts, machines and failures repeatedly, until no run is left to finish.
 
-    A terminal shows them in one place; a log gets a line when something changed.
+    A terminal shows them in place; a log gets a line when something changed. Ctrl-C leaves.
     """
     from hashbench.results.read.overview import headline, overview
     from hashbench.running.experiment.schema import stored_value
@@ -119,13 +119,13 @@ def _watch(store: Store, name: str | None) -> None:
 
 
 class _Screen:
-    """Lines that take the place of those before them, or in a log follow them where they are new."""
+    """Lines printed repeatedly: on a terminal over the last ones, in a log only those that are new."""
 
     def __init__(self) -> None:
         self._shown: list[str] = []
 
     def draw(self, lines: Sequence[str]) -> None:
-        """Draws over what was drawn before; what does not fit the terminal is cut off."""
+        """Prints lines over those of the last call, cut to the terminal's size."""
         size = shutil.get_terminal_size()
         fitting = [printable(line)[: size.columns - 1] for line in lines if line][: size.lines - 1]
         up = f"\033[{len(self._shown)}F\033[J" if self._shown else ""
@@ -141,7 +141,7 @@ class _Screen:
 
 
 def _print_run(store: Store, prefix: str, *, as_json: bool) -> None:
-    """One run: what it is, and each attempt with reason and log."""
+    """Prints a run's spec, and each attempt with its reason and log."""
     from hashbench.results.rendering.rows import json_text
     from hashbench.store.status import attempts, find_run, run_spec
 
@@ -176,13 +176,13 @@ REASON_LENGTH = 200  # characters of a reason that are shown
 
 
 def overview_lines(overview: Overview) -> list[str]:
-    """Counts, who works on what, and what went wrong."""
+    """Lines on runs by kind and state, speed, workers and failures."""
     lines = [*kind_lines(overview), rate_line(overview), *worker_lines(overview), *trouble_lines(overview)]
     return [line for line in lines if line]
 
 
 def kind_lines(overview: Overview) -> list[str]:
-    """Runs by kind and state."""
+    """Lines of a table of the number of runs by kind and state."""
     from hashbench.results.rendering.rows import text_lines
 
     rows: list[dict[str, Value]] = [
@@ -193,7 +193,7 @@ def kind_lines(overview: Overview) -> list[str]:
 
 
 def rate_line(overview: Overview) -> str:
-    """How many work, how fast, and how long it will take; '' where nobody works."""
+    """The number of workers and machines, runs an hour and the time left, in one line; '' without workers."""
     if not overview.active:
         return ""
     line = f"{_n(len(overview.active), 'worker')} on {_n(overview.n_machines, 'machine')}"
@@ -203,7 +203,7 @@ def rate_line(overview: Overview) -> str:
 
 
 def worker_lines(overview: Overview) -> list[str]:
-    """Each machine with what its workers do, and who has not been heard of."""
+    """Lines on each machine and what its workers do."""
     lines: list[str] = []
     for workers in overview.listed:
         hardware = f" ({workers[0].hardware})" if workers[0].hardware else ""
@@ -218,7 +218,7 @@ def _doing(worker: Activity) -> str:
 
 
 def trouble_lines(overview: Overview) -> list[str]:
-    """Why runs failed or were made void, the commonest reason first, and attempts that ended without a result."""
+    """Lines on why runs failed or were voided, the commonest reason first, and on attempts without a result."""
     lines = []
     for ended in overview.reasons:
         reason = " ".join(ended.reason.split()) or "no reason given"

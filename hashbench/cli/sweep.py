@@ -1,4 +1,4 @@
-"""`sweep` and `worker`: all runs of an experiment, from this machine or with the help of others."""
+"""`sweep` and `worker`: doing all runs of an experiment, on this machine or on several."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _print_own_table(db: str, loaded: Loaded) -> None:
 
 
 def _tell_of_the_best(db: str, loaded: Loaded) -> None:
-    """How the best trained model of each task becomes a folder, where its weights were kept."""
+    """Prints the best model of each task whose weights were kept, with the command that exports it."""
     from hashbench.results.read.scores import best_kept
     from hashbench.running.experiment.resolved import exported_tasks
 

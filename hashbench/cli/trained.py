@@ -123,7 +123,7 @@ def predict(
 
 
 def _answers(model: Predictor, lines: list[str], style: Literal["text", "json"]) -> Iterator[str]:
-    """A line of output for each line of input."""
+    """A line of output for each line of input: the prediction, or JSON with the text and class probabilities."""
     from hashbench.deployment.inputs import of_lines
 
     if style == "text":

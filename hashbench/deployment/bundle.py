@@ -1,4 +1,4 @@
-"""The source of some classes with all that they use of hashbench, as one file that needs hashbench no more.
+"""The source of some classes and all that they use of hashbench, as one file that does not import hashbench.
 
 Names are followed from a class to what its code mentions, through imports, module by module. Code that hashes is not
 followed: what it makes is in the weights, so only constants are taken from `hashbench.models.coders` and `.text`.
@@ -22,7 +22,7 @@ Statement = ast.ClassDef | ast.FunctionDef | ast.Assign | ast.AnnAssign
 
 @dataclass
 class Collected:
-    """The contents of the file: statements by module and name, and lines that import other packages."""
+    """The contents of a bundled file: statements by module and name, and lines that import other packages."""
 
     statements: dict[tuple[str, str], Statement] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
@@ -30,7 +30,7 @@ class Collected:
 
 
 def bundled(roots: Sequence[type], what: str) -> str:
-    """The source of classes and functions of hashbench, imports first.
+    """The source of classes and all that they use of hashbench, imports first. `what`: the model, for messages.
 
     Raises InputError where two of the names that meet in the file mean different things.
     """
@@ -49,7 +49,7 @@ def bundled(roots: Sequence[type], what: str) -> str:
 
 
 def _collect(module: str, name: str, collected: Collected) -> None:
-    """Takes a name of a module in, and what it uses."""
+    """Adds to `collected` the statement that defines a name in a module, and all that it uses."""
     if (module, name) in collected.statements:
         return
     imports, own = _names_of(module)
@@ -78,7 +78,7 @@ def _collect(module: str, name: str, collected: Collected) -> None:
 
 @cache
 def _names_of(module: str) -> tuple[dict[str, tuple[str, str, str]], dict[str, Statement]]:
-    """Of a module its imported names (line, module, name there) and its own statements, by name."""
+    """A module's imports (line, module, name there) and its own statements, each by name."""
     tree = ast.parse(inspect.getsource(importlib.import_module(module)))
     imports: dict[str, tuple[str, str, str]] = {}
     own: dict[str, Statement] = {}
@@ -102,7 +102,7 @@ def _names_of(module: str) -> tuple[dict[str, tuple[str, str, str]], dict[str, S
 
 
 def _mentioned(node: ast.AST) -> Iterator[str]:
-    """Names in code, those of annotations left out: they are never evaluated."""
+    """The names used in code, without those in annotations, which are never evaluated."""
     for child_field, value in ast.iter_fields(node):
         if child_field in ("annotation", "returns", "type_comment"):
             continue
@@ -115,13 +115,13 @@ def _mentioned(node: ast.AST) -> Iterator[str]:
 
 @cache
 def _depth(module: str) -> int:
-    """The length of the longest chain of imports of hashbench below a module."""
+    """The length of the longest chain of imports from a module through modules of hashbench."""
     below = {source for _, source, _ in _names_of(module)[0].values() if source.startswith(PACKAGE)}
     return 1 + max((_depth(imported) for imported in below if not imported.startswith(CONSTANTS_ALONE)), default=0)
 
 
 def _source(module: str, node: Statement) -> str:
-    """The lines of a statement, decorators and comments behind it included."""
+    """The source lines of a statement, with its decorators and comments at the ends of its lines."""
     lines = inspect.getsource(importlib.import_module(module)).splitlines()
     decorators = node.decorator_list if isinstance(node, ast.ClassDef | ast.FunctionDef) else []
     first = min([node.lineno, *(decorator.lineno for decorator in decorators)])

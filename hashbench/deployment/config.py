@@ -41,7 +41,7 @@ CONFIG, WEIGHTS, TOKENIZER, STATE, CARD, OWN = (
 
 @dataclass(frozen=True)
 class Config:
-    """An exported model. `labels`: names of the classes; one output without a name is a regression."""
+    """The contents of config.json. `labels`: names of the classes; one output without a name is a regression."""
 
     name: str
     run: str  # id
@@ -76,7 +76,7 @@ def read_config(folder: Path) -> Config:
 
 
 def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict[str, Any]:
-    """A spec as plain values, nothing of which depends on the defaults of a later version."""
+    """A spec as plain values, with all defaults written out, since a later version may change them."""
     return {
         **_embedding_values(spec, vocabulary_rows),
         "tokenizer": spec.text.tokenizer,
@@ -92,7 +92,7 @@ def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict
 
 
 def _embedding_values(spec: ModelSpec, vocabulary_rows: int | None) -> dict[str, Any]:
-    """The embedding, and under "below" the embedding that it is built over."""
+    """The plain values of an embedding, with those of the embedding that it is built over under "below"."""
     family, below = spec.embedding.family, spec.below()
     place = OWN if is_own(family.__module__) else family.__module__
     values = {
@@ -124,7 +124,7 @@ def _embedding_class(reference: str, folder: Path, *, trust_code: bool) -> type[
 
 
 def _suite_class(reference: str) -> type[Embedding]:
-    """The class of the suite that a folder names. One whose file has another name by now is found by its name."""
+    """The suite's embedding class that a config names, also if its module was renamed since the export."""
     place, _, name = reference.rpartition(":")
     place = SUITE + place.removeprefix(SUITE).removeprefix(EARLIER)
     if importlib.util.find_spec(place) is None:
@@ -136,13 +136,13 @@ def _suite_class(reference: str) -> type[Embedding]:
 
 
 def copy_own_code(embedding: type[Embedding], folder: Path) -> None:
-    """The file of a user-defined embedding into the folder; nothing for an embedding of the suite."""
+    """Copies the file of a user-defined embedding to the folder; does nothing for an embedding of the suite."""
     if is_own(embedding.__module__):
         shutil.copyfile(getfile(embedding), folder / OWN)
 
 
 def spec_of(config: Config, folder: Path, *, trust_code: bool = False) -> ModelSpec:
-    """The spec of an exported model. Raises InputError where code is not the suite's own, unless it is trusted."""
+    """The spec of an exported model. Raises InputError for a user-defined embedding unless `trust_code`."""
     values = config.spec
     form = values["template"]
     plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in form.items()}

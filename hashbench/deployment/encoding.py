@@ -29,7 +29,7 @@ from hashbench.store.status import find_run, run_spec
 
 
 class Encoded(TypedDict):
-    """One token, as `encode --format json` prints it."""
+    """A token with its codes, as `hashbench encode --format json` prints it."""
 
     token: str
     codes: list[int] | list[float]
@@ -38,7 +38,7 @@ class Encoded(TypedDict):
 
 @dataclass(frozen=True)
 class Reader:
-    """The parts that turn a text into codes: a model's spec, its tokenizer and its fitted coder."""
+    """The parts of a model that turn a text into codes: spec, tokenizer and fitted coder."""
 
     model: ResolvedModel
     tokenizer: Tokenizer
@@ -74,7 +74,7 @@ def reader_of_model(name: str, data: Sequence[str] | None, note: Callable[[str],
 
 
 def reader_of_run(db: str, prefix: str, label: str | None, data: Sequence[str] | None) -> Reader:
-    """The reader that a run of the store used: its corpora, from `data` or from where the sweep had them."""
+    """The reader of a stored run, fitted on the run's corpora, which come from `data` or the sweep's own sources."""
     store = open_results(db)
     run_id = find_run(store, prefix)
     spec = run_spec(store, run_id)
@@ -101,7 +101,7 @@ def fitted_reader(loaded: Loaded, model: ResolvedModel, sources: Sequence[str]) 
 
 
 def encode_texts(reader: Reader, texts: Sequence[str]) -> list[Encoded]:
-    """One `{token, codes, bits}` for each token: rows or codewords in `codes`, bits in hexadecimal.
+    """Records `{token, codes, bits}`, one for each token: rows or codewords in `codes`, bits in hexadecimal.
 
     Raises InputError for a text without a token.
     """
@@ -120,8 +120,10 @@ def encode_texts(reader: Reader, texts: Sequence[str]) -> list[Encoded]:
 
 
 def _numbers(reader: Reader, codes: np.ndarray) -> list[list[int]] | list[list[float]]:
-    """The numbers that the embedding looks up: rows of its table, or the codewords it reads from bits; or the vectors
-    themselves. Codes (n, c) -> a list for each of the n tokens, empty where an embedding sees whole bits."""
+    """Codes (n, c) -> a list for each token: table rows, or codewords that the embedding reads in bits, or the vector.
+
+    The lists are empty for an embedding that reads bits without codewords.
+    """
     if reader.coder.bits is None:
         rows: list[list[int]] | list[list[float]] = codes.tolist()
         return rows

@@ -1,4 +1,4 @@
-"""Forms of one model beside each other on the dev set of its task: bytes, score, and the time of one text."""
+"""Forms of one exported model (float32, int8) compared on the dev set of its task: bytes, score, time of one text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TIMED = 200  # texts, one at a time
 
 @dataclass(frozen=True)
 class Form:
-    """One form of a model. `milliseconds`: median over texts, from ready inputs to logits, on one thread."""
+    """The measurements of one form. `milliseconds`: median over texts, from ready inputs to logits, on one thread."""
 
     form: str
     bytes: int
@@ -36,7 +36,7 @@ class Form:
 def evaluated(
     predictor: Predictor, graphs: Mapping[str, GraphFile], task: TaskData | None, note: Callable[[str], None]
 ) -> list[Form]:
-    """Each graph on the dev set. Raises InputError for a model without a task."""
+    """The measurements of each graph on the task's dev set. Raises InputError for a model without a task."""
     if task is None:
         raise InputError(f"{predictor.config.name}: a pre-trained model has no task; leave --evaluate out")
     split = task.task.select_splits[0]
@@ -55,12 +55,12 @@ def evaluated(
 
 
 def _answers(outputs: np.ndarray) -> np.ndarray:
-    """Logits (n, C) -> what a scorer takes: the values (n,) of a regression, else the logits."""
+    """Logits (n, C) as scorers take them: the values (n,) of a regression, else the logits."""
     return outputs[:, 0] if outputs.shape[1] == 1 else outputs
 
 
 def _milliseconds(graph: GraphFile, predictor: Predictor, columns: Sequence[Sequence[str]]) -> float:
-    """The median time of one text."""
+    """The median time of one text in ms."""
     inputs = [
         graph_inputs(predictor, next(predictor.batches([[column[i]] for column in columns], 1)))
         for i in range(min(TIMED, len(columns[0])))
@@ -75,7 +75,7 @@ def _milliseconds(graph: GraphFile, predictor: Predictor, columns: Sequence[Sequ
 
 
 def fact_rows(forms: Sequence[Form]) -> list[MetricRow]:
-    """The forms as facts of a run, which its experiment's table has columns for."""
+    """The measurements of forms as rows of metrics, which the experiment's table shows as columns."""
     rows = []
     for form in forms:
         values = {"bytes": form.bytes, "score": form.score, "latency": form.milliseconds}
@@ -84,7 +84,7 @@ def fact_rows(forms: Sequence[Form]) -> list[MetricRow]:
 
 
 def table_of(forms: Sequence[Form]) -> list[str]:
-    """The forms as lines of markdown; scores in percent."""
+    """The lines of a markdown table of forms, with scores in percent."""
     first = forms[0]
     rows = [f"| form | bytes | {first.metric} on {first.split} | ms a text |", "|---|---:|---:|---:|"]
     for form in forms:

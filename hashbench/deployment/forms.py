@@ -1,4 +1,4 @@
-"""Forms of an exported model for elsewhere: ONNX, int8, a browser page, files for transformers, a program of torch."""
+"""Further forms of an exported model: ONNX, int8, a browser page, files for transformers, a torch.export program."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PACKAGES = ("onnx", "onnxscript", "onnxruntime")  # that a graph needs
 
 @dataclass(frozen=True)
 class Wishes:
-    """The forms to add. `int8` is in place of float32; `evaluate` compares both on the dev set."""
+    """The forms to add to an export. `int8` is in place of float32; `evaluate` compares both on the dev set."""
 
     onnx: bool = False
     int8: bool = False
@@ -56,7 +56,7 @@ class Wishes:
     evaluate: bool = False
 
     def checked(self) -> Wishes:
-        """These. Raises InputError for some that need others."""
+        """The object itself. Raises InputError for a form that needs another one, and for a missing package."""
         for name in ("int8", "page", "evaluate"):
             if getattr(self, name) and not self.onnx:
                 raise InputError(f"export --{name}: needs --onnx; add it")
@@ -66,7 +66,7 @@ class Wishes:
 
 
 def deploy(folder: Path, wishes: Wishes, task: TaskData | None, note: Callable[[str], None]) -> list[str]:
-    """Adds to a folder that this process has exported what is wished for; lines that say what was made.
+    """Adds the requested forms to a folder that this process has just exported; returns lines that describe them.
 
     `task`: whose dev set is evaluated. Raises InputError where a package is missing or the model cannot be deployed;
     the folder is removed then, so that the same command without what cannot be made finds its place free.
@@ -100,7 +100,7 @@ def _added(
 
 
 def stored_forms(db: str, prefix: str, folder: Path) -> str:
-    """Keeps in the database what was measured of the forms of a run's export; a line that says so."""
+    """Stores the measurements of an export's forms in the database; returns a line that says so."""
     facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
     try:
         store = open_store(db, create=False)
@@ -113,7 +113,7 @@ def stored_forms(db: str, prefix: str, folder: Path) -> str:
 def _write_device(
     predictor: Predictor, device: Path, wishes: Wishes, task: TaskData | None, note: Callable[[str], None]
 ) -> tuple[list[str], dict[str, Any]]:
-    """The graph and the text side; lines, and facts for programs."""
+    """Writes the ONNX graph and the text side to `device`; returns lines that describe them, and facts for programs."""
     with TemporaryDirectory() as scratch:
         float32, int8 = Path(scratch) / FLOAT, Path(scratch) / INT8
         note("tracing the model")
@@ -145,7 +145,7 @@ def _write_device(
 
 
 def checked_difference(graph: GraphFile, predictor: Predictor) -> float:
-    """How far the graph is from torch on the texts to prove. Raises InputError where that is too far."""
+    """The graph's largest difference from torch's logits on test texts. Raises InputError if it is above TOLERANCE."""
     texts = [text for text in texts_to_prove() if len(text) < 200]
     difference = largest_difference(graph, predictor, texts)
     if not difference <= TOLERANCE:
@@ -157,7 +157,7 @@ def checked_difference(graph: GraphFile, predictor: Predictor) -> float:
 
 
 def _add_to_card(folder: Path, forms: Sequence[Form]) -> None:
-    """The comparison, into the model card."""
+    """Appends the comparison of forms to the model card."""
     card = folder / CARD
     text = card.read_text(encoding="utf-8") if card.is_file() else ""
     card.write_text(f"{text}\n{CARD_TITLE}\n\n" + "\n".join(table_of(forms)) + "\n", encoding="utf-8")
@@ -167,7 +167,7 @@ PROGRAM = "model.pt2"
 
 
 def write_program(predictor: Predictor, path: Path) -> str:
-    """Writes the program and reads it back; a line on how near it is. Raises InputError where it is too far."""
+    """Writes the torch.export program and checks it; returns a line on it. Raises InputError if it differs too much."""
     torch.export.save(trace(predictor).program, path)
     texts = [text for text in texts_to_prove() if len(text) < 200]
     difference = difference_of_program(path, predictor, texts)
@@ -181,7 +181,7 @@ def write_program(predictor: Predictor, path: Path) -> str:
 
 
 def difference_of_program(path: Path, predictor: Predictor, texts: Sequence[str]) -> float:
-    """How far the program of a file is from the model on texts, at most."""
+    """The largest difference between a stored program's logits and the model's on texts."""
     program = torch.export.load(path).module()
     columns, expected = texts_asked(predictor, texts)
     furthest = 0.0

@@ -28,10 +28,10 @@ SHORTEST = 3  # tokens of an input, padding included: a word and both its neighb
 
 
 class DeployedModel(nn.Module):
-    """Model and head as a device calls them."""
+    """Model and head in one module, whose inputs are those of an exported graph."""
 
     def __init__(self, model: Model, head: ClassificationHead | None, pooling: Pooling, *, of_bits: bool) -> None:
-        """`of_bits`: codes are bits as bytes 0 and 1."""
+        """Joins the parts. `of_bits`: codes are bits, as bytes 0 and 1."""
         super().__init__()
         self.of_bits = of_bits
         self.model, self.head, self.pooling = model, head, pooling
@@ -46,7 +46,7 @@ class DeployedModel(nn.Module):
 
 @dataclass(frozen=True)
 class Traced:
-    """A graph, and what must be known to feed it."""
+    """A traced graph, with the names and allowed lengths of its inputs."""
 
     program: torch.export.ExportedProgram
     example: tuple[Tensor, ...]  # inputs of the trace
@@ -56,7 +56,7 @@ class Traced:
 
 
 def length_multiple(predictor: Predictor) -> int:
-    """The number of which every length of an input must be a multiple."""
+    """The number that divides every allowed input length."""
     return math.lcm(predictor.model.encoder.graph_multiple, predictor.spec.text.template.pad_multiple)
 
 
@@ -69,7 +69,7 @@ def graph_codes(coder: Coder, codes: Tensor) -> Tensor:
 
 
 def graph_inputs(predictor: Predictor, batch: Batch) -> tuple[Tensor, ...]:
-    """A batch as inputs of the graph: lengths filled up to a multiple."""
+    """A batch as inputs of the graph, padded to an allowed length."""
     length = batch.positions.shape[1]
     missing = filled_length(length, length_multiple(predictor)) - length
     positions = nn.functional.pad(batch.positions, (0, missing), value=PAD)  # (B, L)
@@ -81,7 +81,7 @@ def graph_inputs(predictor: Predictor, batch: Batch) -> tuple[Tensor, ...]:
 
 
 def filled_length(length: int, multiple: int) -> int:
-    """The length that so many tokens are padded to.
+    """The length to which a sequence is padded: a multiple of `multiple` that is not below SHORTEST.
 
     >>> filled_length(1, 1), filled_length(5, 4)
     (3, 8)
@@ -95,7 +95,7 @@ def has_segments(predictor: Predictor) -> bool:
 
 
 def trace(predictor: Predictor) -> Traced:
-    """The model as one graph, every size but the code's width open. Raises InputError where torch cannot make one."""
+    """The model as one graph, in which all sizes but the codes' width are dynamic. Raises InputError if torch fails."""
     multiple = length_multiple(predictor)
     example = _example(predictor, multiple)
     of_bits = predictor.coder.bits is not None
@@ -120,7 +120,7 @@ def trace(predictor: Predictor) -> Traced:
 
 
 def _example(predictor: Predictor, multiple: int) -> tuple[Tensor, ...]:
-    """Inputs of the trace: real codes, so that every table is read in its range; positions of every kind."""
+    """Example inputs for the trace, with real codes, so that table indexes are valid, and padding among positions."""
     words = [chr(ord("a") + i) for i in range(TYPES)]
     codes = graph_codes(predictor.coder, torch.from_numpy(predictor.coder.encode(words)))
     specials = len(predictor.spec.text.template.specials)

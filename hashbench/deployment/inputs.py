@@ -20,7 +20,7 @@ WANTED = {
 
 @dataclass(frozen=True)
 class Question:
-    """Texts in columns: one, or two of pairs, each (n,). `is_one`: a single input was given, not a list of one."""
+    """Input texts as one column (n,), or two for pairs. `is_one`: a single input was given, not a list."""
 
     columns: list[list[str]]
     is_one: bool
@@ -30,7 +30,7 @@ class Question:
 
 
 def question(texts: Asked, is_pair: bool | None) -> Question:
-    """The input of a model of pairs, of single texts, or (None) of either, as columns of texts.
+    """The input of a model as columns of texts. `is_pair`: whether it must be pairs or single texts; None: either.
 
     >>> question("a film", is_pair=False)
     Question(columns=[['a film']], is_one=True)
@@ -56,7 +56,7 @@ def question(texts: Asked, is_pair: bool | None) -> Question:
 
 
 def asked_line(line: str | bytes, where: str, is_pair: bool) -> str:
-    """A line of a command or of stdin as text, without its end. `where`: how a message calls a line of stdin.
+    """A line of the command or of stdin as text without line end. `where`: the name of a stdin line in messages.
 
     Raises InputError where it is not UTF-8, or no pair where the model takes pairs.
 
@@ -77,7 +77,7 @@ def asked_line(line: str | bytes, where: str, is_pair: bool) -> str:
 
 
 def of_lines(lines: Sequence[str], is_pair: bool) -> list[str] | list[Pair]:
-    """The texts of lines, or their pairs, whose texts have a tab between.
+    """The lines as texts, or for a model of pairs as pairs, split at the first tab.
 
     >>> of_lines(["a\\tb\\tc"], is_pair=True)
     [('a', 'b\\tc')]
@@ -93,5 +93,5 @@ def _is_pair(row: object) -> bool:
 
 
 def _shown(value: object) -> str:
-    """A value and its kind, in a message."""
+    """A value's type and shortened repr, for messages."""
     return f"{type(value).__name__} {repr(value)[:SHOWN]}"

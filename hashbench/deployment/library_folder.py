@@ -1,8 +1,9 @@
-"""Files by which `transformers` and `sentence-transformers` load an exported folder, with trust_remote_code.
+"""Files with which `transformers` and `sentence-transformers` load an exported folder, with trust_remote_code.
 
-Two files of code without hashbench are written: modeling_hashed.py, the classes of the model as they are here, and
-tokenization_hashed.py, the generated text side as a tokenizer of `transformers`. Weights stay those of the folder, with
-the buffers that a coder made. From transformers 5.2 on; earlier 5.x ignored a tokenizer's auto_map.
+Three files of code without hashbench are written: modeling_hashed.py, the classes of the model as they are here,
+tokenization_hashed.py, the generated text side as a tokenizer of `transformers`, and sentence_hashed.py for
+sentence-transformers. Weights stay those of the folder, with the buffers that a coder made. From transformers 5.2 on;
+earlier 5.x ignored a tokenizer's auto_map.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ CODE = {
 
 
 def write_library_files(predictor: Predictor, folder: Path) -> list[str]:
-    """Writes code, configs and the tables of the text side; lines that say how to load it.
+    """Writes code, configs and tables for both libraries to the folder; returns lines that say how to load it.
 
     Raises InputError where the model has no text side, or its code needs hashbench.
     """
@@ -78,7 +79,7 @@ TOKENIZER_IMPORTS = (
 
 
 def _modeling(predictor: Predictor) -> str:
-    """The model's classes and their wrapping."""
+    """The source of modeling_hashed.py: the model's classes and their wrappers for transformers."""
     model = predictor.model
     kinds = {"Embedding": type(model.embedding), "Encoder": type(model.encoder), "Shape": type(model.encoder.config)}
     source = bundled([*kinds.values(), ClassificationHead, Model, Batch], predictor.config.name)
@@ -87,7 +88,7 @@ def _modeling(predictor: Predictor) -> str:
 
 
 def _extend_config(predictor: Predictor, folder: Path) -> None:
-    """Adds to config.json what transformers reads."""
+    """Adds the keys that transformers reads to config.json."""
     values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     config, spec = predictor.config, predictor.spec
     labels = dict(enumerate(predictor.labels))
@@ -108,7 +109,7 @@ def _extend_config(predictor: Predictor, folder: Path) -> None:
 
 
 def _add_buffers(predictor: Predictor, folder: Path) -> None:
-    """Adds to the weights the buffers that are made at construction here: a coder may have made them."""
+    """Adds non-persistent buffers to the stored weights, since other libraries cannot rebuild those made by a coder."""
     tensors = load_file(folder / WEIGHTS)
     for name, buffer in predictor.model.named_buffers():
         tensors.setdefault(f"{MODEL_PREFIX}{name}", buffer.detach().clone().contiguous())
@@ -116,7 +117,7 @@ def _add_buffers(predictor: Predictor, folder: Path) -> None:
 
 
 def _pooling(predictor: Predictor) -> dict[str, Any]:
-    """The pooling of the head, as sentence-transformers spells it."""
+    """The head's pooling as a pooling config of sentence-transformers."""
     chosen = POOLING[predictor.spec.head.pooling]
     modes = {f"pooling_mode_{mode}": mode == chosen for mode in POOLING.values()}
     return {"word_embedding_dimension": predictor.model.config.dim, **modes}

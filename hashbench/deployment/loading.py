@@ -1,4 +1,4 @@
-"""Exported models at work: texts to labels, values, scores or vectors. Needs the folder and nothing else."""
+"""Inference with exported models: texts to labels, values, probabilities or vectors. Needs only the folder."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class AnsweredLine:
 
 
 class Predictor:
-    """A model, its tokenizer and its coder. Codes of types are computed once and kept."""
+    """An exported model with its tokenizer and its coder, whose codes of types are cached."""
 
     def __init__(
         self, config: Config, spec: ModelSpec, tokenizer: Tokenizer, coder: Coder, model: Model,
@@ -66,7 +66,7 @@ class Predictor:
         self.model, self.head = model.eval(), None if head is None else head.eval()
 
     def predict(self, texts: Asked) -> str | float | list[str] | list[float]:
-        """The most likely class, or the value of a regression, of a text or a pair; of a list of them a list.
+        """The most likely class, or the value of a regression, for a text or a pair; for a list of them a list.
 
         `predict("a film")` gives "positive", `predict([("it rains", "it is wet")])` ["entailment"]. Raises TypeError
         for what is no text or pair.
@@ -80,7 +80,7 @@ class Predictor:
         return names[0] if inputs.is_one else names
 
     def probabilities(self, texts: Asked) -> dict[str, float] | list[dict[str, float]]:
-        """The share of each class by its name, of a text or a pair; of a list of them a list.
+        """The probability of each class by name, for a text or a pair; for a list of them a list.
 
         Raises InputError for a model of a regression, which has no classes.
         """
@@ -92,7 +92,7 @@ class Predictor:
         return named[0] if inputs.is_one else named
 
     def answers(self, lines: Sequence[str]) -> list[AnsweredLine]:
-        """The prediction for each line, which is a text, or a pair with a tab between, and the share of each class."""
+        """Prediction and class probabilities for each line, which is a text, or a pair separated by a tab."""
         texts = of_lines(lines, self.config.is_pair)
         if self.config.n_outputs == 1:
             values: Any = self.predict(texts)  # a list, of a list
@@ -107,7 +107,7 @@ class Predictor:
 
     @torch.inference_mode()
     def embed(self, texts: Asked) -> np.ndarray:
-        """A vector a text (n, d), one row for one text: states of the last layer, pooled as the head pools."""
+        """The texts' vectors (n, d), one row for a single text: states of the last layer, with the head's pooling."""
         inputs = self._question(texts)
         vectors = np.empty((len(inputs), self.model.config.dim), np.float32)
         for batch, states in self._states(inputs):
@@ -125,7 +125,7 @@ class Predictor:
 
     @torch.inference_mode()
     def _outputs(self, inputs: Question) -> np.ndarray:
-        """(n, n_outputs)."""
+        """The head's outputs (n, n_outputs), in the order of the inputs."""
         if self.head is None:
             raise InputError(f"{self.config.name}: a pre-trained model has no head; export the run of a fine-tuning")
         outputs = np.empty((len(inputs), self.config.n_outputs or 0), np.float32)
@@ -135,12 +135,12 @@ class Predictor:
         return outputs
 
     def _states(self, inputs: Question) -> Iterator[tuple[Batch, torch.Tensor]]:
-        """Batches, of shape (B, L), and their states (B, L', d)."""
+        """Batches (B, L) of the inputs with the states (B, L', d) of the last layer."""
         for batch in self.batches(inputs.columns):
             yield batch, self.model(batch)
 
     def batches(self, columns: Sequence[Sequence[str]], batch_size: int = BATCH_SIZE) -> Iterator[Batch]:
-        """Texts (one column, or two of pairs) as the model sees them: batches of shape (B, L), by length."""
+        """Encoded texts (one column, or two for pairs) in batches (B, L) of similar length."""
         if not columns[0]:
             return iter(())
         return text_batches(
@@ -167,7 +167,7 @@ def load(folder: str | Path, *, trust_code: bool = False) -> Predictor:
 def read_folder(
     place: Path, *, trust_code: bool = False
 ) -> tuple[Config, ModelSpec, Model, ClassificationHead | None, dict[str, Tensor]]:
-    """The contents of a folder: config, spec, model, head (None: pre-trained only), tensors by their names in it."""
+    """(config, spec, model, head, stored tensors by name) of an exported folder; head None: a pre-trained model."""
     config = read_config(place)
     spec = spec_of(config, place, trust_code=trust_code)
     model, head = build_model(spec, config.size, seed=0), None
@@ -188,7 +188,7 @@ def read_folder(
 
 
 def part_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The tensors of one part, under the part's own names."""
+    """The tensors whose names begin with the prefix, without it in their names."""
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
@@ -234,6 +234,6 @@ def exported_model(folder: str | Path, *, trust_code: bool = False) -> ExportedM
 
 
 def _stored_as(module: nn.Module, tensors: Mapping[str, Tensor]) -> str:
-    """SHA-256 of a module's tensors as a fine-tuning stores them, without buffers that other libraries need."""
+    """SHA-256 of a module's tensors without buffers added for other libraries: equal to that of its fine-tuning."""
     kept = module.state_dict()
     return hashlib.sha256(save({name: tensor for name, tensor in tensors.items() if name in kept})).hexdigest()

@@ -1,4 +1,4 @@
-"""The ranking of items that a trained model of items gives for a hand-written context.
+"""The items (pages, words) that a model trained on hidden items ranks highest for a hand-written context.
 
 Page links are a set, for which the model ranks one more; a text has an order, and [MASK] at the place to predict.
 """
@@ -34,7 +34,7 @@ LOOKED_AT = 200_000
 
 
 def neighbours(db: str, run: str, context: list[str], *, top: int, beam: int | None) -> list[Neighbour]:
-    """The `top` items for a set of items with one hidden: rank, item, log-probability, whether it was given.
+    """Rows of the `top` items for a context's hidden item: rank, item, log-probability, and if the context has it.
 
     `beam` None: exact. Raises InputError for an unknown run, one without weights, an item it does not know, or a text
     that does not hide one item.
@@ -64,7 +64,7 @@ def neighbours(db: str, run: str, context: list[str], *, top: int, beam: int | N
 
 
 def _files(store: Store, run_id: str, run: str) -> ModelFiles:
-    """The files that a finished run kept. Raises InputError where there are none."""
+    """The stored coder, weights and head of a run. Raises InputError where it kept none or is not finished."""
     folder = ArtifactFolder.of_environment(cache_folder())
     files = folder.files(run_id)
     if not all(folder.has(file) for file in (files.coder, files.weights, files.head)):
@@ -99,7 +99,7 @@ def _item(coder: Bloom, name: str) -> int:
 
 
 def _distribution(coder: Bloom, model: Model, head: EntityHead, items: list[int]) -> torch.Tensor:
-    """Log-probabilities of shape (1, m, NB) at the hidden one of some items."""
+    """Log-probabilities (1, m, NB) of the hash buckets of the hidden item among `items`, for each of m hash maps."""
     template = Template()
     ids = with_specials(np.array([items], np.int32), template)  # (1, L)
     visible = [item for item in items if item != MASK_ID]

@@ -1,4 +1,4 @@
-"""From a finished run of the store to a folder."""
+"""The export of a finished run of the database to a folder."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from hashbench.store.status import attempts, best_scores, done_ids, find_run, ru
 
 @dataclass(frozen=True)
 class ExportedRun:
-    """An export: its sizes, and the task that the model learned, None of a pre-training."""
+    """An export's result: its sizes, and the task that the model learned, None for a pre-training."""
 
     sizes: Sizes
     task: TaskData | None
 
 
 def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -> ExportedRun:
-    """Writes a finished run's model. Raises InputError for a run that is none, or kept no weights."""
+    """Exports a run's model to `folder`. Raises InputError for an unfinished run, and one without model or weights."""
     store = open_results(db)
     run_id = find_run(store, prefix)
     spec = run_spec(store, run_id)
@@ -85,7 +85,7 @@ def _sizes(trained: TrainedModel, model: ResolvedModel, weight_bytes: int) -> Si
 
 
 def _facts(store: Store, run_id: str, loaded: Loaded, model: ResolvedModel) -> CardFacts:
-    """The facts of the run for its card."""
+    """The facts of a run for its model card."""
     spec = run_spec(store, run_id)
     source = spec["pretrain"] if spec["kind"] == FINETUNING.name else run_id
     notes = next((attempt.notes for attempt in reversed(attempts(store, run_id)) if attempt.state == "done"), {})

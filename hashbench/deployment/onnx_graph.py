@@ -34,7 +34,7 @@ TOLERANCE = 1e-4  # of logits, beside torch's
 
 
 def required(name: str) -> ModuleType:
-    """A package of the extra `export`. Raises InputError where it is not installed."""
+    """The imported module of that name. Raises InputError if its package, of the extra `export`, is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -44,7 +44,7 @@ def required(name: str) -> ModuleType:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Without the remarks of exporters on packages that are not installed and on steps that are not needed."""
+    """A context without the warnings, logs and stderr output of exporters."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
@@ -57,14 +57,14 @@ def quietly() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class GraphFile:
-    """A graph on disk, and the session that runs it on one thread."""
+    """An ONNX file with an ONNX Runtime session, by default on one thread."""
 
     path: Path
     session: Any
 
     @classmethod
     def open(cls, path: Path, threads: int = 1) -> GraphFile:
-        """The graph of a file. Raises InputError without ONNX Runtime."""
+        """The graph of a file, ready to run. Raises InputError if ONNX Runtime is not installed."""
         runtime = required("onnxruntime")
         options = runtime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = threads
@@ -87,7 +87,7 @@ def write_graph(predictor: Predictor, path: Path) -> Traced:
 
 
 def _written(predictor: Predictor, path: Path, folding: ModuleType) -> Traced:
-    """As above."""
+    """Writes the optimised ONNX file and returns the traced graph, without the checks and silence of `write_graph`."""
     traced = trace(predictor)
     try:
         written = torch.onnx.export(
@@ -106,9 +106,9 @@ def _written(predictor: Predictor, path: Path, folding: ModuleType) -> Traced:
 
 
 def without_nan_guards(graph: Any) -> int:
-    """Takes away what torch puts behind a softmax, zeros for rows that are masked whole; how many there were.
+    """Removes torch's guards behind a softmax, which give zeros for fully masked rows; returns their number.
 
-    No row is where every input begins with a special token that all others see.
+    No row is fully masked where every input begins with a special token that all others see.
     """
     guards = [
         node
@@ -143,7 +143,7 @@ def write_int8(source: Path, path: Path) -> None:
 
 
 def numbering(model: Any) -> list[Any]:
-    """The nodes of a graph whose results become whole numbers: rows of a table that bits spell must stay exact."""
+    """The nodes whose results are cast to integers, such as table rows computed from bits, which must stay exact."""
     onnx = required("onnx")
     whole = (onnx.TensorProto.INT64, onnx.TensorProto.INT32)
     casts = [
@@ -156,8 +156,7 @@ def numbering(model: Any) -> list[Any]:
 
 
 def _store_rest_as_int8(model: Any, keep: set[str]) -> None:
-    """Replaces each large constant in float32 but those to keep by an int8 one with a scale a row, and what makes
-    floats of it."""
+    """Replaces large float32 constants, except `keep`, by int8 ones with a scale a row and a DequantizeLinear node."""
     onnx = required("onnx")
     for tensor in [tensor for tensor in model.graph.initializer if _is_large(tensor) and tensor.name not in keep]:
         values = onnx.numpy_helper.to_array(tensor)  # (n, ...)
@@ -179,7 +178,7 @@ def _is_large(tensor: Any) -> bool:
 
 
 def outputs_of(graph: GraphFile, predictor: Predictor, columns: Sequence[Sequence[str]], rows: int = 32) -> np.ndarray:
-    """The outputs of a graph for texts, (n, outputs), in their order; the predictor's tokenizer and coder read them."""
+    """A graph's outputs (n, outputs) for columns of texts, encoded by the predictor's tokenizer and coder."""
     parts: list[tuple[np.ndarray, np.ndarray]] = []
     for batch in predictor.batches(columns, rows):
         assert batch.row_ids is not None
@@ -191,13 +190,13 @@ def outputs_of(graph: GraphFile, predictor: Predictor, columns: Sequence[Sequenc
 
 
 def largest_difference(graph: GraphFile, predictor: Predictor, texts: Sequence[str]) -> float:
-    """How far the graph's outputs are from torch's on texts, at most."""
+    """The largest difference between the graph's outputs and torch's on texts."""
     columns, expected = texts_asked(predictor, texts)
     return float(np.abs(outputs_of(graph, predictor, columns) - expected).max())
 
 
 def texts_asked(predictor: Predictor, texts: Sequence[str]) -> tuple[list[list[str]], np.ndarray]:
-    """Columns of texts, for pairs each with its reverse, and torch's outputs (n, outputs)."""
+    """The texts as columns, paired with their reversals for a model of pairs, and torch's outputs (n, outputs)."""
     columns = [list(texts)]
     inputs: Sequence[Any] = columns[0]
     if predictor.config.is_pair:

@@ -1,5 +1,6 @@
-"""A page of one file that classifies what one types, in a browser: model, text side and runtime beside it, no server
-but one that hands out files."""
+"""A browser page that classifies typed text with the model, text side and runtime in its folder.
+
+It needs only a static file server."""
 
 from __future__ import annotations
 
@@ -22,13 +23,13 @@ PAGE = "index.html"
 
 
 def check_page(predictor: Predictor) -> None:
-    """Raises InputError for a model that the page cannot show."""
+    """Raises InputError for a model that the page cannot show: one of pairs, or without a head."""
     if predictor.config.is_pair or predictor.head is None:
         raise InputError(f"{predictor.config.name}: the page asks for one text and shows classes; leave --page out")
 
 
 def write_page(predictor: Predictor, device: Path) -> str:
-    """Writes the page and the runtime into the folder that is shipped; a line on how to open it.
+    """Writes the page and the runtime to `device`, the folder to ship; returns a line on how to open it.
 
     Raises InputError where npm is missing or gives no runtime, and as `check_page`.
     """
@@ -44,7 +45,7 @@ def write_page(predictor: Predictor, device: Path) -> str:
 
 
 def runtime_files(cache: Path) -> list[Path]:
-    """The runtime's files, fetched by npm the first time."""
+    """The files of onnxruntime-web in the cache, fetched by npm the first time."""
     folder = cache / f"{RUNTIME}-{VERSION}"
     if not all((folder / name).is_file() for name in RUNTIME_FILES):
         npm = shutil.which("npm")

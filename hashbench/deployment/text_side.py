@@ -41,7 +41,7 @@ FUTURE, DOCSTRING = "from __future__ import annotations\n", re.compile(r'\A"""(.
 
 @dataclass(frozen=True)
 class TextSideParts:
-    """The parts of the text side of a model."""
+    """The parts of a model's text side (tokenizer, coder, assembling of inputs) that are joined into one file."""
 
     tokenizer: PortablePart
     coder: PortablePart
@@ -49,13 +49,13 @@ class TextSideParts:
 
     @property
     def sources(self) -> list[str]:
-        """The sources to join, each after those that it needs."""
+        """Names of the source files to join, each after those that it needs."""
         named = [*self.tokenizer.needs, self.tokenizer.source, *self.coder.needs, self.coder.source, "assembling"]
         return list(dict.fromkeys(named))
 
     @property
     def files(self) -> dict[str, bytes]:
-        """The tables that ship."""
+        """The contents of the tables to ship, by file name."""
         return {**self.tokenizer.files, **self.coder.files}
 
 
@@ -74,7 +74,7 @@ def parts_of(predictor: Predictor) -> TextSideParts:
 
 
 def assembling_values(predictor: Predictor) -> dict[str, Any]:
-    """How inputs are put together."""
+    """Settings with which the text side assembles codes into inputs of the graph."""
     template = predictor.spec.text.template
     coder = predictor.coder
     return {
@@ -97,12 +97,12 @@ def assembling_values(predictor: Predictor) -> dict[str, Any]:
 
 
 def _form(form: Iterable[str], template: Template) -> list[int | str]:
-    """A template's form with special tokens as numbers."""
+    """A template's form (A, B and special tokens) with special tokens as indexes."""
     return [part if part in ("A", "B") else template.specials.index(part) for part in form]
 
 
 def write_text_side(predictor: Predictor, folder: Path) -> list[Path]:
-    """Writes the generated files and the tables; what was written. Raises InputError where there is no text side."""
+    """Writes the text side's generated files and tables; returns their paths. Raises InputError if there is none."""
     parts = parts_of(predictor)
     contents: dict[str, bytes] = {VALUES: side_values(parts)}
     for file, language in LANGUAGES.items():
@@ -114,7 +114,7 @@ def write_text_side(predictor: Predictor, folder: Path) -> list[Path]:
 
 
 def joined(parts: TextSideParts, language: str, model: str) -> str:
-    """The source of a text side in one language."""
+    """The source of the text side in one language, "py" or "js"."""
     calls = {"tokenizer": parts.tokenizer.entry, "coder": parts.coder.entry, "model": model}
     calls |= {"version": hashbench.__version__, "files": ", ".join(sorted(parts.files)) or "none"}
     if language == "js":
@@ -138,7 +138,7 @@ def joined_parts(parts: TextSideParts, extra: Iterable[str]) -> tuple[str, str]:
 
 
 def side_values(parts: TextSideParts) -> bytes:
-    """The numbers that the text sides of all languages read."""
+    """The settings that the text sides of all languages read, as JSON."""
     values = {"tokenizer": parts.tokenizer.values, "coder": parts.coder.values, "inputs": parts.values}
     return json.dumps(values, separators=(",", ":"), ensure_ascii=False).encode()
 
@@ -164,7 +164,7 @@ def _camel(name: str) -> str:
 
 
 def _merged(imports: Iterable[str]) -> list[str]:
-    """Import lines, those of one module joined, in order.
+    """Sorted import lines, those of one module merged into one.
 
     >>> _merged({"from a import B\\n", "from a import C, D\\n", "import re\\n"})
     ['import re\\n', 'from a import B, C, D\\n']
@@ -179,8 +179,11 @@ def _merged(imports: Iterable[str]) -> list[str]:
 
 
 def write_vectors(predictor: Predictor, path: Path) -> None:
-    """Writes texts with their tokens and codes, as hashbench itself makes them: bytes in hexadecimal, low byte first,
-    of bits, of int64 or of float32; of wide codes behind the first texts the CRC-32 of these bytes alone."""
+    """Writes test texts with hashbench's own tokens and codes, for checking a port of the text side.
+
+    Codes are bytes in hexadecimal, low byte first, of bits, of int64 or of float32; of wide codes behind the first
+    texts the CRC-32 of these bytes alone.
+    """
     lines = []
     for number, text in enumerate(texts_to_prove()):
         tokens = predictor.tokenizer.tokenize(text)
@@ -190,14 +193,14 @@ def write_vectors(predictor: Predictor, path: Path) -> None:
 
 
 def spelled(code: np.ndarray, *, whole: bool) -> str:
-    """A code (c,) as vectors hold it."""
+    """A code (c,) as vectors.jsonl has it: its bytes in hexadecimal, or for wide codes unless `whole` their CRC-32."""
     form = "u1" if code.dtype == np.uint8 else "<f4" if code.dtype.kind == "f" else "<i8"
     content = code.astype(form).tobytes()
     return content.hex() if whole or len(content) <= WIDE else f"{zlib.crc32(content):08x}"
 
 
 def size_of(paths: Sequence[Path]) -> int:
-    """Bytes of files."""
+    """The total size of files in bytes."""
     return sum(path.stat().st_size for path in paths)
 
 
@@ -249,7 +252,7 @@ BY_HAND = (
 
 @cache
 def texts_to_prove() -> tuple[str, ...]:
-    """The texts, the same wherever they are made with one version of Python."""
+    """A thousand test texts, by hand and random in many scripts, equal on all machines with one version of Python."""
     generator = random.Random(SEED)
     texts = list(BY_HAND)
     blocks = _letters()
@@ -261,7 +264,7 @@ def texts_to_prove() -> tuple[str, ...]:
 
 
 def _letters() -> list[list[str]]:
-    """Characters of each script, by the first word of their names; and others of all kinds."""
+    """Lists of characters, one for each script by the first word of their names, and one of other kinds."""
     scripts: dict[str, list[str]] = {}
     others = []
     for point in (*range(0x20, 0x3100), *range(0x4E00, 0x4F00), *range(0xA000, 0xA4D0), *range(0xAC00, 0xAD00),

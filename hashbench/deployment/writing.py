@@ -1,4 +1,4 @@
-"""A trained model as a folder: its files, its model card, and its upload to the Hugging Face hub."""
+"""Writing a trained model as a folder with a model card, and uploading it to the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from hashbench.results.tables.recipes import NOT_DECLARED
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """The results of a training run: the model, its tokenizer and coder, and its weights."""
+    """A trained model to export: its config and spec, tokenizer and coder, and the files of its weights."""
 
     config: Config
     spec: ModelSpec
@@ -44,7 +44,7 @@ class TrainedModel:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Parameters in two frames, and bytes of the weights as written."""
+    """Parameter counts, as the paper counts and as deployed, and bytes of the written weights."""
 
     in_paper: Counts
     deployed: Counts
@@ -52,7 +52,7 @@ class Sizes:
 
 
 def write(trained: TrainedModel, folder: Path) -> int:
-    """Writes all but the card into an empty or new folder, whole or not at all; bytes of the weights.
+    """Writes all but the card to an empty or new folder, atomically; returns the bytes of the weights.
 
     Raises:
         InputError: there is something in the folder already.
@@ -79,13 +79,13 @@ def write(trained: TrainedModel, folder: Path) -> int:
 
 
 def write_weights(tensors: dict[str, Tensor], folder: Path) -> None:
-    """Writes the weights of a folder, readable by all who can read its other files."""
+    """Writes the tensors as the folder's weights, with the usual file permissions."""
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
     with_usual_rights(folder / WEIGHTS)
 
 
 def write_card(folder: Path, card: str) -> None:
-    """Writes the model card."""
+    """Writes the model card to the folder."""
     replace_text(folder / CARD, card)
 
 
@@ -94,7 +94,7 @@ PREDICTIONS = ["predict", "probabilities"]  # of a model with classes
 
 @dataclass(frozen=True)
 class CardFacts:
-    """The facts of a run that the store holds."""
+    """The facts of a stored run that its model card shows."""
 
     spec: Mapping[str, Any]  # the run's
     pretrain: Mapping[str, Any] | None  # the spec of its pre-training, None where there was none
@@ -107,7 +107,7 @@ class CardFacts:
 
 
 def model_card(config: Config, spec: ModelSpec, facts: CardFacts, sizes: Sizes) -> str:
-    """The card as markdown."""
+    """The model card as markdown."""
     parts = [
         f"# {config.name}" + (f" on {config.task}" if config.task else ""),
         spec.summary[:1].upper() + spec.summary[1:] + "." if spec.summary else "",
@@ -174,7 +174,7 @@ def _scores(facts: CardFacts) -> str:
 
 
 def push(folder: Path, name: str) -> str:
-    """Makes the repository `name` (OWNER/MODEL), where there is none, and uploads the folder; a line with its address.
+    """Uploads the folder to the repository `name` (OWNER/MODEL), created if missing; returns a line with its address.
 
     Raises InputError where nobody is logged in, the name is refused, or the hub is out of reach.
     """

@@ -1,4 +1,4 @@
-"""From the store to tables, claims, figures and pages. `hashbench.results(db)` returns the scores as a pandas table."""
+"""Tables, claims, figures and pages from the database. `hashbench.results(db)` returns scores as a pandas table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class _CallableResults(ModuleType):
-    """The package, which can be called: Python puts a subpackage in the place of a function of its name."""
+    """A module type that can be called, since the package `hashbench.results` hides the function of that name."""
 
     def __call__(self, *arguments: object, **named: object) -> pd.DataFrame:
         from hashbench.results.read.scores import results

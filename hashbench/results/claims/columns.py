@@ -31,7 +31,7 @@ FACT_UNITS = {
 
 @dataclass(frozen=True)
 class StoredScore:
-    """A stored score: a metric of a task on a split."""
+    """The place of a score in the database: a metric of a task on a split."""
 
     task: str
     metric: str
@@ -40,7 +40,7 @@ class StoredScore:
 
 @dataclass(frozen=True)
 class ScoreColumn:
-    """The mean over groups of the mean of their scores (both MNLI sets count as one task), in percent."""
+    """A column of scores in percent: the mean over groups of their mean score. Both MNLI sets are one group."""
 
     groups: tuple[tuple[StoredScore, ...], ...]
     over_baseline: bool = False  # a ratio of two such means: performance retention
@@ -54,7 +54,7 @@ class ScoreColumn:
 
 @dataclass(frozen=True)
 class TimeColumn:
-    """A stored time of efficiency runs in ms, or the baseline's over it."""
+    """A column of times from efficiency runs, in ms or as a ratio to the baseline or to the plain model of its size."""
 
     name: str
     end: Literal["low", "high", ""]
@@ -65,7 +65,7 @@ class TimeColumn:
 
 @dataclass(frozen=True)
 class SizeColumn:
-    """A size or share that follows from the model's shape."""
+    """A column of sizes, shares or operation counts, which follow from a model's shape."""
 
     name: str
     measure: str
@@ -76,13 +76,13 @@ Meaning = ScoreColumn | TimeColumn | SizeColumn
 
 @dataclass(frozen=True)
 class Absent:
-    """A column that could be read, but of which the experiment has nothing; `why` names what is missing."""
+    """A valid column for which the experiment has no number. `why` names what is missing."""
 
     why: str
 
 
 def meaning(measured: Measured, paper: Paper | None, column: ColumnName) -> Meaning | Absent | None:
-    """The numbers that a column of a paper, or (None) of an experiment's own claim, reads; None if it is unknown."""
+    """The stored numbers behind a column name; None for an unknown name. `paper` None: of a user-defined claim."""
     name = column.name
     if name in TIMES:
         fact, speedup = TIMES[name]
@@ -100,7 +100,7 @@ def meaning(measured: Measured, paper: Paper | None, column: ColumnName) -> Mean
 
 
 def _counted(name: str) -> SizeColumn | None:
-    """A size or a share."""
+    """The column of sizes or shares of that name, or None."""
     plain = name.removesuffix(EXACT)
     if plain in FACT_UNITS:
         return SizeColumn(plain, FACT_UNITS[plain])
@@ -110,7 +110,7 @@ def _counted(name: str) -> SizeColumn | None:
 
 
 def _printed(measured: Measured, sources: Iterable[Paper], name: str) -> ScoreColumn | Absent | None:
-    """A column of scores of the first paper that has one of this name, or under its other name."""
+    """The score column of that name or its alias, in the first of the papers that has one; None if none has."""
     names = (name, *(alias for alias, other in ALIASES.items() if other == name))
     for paper, wanted in product(sources, names):
         for layout in paper.tables.values():
@@ -121,7 +121,7 @@ def _printed(measured: Measured, sources: Iterable[Paper], name: str) -> ScoreCo
 
 
 def _scored(measured: Measured, paper: Paper, layout: Layout, *, column: Column) -> ScoreColumn | Absent:
-    """A column of scores: one score, or the groups of an average."""
+    """The stored scores behind a paper's column of scores or averages, or the first of them that is absent."""
     if column.measure == "score":
         score = _stored(measured, paper, column)
         return score if isinstance(score, Absent) else ScoreColumn(((score,),))
@@ -139,7 +139,7 @@ def _scored(measured: Measured, paper: Paper, layout: Layout, *, column: Column)
 
 
 def _stored(measured: Measured, paper: Paper, column: Column) -> StoredScore | Absent:
-    """The score that a column reads; of a column of any task, that of the only task that has the metric."""
+    """The stored score behind a paper's column. A column for any task reads the only task that has its metric."""
     if column.task == ANY_TASK:
         tasks = measured.tasks_with(column.metric, column.split)
         if len(tasks) == 1:
@@ -152,7 +152,7 @@ def _stored(measured: Measured, paper: Paper, column: Column) -> StoredScore | A
 
 
 def _own(measured: Measured, name: str) -> ScoreColumn | Absent | None:
-    """A column of an own claim: a task, the average of all, or a metric of a task."""
+    """The scores that a user-defined claim reads from TASK, TASK_METRIC or the average column; None for other names."""
     tasks = measured.tasks()
     if name == AVERAGE:
         models = [entry for entry in measured.entries if not entry.is_baseline]
@@ -183,7 +183,7 @@ def _reported(measured: Measured, task: str) -> StoredScore:
 
 
 def check_column(measured: Measured, column: ColumnName, where: str) -> None:
-    """Checks that an own claim's column can be read. Raises InputError."""
+    """Raises InputError if the column of a user-defined claim is unknown."""
     if meaning(measured, None, column) is None:
         shown = [*measured.tasks(), AVERAGE, *TIMES, *FACT_UNITS]
         raise InputError(f"{where}: unknown column {column.name!r}{near_match(column.name, nameable(shown))}; there "
@@ -191,14 +191,14 @@ def check_column(measured: Measured, column: ColumnName, where: str) -> None:
 
 
 def nameable(tasks: Iterable[str]) -> list[str]:
-    """The columns that an own claim of an experiment with these tasks may name, except metrics and other forms."""
+    """The columns that a user-defined claim on these tasks may name, without composed names such as TASK_METRIC."""
     readable = [*tasks, ANY_TASK, None]
     printed = (column.name for layout in layouts() for column in layout.columns if column.task in readable)
     return list(dict.fromkeys([*tasks, AVERAGE, *TIMES, *FACT_UNITS, LATENCY_RATIO, *COSTS, *printed]))
 
 
 def is_nameable(name: str, tasks: Mapping[str, Iterable[str]]) -> bool:
-    """True if an own claim of an experiment with these tasks, and their metrics, may name a column."""
+    """True if a user-defined claim may name a column, in an experiment with these tasks and their metrics."""
     plain = name.removeprefix(PRR)
     scores = {f"{task}_{metric}" for task, metrics in tasks.items() for metric in metrics}
     return plain in scores or ALIASES.get(plain, plain) in nameable(tasks) or _counted(plain) is not None

@@ -68,7 +68,7 @@ def decide(claim: Claim, results: Results) -> Decided:
 
 
 def _in_either_unit(claim: Claim, results: Results) -> Decided:
-    """The verdict on a size if the decimal and the binary unit give the same one; else none, with both numbers."""
+    """The verdict on a size if decimal and binary units give the same one, else undecided with both numbers."""
     plain = replace(claim, note=claim.note.replace(f"[{EITHER_UNIT}]", ""))
     decimal, binary = decide(plain, results), decide(replace(plain, unit=BINARY[claim.unit]), results)
     if decimal.outcome == binary.outcome:
@@ -88,7 +88,7 @@ def _part(claim: Claim, part: ClaimPart, results: Results) -> Decision:
 
 
 def _about(claim: Claim, part: ClaimPart, results: Results) -> About:
-    """Scores, times or counts, by the columns of a part; where these cannot be read, by the claim's needs."""
+    """The kind of number that a part compares, from its columns, or from the claim's `needs` if they cannot be read."""
     try:
         columns = [results.meaning(column) for column in column_names(part.column)]
     except Missing:
@@ -99,7 +99,7 @@ def _about(claim: Claim, part: ClaimPart, results: Results) -> About:
 
 
 def _missing(part: ClaimPart, results: Results) -> tuple[str, ...]:
-    """Every number that a part lacks, not only the first."""
+    """The reasons for all numbers that a part lacks, not only for the first."""
     reasons: dict[str, None] = {}
     for slug, column in part.leaves:
         try:
@@ -110,7 +110,7 @@ def _missing(part: ClaimPart, results: Results) -> tuple[str, ...]:
 
 
 def _decided(claim: Claim, part: ClaimPart, results: Results) -> Decision:
-    """The verdict on a part. Raises Missing."""
+    """The verdict on one part of a claim. Raises Missing where a number is lacking or the sides are not comparable."""
     _check_measures(claim, part, results)
     results = replace(results, seeds=_matched_seeds(part, results))
     _check_comparable(part, results, one_corpus="corpus=one" in claim.needs)
@@ -137,7 +137,7 @@ def _log_ratio(left: float, right: float) -> float:
 
 
 def _as_far_as_learned(claim: Claim, part: ClaimPart, results: Results, decision: Decision) -> Decision:
-    """A verdict on scores, undecided where nothing was learned, and with one seed unless the request allows that."""
+    """The decision on scores, undecided if models learned nothing, or for one seed unless the request allows that."""
     marks = (*decision.marks, *_f1_marks(part, results))
     if why := _at_baseline(part, results, every_side=comes_free(part.kind, claim.bound)):
         return replace(decision, outcome="undecided", because="at the baseline", marks=(why, *marks))
@@ -151,7 +151,7 @@ def _as_far_as_learned(claim: Claim, part: ClaimPart, results: Results, decision
 
 
 def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: bool) -> Decision:
-    """The verdict of the interval over seeds and examples; of times, over repeated runs."""
+    """The decision from a quantity's interval over seeds and examples, or for times over repeated runs."""
     by_seed = quantity.by_seed or {}
     estimate = quantity.estimate()
     value, low, high = (
@@ -181,7 +181,7 @@ def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: 
 
 
 def _check_measures(claim: Claim, part: ClaimPart, results: Results) -> None:
-    """Checks that the claim's unit measures what its column does; only a ratio has none. Raises Missing."""
+    """Raises Missing if the claim's unit does not fit its columns; a ratio has no unit and fits all."""
     if claim.measure == "x" and (part.kind == "ratio_at_least" or "/" in str(part.left)):
         return
     for column in column_names(part.column):
@@ -202,9 +202,9 @@ def _matched_seeds(part: ClaimPart, results: Results) -> Seeds:
 
 
 def _check_comparable(part: ClaimPart, results: Results, *, one_corpus: bool) -> None:
-    """Checks that all sides were measured on one data set and its same examples, and pre-trained on one corpus.
+    """Raises Missing unless all sides were measured on the same data and examples at one precision.
 
-    `one_corpus`: the claim needs that. Raises Missing.
+    `one_corpus`: also unless they were pre-trained on one corpus, which the claim needs.
     """
     first: dict[str, tuple[str, tuple[object, ...]]] = {}
     for slug, column in part.leaves:
@@ -229,7 +229,7 @@ def _check_comparable(part: ClaimPart, results: Results, *, one_corpus: bool) ->
 
 
 def _at_baseline(part: ClaimPart, results: Results, *, every_side: bool) -> str:
-    """The reason that a part is not decided: a side is not above every trivial baseline by its interval. '' if all are.
+    """The reason that a part is undecided: a side whose interval is not above every trivial baseline. '' if all are.
 
     That side is the better one of each comparison, or each of them (`every_side`). The claim's quantity is compared: an
     average with the baseline's average; of a difference of columns each by itself.
@@ -248,7 +248,7 @@ def _at_baseline(part: ClaimPart, results: Results, *, every_side: bool) -> str:
 
 
 def _comparisons(part: ClaimPart, results: Results) -> Iterator[list[Term]]:
-    """The terms that are compared with each other, of models that were trained here.
+    """The terms that a part compares with each other, one list per comparison, without models only quoted by the paper.
 
     A difference of differences gives those of each difference.
     """
@@ -262,7 +262,7 @@ def _comparisons(part: ClaimPart, results: Results) -> Iterator[list[Term]]:
 
 
 def _not_above(side: Term, value: Quantity, column: Columns, results: Results) -> str:
-    """The trivial baseline that a side is least above, where that is not above by the interval; else ''.
+    """A sentence on the nearest trivial baseline if the side's interval is not above it, else ''.
 
     Raises Missing where no baseline, or not every one, has all of the scores.
     """
@@ -281,7 +281,7 @@ def _not_above(side: Term, value: Quantity, column: Columns, results: Results) -
 
 
 def _f1_marks(part: ClaimPart, results: Results) -> list[str]:
-    """Marks of averages that count the F1 of a model whose accuracy is below the majority class."""
+    """Remarks on averages that count the F1 of a model whose accuracy is below the majority class."""
     marks: dict[str, None] = {}
     for slug, column in part.leaves:
         meaning = results.meaning(column)

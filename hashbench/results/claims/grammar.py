@@ -122,7 +122,7 @@ Columns = ColumnName | Mean[ColumnName] | Pair[ColumnName]
 
 
 def read_models(text: str) -> Models:
-    """A model expression.
+    """The parsed form of a model expression.
 
     Raises GrammarError.
 
@@ -147,7 +147,7 @@ def read_chain(text: str) -> list[tuple[str, Term]]:
 
 
 def read_columns(text: str) -> tuple[Columns, ...]:
-    """A column expression as a tuple of one, or of the members of `each`.
+    """The parsed form of a column expression, in a tuple of one, or of the members of `each`.
 
     Raises GrammarError.
 
@@ -210,7 +210,7 @@ def _members(text: str, whole: str) -> list[str]:
 
 
 def check_sides(models: Models, *, favourable: bool, both: bool = False) -> None:
-    """Checks that `min` is on the side that must be large and `max` on the other: only then "every member" is claimed.
+    """Checks that `min` is on the side claimed larger and `max` on the other, so that every member is claimed.
 
     `both`: the claim bounds the difference on either side, so that each of the two says "every".
     Raises GrammarError.
@@ -227,7 +227,7 @@ def check_sides(models: Models, *, favourable: bool, both: bool = False) -> None
 
 
 def alternatives(models: Models) -> list[Models]:
-    """The expression once for each member of `min` and `max`; nothing is compared with itself."""
+    """The expressions with each member in place of `min` and `max`, without comparisons of a term with itself."""
     if isinstance(models, Pair):
         sides = product(_each_term(models.left), _each_term(models.right))
         return [Pair(models.operator, left, right) for left, right in sides if left != right]
@@ -256,7 +256,7 @@ def column_names(columns: Columns) -> tuple[ColumnName, ...]:
 
 @dataclass(frozen=True)
 class ClaimPart:
-    """The smallest thing that is decided: one model against one other in one column."""
+    """One comparison of two models (or means of models) in one column, the smallest unit that has a verdict."""
 
     kind: ClaimKind
     left: Models
@@ -270,7 +270,7 @@ class ClaimPart:
 
     @property
     def leaves(self) -> list[tuple[str, ColumnName]]:
-        """Every model with every column that is read of it."""
+        """All pairs of a model and a column that the part compares."""
         return list(product(self.slugs, column_names(self.column)))
 
     def __str__(self) -> str:
@@ -281,7 +281,7 @@ class ClaimPart:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of one row. `left`, `right` and `column` are as written; `parts` is their meaning."""
+    """One claim. `left`, `right` and `column` are expressions as written; `parts` are the comparisons they mean."""
 
     id: str
     paper: str  # '' for user-defined claims
@@ -302,13 +302,13 @@ class Claim:
 
     @property
     def number(self) -> str:
-        """The claim's number without the letter of its part, by which a report folds."""
+        """The claim's id without the letter behind its number; reports put claims of one number under one heading."""
         match = NUMBERED.fullmatch(self.id)
         return match[1] if match else self.id
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags of the note without brackets."""
+        """The words in brackets in the note."""
         return tuple(TAG.findall(self.note))
 
     @property
@@ -323,17 +323,17 @@ class Claim:
 
     @property
     def measure(self) -> str:
-        """The measure of its unit: percent | x | ms | count | bytes."""
+        """The kind of quantity that the claim's unit measures: percent | x | ms | count | bytes."""
         return UNITS[self.unit][0]
 
     @property
     def scale(self) -> float:
-        """The size of its unit in single things."""
+        """The factor from the claim's unit to single parameters, operations or bytes, to percent or to ms."""
         return UNITS[self.unit][1]
 
 
 def read_rows(rows: Sequence[Mapping[str, Any]], where: Sequence[str]) -> list[Claim]:
-    """The claims of rows of strings or plain values; `where`: file and line of each, for messages.
+    """The claims in rows of strings or plain values. `where`: file and line of each row, for messages.
 
     Raises InputError for an unknown key, kind, unit or expression, and for a second claim of one id.
     """

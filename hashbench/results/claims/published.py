@@ -1,4 +1,4 @@
-"""The papers' claims, their printed numbers, exact counts, and the systems that they only quote."""
+"""The papers' claims, their printed numbers, exact counts, and the systems whose scores they only quote."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def paper_claims() -> tuple[Claim, ...]:
 
 
 def claims_of(paper: str) -> list[Claim]:
-    """The claims that a paper's models are named in."""
+    """The claims of one paper, by its name."""
     return [claim for claim in paper_claims() if claim.paper == paper]
 
 
@@ -44,7 +44,7 @@ def operations() -> dict[tuple[str, int], dict[str, int]]:
 
 
 def published_value(paper: Paper, slug: str, column: ColumnName) -> float:
-    """A printed number in single things, percent or ms. Raises Missing where the reference data lack it."""
+    """The number that a paper prints, unscaled (38.6M is 38,600,000). Raises Missing for one that is not stored."""
     printed = printed_number(paper, slug, column.name)
     if printed is None and column.name in ALIASES:
         printed = printed_number(paper, slug, ALIASES[column.name])
@@ -55,7 +55,7 @@ def published_value(paper: Paper, slug: str, column: ColumnName) -> float:
 
 
 def exact_value(paper: Paper, slug: str, column: str) -> float | None:
-    """A size or share from the exact integers of the paper's frame, which this suite's models reproduce to the digit.
+    """A model's size or share from exact parameter counts, made as the paper counts; the suite's models have the same.
 
     Shares in percent. None for another column, and where the reference data lack an integer.
     """
@@ -82,12 +82,12 @@ def _embedding(paper: Paper, slug: str) -> float:
 
 
 def _share(paper: Paper, slug: str) -> float:
-    """Embedding / all, in percent."""
+    """The embedding's share of all parameters, in percent."""
     return PERCENT * _embedding(paper, slug) / _total(paper, slug)
 
 
 def _saved(parameters: Callable[[Paper, str], float], paper: Paper, slug: str, *, of: str = BASELINE) -> float:
-    """1 - a model's parameters / those of another one, in percent."""
+    """The share of parameters that a model saves against the model `of`, in percent."""
     return PERCENT * (1 - parameters(paper, slug) / parameters(paper, of))
 
 
@@ -114,7 +114,7 @@ EXACT_FORMS: dict[str, Callable[[Paper, str], float]] = {
 
 
 def quoted_systems(paper: Paper) -> set[str]:
-    """The names of a paper's quoted systems."""
+    """Names of the systems whose scores a paper quotes from other papers and that are not trained here."""
     sections = [section for layout in paper.tables.values() for section in layout.sections]
     return {name for section in sections for name in section.quoted}
 
@@ -134,7 +134,7 @@ def other_test_set(measured: Measured, paper: Paper, task: str) -> str:
 
 
 def _printed_rows(paper: Paper, task: str) -> int | None:
-    """Test rows that the paper prints of a data set."""
+    """The number of test rows that the paper prints for a task, or None."""
     for layout in paper.tables.values():
         for section in layout.sections:
             for name, of_task in section.tasks.items():

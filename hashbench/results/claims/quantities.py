@@ -16,13 +16,14 @@ from hashbench.scores.estimates import Estimate, combine, example_share
 
 
 class Missing(LookupError):
-    """A number that a claim needs and that the experiment, or the reference data, lack."""
+    """Raised for a number that a claim needs and that the experiment or the reference data lack."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """`by_seed` None: no seed varies it (a constant, a count). `by_draw` (draws,) None: no examples, or not stored.
+    """A number, with its values by training seed and by bootstrap draw of the test examples.
 
+    `by_seed` None: no seed varies it (a constant, a count). `by_draw` (draws,) None: no examples, or not stored.
     `draws_of_seeds` are the draws of each seed by itself, each (draws,); of trivial baselines there are none.
 
     >>> Quantity(3.0).fixed
@@ -37,11 +38,11 @@ class Quantity:
 
     @property
     def fixed(self) -> bool:
-        """True if nothing varies it."""
+        """True if neither seeds nor draws vary the number."""
         return self.by_seed is None and self.by_draw is None
 
     def estimate(self) -> Estimate:
-        """The value with its interval, as `hashbench compare` has it: what seeds and examples share counts once."""
+        """The value with its interval over seeds and examples, in which the spread that both share counts once."""
         by_seed, draws = self.by_seed or {}, self.draws_of_seeds or {}
         return combine(
             self.value, list(by_seed.values()), self.by_draw, n_examples=sum(self.n_examples.values()),
@@ -50,7 +51,7 @@ class Quantity:
 
 
 def apply(form: Callable[..., float], quantities: Sequence[Quantity]) -> Quantity:
-    """A function of numbers taken of quantities: of the values, of each seed that all have, of each draw.
+    """The function applied to quantities: to their values, seed by seed where all have the seed, and draw by draw.
 
     It is NaN where the function has no value (a logarithm of 0, a division by it).
 
@@ -60,7 +61,7 @@ def apply(form: Callable[..., float], quantities: Sequence[Quantity]) -> Quantit
     """
 
     def taken(numbers: Sequence[float | np.ndarray | None]) -> np.ndarray:
-        """The function of numbers, or of draws (draws,); a None is the value of its quantity."""
+        """The function of one number, or draws (draws,), a quantity; None means the quantity's value."""
         pairs = zip(numbers, quantities, strict=True)
         arguments = [np.asarray(quantity.value if number is None else number) for number, quantity in pairs]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -86,14 +87,14 @@ def apply(form: Callable[..., float], quantities: Sequence[Quantity]) -> Quantit
 
 
 def _draws(quantity: Quantity, seed: int) -> np.ndarray | None:
-    """The draws of a seed (draws,), or those of the quantity where no seed varies it."""
+    """The draws of one seed (draws,), or those of the quantity where it has none by seed."""
     return quantity.by_draw if quantity.draws_of_seeds is None else quantity.draws_of_seeds[seed]
 
 
 def evaluate(
     models: Models, columns: Columns, leaf: Callable[[str, ColumnName], Quantity], *, scale: float = 1.0
 ) -> Quantity:
-    """The value of an expression in which `min` and `max` are written out.
+    """The value of a model expression, without `min` and `max`, in some columns.
 
     `leaf` reads a model's column; constants are multiplied by `scale`.
     """

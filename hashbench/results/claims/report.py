@@ -45,7 +45,7 @@ class DecidedClaims:
 def claim_sections(
     store: Store, request: ReportRequest = ReportRequest(), *, draws: int = DRAWS
 ) -> list[DecidedClaims]:
-    """The claims of each paper, decided, then those of the experiment's own.
+    """The decided claims of each paper, then user-defined ones, each with warnings and provenance.
 
     Without a paper in the request: every claim of any paper that names a model of the experiment. Raises InputError for
     wrong input, and where nothing can be decided for want of predictions.
@@ -83,7 +83,7 @@ def own_claims(config: Mapping[str, Any], name: str) -> list[Claim]:
 
 
 def _about(measured: Measured) -> list[tuple[Paper, list[Claim]]]:
-    """Every paper with its claims that name a model of the experiment."""
+    """(paper, claims) of each paper with claims that name a model of the experiment."""
     named = [
         (paper, [claim for claim in claims_of(paper.name) if _names_model(claim, paper, measured)])
         for paper in map(load_paper, papers())
@@ -117,7 +117,7 @@ def _check_own(claims: Sequence[Claim], measured: Measured) -> None:
 
 
 def _all_samples(groups: Sequence[tuple[Results, Sequence[Claim]]]) -> list[Sample]:
-    """All samples that will be drawn, so that the draws of a task are made once for all models."""
+    """Scores with predictions that the claims need, collected so that a task is resampled once for all models."""
     drawn: dict[int, Sample] = {}
     for results, claims in groups:
         for part in (part for claim in claims if not claim.counts_only for part in claim.parts):
@@ -154,7 +154,7 @@ def _section(paper: Paper | None, results: Results, claims: Sequence[Claim]) -> 
 
 
 def _readings(decided: Sequence[Decided], measured: Measured) -> list[tuple[str, str, str]]:
-    """(task, metric, split) that the experiment reads, of the tasks that decided the claims."""
+    """The (task, metric, split) of the experiment's reported scores, for the tasks on which claims were decided."""
     tasks = {task for claim in decided for part in claim.parts for task in part.tasks}
     scores = [score for scores in measured.scores.values() for score in scores if score.own and score.run.task in tasks]
     return list(dict.fromkeys((score.run.task or "", score.metric, score.split) for score in scores))

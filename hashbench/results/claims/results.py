@@ -41,7 +41,7 @@ Seeds = frozenset[int]
 
 @dataclass(frozen=True)
 class Results:
-    """The quantities of one experiment. `paper` None: the experiment's own claims."""
+    """The numbers of one experiment for the claims of a paper; `paper` None: for user-defined claims."""
 
     measured: Measured
     paper: Paper | None
@@ -53,11 +53,11 @@ class Results:
     one_seed: bool = False  # one seed may decide, on its examples alone
 
     def for_claim(self, claim: Claim, *, of_paper: bool) -> Results:
-        """These results for one claim: a paper's own claims on counts take the exact ones of its models."""
+        """The results for deciding one claim, with exact instead of measured counts if a paper claims only counts."""
         return replace(self, exact=of_paper and claim.counts_only)
 
     def meaning(self, column: ColumnName) -> Meaning:
-        """The numbers that a column reads. Raises Missing."""
+        """The stored numbers behind a column name. Raises Missing for an unknown or absent column."""
         read = meaning(self.measured, self.paper, column)
         if read is None:
             raise Missing(f"column {column}: nothing here measures it")
@@ -66,16 +66,16 @@ class Results:
         return read
 
     def is_quoted(self, slug: str) -> bool:
-        """True if the paper only quotes it and the experiment has no model of that name."""
+        """True if the paper only quotes the system and the experiment has no model of that name."""
         return self.paper is not None and slug in quoted_systems(self.paper) and slug not in self.measured.labels()
 
     def seeds_of(self, slug: str, column: ColumnName) -> Seeds | None:
-        """The seeds of which a model has all of a column's scores; None where no seed varies it. Raises Missing."""
+        """The seeds with all scores of a model's column; None for a column without scores. Raises Missing."""
         sets = [set(sample.by_seed()) for sample in self.samples(slug, column)]
         return frozenset(seed for seed in set.intersection(*sets) if seed is not None) if sets else None
 
     def leaf(self, slug: str, column: ColumnName) -> Quantity:
-        """A model's column, of the matched seeds, in percent, ms, single parameters or bytes. Raises Missing."""
+        """A model's number in a column over `seeds`, in percent, ms, parameters or bytes. Raises Missing."""
         read = self.meaning(column)
         if isinstance(read, ScoreColumn):
             return self._quoted(slug, column, read) if self.is_quoted(slug) else self._score(slug, read)
@@ -88,7 +88,7 @@ class Results:
         return self.paper.tables.values() if self.paper else ()
 
     def baselines(self, columns: Sequence[ColumnName]) -> list[str]:
-        """The trivial baselines that have any of the scores of columns."""
+        """Names of the trivial baselines that have at least one of the columns' scores."""
         scored = [read for read in map(self.meaning, columns) if isinstance(read, ScoreColumn)]
         having = [
             entry.model
@@ -122,7 +122,7 @@ class Results:
         return entries[0]
 
     def variant(self, slug: str) -> tuple[str, str]:
-        """The model of a row and what its metrics end in: 'a50-beam10' is a50 read with ' beam=10'."""
+        """A row's model and the suffix of its metrics: 'a50-beam10' is ('a50', ' beam=10')."""
         for layout in self._layouts:
             for variant in layout.variants:
                 if variant.key and slug.endswith(variant.key) and slug not in self.measured.labels():
@@ -130,7 +130,7 @@ class Results:
         return slug, ""
 
     def samples(self, slug: str, column: ColumnName) -> list[Sample]:
-        """The scores behind a model's column, the baseline's too where it is a ratio. Raises Missing."""
+        """The scores behind a model's column, with the baseline's if the column is a ratio to it. Raises Missing."""
         read = self.meaning(column)
         if not isinstance(read, ScoreColumn) or self.is_quoted(slug):
             return []
@@ -142,7 +142,7 @@ class Results:
         return samples
 
     def _sample(self, entry: Entry, score: StoredScore, suffix: str) -> Sample:
-        """The measured values of a score. Raises Missing where no run has one."""
+        """A model's measured values of one score, by seed and draw. Raises Missing where no run has one."""
         sample = self.evidence.of(entry, score.task, score.metric + suffix, score.split)
         if not sample.by_seed():
             raise Missing(f"{entry.model} on {score.task}: {_why_none(entry, sample)}")
@@ -155,12 +155,12 @@ class Results:
         return self._retained(value, read) if read.over_baseline else value
 
     def _retained(self, value: Quantity, read: ScoreColumn) -> Quantity:
-        """A score over the baseline's, in percent."""
+        """A score as a share of the baseline's score, in percent."""
         baseline = self._score(self.measured.experiment.baseline, replace(read, over_baseline=False))
         return apply(lambda score, of_baseline: PERCENT * over(score, of_baseline), [value, baseline])
 
     def _score_of_seeds(self, entry: Entry, score: StoredScore, suffix: str) -> Quantity:
-        """One score in its natural range, its centre the paper's (EELBERT prints medians)."""
+        """One score in its natural range, with the paper's statistic over seeds (EELBERT prints medians)."""
         sample = self._sample(entry, score, suffix)
         by_seed = {seed: value for seed, value in sample.by_seed().items() if seed is not None and seed in self.seeds}
         centre = CENTRES[self.paper.statistic if self.paper else "mean"](list(by_seed.values()))
@@ -210,7 +210,7 @@ class Results:
         return Quantity(fact.value * (PERCENT if read.name in SHARES else 1.0))
 
     def _time(self, label: str, read: TimeColumn) -> Quantity:
-        """A time over all timed runs, or over the time of the plain model of its size. Raises Missing."""
+        """The mean over a model's timed runs, or its ratio to that of the plain model of its size. Raises Missing."""
         runs = self.times.of(self.entry(label).model, read)
         if not runs:
             raise Missing(f"time of {label}: no efficiency run has {read.name}")
@@ -224,7 +224,7 @@ class Results:
 
 
 class TimedRuns:
-    """All timed runs of an experiment. Model and baseline are measured in turn within a run: that is what counts.
+    """The times of an experiment's efficiency runs, each of which measures a model and the baseline in turn.
 
     A time is the model's over the baseline's of the same run, times the baseline's mean over all runs: the machine's
     mood during a run cancels, and comparing a model with the baseline compares what was interleaved.
@@ -239,7 +239,7 @@ class TimedRuns:
             runs.setdefault(row["run_id"], {})[row["name"], row["task"]] = row["value"]
 
     def of(self, model: str, timed: TimeColumn) -> list[float]:
-        """The time in ms of every run that has it (of a speed-up, the baseline's over it): low or high over tasks."""
+        """The model's time in ms, or its speed-up, in each run that measured it: the lowest or highest over tasks."""
         by_run = [self._by_task(run, timed, model) for run in self._runs.get(model, {}).values()]
         return [max(values) if timed.end == "high" else min(values) for values in by_run if values]
 
@@ -264,7 +264,7 @@ class TimedRuns:
 
 
 def drawable(metric: str) -> bool:
-    """True if a metric follows from the stored predictions: those of another beam are not stored.
+    """True if a metric can be computed from the stored predictions; one under another beam width cannot.
 
     >>> drawable("f1"), drawable("rec@1 tenth=3"), drawable("rec@1 beam=10")
     (True, True, False)

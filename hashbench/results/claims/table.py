@@ -54,12 +54,12 @@ Record = dict[str, Any]
 
 
 def claim_tables(store: Store, request: ReportRequest = ReportRequest()) -> list[Table]:
-    """A table a paper, then one of the experiment's own claims. Raises InputError as `claim_sections` does."""
+    """A table of claims for each paper, then one of user-defined claims. Raises InputError as `claim_sections` does."""
     return [verdict_table(section, parts=request.parts) for section in claim_sections(store, request)]
 
 
 def verdict_table(section: DecidedClaims, *, parts: bool = False) -> Table:
-    """Decided claims as a table of words, folded by their number. `parts`: each part of a claim below it."""
+    """A table of decided claims, those of one number under one heading. `parts`: a row for each part of a claim too."""
     basis = dict(section.provenance)
     scale = {name: basis.get(name, "") for name in ("encoder", "pre-training")}
     by_number: dict[str, list[Decided]] = {}
@@ -90,12 +90,12 @@ def verdict_table(section: DecidedClaims, *, parts: bool = False) -> Table:
 
 
 def _parts(decided: Decided, wanted: bool) -> tuple[Decision, ...]:
-    """The parts that are listed: of a claim that has several."""
+    """The parts of a claim that has several, if they are wanted; else none."""
     return decided.parts if wanted and len(decided.parts) > 1 else ()
 
 
 def _row(decided: Decided, heading: str) -> Row:
-    """A claim: its cells for a table, its sentences for a terminal."""
+    """The row of a claim, with the sentences that a terminal shows in place of its cells."""
     claim, shown = decided.claim, decided.shown
     missing = lacks(decided.missing)
     texts = (
@@ -156,7 +156,7 @@ def verdict(decided: Decided | Decision) -> str:
 
 
 def claimed(claim: Claim) -> str:
-    """The bound that is claimed of the printed number.
+    """The claim's bound as it is printed beside the measured number.
 
     >>> from hashbench.results.claims.published import claims_of
     >>> [claimed(claim) for claim in claims_of("hashformers")[:4]]
@@ -172,13 +172,13 @@ def claimed(claim: Claim) -> str:
 
 
 def claimed_beside_paper(claim: Claim) -> str:
-    """'> 0 (paper: 3.6)': the bound with the paper's number; the number of a count is the claim itself."""
+    """The bound with the paper's number, as in '> 0 (paper: 3.6)'; without it for a count, whose bound names it."""
     printed = claim.expected is not None and claim.kind != "count"
     return claimed(claim) + (f" (paper: {number(claim.expected or 0.0, claim)})" if printed else "")
 
 
 def quantity(claim: Claim) -> str:
-    """The printed number is a 'difference', a 'ratio' or a 'number'.
+    """The kind of number that a claim is about: 'difference', 'ratio' or 'number'.
 
     >>> from hashbench.results.claims.published import claims_of
     >>> quantity(claims_of("hashformers")[1])
@@ -188,7 +188,7 @@ def quantity(claim: Claim) -> str:
 
 
 def number(value: float, claim: Claim) -> str:
-    """A value in the claim's unit; differences with their sign."""
+    """A value in the claim's unit as text; differences have their sign."""
     sign = "+" if quantity(claim) == "difference" else ""
     if claim.unit == "params":
         return f"{value:{sign},.0f}"
@@ -196,7 +196,7 @@ def number(value: float, claim: Claim) -> str:
 
 
 def measured(claim: Claim, decision: Decision) -> str:
-    """'+1.57 [+0.60, +2.55] points', of a difference of percents, or nothing where there is no number."""
+    """The measured value with its interval, such as '+1.57 [+0.60, +2.55] points'; '' where there is none."""
     if decision.value is None:
         return ""
     interval = ""
@@ -207,7 +207,7 @@ def measured(claim: Claim, decision: Decision) -> str:
 
 
 def stands_on(decision: Decision) -> str:
-    """'2 seeds (0, 1); 1,150 examples of rte, sst2', as far as it is known; many tasks are counted."""
+    """The seeds and examples behind a verdict: '2 seeds (0, 1); 1,150 examples of rte, sst2', or '... of 8 tasks'."""
     parts = ["exact"] if decision.exact else []
     n = len(decision.seeds)
     if n:
@@ -220,7 +220,7 @@ def stands_on(decision: Decision) -> str:
 
 
 def remarks(decided: Decided) -> list[str]:
-    """How a verdict is to be read: marks, the tags that matter, and fewer seeds than the claim needs."""
+    """Remarks on a verdict: its limits, a threshold or numbers that are not the paper's support, and seeds it lacks."""
     remarked = list(decided.marks) if decided.outcome != "not measured" else []
     if BOUND_OURS in decided.claim.tags:
         remarked.append(f"[{BOUND_OURS}] the threshold is not the paper's")
@@ -242,7 +242,7 @@ def wanted_seeds(claim: Claim) -> int | None:
 
 
 def tally(decided: Iterable[Decided]) -> dict[About, dict[Outcome, int]]:
-    """The number of claims of each verdict in the order of the rule: of scores, of arithmetic on counts, of times.
+    """The number of claims by verdict, separately for claims on scores, on counts and on times.
 
     Claims that name a model which the experiment does not have are not counted."""
     counts = Counter((claim.about, claim.outcome) for claim in decided if not claim.names_absent_model)
@@ -251,7 +251,7 @@ def tally(decided: Iterable[Decided]) -> dict[About, dict[Outcome, int]]:
 
 
 def tally_words(counts: dict[Outcome, int]) -> str:
-    """'2 hold, 1 undecided'.
+    """Counts of verdicts in words, such as '2 hold, 1 undecided'.
 
     >>> tally_words({"holds": 1, "fails": 0, "undecided": 2, "not measured": 0})
     '1 holds, 2 undecided'
@@ -260,7 +260,7 @@ def tally_words(counts: dict[Outcome, int]) -> str:
 
 
 def short_tally(decided: Sequence[Decided]) -> str:
-    """'scores: 2 undecided; arithmetic: 1 holds'; without a name where there is one kind."""
+    """The counts of verdicts in one line: 'scores: 2 undecided; arithmetic: 1 holds', or '1 holds' for one kind."""
     kinds = tally(decided)
     if not kinds:
         return "about models that are not in this experiment"
@@ -269,7 +269,7 @@ def short_tally(decided: Sequence[Decided]) -> str:
 
 
 def tally_lines(decided: Sequence[Decided]) -> list[str]:
-    """'On scores, 3 claims: 1 holds, 0 fail, 2 undecided (1 at the baseline), 0 not measured.', a line a kind."""
+    """A line of counts for each kind of claim, such as 'On scores, 3 claims: 1 holds, 0 fail, 2 undecided, ...'."""
     lines = []
     for about, counts in tally(decided).items():
         members = [claim for claim in decided if claim.about == about and not claim.names_absent_model]
@@ -288,7 +288,7 @@ def tally_lines(decided: Sequence[Decided]) -> list[str]:
 
 
 def closing(decided: Sequence[Decided]) -> list[str]:
-    """The counts at the end, and the number of verdicts that 95 % intervals get wrong by chance."""
+    """The last lines of a report of claims: counts by verdict, and how many verdicts may be wrong by chance."""
     by_interval = sum(claim.outcome in ("holds", "fails") and not claim.shown.exact for claim in decided)
     lines = tally_lines(decided)
     if by_interval > 1:
@@ -299,7 +299,7 @@ def closing(decided: Sequence[Decided]) -> list[str]:
 
 
 def evidence(decided: Decided) -> str:
-    """'difference +1.57 [+0.60, +2.55] points, claimed > 0 (paper: 3.6); 1 seed (0); ...'."""
+    """The numbers behind a verdict: 'difference +1.57 [+0.60, +2.55] points, claimed > 0 (paper: 3.6); 1 seed (0)'."""
     claim, shown = decided.claim, decided.shown
     value = measured(claim, shown)
     if not value:
@@ -310,7 +310,7 @@ def evidence(decided: Decided) -> str:
 
 
 def lacks(missing: Sequence[str]) -> str:
-    """'missing: ...', numbers that are missing for one reason together."""
+    """The numbers that a claim lacks, by reason, as 'missing: ...'; '' if it lacks none."""
     absent = [why.removeprefix(MODEL).removesuffix(NOT_HERE) for why in missing if is_absent_model(why)]
     by_reason: dict[str, list[str]] = {}
     for why in missing:

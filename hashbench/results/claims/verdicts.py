@@ -23,7 +23,7 @@ MODEL, NOT_HERE = "model ", ": not in this experiment"  # around the name of a m
 
 
 def of_interval(kind: ClaimKind, low: float, high: float, *, bound: float) -> Outcome:
-    """The verdict on a claim whose quantity lies in [low, high]: L - R in the claim's unit, L / R of a ratio.
+    """The verdict on a claim whose difference or ratio of left to right side lies in [low, high].
 
     >>> [of_interval("greater", low, high, bound=0) for low, high in ((0.1, 2.0), (-1.0, 0.0), (-1.0, 2.0))]
     ['holds', 'fails', 'undecided']
@@ -52,7 +52,7 @@ def of_point(kind: ClaimKind, quantity: float, bound: float) -> Outcome:
 
 
 def all_of(parts: Sequence[Outcome]) -> Outcome:
-    """The verdict on a claim of every part: all hold, one fails, or undecided. One that is not measured: not measured.
+    """The verdict on a claim: not measured if a part is not, holds if all hold, fails if one fails, else undecided.
 
     >>> all_of(["holds", "undecided", "fails"]), all_of(["holds", "undecided"]), all_of(["fails", "not measured"])
     ('fails', 'undecided', 'not measured')
@@ -62,7 +62,7 @@ def all_of(parts: Sequence[Outcome]) -> Outcome:
 
 
 def comes_free(kind: ClaimKind, bound: float) -> bool:
-    """True if two equal (say, untrained) models would fulfil the claim: both must then beat the trivial baseline first.
+    """True if two equal (say, untrained) models would fulfil the claim. Both must then beat the trivial baselines.
 
     >>> comes_free("equal_within", 0.5), comes_free("difference_at_least", -0.4), comes_free("ratio_at_least", 0.97)
     (True, True, True)
@@ -75,7 +75,7 @@ def comes_free(kind: ClaimKind, bound: float) -> bool:
 
 
 def absent_model(model: str) -> str:
-    """The reason that a claim is not measured for want of a model."""
+    """The reason for "not measured" that names a model which the experiment does not have."""
     return f"{MODEL}{model}{NOT_HERE}"
 
 
@@ -86,7 +86,7 @@ def is_absent_model(why: str) -> bool:
 
 @dataclass(frozen=True)
 class Decision:
-    """The verdict on one part. `value` is L - R in the claim's unit, L / R of a ratio, L of a count."""
+    """The verdict on one part. `value`: left - right in the claim's unit, left / right of a ratio, left of a count."""
 
     outcome: Outcome
     part: str = ""
@@ -104,7 +104,7 @@ class Decision:
 
     @property
     def exact(self) -> bool:
-        """True if it compares numbers that nothing varies."""
+        """True if the verdict compares exact numbers, which have no interval."""
         return self.value is not None and self.low is None and self.outcome in ("holds", "fails")
 
 
@@ -119,12 +119,12 @@ class Decided:
 
     @property
     def outcome(self) -> Outcome:
-        """All hold, one fails, else undecided; one that is not measured: not measured."""
+        """The verdict: 'not measured' if a part is not, 'holds' if all hold, 'fails' if one fails, else 'undecided'."""
         return all_of([part.outcome for part in self.parts])
 
     @property
     def shown(self) -> Decision:
-        """The part that the verdict hangs on: of those with the verdict, the nearest to failing."""
+        """The part whose numbers are printed: of those with the claim's verdict and reason, the nearest to failing."""
         same = [part for part in self.parts if (part.outcome, part.because) == (self.outcome, self.because)]
         return min(same, key=self._margin)
 
@@ -135,18 +135,18 @@ class Decided:
 
     @property
     def because(self) -> Because:
-        """The reason behind the verdict: of several parts, the first of BECAUSE that a part with the verdict has."""
+        """The reason for the verdict: the first in BECAUSE that a part with this verdict has; '' if none has one."""
         reasons = {part.because for part in self.parts if part.outcome == self.outcome}
         return next((reason for reason in BECAUSE if reason in reasons), "")
 
     @property
     def about(self) -> About:
-        """The kind of its numbers: scores where any part compares scores."""
+        """The kind of number that the claim compares: scores if any part compares scores, then counts, then times."""
         return next(about for about in ABOUT if about in {part.about for part in self.parts})
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """How the verdict is to be read, of all parts; of baselines that are not beaten that of the part shown."""
+        """Remarks on the verdict from all parts; a remark that a baseline is not beaten only from the part `shown`."""
         others = [part for part in self.parts if part is not self.shown]
         marks = dict.fromkeys(self.shown.marks)
         marks |= dict.fromkeys(mark for part in others for mark in part.marks if not mark.startswith(AT_BASELINE))
@@ -156,12 +156,12 @@ class Decided:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The numbers that all parts lack."""
+        """The numbers that any part lacks."""
         return tuple(dict.fromkeys(why for part in self.parts for why in part.missing))
 
     @property
     def names_absent_model(self) -> bool:
-        """True if all its models are absent from the experiment, or if one is and it is not measured for that."""
+        """True if all its models are absent from the experiment, or if it is not measured because one is absent."""
         if self.of_other_models:
             return True
         whys = (why for part in self.parts if part.outcome == self.outcome for why in part.missing)
@@ -169,5 +169,5 @@ class Decided:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seeds of the part that is shown."""
+        """The seeds behind the part `shown`."""
         return self.shown.seeds

@@ -40,7 +40,7 @@ QUICK: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Written:
-    """A run in the folder."""
+    """One W&B run that was written to the folder."""
 
     name: str
     kind: str
@@ -50,19 +50,19 @@ class Written:
 
 @dataclass(frozen=True)
 class RunFolder:
-    """The contents of a folder."""
+    """A folder of W&B runs in wandb's offline format."""
 
     path: Path
     runs: Mapping[str, Written]  # by W&B id
     n_new: int  # of these, written or written anew now
 
     def run_folders(self) -> list[Path]:
-        """The folders of all runs, in their order."""
+        """The subfolder of each run."""
         return [self.path / run.folder for run in self.runs.values()]
 
 
 def write_runs(runs: Sequence[ShownRun], path: Path, *, project: str, entity: str | None) -> RunFolder:
-    """The folder with exactly these runs.
+    """The folder, after writing runs that are new or changed and removing those not in `runs`.
 
     Raises InputError where the folder cannot be written, or holds a `runs.json` of something else.
     """
@@ -91,7 +91,7 @@ def write_runs(runs: Sequence[ShownRun], path: Path, *, project: str, entity: st
 
 
 def _write(run: ShownRun, path: Path, *, project: str, entity: str | None) -> Path:
-    """The folder of a run, written by wandb offline."""
+    """The subfolder of a run, which wandb has written offline."""
     import wandb
 
     live = wandb.init(
@@ -124,7 +124,7 @@ def _write(run: ShownRun, path: Path, *, project: str, entity: str | None) -> Pa
 
 @contextmanager
 def _own_data_folder(path: Path) -> Iterator[None]:
-    """wandb copies what tables hold to a folder in the user's home; here they go beside the runs."""
+    """Within this context wandb copies the contents of tables to a folder beside the runs, not to the user's home."""
     before = os.environ.get("WANDB_DATA_DIR")
     os.environ["WANDB_DATA_DIR"] = str((path / "data").resolve())
     try:
@@ -137,7 +137,7 @@ def _own_data_folder(path: Path) -> Iterator[None]:
 
 
 def _remove_others(path: Path, run_id: str, keep: Path | None = None) -> None:
-    """Remove folders of a run, also those of an interrupted call."""
+    """Remove the subfolders of a run except `keep`, also those that an interrupted call left behind."""
     for folder in (path / "wandb").glob(f"offline-run-*-{run_id}"):
         if keep is None or folder.resolve() != keep:
             shutil.rmtree(folder)
@@ -159,7 +159,7 @@ def _save(path: Path, runs: Mapping[str, Written]) -> None:
 
 
 def forget_other_server(folder: RunFolder, target: str) -> None:
-    """Remove the marks of sent runs where they went to another server, which wandb's marks do not name."""
+    """Remove wandb's "synced" marks if the runs were last sent to another server than `target`, and note `target`."""
     file = folder.path / SENT
     if file.exists() and json.loads(file.read_text(encoding="utf-8")) != target:
         for run in folder.run_folders():
@@ -169,7 +169,7 @@ def forget_other_server(folder: RunFolder, target: str) -> None:
 
 
 def sync(folder: RunFolder, *, project: str, entity: str) -> None:
-    """Send the runs without a mark by `wandb sync`, in a process that is ended when nothing moves any more.
+    """Send the runs without a "synced" mark with `wandb sync`, a process that is ended when it makes no progress.
 
     Raises InputError where the server refused runs or stopped answering.
     """
@@ -204,7 +204,7 @@ def sync(folder: RunFolder, *, project: str, entity: str) -> None:
 
 
 def _take_back_marks(log: Path, waiting: list[Path]) -> None:
-    """Remove the marks of refused runs: wandb marks them as sent too, ends with 0, and names them in its log alone.
+    """Remove the "synced" marks of refused runs, which wandb marks as sent too and names only in its log.
 
     An error that names no run, while all have a mark, may be about any of them.
     """
@@ -218,7 +218,7 @@ def _take_back_marks(log: Path, waiting: list[Path]) -> None:
 
 
 def _wait(process: subprocess.Popen[bytes], log: Path, waiting: list[Path]) -> None:
-    """Return when the process ends, or when nothing has moved for a while."""
+    """Return when `wandb sync` ends, or when it has sent and logged nothing for a while."""
     moved, last = time.monotonic(), (-1, -1)
     while process.poll() is None:
         now = (sum(any(run.glob("*.synced")) for run in waiting), log.stat().st_size)

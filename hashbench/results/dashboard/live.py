@@ -1,4 +1,4 @@
-"""Weights & Biases beside a run, never in its way: all calls are made on one other thread, within a time limit."""
+"""W&B tracking during a run, which it never delays for long: all calls are on one other thread with a time limit."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ FINISH_TIMEOUT_S = 60.0  # an upload of the tail may take a while; the database 
 
 
 def wandb_id(run_id: str) -> str:
-    """The id of a run at W&B, a function of the run alone, so that it is never there twice."""
+    """The W&B id of a run: the first letters of the run's id, so that no run is at W&B twice."""
     return run_id[:32]
 
 
 def run_label(spec: Mapping[str, object], model: str, task: str | None, seed: int | None) -> str:
-    """A run as lines of progress and W&B name it: by its kind where no task is, or where another run trained the model.
+    """A run's name at W&B and in lines of progress: model, task and seed, with its kind unless it trains on a task.
 
     >>> run_label({"kind": "finetune", "model": {}}, "bert-mlm", "cola", 1)
     'bert-mlm cola seed 1'
@@ -45,7 +45,7 @@ def run_label(spec: Mapping[str, object], model: str, task: str | None, seed: in
 
 
 def metric_name(split: str, name: str, condition: str = "") -> str:
-    """A stored metric as W&B shows it; its sections are the splits.
+    """The name of a stored metric at W&B: 'split/name', so that W&B shows a section for each split.
 
     >>> metric_name("validation", "accuracy"), metric_name("", "total_params"), metric_name("test", "rec@1", "beam=10")
     ('validation/accuracy', 'total_params', 'test/rec@1 beam=10')
@@ -54,7 +54,7 @@ def metric_name(split: str, name: str, condition: str = "") -> str:
 
 
 def final_values(metrics: Sequence[MetricRow]) -> dict[str, float | None]:
-    """The summary of a run: every metric at the evaluation that is reported (`best_step`), else at its last one.
+    """The W&B summary of a run: each metric at the reported evaluation (`best_step`), else at the last one.
 
     Losses of training are curves alone. None: undefined there.
     """
@@ -70,13 +70,13 @@ def final_values(metrics: Sequence[MetricRow]) -> dict[str, float | None]:
 def run_config(
     spec: Mapping[str, object], *, model: str, task: str | None, encoder: str, experiment: str
 ) -> dict[str, object]:
-    """The config by which W&B groups and filters runs: the run's spec, and the experiment's names of its parts."""
+    """The config by which W&B groups and filters runs: the run's spec and the names of model, task and experiment."""
     return {**spec, "model_name": model, "task_name": task, "encoder": encoder, "experiment": experiment}
 
 
 @dataclass(frozen=True)
 class TrackedRun:
-    """The facts of a run that W&B gets when it begins."""
+    """The facts that W&B gets when a run begins."""
 
     project: str
     group: str
@@ -124,12 +124,12 @@ class Tracker:
         return not self._failed
 
     def record(self, values: Mapping[str, float], step: int) -> None:
-        """Points of curves at an optimizer step; our own step is the x-axis, so that a resumed run continues it."""
+        """Sends values at an optimizer step. W&B's x-axis is this step, so that a resumed run continues its curves."""
         if not self._failed:
             self._calls.put(lambda: self._run.log({**values, "step": step}))  # type: ignore[attr-defined]
 
     def finish(self, final: Mapping[str, float | None]) -> None:
-        """Final values into the summary, then the end of the W&B run; waits no longer than the time limit."""
+        """Writes the final values to the summary and ends the W&B run, waiting no longer than the time limit."""
         if self._failed:
             return
 
@@ -156,7 +156,7 @@ class Tracker:
 
 
 def _start_run(mode: Mode, tracked: TrackedRun) -> object:
-    """`wandb.init` under the run's own id, without prompts and without a console capture."""
+    """The W&B run that `wandb.init` starts under the run's own id, without prompts and without a console capture."""
     try:
         import wandb
     except ImportError as error:

@@ -111,14 +111,14 @@ def check_server() -> tuple[str, str]:
 
 
 def _project(content: Shown) -> str:
-    """The project of the experiment; older versions stored none, and used the default."""
+    """The W&B project of the experiment; the default one where an older version stored none."""
     config = content.measured.experiment.config
     tracking = config["tracking"] if "tracking" in config else {}
     return str(tracking["project"] if "project" in tracking else PROJECT)
 
 
 def _write_views(content: Shown, path: Path, *, project: str, entity: str) -> tuple[str, str]:
-    """The files of the workspace and the report, as JSON, as they are sent."""
+    """Writes the workspace and the report as JSON files, in the form in which they are sent."""
     from hashbench.results.dashboard import views
 
     files = path / "workspace.json", path / "report.json"
@@ -130,7 +130,7 @@ def _write_views(content: Shown, path: Path, *, project: str, entity: str) -> tu
 
 
 def send(shown: Shown, folder: RunFolder, server: str, *, project: str, entity: str) -> tuple[str, str]:
-    """Sends the runs that the server lacks, then saves the workspace and the report; the addresses of both.
+    """Sends the runs that the server lacks and saves the workspace and the report; returns the addresses of both.
 
     Raises InputError where the server refused something or stopped answering.
     """
@@ -150,7 +150,7 @@ def send(shown: Shown, folder: RunFolder, server: str, *, project: str, entity: 
 
 
 def _save_workspace(shown: Shown, server: str, *, project: str, entity: str) -> str:
-    """The address of the workspace, which replaces an earlier one of its name."""
+    """Saves the workspace at W&B in place of an earlier one of its name; returns its address."""
     import wandb_workspaces.workspaces as ws
 
     from hashbench.results.dashboard import views
@@ -163,7 +163,7 @@ def _save_workspace(shown: Shown, server: str, *, project: str, entity: str) -> 
 
 
 def _save_report(shown: Shown, project: str, entity: str) -> str:
-    """The address of the report, which replaces an earlier one of its title."""
+    """Saves the report at W&B in place of an earlier one of its title; returns its address."""
     import wandb
 
     from hashbench.results.dashboard import views

@@ -48,7 +48,7 @@ WandbGrid = tuple[tuple[str, ...], tuple[tuple[str | float | None, ...], ...]]
 
 @dataclass(frozen=True)
 class ShownRun:
-    """One W&B run."""
+    """The data of one W&B run: config, curves, summary and tables."""
 
     id: str
     name: str
@@ -62,13 +62,13 @@ class ShownRun:
     tables: Mapping[str, WandbGrid] = field(default_factory=dict)
 
     def fingerprint(self) -> str:
-        """Equal for runs that show the same, sha256."""
+        """SHA-256 of all fields, equal for runs with the same contents."""
         return hashlib.sha256(json.dumps(list(vars(self).values()), sort_keys=True, default=str).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Shown:
-    """An experiment as W&B is to show it."""
+    """An experiment with the W&B runs that show it."""
 
     measured: Measured
     table: Table  # the experiment's own
@@ -77,7 +77,7 @@ class Shown:
 
 
 def shown(store: Store, experiment: str | None = None) -> Shown:
-    """Everything of the experiment of that name (None: the last that was swept), in the order of its plan."""
+    """The W&B runs of the experiment of that name (None: the last swept): finished runs, models, and the whole."""
     measured = measure(store, experiment)
     paper = paper_of(measured)
     table = own_table(measured, paper)
@@ -106,7 +106,7 @@ def shown(store: Store, experiment: str | None = None) -> Shown:
 def _finished(
     measured: Measured, run: MeasuredRun, metrics: Sequence[MetricRow], *, experiments: Sequence[str]
 ) -> ShownRun:
-    """A finished run: curves, final metrics, and `score`, the one number that the experiment reads of it."""
+    """The W&B run of a finished run: curves, final metrics, and `score`, the metric that the experiment reports."""
     summary: dict[str, Any] = {name: value for name, value in final_values(metrics).items() if value is not None}
     for score in measured.scores_of(run):
         if score.own and score.value is not None:
@@ -130,7 +130,7 @@ def _finished(
 
 
 def _curves(metrics: Sequence[MetricRow]) -> tuple[tuple[int, Mapping[str, float]], ...]:
-    """Points by step. What has no step, and what was measured in another way than the curve, is no point of one."""
+    """The run's metrics by step, without those that have no step or were measured under a special condition."""
     steps: dict[int, dict[str, float]] = {}
     for metric in metrics:
         if metric.split and metric.step > 0 and not metric.condition and metric.value is not None:
@@ -171,7 +171,7 @@ def _sizes(measured: Measured, entry: Entry) -> dict[str, float]:
 
 
 def _experiment(measured: Measured, table: Table, facts: Sequence[str]) -> ShownRun:
-    """The experiment as a whole: its table of scores, the table of sizes and speed, and the origins of the numbers."""
+    """The W&B run of the whole experiment: tables of scores and of sizes, and the origins of the numbers."""
     name = measured.experiment.name
     config = {
         "kind": EXPERIMENT, "experiment": name, "baseline": measured.experiment.baseline, "said": list(facts),
@@ -182,7 +182,7 @@ def _experiment(measured: Measured, table: Table, facts: Sequence[str]) -> Shown
 
 
 def _scores_grid(table: Table) -> WandbGrid:
-    """The experiment's own table in numbers, as printed: percent, counts whole, ms a sample, minutes."""
+    """The experiment's own table as numbers, in the printed units but with counts unscaled."""
     columns = [" ".join(filter(None, (column.title, column.subtitle))) for column in table.columns]
     rows = []
     for row in table.rows:
@@ -201,15 +201,15 @@ def _sizes_grid(measured: Measured) -> WandbGrid:
 
 
 def tag(experiment: str) -> str:
-    """By which all runs of an experiment are found, those that others have too."""
+    """The W&B tag of an experiment, on all of its runs, also on those shared with other experiments."""
     return experiment[:TAG_LETTERS]
 
 
 def task_tag(task: str) -> str:
-    """By which runs of a task are found."""
+    """The W&B tag of a task."""
     return f"task {task}"[:TAG_LETTERS]
 
 
 def _derived(*parts: str) -> str:
-    """The W&B id of something that is no run of the suite's."""
+    """The W&B id of a model or an experiment, which are no runs of the sweep."""
     return wandb_id(hashlib.sha256(json.dumps(parts).encode()).hexdigest())

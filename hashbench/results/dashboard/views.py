@@ -33,7 +33,7 @@ SPEED_UPS = {
 
 @dataclass(frozen=True)
 class PanelBlock:
-    """Some panels under a heading, and which runs they are of."""
+    """Panels under one heading, with the kind and task of the runs that they show."""
 
     title: str
     note: str  # what a reader must know
@@ -43,12 +43,12 @@ class PanelBlock:
 
 
 def title_of(shown: Shown) -> str:
-    """Of the workspace and the report; of one name there is one of each in a project."""
+    """The title of the experiment's workspace and report."""
     return f"hashbench {shown.measured.experiment.name}"[:MAX_TITLE]
 
 
 def blocks(shown: Shown) -> list[PanelBlock]:
-    """Average against parameters, score per task, speed-up, curves by model; without those that have no numbers."""
+    """All panels that have numbers: average against parameters, score per task, speed-up, and curves by model."""
     names = {name for run in shown.runs if run.kind == MODEL for name in run.summary}
     scores = {f"score/{column.name}": f"{column.title} {column.subtitle}" for column in shown.table.columns}
     baseline = shown.measured.experiment.baseline
@@ -96,7 +96,7 @@ def _bars(title: str, metric: str) -> wr.BarPlot:
 
 
 def _curves(shown: Shown, kind: str, task: str | None) -> PanelBlock:
-    """The loss of training first, then each metric that was evaluated."""
+    """The line plots of runs of one kind and task: metrics of training first, then those of evaluations."""
     runs = [run for run in shown.runs if run.kind == kind and run.config["task_name"] == task]
     names = {name for run in runs for _, values in run.history for name in values}
     panels = [
@@ -111,7 +111,7 @@ def _curves(shown: Shown, kind: str, task: str | None) -> PanelBlock:
 
 
 def workspace(shown: Shown, *, project: str, entity: str) -> ws.Workspace:
-    """A saved view of the project. Its panels share one set of runs: curves are grouped by kind, task and model."""
+    """The experiment's W&B workspace. Its panels share one set of runs: curves are grouped by kind, task and model."""
     whole = blocks(shown)
     about_models = [block for block in whole if block.kind == MODEL]
     sections = [ws.Section(name=block.title, panels=block.panels, is_open=True) for block in about_models]
@@ -143,7 +143,7 @@ def view_name(shown: Shown) -> str:
 
 
 def report(shown: Shown, *, project: str, entity: str) -> wr.Report:
-    """The experiment as a page: its panels two in a row, its table as it is printed, the origins of its numbers."""
+    """The experiment's W&B report: its panels two in a row, its table as it is printed, the origins of its numbers."""
     parts: list[Any] = [wr.P(_opening(shown)), wr.TableOfContents()]
     for block in blocks(shown):
         filters = _filter(shown, kind=block.kind, task=block.task)
@@ -170,7 +170,7 @@ def _opening(shown: Shown) -> str:
 
 
 def _filter(shown: Shown, *, kind: str | None = None, task: str | None = None) -> str:
-    """The runs of the experiment (shared ones carry the tags of all that have them), of a kind and a task.
+    """The W&B filter expression for the experiment's runs of a kind and a task.
 
     By tags and job type, not by config: names of config keys are written in several ways in filters of W&B.
     """

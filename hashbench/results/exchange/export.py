@@ -82,7 +82,7 @@ def _check_place(file: Path, replace: bool) -> None:
 
 
 def scrub(value: Any, hosts: frozenset[str], *, places: Sequence[str] = (), key: str = "") -> Any:
-    """A JSON value without paths and host names. Under the keys `places` every text is a path.
+    """A JSON value without paths and host names. Every text under one of the keys `places` counts as a path.
 
     >>> scrub({"data": ["mine", "hub"], "note": "/home/x/a.csv on box7"}, frozenset({"box7"}), places=["data"])
     {'data': ['(left out)', 'hub'], 'note': '(left out) on (left out)'}
@@ -107,7 +107,7 @@ def scrub_text(text: str, hosts: frozenset[str]) -> str:
 
 @dataclass(frozen=True)
 class _Copy:
-    """A copy on its way from the source to the target, which is the database `example`."""
+    """The copying of experiments from the source to the target, the new database `example`."""
 
     example: Store
     source: Connection
@@ -151,13 +151,13 @@ class _Copy:
         self.target.execute(sa.update(run).where(run.c.id == run_id).values(finished_attempt=new_id))
 
     def _metric(self, run_id: str) -> Metric | None:
-        """The metric by which a table reads the run; None where this installation lacks it."""
+        """The metric of the run's reported score; None where the run has none or this installation lacks it."""
         of_run = sa.select(experiment_run.c.metric).where(experiment_run.c.run_id == run_id)
         names = self.source.execute(of_run.where(experiment_run.c.metric.is_not(None))).scalars().all()
         return metrics().get(names[0]) if names else None
 
     def _predictions(self, attempt_id: int, new_id: int, read_by: Metric | None) -> Iterator[dict[str, Any]]:
-        """Those of the best checkpoint on the split that is reported: the test set where there is one, else all."""
+        """Rows of predictions of the best checkpoint, on the test set if there is one, else on all splits."""
         best = sa.select(predictions).where(predictions.c.attempt_id == attempt_id, predictions.c.checkpoint == "best")
         rows = self.source.execute(best).mappings().all()
         for row in [row for row in rows if row["split"] == "test"] or rows:
@@ -168,7 +168,7 @@ class _Copy:
             yield {**row, **small, "index_fingerprint": kept.index_fingerprint, "attempt_id": new_id}
 
     def _clean(self, row: dict[str, Any]) -> dict[str, Any]:
-        """The row of an attempt or a metric."""
+        """The row of an attempt or a metric without paths, host names, worker and log."""
         clean = dict(row)
         if row["reason"]:
             clean["reason"] = scrub_text(row["reason"], self.hosts)
@@ -187,7 +187,7 @@ class _Copy:
 
 
 def _seal(file: Path) -> None:
-    """One file without a log beside it, which opens in a folder that cannot be written."""
+    """Turns the database into a single file without a write-ahead log, so that it opens in a read-only folder."""
     engine = sa.create_engine(f"sqlite:///{file}", isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA journal_mode=DELETE")

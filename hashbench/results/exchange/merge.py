@@ -56,7 +56,7 @@ SAME = 1e-12  # relative; beyond it two copies of a score are different
 
 @dataclass(frozen=True)
 class Difference:
-    """A number on which two finished copies of a run disagree; None is missing."""
+    """A metric on which two finished copies of a run disagree; None where a copy lacks it."""
 
     run_id: str
     split: str
@@ -68,7 +68,7 @@ class Difference:
 
 @dataclass
 class MergeReport:
-    """How many experiments, runs and attempts were new, how many runs became finished, and where copies disagree."""
+    """Counts of new experiments, runs and attempts and of runs that became finished, and the numbers that disagree."""
 
     experiments: int = 0
     runs: int = 0
@@ -85,7 +85,7 @@ def merge(
     prefer: Literal["ours", "theirs"] = "ours",
     identify: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> MergeReport:
-    """Bring in what the database at `where` has and this one has not.
+    """Copy into `store` the experiments, runs and attempts that only the database at `where` has.
 
     Of an uncommitted change of the code only the fact that there was one comes along, unless `with_diffs`. `prefer`:
     whose copy counts of a run that is finished here and there. `identify` gives the id that belongs to a spec; a run
@@ -114,12 +114,12 @@ def merge(
 
 @dataclass(frozen=True)
 class _Source:
-    """The database of others: every row is checked on its way."""
+    """A database from elsewhere, whose rows are checked as they are read."""
 
     connection: Connection
 
     def rows(self, table: sa.Table, which: sa.ColumnElement[bool]) -> list[dict[str, Any]]:
-        """The rows of a table, in the order of its key. Raises ValueError where they are not what the table holds."""
+        """The checked rows of a table, ordered by primary key. Raises ValueError for a value of a wrong type."""
         try:
             rows = self.connection.execute(sa.select(table).where(which).order_by(*table.primary_key)).mappings()
             return [_checked(table, row) for row in rows]
@@ -144,7 +144,7 @@ def copy_attempt(
     change: Callable[[dict[str, Any]], dict[str, Any]] = dict,
     tables: Sequence[sa.Table] = RESULTS,
 ) -> int:
-    """Copy an attempt and its results; the id it has in the target. `change` edits each row on its way."""
+    """Copy an attempt and its results; returns its id in the target. `change` edits each row before it is inserted."""
     values = {**row, "environment_id": environment_id}
     del values["id"]
     new_id = target.execute(sa.insert(attempt).values(change(values)).returning(attempt.c.id)).scalar_one()
@@ -163,7 +163,7 @@ def _is_same(store: Store, other: Store) -> bool:
 
 @dataclass(frozen=True)
 class _RunMerge:
-    """One run of the source on its way into the target, within one transaction."""
+    """The merge of one run of the source into the target, within one transaction."""
 
     store: Store
     source: _Source
@@ -173,7 +173,7 @@ class _RunMerge:
     prefer: Literal["ours", "theirs"]
 
     def into(self, report: MergeReport) -> None:
-        """Bring the run, its attempts and their results, and count them in the report."""
+        """Copy the run, its attempts and their results to the target, and count them in the report."""
         here = self.target.execute(sa.select(run).where(run.c.id == self.incoming["id"])).mappings().first()
         if here is None:
             waiting = {"state": "planned", "finished_attempt": None, "finished_at": None}
@@ -189,7 +189,7 @@ class _RunMerge:
             report.differences += self._differences(counted)
 
     def _bring_attempts(self) -> int:
-        """Copy the ended attempts that the target lacks, and take over that one was made void; how many were copied."""
+        """Copy the ended attempts that the target lacks, void those voided in the source; returns the number copied."""
         of_run = attempt.c.run_id == self.incoming["id"]
         states = sa.select(attempt.c.token, attempt.c.state).where(of_run)
         states_here = {token: state for token, state in self.target.execute(states)}
@@ -205,7 +205,7 @@ class _RunMerge:
         return brought
 
     def _bring_environment(self, key: str | None) -> str | None:
-        """Copy where an attempt worked; the id it has in the target."""
+        """Copy the environment of an attempt (code, packages, machine); returns its id in the target."""
         rows = self.source.rows(environment, environment.c.id == key)
         if not rows:
             return None
@@ -216,7 +216,7 @@ class _RunMerge:
         return str(row["id"])
 
     def _settle(self, before: int | None, *, new: bool) -> int | None:
-        """Give the run the state that its attempts justify; the attempt that counts. `before`: that counted so far."""
+        """Set the run's state from its attempts; returns the attempt whose results count. `before`: the one so far."""
         this, of_run = run.c.id == self.incoming["id"], attempt.c.run_id == self.incoming["id"]
         done = sa.select(attempt.c.id, attempt.c.ended_at).where(of_run, attempt.c.state == "done")
         wanted = (attempt.c.id == before, attempt.c.token == self._counted_there())
@@ -239,13 +239,13 @@ class _RunMerge:
         return None
 
     def _counted_there(self) -> str | None:
-        """The token of the attempt that counts in the source."""
+        """The token of the attempt whose results count in the source, or None."""
         number = self.incoming["finished_attempt"] if self.incoming["state"] == "done" else None
         rows = self.source.rows(attempt, attempt.c.id == number)
         return rows[0]["token"] if rows else None
 
     def _differences(self, counted: int) -> Iterator[Difference]:
-        """Scores on which other finished attempts disagree with the one that counts."""
+        """Metrics on which other finished attempts of the run disagree with the attempt `counted`."""
         values = self._numbers(counted)
         others = sa.select(attempt.c.id).where(attempt.c.run_id == self.incoming["id"], attempt.c.state == "done")
         for other in self.target.execute(others.where(attempt.c.id != counted)).scalars().all():
@@ -256,7 +256,7 @@ class _RunMerge:
                     yield Difference(self.incoming["id"], split, name, step, values.get(key), other_values.get(key))
 
     def _numbers(self, attempt_id: int) -> dict[tuple[Any, ...], float | None]:
-        """Values that should be equal in two copies: no times, and no curves, which differ where scores do."""
+        """An attempt's metrics that should be equal in two copies of a run: all but times and curves of training."""
         columns = (metric.c.split, metric.c.name, metric.c.step, metric.c.condition, metric.c.value)
         rows = sa.select(*columns).where(metric.c.attempt_id == attempt_id, metric.c.split != "train")
         return {tuple(key): value for *key, value in self.target.execute(rows) if not key[1].endswith(TIMED)}
@@ -269,7 +269,7 @@ def _is_equal(first: float | None, second: float | None) -> bool:
 
 
 def _merge_experiments(store: Store, source: _Source) -> int:
-    """Copy experiments that are new, with their runs and the needs of all runs; how many were new."""
+    """Copy new experiments, the runs attached to any and the dependencies of runs; returns the number of new ones."""
     new = 0
     for part in chunks(source.rows(dependency, sa.true())):
         with store.write() as target:
@@ -292,7 +292,7 @@ def _merge_experiments(store: Store, source: _Source) -> int:
 
 
 def _checked(table: sa.Table, row: RowMapping | Mapping[str, Any]) -> dict[str, Any]:
-    """The row, every value of its column's type, without passwords."""
+    """The row without passwords. Raises ValueError for a value that does not fit its column."""
     values = dict(row)
     for column in table.columns:
         if column.name not in values:
@@ -332,7 +332,7 @@ def _fits(column: sa.Column[Any], value: object) -> bool:
 
 @contextmanager
 def _malformed_as_input_error(name: str) -> Iterator[None]:
-    """Raises InputError, one line, for the errors of reading malformed rows; an outage of either database as it is."""
+    """A context that turns errors from malformed rows into an InputError, but not an outage of either database."""
     try:
         yield
     except (StatementError, ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:

@@ -30,7 +30,7 @@ class PublishedNumber:
 
 @dataclass(frozen=True)
 class Column:
-    """One column. `name` is the key of the reference data and of the tidy rows."""
+    """One column of a table. `name` is its key in the reference data and in CSV and JSON output."""
 
     name: str
     unit: str  # percent | points | params | binary params | bytes | ms/sample | x | minutes | count
@@ -82,7 +82,7 @@ class Section(PaperBlock):
 
 
 class Variant(PaperBlock):
-    """One of several rows of each model, which reads other metrics than the next."""
+    """One of several rows that a table has for each model, with its suffixes of metrics and of reference data keys."""
 
     title: str
     metric: str  # behind the name of the column's metric
@@ -170,23 +170,23 @@ class Paper(PaperFile):
 
     @property
     def numbered(self) -> list[str]:
-        """The numbers of all tables that can be printed."""
+        """The numbers ('1', '2', ...) of all tables that can be printed."""
         return sorted([*self.tables, *self.hyperparameters])
 
     def value_of(self, row: Hyperparameter) -> RecipeValue:
-        """The paper's value of a hyper-parameter: of its recipe, else of the row."""
+        """The paper's value of a hyper-parameter: from its recipe, else from the row of the table."""
         block, _, key = row.path.partition(".")
         recipe: dict[str, RecipeValue] = getattr(self.recipe, block) if block in ("pretrain", "finetune") else {}
         return row.value if recipe.get(key) is None else recipe[key]
 
 
 def layouts() -> list[Layout]:
-    """The layouts of all papers' tables, in their order."""
+    """The layouts of all papers' tables, in the order of papers and tables."""
     return [layout for name in papers() for layout in load_paper(name).tables.values()]
 
 
 def papers() -> list[str]:
-    """The papers whose tables can be printed, the suite's first one in front."""
+    """Names of the papers whose tables can be printed: the HashFormers paper, then the others by name."""
     names = [entry.name.removesuffix(".yaml") for entry in PUBLISHED.iterdir() if entry.name.endswith(".yaml")]
     return sorted(names, key=lambda name: (name != FIRST, name))
 
@@ -209,7 +209,7 @@ def load_paper(name: str) -> Paper:
 
 
 def check_number(paper: Paper, number: str, others: Sequence[str] = ()) -> None:
-    """Raises InputError where the paper has no such table; `others`: names of tables that are no paper's."""
+    """Raises InputError where the paper has no table of that number. `others`: tables of no paper, for the message."""
     if number not in paper.numbered:
         near = near_match(number, list(others))
         there = f"there are: {', '.join(paper.numbered)}" + (
@@ -232,7 +232,7 @@ def _with_columns(layout: Layout, file: PaperFile) -> Layout:
 
 @cache
 def printed_numbers(name: str) -> dict[tuple[str, str, str], PublishedNumber]:
-    """The reference data: one printed number a row."""
+    """A paper's printed numbers by (table, model, column)."""
     text = (PUBLISHED / f"{name}.csv").read_text(encoding="utf-8")
     return {
         (row["table"], row["model"], row["column"]): PublishedNumber(

@@ -1,4 +1,4 @@
-"""Figures: their data, their pictures, and the score that they draw; all figures by name."""
+"""The data of figures, their pictures, the score that they draw, and the registry of all figures."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ ImageFormat = Literal["png", "svg", "pdf"]
 
 
 class NothingToDraw(Exception):
-    """The experiment has no data for a figure; the message says what is missing and what to do."""
+    """Raised where an experiment has no data for a figure. The message names what is missing and what to do."""
 
 
 @dataclass(frozen=True)
 class FigureData(ReportSource):
-    """The results that figures are drawn from, as for tables, and the width of a figure.
+    """The source of an experiment's results for figures, and the width of a figure.
 
     `alone`: the figure has its title, warnings and small print on it; on a page they are text beside it.
     """
@@ -49,7 +49,7 @@ class FigureData(ReportSource):
 
 @dataclass(frozen=True)
 class Drawn:
-    """One picture; `name` is the file's, without ending."""
+    """One drawn picture. `name` is its file name without suffix."""
 
     name: str
     title: str
@@ -82,13 +82,13 @@ def find_plot(name: str) -> Plot:
 
 
 def score_column(table: Table) -> str:
-    """The column of a model's one number: the average, or the first score where there is none; '' for neither."""
+    """The name of the table's score column that figures draw: the average, else the first score, else ''."""
     names = [column.name for column in table.columns if column.measure in ("average", "score")]
     return "average" if "average" in names else next(iter(names), "")
 
 
 def drawn_score(table: Table) -> tuple[Column, str]:
-    """The column of `score_column`, and the number in words: an average with its tasks, or a score."""
+    """The column that `score_column` names, with a description: 'average over ...' or 'score: ...'."""
     name = score_column(table)
     column = next(column for column in table.columns if column.name == name)
     tasks = ", ".join(part if isinstance(part, str) else " and ".join(part) for part in column.tasks)
@@ -96,5 +96,5 @@ def drawn_score(table: Table) -> tuple[Column, str]:
 
 
 def label_of(row: Row) -> str:
-    """The row's model, with the settings that differ from other rows of the model."""
+    """The row's model, followed by the settings that tell it from other rows of the model."""
     return row.model + (f" ({row.settings})" if row.settings else "")

@@ -29,7 +29,7 @@ _drawn_together: ContextVar[tuple[str, ...]] = ContextVar("labels", default=())
 
 @dataclass(frozen=True)
 class Look:
-    """Places in COLOURS and MARKERS, and whether the marker is filled."""
+    """The look of a model: indexes into COLOURS and MARKERS, and whether the marker is filled."""
 
     colour: int
     marker: int
@@ -38,7 +38,7 @@ class Look:
 
 @contextmanager
 def distinct_looks(labels: Iterable[str]) -> Iterator[None]:
-    """While it lasts, no two of these labels, those of the drawn experiment, have the same look."""
+    """A context in which no two of the labels of the drawn experiment have the same look."""
     token = _drawn_together.set(tuple(dict.fromkeys(labels)))
     try:
         yield
@@ -47,7 +47,7 @@ def distinct_looks(labels: Iterable[str]) -> Iterator[None]:
 
 
 def look_of(model: str) -> Look:
-    """The look of a model: a function of its name; of a user-defined label also of the labels of `distinct_looks`.
+    """The look of a model. It depends on its name, and for user-defined labels on those in `distinct_looks`.
 
     >>> look_of("bert-mlm")
     Look(colour=0, marker=0, filled=True)
@@ -61,7 +61,7 @@ def look_of(model: str) -> Look:
 
 @cache
 def _own_looks(labels: tuple[str, ...]) -> dict[str, Look]:
-    """The looks of user-defined labels: colour by the first word, marker by the whole name, the next one if taken.
+    """The looks of user-defined labels: colour by the first word, marker by the whole name, or the next free pair.
 
     The order of the labels does not matter but where two want the same pair.
     """
@@ -86,7 +86,7 @@ def _number(name: str) -> int:
 
 @cache
 def _places() -> dict[str, tuple[int, int]]:
-    """Colour and marker of the models of all papers' tables, families and members in the tables' order."""
+    """Indexes of colour and marker for each model in the papers' tables; a family shares its colour."""
     sections = [section for layout in layouts() for section in layout.sections]
     models = [
         model
@@ -104,7 +104,7 @@ def _places() -> dict[str, tuple[int, int]]:
 
 
 def families(models: Sequence[str], n_words: int = 1) -> list[list[str]]:
-    """Models by the first words of their names: as few words as leave a family no larger than there are markers.
+    """Models grouped by the first words of their names; a group with more models than there are markers is divided.
 
     >>> families(["a-x", "b", "a-y"])
     [['a-x', 'a-y'], ['b']]

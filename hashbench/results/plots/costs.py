@@ -28,7 +28,7 @@ Timed = Mapping[str, Sequence[tuple[float, float]]]
 
 
 def draw_shares(data: FigureData) -> list[Drawn]:
-    """One picture: a bar of the whole for each model."""
+    """A picture with one bar a model, divided into the embedding's share of the parameters and the rest."""
     counts = counts_of(data.measured)
     if not counts:
         raise NothingToDraw("no model's parameters are stored; finish its sweep")
@@ -58,7 +58,7 @@ def draw_shares(data: FigureData) -> list[Drawn]:
 
 
 def counts_of(measured: Measured) -> dict[str, tuple[float, float]]:
-    """Parameters of the embedding and of the whole, by model in the experiment's order, where both are stored."""
+    """(embedding parameters, all parameters) by model, in the experiment's order, where both are stored."""
     stored: dict[str, dict[str, float]] = {entry.model: {} for entry in measured.entries if not entry.is_baseline}
     for (model, _, name), fact in measured.facts.items():
         if model in stored and fact.value is not None:
@@ -71,7 +71,7 @@ def counts_of(measured: Measured) -> dict[str, tuple[float, float]]:
 
 
 def draw_latency(data: FigureData) -> list[Drawn]:
-    """One picture with a panel for inference, a point a task, and one for pre-training, with speed-ups."""
+    """A picture of times per sample with speed-ups: a panel for inference (a point a task) and one for pre-training."""
     timed: dict[str, dict[str, list[tuple[float, float]]]] = {name: defaultdict(list) for name in PANELS}
     for row in data.measured.query(queries.SPEED_UPS, experiment=data.measured.experiment.id):
         timed[row["name"]][row["model"]].append((row["model_ms"], row["value"]))

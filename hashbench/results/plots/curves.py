@@ -18,7 +18,7 @@ MARKED = 6  # points of a curve that carry the marker
 
 
 def draw(data: FigureData, metric: str = "") -> list[Drawn]:
-    """A picture of pre-training and one of fine-tuning, those of which something is stored."""
+    """Up to two pictures, of pre-training curves and of fine-tuning curves, as far as their points are stored."""
     drawn = [_picture(data, stored) for stored in curves(data.measured, metric)]
     if not drawn:
         raise NothingToDraw(f"no curve {metric or 'loss'!r}; finish its sweep")
@@ -53,7 +53,7 @@ def _picture(data: FigureData, stored: LearningCurves) -> Drawn:
 
 
 def _line(axes: Axes, model: str, curve: LearningCurve, *, scale: float) -> None:
-    """The mean over seeds, with a band of one standard deviation where there are several."""
+    """Draws a model's mean over seeds, with a band of one standard deviation where every step has several seeds."""
     steps = sorted(curve)
     means = np.array([scale * statistics.fmean(curve[step]) for step in steps])
     several = all(len(curve[step]) > 1 for step in steps)

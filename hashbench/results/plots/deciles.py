@@ -19,7 +19,7 @@ TICKS = (0, 0.5, 1, 2, 5, 10, 20, 50, 100)  # percent
 
 
 def draw(data: FigureData) -> list[Drawn]:
-    """A panel for each page-link set."""
+    """One picture, with a panel of recall by decile for each set of hidden items (page links or phrases)."""
     tables = [table for table in data.tables if any(column.name == "tenth=1" for column in table.columns)]
     if not tables:
         raise NothingToDraw("no recall by frequency; it is stored by sweeps on entities or phrases")
@@ -68,7 +68,7 @@ def _panel(axes: Axes, table: Table, baselines: Mapping[str, dict[str, Any]]) ->
 
 
 def _points(row: Row) -> tuple[list[int], list[float], list[float]]:
-    """The deciles that have a value, the values and their deviations."""
+    """The deciles of a row that have a value, their values, and their deviations (0 where there is none)."""
     cells = {decile: row.cells[f"tenth={decile}"] for decile in range(1, DECILES + 1)}
     points = [(decile, cell.value, cell.std or 0.0) for decile, cell in cells.items() if cell.value is not None]
     return [decile for decile, _, _ in points], [value for _, value, _ in points], [spread for _, _, spread in points]

@@ -1,4 +1,4 @@
-"""A figure as SVG inside a page: small, legible on light and on dark ground, naming what the pointer rests on."""
+"""Figures as inline SVG of a page: small, legible on light and dark ground, with texts under the pointer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BARE = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
 def inline_svg(drawn: Drawn) -> str:
-    """A picture as an `svg` element that needs nothing else and shares no id with another picture of its page."""
+    """A picture as a self-contained `svg` element; its ids begin with the picture's name."""
     file = io.StringIO()
     with matplotlib.rc_context({**STYLE, "svg.fonttype": "none"}):
         drawn.figure.savefig(file, format="svg", transparent=True, metadata=BARE)
@@ -53,7 +53,7 @@ def inline_svg(drawn: Drawn) -> str:
 
 
 def _name(element: ElementTree.Element, figure: str, used: set[str]) -> None:
-    """Keeps ids that something points to, and turns those that `sheet.tip` set into titles."""
+    """Prefixes ids that are referred to, turns those set by `sheet.tip` into `title` elements, and removes the rest."""
     if LINK in element.attrib:
         element.attrib["href"] = f"#{figure}-{element.attrib.pop(LINK).removeprefix('#')}"
     for key, value in element.attrib.items():
@@ -71,7 +71,7 @@ def _name(element: ElementTree.Element, figure: str, used: set[str]) -> None:
 
 
 def _short(key: str, value: str) -> str:
-    """An attribute with coordinates to a hundredth of a point, and with colours that follow the page."""
+    """An SVG attribute's value, shortened to two decimals, with the page's colour variables in place of colours."""
     if key == "href":
         return value
     if key in ("style", "fill"):
@@ -83,7 +83,7 @@ def _short(key: str, value: str) -> str:
 
 
 def _share_style(element: ElementTree.Element) -> None:
-    """Writes the style that all markers of a line have once, at their group."""
+    """Moves the style that all markers of a line share from the markers to their group."""
     styles = {child.get("style") for child in element if child.tag.endswith("use")}
     if len(styles) == 1 and len(element) > 1 and all(child.tag.endswith("use") for child in element):
         element.set("style", _short("style", styles.pop() or ""))

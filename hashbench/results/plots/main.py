@@ -1,4 +1,4 @@
-"""`hashbench plot`: figures of an experiment as files; and the same figures for a page."""
+"""`hashbench plot`: figures of an experiment, as files or as parts of an HTML page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hashbench.store.engine import Store
 
 @dataclass(frozen=True)
 class Plotted:
-    """The files that were written, and for each figure without data the reason."""
+    """The files of the figures that were drawn, and why others were left out, by name."""
 
     files: tuple[Path, ...]
     left_out: dict[str, str]
@@ -73,7 +73,7 @@ def page_figures(
     names: Sequence[str] = (),
     width: Width = "single",
 ) -> Iterator[InlineFigure]:
-    """The named figures, or every one that the experiment has data for, those of one panel first.
+    """The named figures as parts of a page, or all that the experiment has data for; those with few panels come first.
 
     Nothing is drawn before the first is read. `tell` is called with a line before each figure is drawn.
     """

@@ -47,7 +47,7 @@ SEVERAL = 2  # models; one alone is no comparison
 
 @dataclass(frozen=True)
 class Cost:
-    """A column of the experiment's own table, and how it is drawn."""
+    """A cost for the horizontal axis: a column of the experiment's own table, with the figure's title and scale."""
 
     column: str
     file: str
@@ -77,7 +77,7 @@ class CostPoint:
 
 
 def front(points: Sequence[CostPoint]) -> list[CostPoint]:
-    """The points that no other beats: none is at most as costly and better, or cheaper and as good. By rising cost.
+    """The Pareto front by rising cost: no other point is better at no higher cost, or cheaper and as good.
 
     >>> points = [CostPoint("a", 1, 5), CostPoint("b", 2, 4), CostPoint("c", 3, 7), CostPoint("d", 1, 4)]
     >>> [point.name for point in front(points)]
@@ -113,7 +113,7 @@ def points_of(table: Table, cost: str) -> list[CostPoint]:
 
 
 def _differ(points: Sequence[CostPoint]) -> bool:
-    """True if several points have several costs: models of one budget have no front."""
+    """True if the points' costs differ by more than a budget's tolerance; models of one budget have no front."""
     costs = [point.cost for point in points]
     return len(points) >= SEVERAL and max(costs) - min(costs) > BUDGET_TOLERANCE * max(costs)
 
@@ -152,7 +152,7 @@ def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
 
 
 def _scale(axes: Axes, cost: Cost, costs: Sequence[float]) -> None:
-    """The horizontal axis: counts by powers of ten, with 2 and 5 between where they span little."""
+    """Sets the horizontal axis: logarithmic for counts, with ticks at 2 and 5 too if they span less than 100 times."""
     if cost.scale == "linear":
         return
     if min(costs) <= 0:  # an embedding without parameters has a place too
@@ -169,7 +169,7 @@ def _scale(axes: Axes, cost: Cost, costs: Sequence[float]) -> None:
 
 
 def _points(axes: Axes, points: Sequence[CostPoint], *, score: str, cost: str) -> None:
-    """All models, and the front: the best score that a budget buys. `score` and `cost` name the axes."""
+    """Draws all models as points and the Pareto front as a step line. `score` and `cost` name the axes."""
     best = front(points)
     costs = [point.cost for point in best] + [max(point.cost for point in points)]
     scores = [point.score for point in best] + [best[-1].score]
@@ -184,8 +184,10 @@ def _points(axes: Axes, points: Sequence[CostPoint], *, score: str, cost: str) -
 
 
 def _label(axes: Axes, points: Sequence[CostPoint], named: Sequence[CostPoint]) -> None:
-    """Names beside their points, where they cover nothing: at the first place to which no other point is nearer, else
-    at the first one with a line to the point, else at the last. `points`: all that are drawn."""
+    """Writes names beside their points where they cover nothing, preferably where no other point is nearer.
+
+    Else at the first position that covers nothing, with a line to the point, else at the last. `points`: all drawn.
+    """
     renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
     frame = axes.get_window_extent()
     taken = [text.get_window_extent(renderer) for text in axes.texts if text.get_text()]
@@ -216,7 +218,7 @@ def _label(axes: Axes, points: Sequence[CostPoint], named: Sequence[CostPoint]) 
 
 
 def _annotate(axes: Axes, point: CostPoint, place: LabelPlace, *, line: bool = False) -> Annotation:
-    """A model's name at a place beside its point, with a line to it where others are as near."""
+    """Writes a model's name at an offset from its point, with a line to the point if `line`."""
     dx, dy, side = place
     to_point = {"arrowstyle": "-", "lw": 0.4, "color": QUIET, "relpos": (float(side == "right"), 0.5)}
     text = axes.annotate(

@@ -20,7 +20,7 @@ APART = 0.006  # of the rates, between two models: side by side, their intervals
 
 
 def draw(data: FigureData) -> list[Drawn]:
-    """One picture of all panels."""
+    """One picture, with a panel for each task and kind of perturbation."""
     try:
         results = measure_robustness(data.store, data.request.experiment)
     except InputError as error:  # no finished robustness run

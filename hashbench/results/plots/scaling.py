@@ -28,7 +28,7 @@ TokenLine = dict[int, Cell]  # the score by the tokens that were read before
 
 
 def draw_budgets(data: FigureData) -> list[Drawn]:
-    """One picture of all families; those of one size are single points."""
+    """One picture of score against embedding parameters, with a line for each family of models."""
     table = data.table
     budgets = recorded_budgets(data.measured.experiment.config)
     lines = family_lines(table, budgets)
@@ -65,7 +65,7 @@ def family_lines(table: Table, budgets: RecordedBudgets) -> Mapping[str, FamilyL
 
 
 def aside(family: str, size: float, lines: Mapping[str, FamilyLine]) -> float:
-    """The size at which a point is drawn, so that families of about one size are side by side around it.
+    """The horizontal position of a family's point, shifted so that points of about one size do not overlap.
 
     >>> lines = {"a": [(100.0, Cell(1.0))], "b": [(100.0, Cell(1.0)), (9_000.0, Cell(1.0))]}
     >>> aside("a", 100.0, lines) < 100.0 < aside("b", 100.0, lines), aside("b", 9_000.0, lines)
@@ -78,7 +78,7 @@ def aside(family: str, size: float, lines: Mapping[str, FamilyLine]) -> float:
 
 
 def ticks(budgets: Sequence[int], lines: Mapping[str, FamilyLine]) -> list[float]:
-    """The budgets, then the sizes of other points as far as their numbers have room.
+    """The positions of ticks: all budgets, and other points' sizes where their labels have room.
 
     >>> ticks([100_000, 400_000], {"a": [(100_001.0, Cell(1.0))], "b": [(16_500.0, Cell(1.0)), (17_000.0, Cell(1.0))]})
     [16500.0, 100000, 400000]
@@ -91,7 +91,7 @@ def ticks(budgets: Sequence[int], lines: Mapping[str, FamilyLine]) -> list[float
 
 
 def spreads(line: FamilyLine) -> tuple[list[float], list[float]]:
-    """How far the interval of each point reaches below and above it; 0 where it has none."""
+    """The distances from each point's score to the ends of its interval, below and above; 0 where it has none."""
     pairs = []
     for _, cell in line:
         low, high = cell.interval or (cell.value, cell.value)
@@ -106,7 +106,7 @@ def _words(family: str, size: float, cell: Cell) -> str:
 
 
 def draw_pretraining(data: FigureData) -> list[Drawn]:
-    """One picture of all models that were fine-tuned from several steps."""
+    """One picture of score against pre-training tokens, for models fine-tuned from several steps of a pre-training."""
     table = data.table
     lines = token_lines(data.measured, table)
     if not lines:
@@ -136,7 +136,7 @@ def draw_pretraining(data: FigureData) -> list[Drawn]:
 
 
 def token_lines(measured: Measured, table: Table) -> dict[str, TokenLine]:
-    """The scores of each model that has two or more, by the name of the model at the end of its pre-training."""
+    """The scores by pre-training tokens of models fine-tuned from two or more steps, by the name of the final model."""
     column = score_column(table)
     cells = {row.model: row.cells[column] for row in table.rows if row.kind == "model" and column in row.cells}
     lines: dict[str, TokenLine] = {}

@@ -95,7 +95,7 @@ def sheet(
 
 
 def _stack(figure: Figure, legend: Legend | None, *, top: float, body: float, under: float, bottom: float) -> None:
-    """Makes the figure as high as its head, panels, legend and foot together, in inches, and puts each in its place."""
+    """Sets the figure's height to the sum of its parts (inches), and positions head, panels, legend and foot."""
     whole = top + body + under + bottom
     figure.set_size_inches(figure.get_figwidth(), whole)
     for text in figure.texts:
@@ -125,7 +125,7 @@ def tip(artist: Artist, *texts: str) -> None:
 
 
 def styled(draw: Callable[[], list[Drawn]]) -> list[Drawn]:
-    """The pictures of a drawing function, drawn in the style of all figures."""
+    """The pictures that `draw` returns, drawn in the style that all figures share."""
     with matplotlib.rc_context(STYLE):
         return draw()
 
@@ -136,7 +136,7 @@ def handle_of(model: str) -> Line2D:
 
 
 def marker_of(model: str, size: float = 4.2) -> dict[str, Any]:
-    """The colour and marker of a model as arguments of a plot."""
+    """The colour and marker of a model, as keyword arguments of matplotlib's `plot`."""
     look, colour = look_of(model), colour_of(model)
     return {
         "color": colour, "marker": MARKERS[look.marker], "markersize": size, "markeredgewidth": 0.8,
@@ -145,18 +145,18 @@ def marker_of(model: str, size: float = 4.2) -> dict[str, Any]:
 
 
 def colour_of(model: str) -> str:
-    """The colour alone, for bars and bands."""
+    """The colour of a model, without its marker."""
     return COLOURS[look_of(model).colour]
 
 
 def dashed(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """The line of each trivial baseline as arguments of a plot, by name."""
+    """Keyword arguments of matplotlib's `plot` for the dashed line of each trivial baseline, by name."""
     pairs = zip(dict.fromkeys(names), DASHES, strict=False)
     return {name: {"color": QUIET, "lw": 0.9, "ls": dashes} for name, dashes in pairs}
 
 
 def baseline_levels(axes: Axes, table: Table, score: str) -> None:
-    """A dashed line at the score of each trivial baseline; one outside of the plot is named at its lower edge."""
+    """Draws a dashed line at each trivial baseline's score; one outside of the plot is named at the lower edge."""
     low, high = axes.get_ylim()
     outside = []
     for row in table.rows:
@@ -177,7 +177,7 @@ def baseline_levels(axes: Axes, table: Table, score: str) -> None:
 
 
 def plain_axes(axes: Axes, *, grid: str = "both") -> None:
-    """Light grid lines behind what is drawn. `grid`: both, x, y."""
+    """Draws light grid lines behind the plot. `grid`: both, x, y."""
     axes.grid(True, axis=grid, color=GRID, linewidth=0.5)  # type: ignore[arg-type]
 
 
@@ -192,7 +192,7 @@ def count_of(value: float) -> str:
 
 
 def log_scores(axes: Axes, table: Table, column: Column, places: Iterable[float], *, along: str, least: float) -> None:
-    """Scores over something counted in powers of ten, with ticks at `places`; `least`: percent on the vertical axis."""
+    """Sets up axes of score over a logarithmic size with ticks at `places`, spanning at least `least` percent."""
     axes.set_xscale("log")
     axes.set_xticks(sorted(set(places)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count_of(value)))
@@ -205,7 +205,7 @@ def log_scores(axes: Axes, table: Table, column: Column, places: Iterable[float]
 
 
 def name_rows(axes: Axes, names: Sequence[str]) -> None:
-    """A panel whose rows are named at the left, the first one on top."""
+    """Names the rows of a panel at its left, the first one on top."""
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
@@ -221,7 +221,7 @@ def widen(axes: Axes, least: float) -> None:
 
 
 def save(drawn: Drawn, folder: Path, format: ImageFormat) -> Path:
-    """The file that was written."""
+    """Writes a picture to a file of the folder and returns its path."""
     path = folder / f"{drawn.name}.{format}"
     # The same figure is the same file.
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
@@ -242,7 +242,7 @@ def _lines(figure: Figure, texts: Sequence[str], size: float) -> list[str]:
 
 
 def _head(figure: Figure, title: str, warnings: Sequence[str]) -> float:
-    """Title and loud lines, placed in inches below the top edge; their height in inches."""
+    """Writes title and warnings at the top of the figure; returns their height in inches."""
     titles = _lines(figure, [title], TITLE * BOLD)
     loud = _lines(figure, [without_details(warning) for warning in warnings], SMALL * BOLD)
     depth = 0.04 + 0.145 * len(titles)
@@ -261,14 +261,14 @@ def _note(data: FigureData, also: Sequence[str]) -> str:
 
 
 def _foot(figure: Figure, note: str) -> float:
-    """The small print, placed in inches above the lower edge; its height in inches."""
+    """Writes the small print at the bottom of the figure; returns its height in inches."""
     lines = _lines(figure, [note], SMALL)
     figure.text(0.01, 0.04, "\n".join(lines), va="bottom", fontsize=SMALL, color=QUIET)
     return 0.08 + 0.11 * len(lines)
 
 
 def _legend(figure: Figure, handles: Sequence[Artist]) -> tuple[Legend | None, float]:
-    """The legend in as many columns as fit, and its height in inches."""
+    """Draws the legend in as many columns as fit; returns it with its height in inches."""
     if not handles:
         return None, 0.0
     for columns in range(min(len(handles), 6), 0, -1):

@@ -1,4 +1,4 @@
-"""A panel a score: a bar for each model with its interval, published values as marks, trivial baselines as lines."""
+"""Scores by task, one panel each: a bar a model with its interval, published values as marks, baselines as lines."""
 
 from __future__ import annotations
 
@@ -102,14 +102,14 @@ def _baselines(axes: Axes, column: Column, rows: Sequence[Row], *, looks: Mappin
 
 
 def _score(cell: Cell) -> str:
-    """A score with its interval over examples or its deviation over seeds."""
+    """A score as text, with its interval over examples or else its deviation over seeds."""
     if cell.interval is not None:
         return f"{cell.value:.2f} [{cell.interval[0]:.2f}, {cell.interval[1]:.2f}]"
     return f"{cell.value:.2f}" + (f" ± {cell.std:.2f}" if cell.std else "")
 
 
 def _whiskers(cell: Cell) -> list[list[float]] | None:
-    """Lengths to the left and to the right of a bar's end."""
+    """The whisker's lengths left and right of a bar's end, from the interval or the deviation; None without either."""
     if cell.value is not None and cell.interval is not None:
         low, high = cell.interval
         return [[max(0.0, cell.value - low)], [max(0.0, high - cell.value)]]

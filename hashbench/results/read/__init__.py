@@ -1,1 +1,1 @@
-"""The read model of the results database: everything that was measured, and all its SQL."""
+"""Reading the results database: everything that was measured, and all SQL of reports."""

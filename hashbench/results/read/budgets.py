@@ -15,14 +15,14 @@ from hashbench.common.showing import BUDGET_TOLERANCE, amount
 
 @dataclass(frozen=True)
 class RecordedBudgets:
-    """The budgets of an experiment, and the names that its file gives."""
+    """The parameter budgets of an experiment's embeddings, and the models to which its file gives other budgets."""
 
     sizes: tuple[int, ...]  # of the experiment or of one of its models
     named: Mapping[str, int | None]  # entry -> its own budget where that is a single one
     only: int | None = None  # the experiment's, where it has a single one: no name shows it
 
     def of(self, label: str, parameters: float | None = None) -> tuple[str, int | None]:
-        """A model's name without its budget, and the budget; None where it was made for none.
+        """A model's name without the suffix of its budget, and the budget; None where it was made for none.
 
         Under a single budget of the experiment, models of one size stay as they are: those of which `parameters`, of
         the embedding, are the budget within 2 % are at it.
@@ -38,7 +38,7 @@ class RecordedBudgets:
 
 
 def recorded_budgets(config: Mapping[str, Any]) -> RecordedBudgets:
-    """The budgets in an experiment's stored keys.
+    """The budgets in an experiment's stored config.
 
     >>> budgets = recorded_budgets({"budget": {"embedding_parameters": [800_000, 2_000_000]}, "models": ["x-2M", "k2"]})
     >>> budgets.of("k2-2M"), budgets.of("x-2M"), budgets.of("x-2M-0.8M")
@@ -58,6 +58,6 @@ def recorded_budgets(config: Mapping[str, Any]) -> RecordedBudgets:
 
 
 def _sizes(budget: Mapping[str, Any] | None) -> list[int]:
-    """A budget's numbers of parameters; it has one or a list of them."""
+    """The numbers of parameters in a `budget` block, which has one number or a list."""
     numbers = budget["embedding_parameters"] if budget else []
     return list(numbers) if isinstance(numbers, list | tuple) else [numbers]

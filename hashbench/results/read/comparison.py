@@ -36,13 +36,13 @@ class Side:
 
     @property
     def place(self) -> str:
-        """Experiment and database, as a sentence names them."""
+        """Experiment and database in words: 'EXPERIMENT (DATABASE)'."""
         return f"{self.evidence.measured.experiment.name} ({self.evidence.store.name})"
 
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """One paired difference. Scores are means over the matched seeds in their natural range, shares 0 to 1."""
+    """The paired difference of two sides on a task. Scores are means over the matched seeds in their natural range."""
 
     model: str  # on both sides, where experiments are compared; else ''
     task: str  # or 'average'
@@ -59,7 +59,7 @@ class PairedDifference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All lines of two sides, and what could not be compared with its reason."""
+    """All paired differences of two sides, and the reasons why others could not be computed."""
 
     first: Side
     second: Side
@@ -70,7 +70,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Paired:
-    """A line with what its average needs. `own`: the metric and split that the experiment reads for the task."""
+    """A paired difference by seed and draw. `own`: on the metric and split that the experiment reports for the task."""
 
     line: PairedDifference
     by_seed: dict[RunSeed, float]
@@ -161,7 +161,7 @@ def _common_models(side_a: Side, side_b: Side) -> list[str]:
 
 
 def _entry(side: Side, model: str) -> Entry:
-    """The runs of a model. Raises InputError where some of them must not share a number."""
+    """The runs of a model. Raises InputError where they differ in settings, so that no mean over them is allowed."""
     entries = [entry for entry in side.evidence.measured.entries if entry.model == model]
     if len(entries) > 1:
         settings = "; ".join(entry.settings for entry in entries)
@@ -172,7 +172,7 @@ def _entry(side: Side, model: str) -> Entry:
 def _lines(
     side_a: Side, side_b: Side, entries: tuple[Entry, Entry], model: str, skipped: list[str]
 ) -> list[PairedDifference]:
-    """A line for each task that both have, the average last. Why a task is left out joins `skipped`."""
+    """The paired differences on each common task, the average last. Reasons for omissions are appended to `skipped`."""
     a, b = entries
     names = f"{a.model} and {b.model}" if a.model != b.model else f"{a.model} in {side_a.place} and {side_b.place}"
     if a.encoder != b.encoder:
@@ -204,7 +204,7 @@ def _lines(
 
 
 def _samples(evidence: Evidence, entry: Entry, task: str) -> list[Sample]:
-    """The metric that the experiment reads for the task, then the same metric on the task's further parts."""
+    """The scores of the task's reported metric on the reported split, then on further parts such as MNLI's second."""
     sample = evidence.own(entry, task)
     if sample is None:
         return []
@@ -223,7 +223,7 @@ def matched_seeds(x: Sample, y: Sample) -> list[RunSeed]:
 
 
 def unlike(x: Sample, y: Sample) -> str:
-    """Why two samples cannot be subtracted, or nothing."""
+    """The reason that two samples cannot be subtracted, or ''."""
     seeds = matched_seeds(x, y)
     for sample in (x, y):
         if why := sample.missing(_seeds_of(sample, seeds) if seeds else None):
@@ -252,7 +252,7 @@ def _listed(seeds: dict[RunSeed, float]) -> str:
 
 
 def _seeds_of(sample: Sample, seeds: Sequence[RunSeed]) -> list[RunSeed]:
-    """The side's own names of matched seeds: that of a trivial baseline has none."""
+    """The matched seeds as the sample's keys: None for each if it is of a trivial baseline."""
     return [None if None in sample.scores else seed for seed in seeds]
 
 
@@ -276,13 +276,13 @@ def _paired(x: Sample, y: Sample, model: str, *, own: bool) -> Paired:
 
 
 def right_ones(sample: Sample, seed: RunSeed) -> np.ndarray | None:
-    """Which examples (n,) one seed has right; None where right and wrong are no words for the metric."""
+    """True for each example (n,) that a seed's model has right; None for metrics without right and wrong answers."""
     metric = metrics().get(sample.metric)
     return metric.right(sample.targets, sample.outputs(seed)) if metric else None
 
 
 def _average(pairs: Sequence[Paired], seeds: Sequence[RunSeed], model: str) -> PairedDifference:
-    """The unweighted mean over tasks, taken within each seed that all have and within each draw."""
+    """The unweighted mean of paired differences over tasks, computed within each common seed and each draw."""
     by_seed = [float(np.mean([pair.by_seed[seed] for pair in pairs])) for seed in seeds]
     by_draw = np.mean([pair.by_draw[[list(pair.by_seed).index(seed) for seed in seeds]] for pair in pairs], axis=0)
     lines = [pair.line for pair in pairs]

@@ -25,7 +25,7 @@ class LearningCurves:
 
 
 def panels_of(rows: Sequence[dict[str, object]]) -> Panels:
-    """Rows (model, panel, step, value) by panel and model, seeds laid together.
+    """The curves by panel and model, each {step: values of all seeds}, from rows (panel, model, step, value).
 
     >>> row = {"panel": "cola", "model": "m", "step": 5}
     >>> panels_of([{**row, "value": 0.5}, {**row, "value": 0.7}])
@@ -39,7 +39,7 @@ def panels_of(rows: Sequence[dict[str, object]]) -> Panels:
 
 
 def curves(measured: Measured, metric: str = "") -> list[LearningCurves]:
-    """Curves of pre-training and of fine-tuning, those of which something is stored.
+    """Up to two figures, of pre-training and of fine-tuning curves, as far as points are stored.
 
     `metric`: of training; '' is the loss in pre-training, and in fine-tuning the reported score: that of validation
     where the reported split is read once at the end only.
@@ -58,7 +58,7 @@ def curves(measured: Measured, metric: str = "") -> list[LearningCurves]:
 
 
 def _scores(measured: Measured) -> list[dict[str, object]]:
-    """The reported metric at every evaluation, by task; a task of one evaluation is looked up on validation."""
+    """Rows of the reported metric at every evaluation, on validation where that has more points."""
     rows: dict[str, list[dict[str, object]]] = {}
     for row in measured.query(queries.CURVE_OF_OWN_SCORES, experiment=measured.experiment.id):
         rows.setdefault(row["panel"], []).append(dict(row))

@@ -27,7 +27,7 @@ Scores = dict[tuple[str, str], list[SeedScore]]  # by (label, run id)
 
 @dataclass(frozen=True)
 class ModelFact:
-    """A measured number of a model that no seed varies: parameters, shares, times."""
+    """A number of a model that is not averaged over seeds: parameters, shares, times."""
 
     value: float | None
     value_high: float | None = None
@@ -36,7 +36,7 @@ class ModelFact:
 
 @dataclass(frozen=True)
 class Measured:
-    """Everything that tables are made from."""
+    """Everything that an experiment has measured: runs, scores, facts of models and counts of predictions."""
 
     experiment: StoredExperiment
     checkpoint: str
@@ -51,7 +51,7 @@ class Measured:
 
     @property
     def record(self) -> dict[str, Any]:
-        """The sweep's stored notes on its data."""
+        """The sweep's notes on its data, stored with the experiment."""
         return self.experiment.provenance
 
     def tasks(self) -> list[str]:
@@ -83,7 +83,7 @@ class Measured:
         return list(dict.fromkeys(run.task for run in self.runs if run.is_evaluation and run.task is not None))
 
     def own(self, entry: Entry, task: str) -> list[SeedScore]:
-        """The scores that the experiment itself reads, one a finished run."""
+        """The scores of the metric and split that the experiment reports for the task, one a finished run."""
         return [score for run in entry.of_task(task) for score in self.scores_of(run) if score.own]
 
     def read(self, entry: Entry, task: str, metric: str, split: str) -> list[SeedScore]:
@@ -94,11 +94,11 @@ class Measured:
         return [score for score in scores if (score.metric, score.split) == (metric, split)]
 
     def scores_of(self, run: MeasuredRun) -> tuple[SeedScore, ...]:
-        """The scores of a run, metric by metric and split by split."""
+        """All scores of a run, one for each metric and split."""
         return self.scores.get(run.key, ())
 
     def ratios(self, paper: str) -> dict[tuple[str, str, str], tuple[float | None, int]]:
-        """PRR by (model, encoder, task or 'average'), and the number of tasks behind it.
+        """PRR, a score over the baseline's, by (model, encoder, task or 'average'), with the number of tasks behind it.
 
         A share, as the store's view `prr` computes it; None where the baseline's score is not above 0.
         """
@@ -107,7 +107,7 @@ class Measured:
 
     @cached_property
     def constant_runs(self) -> frozenset[str]:
-        """The ids of trainings and evaluations that predict the same of every example of every split."""
+        """The ids of trainings and evaluations with one constant prediction on every split."""
         metric_of_run = {run.run_id: metric_of(run.metric) for run in self.runs if run.is_scored}
         constants: dict[str, bool] = {}
         for row in self.query(queries.OUTPUTS, experiment=self.experiment.id, checkpoint=self.checkpoint):
@@ -117,7 +117,7 @@ class Measured:
         return frozenset(run_id for run_id, constant in constants.items() if constant)
 
     def hides_items(self) -> bool:
-        """True for an experiment on hidden items: all of its tasks are read by a metric of rankings."""
+        """True for an experiment on predicting hidden items: all of its tasks report a ranking metric."""
         read = {metric_of(run.metric) for run in self.runs if run.metric}
         return bool(read) and all(metric is not None and metric.outputs == "rankings" for metric in read)
 
@@ -132,7 +132,7 @@ class Measured:
         return [row["value"] for row in self.query(queries.CHOSEN, experiment=self.experiment.id)]
 
     def readings(self, paper: str) -> dict[str, tuple[str, str]]:
-        """Task -> (metric, split) that a paper reads."""
+        """The (metric, split) that a paper reports, by task."""
         if paper not in self._readings:
             rows = self.query(queries.READINGS, paper=paper)
             self._readings[paper] = {row["task"]: (row["metric"], row["split"]) for row in rows}
@@ -147,7 +147,7 @@ class Measured:
         return self.facts.get((entry.model, entry.encoder, name))
 
     def find_entry(self, model: str) -> Entry | None:
-        """The runs of a model where they may share a cell; None where there are none, or several settings."""
+        """The entry with all runs of a model; None where it has no runs, or several entries with different settings."""
         entries = [entry for entry in self.entries if entry.model == model and not entry.is_baseline]
         return entries[0] if len(entries) == 1 else None
 
@@ -158,7 +158,7 @@ class Measured:
         return [task for task in self.tasks() if task in having]
 
     def has_one_entry(self, model: str) -> bool:
-        """True where all runs of a model may share a cell; the views of ratios do not separate its runs."""
+        """True where all runs of a model may share a cell, without which ratios from SQL views are invalid."""
         return sum(entry.model == model for entry in self.entries) == 1
 
     def labels(self) -> set[str]:
@@ -231,7 +231,7 @@ def baselines(measured: Measured, tasks: Sequence[str]) -> list[Entry]:
 
 
 def baseline_value(scores: Sequence[SeedScore]) -> float | None:
-    """A baseline's score in its natural range; None where it was not measured.
+    """A trivial baseline's score in its natural range; None where it was not measured.
 
     An undefined one is the value that counts for a constant prediction: 0 for a correlation.
     """
@@ -243,7 +243,7 @@ def baseline_value(scores: Sequence[SeedScore]) -> float | None:
 
 
 def hollow_accuracy(measured: Measured, entry: Entry, task: str, metric: str, split: str) -> tuple[float, float] | None:
-    """Accuracy of a model and of the majority class, where the model's is lower and the metric needs it beside it.
+    """(accuracy of a model, of the majority class) if the first is lower and the metric is one it makes meaningless.
 
     An F1 then measures only how often the model predicts the rarer class. None where the model's accuracy is not lower
     or unknown, and for other metrics.

@@ -21,20 +21,20 @@ GLUE = frozenset(("mnli", "qnli", "qqp", "rte", "sst2", "mrpc", "cola", "stsb", 
 
 
 class FullSets(Protocol):
-    """The paper that an experiment is compared with, as far as its data go."""
+    """The part of a paper that describes its data: its name and the sizes of the sets that it reports."""
 
     @property
     def name(self) -> str:
-        """Under which the metrics are stored that it reads."""
+        """The paper's name, under which the database lists the metrics that it reports."""
 
     @property
     def reported_rows(self) -> Mapping[str, int]:
-        """Examples of the full reported set of a task."""
+        """The number of examples in the full reported set, by task."""
 
 
 @dataclass
 class TaskOrigin:
-    """The origin of one task's data, each text once."""
+    """The origin of one task's data: fingerprints, sources and notes without repetitions, and the reported examples."""
 
     fingerprints: list[str]
     origins: list[str]
@@ -48,12 +48,12 @@ class TaskOrigin:
 
     @property
     def samples(self) -> list[str]:
-        """Notes on rows that are missing, without the word 'sample'."""
+        """The notes that a set is only a sample, without the word 'sample'."""
         return [text.split(":", 1)[-1].strip() for text in self.notes if text.lower().startswith(SAMPLE)]
 
 
 def task_origins(measured: Measured, paper: FullSets) -> dict[str, TaskOrigin]:
-    """By task: from the notes of its runs, the experiment's record, and the number of stored predictions."""
+    """The origin of each task's data, from notes of runs, the experiment's record, and the stored predictions."""
     # runs that differ in their seed alone have the same notes
     distinct = {(run.task, run.fingerprint, id(run.origin.notes)): run for run in measured.runs}
     by_task = grouped((run.task, run) for run in distinct.values())
@@ -89,7 +89,7 @@ def _origin(task: str, runs: Sequence[MeasuredRun], measured: Measured, paper: F
 
 
 def data_warnings(origins: dict[str, TaskOrigin], corpora: Sequence[str], *, published: bool) -> list[str]:
-    """Warnings of generated texts and of samples. `published`: published values are printed beside the scores."""
+    """Warnings about generated texts and sampled data sets. `published`: published values are beside the scores."""
     built_in = [task for task, origin in origins.items() if origin.built_in]
     lines = []
     if built_in:
@@ -107,13 +107,13 @@ def data_warnings(origins: dict[str, TaskOrigin], corpora: Sequence[str], *, pub
 
 
 def starts(runs: Iterable[MeasuredRun]) -> list[str]:
-    """Starting weights of trainings on a task without a pre-training: a line for each, with its models."""
+    """The starting weights of trainings on a task without a pre-training run: a line for each kind, with its models."""
     by_words = grouped((_start(run), run.model) for run in runs)
     return [f"{words} for {', '.join(sorted(set(models)))}{more}" for (words, more), models in by_words.items()]
 
 
 def _start(run: MeasuredRun) -> tuple[str, str]:
-    """Words before and behind the names of the models."""
+    """The starting weights of a run in words: the text before the names of its models, and the text after them."""
     if run.from_scratch:
         return "none", f" (random weights: {SCRATCH})"
     if run.weights is None:
@@ -130,7 +130,7 @@ def scratch_warning(runs: Sequence[MeasuredRun]) -> list[str]:
 
 
 def different_sources(runs: Iterable[tuple[str, str | None, str, Mapping[str, str]]]) -> list[str]:
-    """One sentence for each column, and for each model, whose finished runs were computed by different code.
+    """Sentences on kinds of run and tasks, and on models, whose finished runs were computed by different code.
 
     `runs`: kind, task, model and notes. Notes hold the fingerprint of the kind's files and that of the files that the
     model adds, with a blank between them.
@@ -157,7 +157,7 @@ def different_sources(runs: Iterable[tuple[str, str | None, str, Mapping[str, st
 
 @functools.cache
 def equal_codes() -> Mapping[str, str]:
-    """For each fingerprint of code that was declared equal to another, the first recorded one of its group.
+    """The first recorded fingerprint of equal code, by fingerprint, for code versions declared equal.
 
     `tests/equal_code.py` makes the file: rows of an earlier and the latest fingerprint.
     """
@@ -168,7 +168,7 @@ def equal_codes() -> Mapping[str, str]:
 
 
 def _versions(uses: Iterable[tuple[str, tuple[str, str]]]) -> Iterator[tuple[list[str], list[tuple[str, list[str]]]]]:
-    """Columns or models of several versions, together where equal members have a version; each version's members.
+    """(columns or models, their code versions with the members of each), grouped where versions have equal members.
 
     `uses`: column or model, and the fingerprint with which a member of it was computed.
     """
@@ -180,7 +180,7 @@ def _versions(uses: Iterable[tuple[str, tuple[str, str]]]) -> Iterator[tuple[lis
 
 
 def _some(names: Sequence[str], between: str = ", ") -> str:
-    """Names, of many the first.
+    """Names joined by commas; of many the first ones and the number of the others.
 
     >>> _some(["a", "b", "c", "d"]), _some(["a", "b", "c", "d", "e"])
     ('a, b, c, d', 'a, b, c and 2 more')
@@ -190,7 +190,7 @@ def _some(names: Sequence[str], between: str = ", ") -> str:
 
 
 def _joined(columns: Sequence[str]) -> str:
-    """Columns, where several in a row begin with the same words these once.
+    """Columns joined by commas, with a common beginning of neighbours written once.
 
     >>> _joined(["finetune on cola", "finetune on sst2", "pretrain"])
     'finetune on cola, sst2, pretrain'

@@ -1,4 +1,4 @@
-"""An experiment at a glance, however many runs it has: counts, who works on what, how fast, and what went wrong."""
+"""A summary of an experiment of any size: counts of runs, workers and their runs, speed, and failures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STATES = (*LEFT, "done", "failed", "void")
 
 @dataclass(frozen=True)
 class Activity:
-    """A run in the hands of a worker, with the seconds since it began and since the worker's last sign of life."""
+    """A run that a worker is doing, with the seconds since it began and since the worker's last heartbeat."""
 
     run_id: str
     kind: str
@@ -40,18 +40,18 @@ class Activity:
 
     @property
     def what(self) -> str:
-        """The run in words."""
+        """The run in words, such as 'finetune bert-mlm cola seed 3'."""
         return in_words(self.kind, self.model, self.task, self.seed)
 
     @property
     def is_silent(self) -> bool:
-        """True where the worker's last sign of life is older than the time between two signs."""
+        """True where the worker's last heartbeat is older than the time between two of them."""
         return self.silent > SILENT_S
 
 
 @dataclass(frozen=True)
 class EndedBadly:
-    """A reason for which n runs failed or were made void, and one of them."""
+    """A reason for which n runs failed or were voided, with one of these runs as an example."""
 
     state: str
     reason: str
@@ -83,7 +83,7 @@ class Overview:
 
     @property
     def seconds_left(self) -> float | None:
-        """Until all runs are done at this rate; None where it is not known."""
+        """Seconds until all runs are done at this rate; None where the rate is not known."""
         if self.rate is None:
             return None
         n_open = sum(n for counted in self.by_kind.values() for state, n in counted.items() if state in LEFT)
@@ -91,22 +91,22 @@ class Overview:
 
     @property
     def listed(self) -> list[list[Activity]]:
-        """The first `MOST_WORKERS` workers, those of a machine together."""
+        """The first `MOST_WORKERS` running runs, grouped by machine."""
         return [list(members) for _, members in groupby(self.active[:MOST_WORKERS], key=lambda activity: activity.host)]
 
     @property
     def n_unlisted(self) -> int:
-        """How many work beside those."""
+        """How many running runs `listed` leaves out."""
         return max(len(self.active) - MOST_WORKERS, 0)
 
     @property
     def n_further_reasons(self) -> int:
-        """How many reasons there are beside the commonest."""
+        """How many reasons `reasons` leaves out."""
         return self.n_reasons - len(self.reasons)
 
 
 def overview(store: Store, experiment_id: int) -> Overview:
-    """The experiment at this moment."""
+    """Counts, workers, rate and failures of an experiment at this moment."""
     key, now = {"experiment": experiment_id}, NOW[store.dialect]
     by_kind: dict[str, dict[str, int]] = {}
     finished = {RECENT_S: 0, HOUR_S: 0}
@@ -132,7 +132,7 @@ def overview(store: Store, experiment_id: int) -> Overview:
 
 
 def noted(store: Store, experiment_id: int) -> list[tuple[str, str | None, str, dict[str, str]]]:
-    """Kind, task, label and notes of finished runs, equal ones once."""
+    """Distinct (kind, task, model, notes) of an experiment's finished runs."""
     rows = store.query(queries.NOTES_OF_COLUMNS, experiment=experiment_id)
     return [(row["kind"], row["task"], row["model"], json.loads(row["notes"] or "{}")) for row in rows]
 
@@ -148,7 +148,7 @@ def headline(name: str, store: str, by_state: Mapping[str, int]) -> str:
 
 
 def in_words(kind: str, model: str, task: str | None, seed: int | None) -> str:
-    """A run as one line names it.
+    """A run's kind, model, task and seed in words.
 
     >>> in_words("finetune", "bert-mlm", "cola", 3), in_words("pretrain", "bert-mlm", None, None)
     ('finetune bert-mlm cola seed 3', 'pretrain bert-mlm')
@@ -159,7 +159,7 @@ def in_words(kind: str, model: str, task: str | None, seed: int | None) -> str:
 
 @dataclass(frozen=True)
 class ListedExperiment:
-    """An experiment with what it has runs of."""
+    """A row of `hashbench list`: an experiment with its counts of runs, encoders, models and tasks."""
 
     name: str
     runs: int

@@ -1,4 +1,4 @@
-"""All SQL of reports, figures, dashboards and commands. Other SQL is in `store` alone.
+"""All SQL of reports, figures, dashboards and commands. Other SQL is only in the package `store`.
 
 The comment above a query describes one row. A kind of run is named only to separate trainings from measurements of
 their models, so that a new kind with scores is read like a fine-tuning.

@@ -32,7 +32,7 @@ AttemptOutputs = dict[tuple[str, str], Predictions]  # of one attempt by (split,
 
 @dataclass(frozen=True)
 class RobustnessCurve:
-    """A model on a task over the rates of one perturbation, of which the first is 0, in the natural range.
+    """A model's scores on a task by rate of one perturbation, from rate 0 on, in their natural range.
 
     The curve of 'average' is that of the mean over tasks. Where the score at rate 0 is not above 0, `retained` is NaN.
     """
@@ -48,15 +48,15 @@ class RobustnessCurve:
     n_examples: int
 
     def score(self, at: int | None = None) -> Estimate:
-        """The score at the rate of that number; None: the area under the scores."""
+        """The score at the rate with index `at`; None: the mean over the rates, from the area under the curve."""
         return self._estimate(self.scores, at)
 
     def retention(self, at: int | None = None) -> Estimate:
-        """The share of the score at rate 0 that is left; None: the area under it."""
+        """The share of the score at rate 0 that is left at the rate with index `at`; None: its mean over the rates."""
         return self._estimate(self.retained, at)
 
     def less(self, other: RobustnessCurve, at: int | None = None) -> Estimate:
-        """This model's retention minus the other's, seeds and draws matched; None: of the areas."""
+        """This model's retention minus the other's at the rate with index `at` (None: of the means), seeds matched."""
         both = [seed for seed in self.seeds if seed in other.seeds]
         if not both:
             return Estimate(float("nan"), float("nan"), float("nan"))
@@ -74,7 +74,7 @@ class RobustnessCurve:
         return combine_matched(self._pick(by_seed, at).tolist(), draws, n_examples=self.n_examples)
 
     def _pick(self, values: np.ndarray, at: int | None) -> np.ndarray:
-        """(..., rates) -> (...): the values at the rate of that number, or the areas under them."""
+        """(..., rates) -> (...): the values at the rate with index `at`, or (None) their mean over the rates."""
         if at is not None:
             return values[..., at]
         areas: np.ndarray = np.trapezoid(values, np.array(self.rates), axis=-1) / self.rates[-1]
@@ -91,7 +91,7 @@ class RobustnessResults:
     notes: tuple[str, ...]
 
     def models(self) -> list[str]:
-        """In the order of the experiment."""
+        """Names of the models with curves, in the order of the experiment."""
         return list(dict.fromkeys(curve.model for curve in self.curves))
 
     def tasks(self) -> list[str]:
@@ -99,12 +99,12 @@ class RobustnessResults:
         return list(dict.fromkeys(curve.task for curve in self.curves))
 
     def curve(self, model: str, task: str, kind: str) -> RobustnessCurve | None:
-        """The curve, or None where it was not measured."""
+        """The curve of a model on a task under a kind of noise, or None where it was not measured."""
         wanted = (model, task, kind)
         return next((curve for curve in self.curves if (curve.model, curve.task, curve.kind) == wanted), None)
 
     def kinds(self) -> list[str]:
-        """Kinds of noise, in the order of the experiment."""
+        """Kinds of noise with curves, in the order of the experiment."""
         return list(dict.fromkeys(curve.kind for curve in self.curves))
 
     def only(
@@ -115,7 +115,7 @@ class RobustnessResults:
         kinds: Sequence[str] = (),
         beside: str | None = None,
     ) -> RobustnessResults:
-        """The curves and facts of these tasks, models and kinds of noise, () for all; those of the model `beside` stay.
+        """The results for these tasks, models and kinds of noise (() for all) and, beside the models, for `beside`.
 
         Raises InputError for one that has no curve.
         """
@@ -183,13 +183,13 @@ def measure_robustness(store: Store, name: str | None = None, *, draws: int = DR
 
 
 def _outputs(store: Store, attempt: int) -> AttemptOutputs:
-    """Everything that an attempt predicted; empty where it stored nothing."""
+    """All predictions that an attempt stored, by split and condition; empty where it stored none."""
     stored = [_ordered(row) for row in store.query(queries.OUTPUTS_OF_ATTEMPT, attempt=attempt)]
     return {(predicted.split, predicted.condition): predicted for predicted in stored}
 
 
 def _ordered(row: Row) -> Predictions:
-    """Stored predictions in the order of an export, so that draws are those of an exported database."""
+    """Stored predictions, ordered as in an exported database, so that both give the same draws."""
     return Predictions.of_row(row).in_order_of_targets()
 
 
@@ -225,7 +225,7 @@ def _curves(rows: Sequence[Row], outputs: Mapping[int, AttemptOutputs], draws: i
 def _draw_all(
     row: Row, conditions: Sequence[str], runs: Sequence[AttemptOutputs], draws: int
 ) -> dict[str, np.ndarray] | None:
-    """The metric of each seed's run in each draw, by condition: each (seeds, draws). None without predictions."""
+    """The metric (seeds, draws) of each seed's run in each bootstrap draw, by condition; None without predictions."""
     keys = [(row["split"], condition) for condition in conditions]
     if any(key not in run for run in runs for key in keys):
         return None
@@ -240,7 +240,7 @@ def _draw_all(
 
 
 def _over_first(values: np.ndarray) -> np.ndarray:
-    """(..., rates) over its first column: (..., rates), NaN where that is not above 0."""
+    """Values (..., rates) divided by those of the first rate; NaN where these are not above 0."""
     first = values[..., :1]
     return np.divide(values, first, out=np.full(values.shape, np.nan), where=first > 0)
 
@@ -252,7 +252,7 @@ def _weak_tasks(curves: Sequence[RobustnessCurve]) -> set[str]:
 
 
 def _averages(curves: Sequence[RobustnessCurve]) -> list[RobustnessCurve]:
-    """The mean over the tasks of each model and perturbation, where several were measured, the same for every model."""
+    """The mean over all tasks by model and perturbation, where there are several tasks and the curve is on each."""
     n_tasks = len({curve.task for curve in curves})
     averages = []
     for model, kind in dict.fromkeys((curve.model, curve.kind) for curve in curves):
@@ -275,7 +275,7 @@ def _mean(parts: Sequence[CurveValues]) -> CurveValues:
 def _notes(
     store: Store, experiment: StoredExperiment, rows: Sequence[Row], outputs: Mapping[int, AttemptOutputs]
 ) -> list[str]:
-    """Where the outputs at rate 0 are not those that the fine-tuning stored: weights made again on another machine."""
+    """A note on runs whose outputs at rate 0 differ from the fine-tuning's, since weights were retrained elsewhere."""
     stored = {
         (row["task"], row["model"], row["seed"], row["split"]): _ordered(row).outputs
         for row in store.query(queries.OUTPUTS_OF_FINETUNINGS, experiment=experiment.id)

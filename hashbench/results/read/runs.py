@@ -32,7 +32,7 @@ class RunOrigin:
     finished_at: float | None = None
 
     def code(self, letters: int | None = None) -> str:
-        """Commit, tree of the package in it and whether the checkout had changes; ids cut after `letters`.
+        """The code's version in words: commit, tree of the package, and uncommitted changes; ids cut after `letters`.
 
         A release is named in full.
         """
@@ -63,7 +63,7 @@ class MeasuredRun:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Its label and id: an experiment may have one run under several labels."""
+        """(model label, run id), unique in an experiment, which may have one run under several labels."""
         return (self.model, self.run_id)
 
     @property
@@ -98,7 +98,7 @@ class MeasuredRun:
         return dict(self.origin.notes).get("precision_found", requested)
 
     def block(self, name: str) -> Mapping[str, Any]:
-        """A block of its spec ('finetune'), with the noted precision in place of the requested one."""
+        """A block of its spec, such as 'finetune', with the precision that was used in place of the requested one."""
         block: Mapping[str, Any] = self.spec[name]
         noted = dict(self.origin.notes).get("precision_found")
         return {**block, "precision": noted} if noted and "precision" in block else block
@@ -111,7 +111,7 @@ class MeasuredRun:
 
     @property
     def weights(self) -> Any:
-        """{"sha256": ...} of published weights, "random" for none in their place, None: its model has none."""
+        """{"sha256": ...} for published weights, "random" for random ones in their place, None for other models."""
         return self.spec.get("model", {}).get("weights")
 
     @property
@@ -122,7 +122,7 @@ class MeasuredRun:
 
 @dataclass(frozen=True)
 class SeedScore:
-    """One score of one run, in its natural range; None with a reason where it is undefined."""
+    """One score of one run, in its natural range; `value` is None where it is undefined, which `reason` explains."""
 
     run: MeasuredRun
     metric: str
@@ -134,13 +134,13 @@ class SeedScore:
 
 @cache
 def _parsed(text: str) -> dict[str, Any]:
-    """A JSON text that many runs share."""
+    """The parsed JSON text, cached, since many runs share it."""
     spec: dict[str, Any] = json.loads(text)
     return spec
 
 
 def spec_of(text: str, seed: int | None) -> dict[str, Any]:
-    """A run's spec from its JSON and its seed. Nobody changes it: runs that differ in their seed alone share the rest.
+    """A run's spec from its JSON and its seed. Do not change it: runs that differ only in the seed share its parts.
 
     Thus the specs of 20,000 runs fit memory and are read seven times as fast as by parsing each.
 
@@ -157,12 +157,12 @@ def spec_of(text: str, seed: int | None) -> dict[str, Any]:
 
 @cache
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:
-    """Packages or notes from their JSON; equal ones, which most runs have, are stored once."""
+    """Packages or notes as sorted pairs, parsed from JSON and cached, since most runs have equal ones."""
     return tuple(sorted(json.loads(text).items()))
 
 
 def run_of(row: Sequence[Any], reason: str, origin: RunOrigin | None) -> MeasuredRun:
-    """A row of queries.RUNS with the origin of the same run (None: not finished)."""
+    """The run of a row of queries.RUNS, with its origin (None: not finished)."""
     model, run_id, kind, task, seed, encoder, spec, state, fingerprint, metric, _ = row
     return MeasuredRun(
         run_id, kind, model, task, seed, encoder, spec_of(spec, seed), state, reason, fingerprint or "",
@@ -171,13 +171,13 @@ def run_of(row: Sequence[Any], reason: str, origin: RunOrigin | None) -> Measure
 
 
 def environment_of(row: Sequence[Any]) -> RunOrigin:
-    """A row of queries.ENVIRONMENTS as the origin of runs, still without notes and times."""
+    """The origin of runs in a row of queries.ENVIRONMENTS, still without their notes and times."""
     _, commit, tree, has_diff, hardware, packages = row
     return RunOrigin(commit or "", tree or "", bool(has_diff), hardware or "", _pairs(packages or "{}"))
 
 
 def origin_of(row: Sequence[Any], environments: Mapping[str, RunOrigin]) -> RunOrigin:
-    """A row of queries.ORIGINS in its environment."""
+    """The origin of the run in a row of queries.ORIGINS, completed from its environment."""
     _, environment, notes, seconds, finished_at = row
     return replace(
         environments.get(environment, UNFINISHED),
@@ -193,7 +193,7 @@ Grouped = TypeVar("Grouped")
 
 @dataclass(frozen=True)
 class Entry:
-    """One row of a table: the runs of a model that may share a cell."""
+    """The runs of a model that may be averaged: those of one encoder, precision and data. A table has a row for it."""
 
     model: str
     is_baseline: bool  # trivial, no model
@@ -220,12 +220,12 @@ class Entry:
         return {key for key in first if key[0] in both} == {key for key in second if key[0] in both}
 
     def group(self, tasks: Sequence[str]) -> str:
-        """Equal for cells that may be compared: same encoder, precision and data."""
+        """A key that is equal for cells that may be compared: those of one encoder, precision and data."""
         return "|".join(sorted(set().union(*(self._groups.get(task, ()) for task in tasks))))
 
     @cached_property
     def _groups(self) -> dict[str | None, set[str]]:
-        """Keys of comparable runs, by task: one text, or more where the runs of a task differ."""
+        """'ENCODER PRECISION FINGERPRINT' of the runs, by task; several where the runs of a task differ."""
         return {
             task: {
                 f"{run.encoder} {run.precision} {run.fingerprint}" for run in runs if run.is_scored or run.is_baseline
@@ -235,7 +235,7 @@ class Entry:
 
 
 def entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
-    """The rows that runs may be put in: one a model, more where encoder, precision or data differ."""
+    """The table rows of an experiment: one a model, or several where encoder, precision or data of its runs differ."""
     by_model = grouped((run.model, run) for run in runs)
     rows: list[Entry] = []
     for name, members in by_model.items():
@@ -263,7 +263,7 @@ def grouped(pairs: Iterable[tuple[GroupKey, Grouped]]) -> dict[GroupKey, list[Gr
 
 
 def _entries_of(name: str, runs: Sequence[MeasuredRun]) -> list[Entry]:
-    """The entries of one model: its runs by encoder, by precision where a task has several, by the data of each task.
+    """The entries of one model: its runs grouped by encoder, by data, and by precision where a task has several.
 
     A trivial baseline has no encoder: its run may have been made for an experiment of another size.
     """

@@ -1,4 +1,4 @@
-"""The evidence for a score: its value by seed and, from stored predictions, by draw of examples.
+"""The evidence for a score: its value by seed and, from stored predictions, by bootstrap draw of examples.
 
 Reads the store once for each run. Draws of one task are the same for all models, in every call: what is subtracted
 draw by draw is paired.
@@ -27,7 +27,7 @@ RunSeed = int | None  # None: a trivial baseline, in which nothing is random
 
 
 class Evidence:
-    """Everything that speaks for the scores of one experiment. Each array is read and drawn once.
+    """The scores of an experiment with their stored predictions and bootstrap draws, each read or computed once.
 
     `as_stored`: examples in the order of the database; otherwise in that of an export, so that what was exported
     compares with what was not.
@@ -44,7 +44,7 @@ class Evidence:
         self._drawn: dict[tuple[str, str, str], np.ndarray] = {}
 
     def of(self, entry: Entry, task: str, metric: str, split: str) -> Sample:
-        """The scores of one model, task, metric and split; of the same object every time."""
+        """The sample of one model, task, metric and split; repeated calls return one object."""
         key = (id(entry), task, metric, split)
         if key not in self._samples:
             scores = self.measured.read(entry, task, metric, split)
@@ -53,12 +53,12 @@ class Evidence:
         return self._samples[key]
 
     def own(self, entry: Entry, task: str) -> Sample | None:
-        """The scores of the metric and split that the experiment itself reads; None where it has no score."""
+        """The sample of the metric and split that the experiment reports for the task; None where it has no score."""
         scores = self.measured.own(entry, task)
         return self.of(entry, task, scores[0].metric, scores[0].split) if scores else None
 
     def interval(self, entry: Entry, by_task: Sequence[Sequence[SeedScore]]) -> tuple[float, float, int] | None:
-        """95 % over examples of a score of texts, or of the average over tasks, and the number of examples.
+        """(low, high, number of examples) of the 95 % interval over examples, of a text task's score or of an average.
 
         `by_task`: one metric of one task each. It says nothing about other seeds: these share their draws. None where
         predictions are missing.
@@ -71,7 +71,7 @@ class Evidence:
         return None if ends is None else (*ends, sum(sample.n for sample in samples))
 
     def stored(self, run_id: str, split: str) -> Predictions | None:
-        """The predictions of a finished run, or None."""
+        """The stored predictions of a finished run on a split, or None."""
         key = (run_id, split)
         if key not in self._stored:
             predicted = predictions(self.store, run_id, split, self.checkpoint)
@@ -79,7 +79,7 @@ class Evidence:
         return self._stored[key]
 
     def drawn(self, sample: Sample) -> dict[RunSeed, np.ndarray]:
-        """The metric in each draw (draws,), by seed."""
+        """The metric in each bootstrap draw of the sample's examples (draws,), by seed."""
         draw_together([sample])
         return {seed: self._drawn[self._key(sample, seed)] for seed in sample.stored}
 
@@ -89,7 +89,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Sample:
-    """One model on one task by one metric: what was measured, seed by seed."""
+    """The scores and predictions of one model on one task by one metric, seed by seed."""
 
     evidence: Evidence
     entry: Entry
@@ -103,7 +103,7 @@ class Sample:
         return {seed: score.value for seed, score in self.scores.items() if score.value is not None}
 
     def by_draw(self, seeds: Sequence[RunSeed] | None = None) -> np.ndarray:
-        """The metric in each draw of examples, averaged over seeds (None: all that have a score): (draws,).
+        """The metric in each bootstrap draw, averaged over `seeds` (None: all that have a score): (draws,).
 
         Raises InputError where predictions are missing.
         """
@@ -118,7 +118,7 @@ class Sample:
         return np.stack([by_seed[seed] for seed in wanted])
 
     def missing(self, seeds: Sequence[RunSeed] | None = None) -> str:
-        """Why there are no draws, or nothing."""
+        """The reason that the sample cannot be resampled, or ''."""
         name = f"{self.evidence.store.name}: {self.entry.model} on {self.task}"
         wanted = list(self.by_seed()) if seeds is None else list(seeds)
         if not wanted:
@@ -142,7 +142,7 @@ class Sample:
 
     @property
     def fingerprint(self) -> str:
-        """Of the examples' row ids: arrays compare row by row only where it is equal; '' without predictions."""
+        """The fingerprint of the examples' row ids, equal for samples of the same examples; '' without predictions."""
         return next((predicted.index_fingerprint for predicted in self.stored.values()), "")
 
     @property
@@ -152,12 +152,12 @@ class Sample:
 
     @property
     def n(self) -> int:
-        """Examples (cases), 0 without predictions."""
+        """The number of examples with stored predictions."""
         return len(self.targets) if self.stored else 0
 
     @property
     def units(self) -> np.ndarray | None:
-        """The page of each case (n,), drawn in place of single examples; None where examples are drawn."""
+        """The page of each example (n,) for metrics whose bootstrap draws whole pages; None where it draws examples."""
         metric = metric_of(self.metric)
         return metric.units(next(iter(self.stored.values())).outputs) if metric and self.stored else None
 
@@ -167,7 +167,7 @@ class Sample:
 
 
 def draw_together(samples: Sequence[Sample]) -> None:
-    """Draws what the samples have not drawn yet, all that speak of the same examples at once: counting costs most.
+    """Computes the samples' missing draws, for all samples of the same examples at once, which is faster.
 
     Not needed for the result: draws made one by one are the same.
     """
@@ -189,5 +189,5 @@ def draw_together(samples: Sequence[Sample]) -> None:
 
 
 def draw_seed(task: str) -> int:
-    """A task's own, the same for all models and every call; tasks are drawn independently of each other."""
+    """The bootstrap seed of a task, a hash of its name: equal for all models, different between tasks."""
     return zlib.crc32(task.encode())

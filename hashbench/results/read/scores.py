@@ -38,7 +38,7 @@ def results(db: str | Path | Store, experiment: str | None = None, *, everything
 
 @dataclass(frozen=True)
 class KeptRun:
-    """A finished training whose weights the store names."""
+    """A finished training whose weights the database lists as kept."""
 
     task: str
     model: str

@@ -16,7 +16,7 @@ WIDTH = 100  # columns where there is no terminal to ask
 
 @dataclass(frozen=True)
 class Renderer:
-    """One format. `render` takes the tables, the columns of the terminal, and whether it shows colours."""
+    """An output format. `render` takes the tables, the terminal's width, and whether it shows colours."""
 
     name: str
     render: Callable[[Sequence[Table], int, bool], str]
@@ -35,7 +35,7 @@ def find_renderer(name: str) -> Renderer:
 
 
 def known_format(name: str, others: Sequence[str] = ()) -> str:
-    """The listed name of a format, of this list or of `others`; case does not matter.
+    """The exact name of a format or of one of `others`, from a name in any case.
 
     Raises InputError with the nearest names.
     """

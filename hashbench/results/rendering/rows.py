@@ -40,7 +40,7 @@ def render_rows(columns: Sequence[str], rows: ListedRows, format: str) -> str:
 
 
 def text_lines(columns: Sequence[str], rows: ListedRows) -> list[str]:
-    """A line of names, then one a row: columns as wide as their longest cell, numbers to the right.
+    """A line of column names, then a line for each row, in aligned columns with numbers to the right.
 
     No wrapping, so that `grep` finds whole rows.
 
@@ -58,7 +58,7 @@ def text_lines(columns: Sequence[str], rows: ListedRows) -> list[str]:
 
 
 def fitted_lines(columns: Sequence[str], rows: ListedRows, width: int, *, n_names: int) -> list[str]:
-    """The lines of `text_lines` where they fit the width; else blocks of columns, each under the first `n_names`.
+    """The lines of `text_lines`, in blocks of columns that fit the width, each with the first `n_names` columns.
 
     >>> fitted_lines(["task", "a", "b"], [{"task": "cola", "a": 1.5, "b": 2.5}], 10, n_names=1)
     ['task    a', 'cola  1.5', '', 'task    b', 'cola  2.5']
@@ -78,7 +78,7 @@ def fitted_lines(columns: Sequence[str], rows: ListedRows, width: int, *, n_name
 def fitted_text(
     columns: Sequence[str], rows: ListedRows, width: int, *, n_names: int, above: Sequence[str], below: Sequence[str]
 ) -> str:
-    """The lines of `fitted_lines` between sentences, which are wrapped at the width, at `LINE` at the latest."""
+    """The lines of `fitted_lines` between the sentences `above` and `below`, wrapped at the width or at `LINE`."""
     head, foot = (
         [line for text in texts for line in textwrap.wrap(text, min(width, LINE)) or [""]] for texts in (above, below)
     )
@@ -86,7 +86,7 @@ def fitted_text(
 
 
 def _grouped(value: Value) -> str:
-    """A cell for people: large whole numbers with commas."""
+    """A cell as text, with thousands separators in large integers."""
     return f"{value:,}" if type(value) is int and value > LARGE else str(plain(value))
 
 
@@ -100,7 +100,7 @@ def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def as_text(cell: str | int | float) -> str | int | float:
-    """A cell that no spreadsheet reads as a formula: text that begins like one gets an apostrophe in front.
+    """A cell with an apostrophe in front of text that a spreadsheet would read as a formula.
 
     >>> as_text("=1+1"), as_text("-like"), as_text("-"), as_text("-0.5"), as_text(-0.5)
     ("'=1+1", "'-like", '-', '-0.5', -0.5)

@@ -33,7 +33,7 @@ OF_COSTS = (
 
 
 def budget_table(source: ReportSource) -> list[Table]:
-    """The experiment's own table, its models by budget, with their costs in place of times."""
+    """The experiment's own table with a section for each budget, and costs of embeddings in place of times."""
     own = own_table(source.measured, source.paper, evidence=source.evidence)
     scores = [column for column in own.columns if column.measure in ("score", "average")]
     columns = (*scores, *COSTS)

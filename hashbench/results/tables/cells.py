@@ -24,12 +24,12 @@ CENTRES: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": statistics.
 
 
 def row_kind(entry: Entry) -> RowKind:
-    """The kind of row for an entry: a model or a trivial baseline."""
+    """The kind of an entry's table row: model or trivial baseline."""
     return TRIVIAL if entry.is_baseline else "model"
 
 
 def entry_row(entry: Entry, cells: dict[str, Cell]) -> Row:
-    """The row of an experiment's own table."""
+    """The row of an entry in an experiment's own table, with the given cells."""
     section = "Trivial baselines" if entry.is_baseline else "Models"
     return Row(entry.model, entry.model, cells, row_kind(entry), entry.encoder, section, entry.settings)
 
@@ -37,7 +37,7 @@ def entry_row(entry: Entry, cells: dict[str, Cell]) -> Row:
 def score_cell(
     entry: Entry, task: str, read: Reading, evidence: Evidence | None = None, statistic: Statistic = "mean"
 ) -> Cell:
-    """Mean or median over seeds in percent, standard deviation (n - 1) where there are two or more, number of seeds."""
+    """The cell of a score: mean or median over seeds in percent, standard deviation of two or more, number of seeds."""
     scores = read(entry, task)
     values = [PERCENT * score.value for score in scores if score.value is not None]
     runs = entry.of_task(task)
@@ -57,7 +57,7 @@ def average_cell(
     evidence: Evidence | None = None,
     statistic: Statistic = "mean",
 ) -> Cell:
-    """The unweighted mean of the tasks' means (or medians); its deviation is that of the averages of single seeds.
+    """The cell of an average: the unweighted mean of tasks' means (or medians), with the deviation of seeds' averages.
 
     Missing where one task is missing: an average over fewer tasks is another quantity.
     """
@@ -84,7 +84,7 @@ def average_cell(
 
 
 def _with_interval(cell: Cell, evidence: Evidence | None, entry: Entry, by_task: Sequence[Sequence[SeedScore]]) -> Cell:
-    """The cell of a mean with its interval over examples, where there is one."""
+    """The cell with the interval over examples of its mean, where predictions are stored."""
     interval = evidence.interval(entry, by_task) if evidence else None
     if interval is None:
         return cell
@@ -93,7 +93,7 @@ def _with_interval(cell: Cell, evidence: Evidence | None, entry: Entry, by_task:
 
 
 def _mean_of_groups(groups: Sequence[Sequence[str]], values: Mapping[str, float]) -> float:
-    """Each group's mean first: matched and mismatched MNLI are one task.
+    """The mean over groups of the mean of their tasks: matched and mismatched MNLI are one group.
 
     >>> _mean_of_groups([("rte",), ("mnli_m", "mnli_mm")], {"rte": 60.0, "mnli_m": 80.0, "mnli_mm": 90.0})
     72.5
@@ -116,7 +116,7 @@ def _deviation(values: Sequence[float]) -> float | None:
 
 
 def _why_no_score(entry: Entry, task: str, scores: Sequence[SeedScore]) -> str:
-    """One reason for all runs of a cell without a value."""
+    """The reason that a cell has no score."""
     if scores:
         return f"undefined: {scores[0].reason}"
     runs = entry.of_task(task)
@@ -129,7 +129,7 @@ def _why_no_score(entry: Entry, task: str, scores: Sequence[SeedScore]) -> str:
 
 
 def fact_cell(measured: Measured, entry: Entry, column: Column) -> Cell:
-    """Parameters, bytes, shares or times as the store's views give them."""
+    """The cell of a fact of a model, such as parameters, bytes, shares or times."""
     fact = measured.fact(entry, column.fact or column.name)
     if fact is None or fact.value is None:
         # A trivial baseline is not counted
@@ -147,7 +147,7 @@ StoredReading = tuple[str, str, str]  # task, metric, split
 
 
 def flagged(measured: Measured, entry: Entry, cell: Cell, readings: Sequence[StoredReading]) -> Cell:
-    """A model's cell with its signs: constant predictions, a hollow F1. `readings`: the scores that it is made from."""
+    """The cell with flags for constant predictions or a meaningless F1. `readings`: the scores that it is made from."""
     if cell.value is None or entry.is_baseline:
         return cell
     if len(readings) == 1:

@@ -1,4 +1,4 @@
-"""Paired differences as rows, and what they were measured on."""
+"""Paired differences as rows, with notes on the data behind them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNDECIDED = "undecided"
 def comparison_rows(
     comparison: Comparison, *, for_people: bool
 ) -> tuple[list[str], list[Mapping[str, str | float | int | None]]]:
-    """Columns and a row for each task and the average, in percent and points.
+    """Column names, and a row for each task and the average, in percent and points.
 
     For people rounded, with dashes for what is missing, and without columns that hold nothing.
     """
@@ -34,7 +34,7 @@ def comparison_rows(
 
 
 def n_names(columns: Sequence[str]) -> int:
-    """How many of the first columns say what a row is of.
+    """The number of columns that identify a row: those of model, task and metric.
 
     >>> n_names(["task", "metric", "split", "a"])
     2
@@ -43,7 +43,7 @@ def n_names(columns: Sequence[str]) -> int:
 
 
 def _row(line: PairedDifference, for_people: bool) -> Mapping[str, str | float | int | None]:
-    """One line in percent; rounded and with dashes for people."""
+    """A paired difference as a row in percent; `for_people`: rounded, with dashes for missing numbers."""
 
     def number(value: float | None) -> str | float | None:
         if value is None or math.isnan(value):
@@ -61,7 +61,7 @@ def _row(line: PairedDifference, for_people: bool) -> Mapping[str, str | float |
 
 
 def decided(estimate: Estimate) -> str:
-    """Which side is better beyond the interval, "a", "b", or neither.
+    """The better side by the interval of the difference: "a", "b", or "undecided".
 
     >>> decided(Estimate(0.02, 0.01, 0.03)), decided(Estimate(0.0, -0.01, 0.01))
     ('a', 'undecided')
@@ -72,7 +72,7 @@ def decided(estimate: Estimate) -> str:
 
 
 def sides(comparison: Comparison) -> list[str]:
-    """One line for each side, then the warnings of their data."""
+    """Lines above a comparison: what each side is, then warnings about their data."""
     both = {"A": comparison.first, "B": comparison.second}
     lines = [f"{at}: {side.name if side.model else 'all models'}, experiment {side.place}" for at, side in both.items()]
     experiments = {id(side.evidence): side.evidence.measured for side in both.values()}
@@ -109,7 +109,7 @@ def remarks(comparison: Comparison) -> list[str]:
 
 
 def _flags_of_both(comparison: Comparison) -> list[str]:
-    """Which scores of each side a table of its experiment marks: a difference of such says little."""
+    """Notes on scores of each side that its experiment's table flags: their difference has little meaning."""
     flags = []
     compared = {(line.model, line.task) for line in comparison.lines}
     for at, side in {"A": comparison.first, "B": comparison.second}.items():

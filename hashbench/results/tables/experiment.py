@@ -38,7 +38,7 @@ OF_MINUTES = "Training minutes: all finished runs of a model, pre-training and e
 def own_table(
     measured: Measured, paper: Paper, *, evidence: Evidence | None = None, all_metrics: bool = False
 ) -> Table:
-    """All models of the experiment, then trivial baselines. `paper` gives the order and the spelling of known tasks.
+    """The table of all models and trivial baselines by task. `paper` gives the order and spelling of known tasks.
 
     Each task has a column of the metric that selects; `all_metrics`: one of every metric and split that is stored.
     """
@@ -96,7 +96,7 @@ def _average_note(tasks: Sequence[str], shared: Sequence[str]) -> str:
 def _columns(
     measured: Measured, paper: Paper, tasks: Sequence[str], shared: Sequence[str], all_metrics: bool
 ) -> list[Column]:
-    """Tasks, average, sizes and times; sizes and times only where one was measured."""
+    """The columns of the table: tasks, average, minutes, and those sizes and times that were measured."""
     columns = [column for task in tasks for column in _task_columns(measured, paper, task, all_metrics)]
     if shared:
         all_of = f"{len(shared)} task{'s' if len(shared) > 1 else ''}"
@@ -110,7 +110,7 @@ def _columns(
 
 
 def _task_columns(measured: Measured, paper: Paper, task: str, all_metrics: bool) -> list[Column]:
-    """The column that the experiment reads, named after the task; then `task_metric` or `task_metric_split`."""
+    """The column TASK with the reported metric, then with `all_metrics` columns TASK_METRIC or TASK_METRIC_SPLIT."""
     scores = [score for by_run in measured.scores.values() for score in by_run if score.run.task == task]
     read = next(((score.metric, score.split) for score in scores if score.own), ("", ""))
     title = paper.titles.get(task, task)
@@ -122,7 +122,7 @@ def _task_columns(measured: Measured, paper: Paper, task: str, all_metrics: bool
 
 
 def _other_column(first: Column, metric: str, split: str) -> Column:
-    """A further metric of a task; its split is named where it is not the one that is read."""
+    """The column of a further metric of a task, whose name has the split if it is not that of the first column."""
     elsewhere = split != first.split
     return replace(
         first,
@@ -134,7 +134,7 @@ def _other_column(first: Column, metric: str, split: str) -> Column:
 
 
 def own_cell(measured: Measured, entry: Entry, column: Column, evidence: Evidence | None) -> Cell:
-    """A score, an average, minutes or a fact, with the signs of how far it can be trusted."""
+    """The cell of an entry: a score, an average, minutes or a fact, with flags for scores of little meaning."""
 
     def read(of: Entry, task: str) -> list[SeedScore]:
         return measured.read(of, task, column.metric, column.split)
@@ -153,7 +153,7 @@ def own_cell(measured: Measured, entry: Entry, column: Column, evidence: Evidenc
 
 
 def minutes_cell(measured: Measured, entry: Entry) -> Cell:
-    """Work of all finished runs of the row; a pre-training counts for each model that uses it."""
+    """The minutes of all finished runs of a row; a pre-training counts for each model that uses it."""
     pretrained = [run for run in measured.pretrainings() if run.model == entry.model]
     seconds = sum(run.origin.seconds for run in (*entry.runs, *pretrained) if run.state == "done")
     return Cell(seconds / 60, unit="minutes") if seconds else Cell(unit="minutes", reason="no finished run")

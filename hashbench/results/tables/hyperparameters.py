@@ -17,7 +17,7 @@ DIFFERS = "≠"  # behind a value that is not the paper's
 
 
 def hyperparameter_table(source: ReportSource, number: str) -> Table:
-    """A row for each hyper-parameter: the paper's words, and the experiment's values with the models that have them."""
+    """The table with a row for each hyper-parameter: the paper's value, and the experiment's with their models."""
     measured, paper = source.measured, source.paper
     layout, experiment = paper.hyperparameters[number], measured.experiment.name
     columns = (Column("published", "", "setting", paper.name), Column("value", "", "setting", experiment))
@@ -40,7 +40,7 @@ def hyperparameter_table(source: ReportSource, number: str) -> Table:
 
 
 def models_of(measured: Measured, paper: Paper, number: str) -> set[str]:
-    """The paper's models of which the experiment has runs with the recipe of a table of hyper-parameters."""
+    """The paper's models that the experiment has trained in the stage (such as 'finetune') that a table is about."""
     printed = {model for _, model, _ in printed_numbers(paper.name)}
     return {run.model for run in _runs(measured, paper.hyperparameters[number].block)} & printed
 
@@ -53,7 +53,7 @@ def _runs(measured: Measured, block: str) -> list[MeasuredRun]:
 def _values(
     measured: Measured, paper: Paper, number: str, setting: Hyperparameter
 ) -> dict[tuple[str, str | None], tuple[Any, Any]]:
-    """The experiment's value and the paper's by model and task."""
+    """(the experiment's value, the paper's) of a hyper-parameter, by model and task."""
     block, published = paper.hyperparameters[number].block, paper.value_of(setting)
     values = {}
     for run in _runs(measured, block):
@@ -67,7 +67,7 @@ def _values(
 
 
 def _text(values: dict[tuple[str, str | None], tuple[Any, Any]], sign: str) -> str:
-    """Each value once, with the models and tasks that it holds for where these are not all."""
+    """The distinct values as text, each with its models and tasks where it does not hold for all."""
     texts = [
         ((plain(value), f" {sign}" if sign and value != wanted else ""), place)
         for place, (value, wanted) in values.items()

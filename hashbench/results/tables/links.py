@@ -52,7 +52,7 @@ def link_tables(source: ReportSource) -> list[Table]:
 
 
 def main_table(measured: Measured, task: str, evidence: Evidence | None) -> Table:
-    """Every model by every metric, then the trivial baselines."""
+    """The table of all models, then trivial baselines, by metric."""
     columns = [
         Column(name, "percent", "score", title, task, "" if name == CERTIFIED else "high", subtitle="test")
         for name, title in {**METRICS, CERTIFIED: CERTIFIED}.items()
@@ -91,7 +91,7 @@ def _notes(cases: str, intervals: bool) -> list[str]:
 
 
 def _fact_cell(entry: Entry, column: Column, facts: dict[tuple[str, str], float]) -> Cell:
-    """A share, the mean over runs; or a size, the same in all of them."""
+    """The cell of a fact stored by run: the mean over runs of a share, or a size, which all runs have in common."""
     runs = [run for run in entry.runs if (run.run_id, column.name) in facts]
     values = [facts[run.run_id, column.name] for run in runs if run.state == "done"]
     if not values:
@@ -103,7 +103,7 @@ def _fact_cell(entry: Entry, column: Column, facts: dict[tuple[str, str], float]
 
 
 def _score_cell(measured: Measured, entry: Entry, task: str, *, metric: str, evidence: Evidence | None = None) -> Cell:
-    """A metric on test with its interval over pages, where all runs have stored their cases."""
+    """The cell of a metric on the test set, with its interval over pages where all runs have stored predictions."""
     cell = score_cell(entry, task, lambda entry, task: measured.read(entry, task, metric, SPLIT))
     if evidence is None or cell.value is None:
         return cell
@@ -113,7 +113,7 @@ def _score_cell(measured: Measured, entry: Entry, task: str, *, metric: str, evi
 
 
 def _by_condition(measured: Measured, task: str, metric: str, conditions: Sequence[str], what: str) -> Table:
-    """One metric under each of some conditions, means over seeds; a model that has none is left out."""
+    """A table of one metric with a column for each condition, means over seeds, without models that have no value."""
     columns = [
         Column(condition, "percent", "score", condition.partition("=")[2], task, "high", subtitle=metric)
         for condition in conditions

@@ -61,7 +61,7 @@ def warnings(measured: Measured, paper: Paper, table: Table) -> list[str]:
 
 
 def _weak_baseline(baseline: str, table: Table) -> list[str]:
-    """A share of a baseline's score says little where a trivial baseline reaches it: it divides by next to nothing."""
+    """The warning that PRR means little on tasks where the baseline model is not above a trivial baseline; or none."""
     of_baseline = [row for row in table.rows if row.model == baseline]
     weak = [
         column.title
@@ -107,7 +107,7 @@ def _done(measured: Measured) -> list[RunOrigin]:
 
 
 def _each_once(values: Iterable[Thing]) -> list[Thing]:
-    """Objects without repetitions: runs that differ in their seed share one object, which need not be compared."""
+    """The distinct objects by identity, which is enough since runs that differ only in their seed share objects."""
     return list({id(value): value for value in values}.values())
 
 
@@ -122,7 +122,7 @@ def _experiment(measured: Measured) -> str:
 
 
 def _data(origins: Mapping[str, TaskOrigin]) -> str:
-    """Origin, notes, reported examples and fingerprint of every task; texts that all tasks share once, in front."""
+    """The data line: origin, notes, reported examples and fingerprint by task, with texts that all share in front."""
     texts = {
         task: [*(name for name in of.origins if not any(note.startswith(name) for note in of.notes)), *of.notes]
         for task, of in origins.items()
@@ -154,7 +154,7 @@ def _readings(measured: Measured, table: Table) -> list[tuple[str, str, str]]:
 
 
 def _pretraining(measured: Measured) -> str:
-    """Each recipe with its steps: several where weights were taken on the way; then starts without a pre-training."""
+    """Recipes of pre-training with their steps or checkpoints, then the starting weights of models without one."""
     recipes = grouped((_pretraining_recipe(run), _steps(run.spec)) for run in measured.pretrainings())
     lines = [f"{distinct(steps)} {recipe}" for recipe, steps in recipes.items()]
     lines += starts(run for run in measured.trainings() if not run.spec.get("pretrain"))
@@ -173,7 +173,7 @@ def _pretraining_recipe(run: MeasuredRun) -> str:
 
 
 def _steps(spec: Mapping[str, Any]) -> str:
-    """Steps of a pre-training, or the step before its end after which the weights were taken."""
+    """Steps of a pre-training in words: '1,000 steps', or '400 of 1,000 steps' for a checkpoint before its end."""
     steps = f"{spec['pretrain']['steps']:,} steps"
     return f"{spec['checkpoint']:,} of {steps}" if "checkpoint" in spec else steps
 
@@ -201,14 +201,14 @@ def _values(recipes: Sequence[Mapping[str, Any]], key: str) -> str:
 
 
 def _pooling(runs: Sequence[MeasuredRun]) -> str:
-    """The pooling of models whose heads read more than the first token."""
+    """The poolings in words, with their models, of heads that read more than the first token; or ''."""
     models = grouped((run.spec["model"].get("pooling", "first"), run.model) for run in runs)
     of_models = {how: f" for {distinct(names)}" if len(models) > 1 else "" for how, names in models.items()}
     return "".join(f", pooling {how}{names}" for how, names in of_models.items() if how != "first")
 
 
 def _rates(measured: Measured, recipes: Sequence[Mapping[str, Any]]) -> str:
-    """The learning rates, and whether the sweep searched them in a grid; declared ones are under tuning."""
+    """The learning rates in words, with the grid that the sweep searched and the rates it chose, if it did."""
     grids = [tuple(recipe["learning_rate"]) for recipe in recipes if isinstance(recipe["learning_rate"], list)]
     if not grids:
         return f"learning rate {_values(recipes, 'learning_rate')}"
@@ -219,7 +219,7 @@ def _rates(measured: Measured, recipes: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _constant_predictions(measured: Measured) -> str:
-    """'bert-sr: cola 2 of 3, rte 1 of 3 seeds': finished trainings with one prediction for every example."""
+    """Counts of trainings with one constant prediction, by model and task: 'bert-sr: cola 2 of 3, rte 1 of 3 seeds'."""
     done = [run for run in measured.trainings() if run.state == "done"]
     parts = []
     for model, runs in grouped((run.model, run) for run in done).items():
@@ -230,7 +230,7 @@ def _constant_predictions(measured: Measured) -> str:
 
 
 def _noted(measured: Measured, topic: str) -> str:
-    """Notes of trainings on a topic with their models and tasks.
+    """Notes that trainings stored under a topic, with their models and tasks.
 
     `unknown_tokens`: many tokens are unknown; `words`: some fall apart under the tokenizer or run together.
     """
@@ -287,7 +287,7 @@ def _cores(number: int) -> str:
 
 
 def _batches(measured: Measured, hows: Sequence[Mapping[str, Any]]) -> str:
-    """The timed batches: the measured ones, which an experiment may leave open, else the requested ones."""
+    """The timed batch sizes in words: the measured ones, else the requested ones."""
     titles = {
         "pretrain_batch": f"pre-training batches of {{}} x {distinct(how['pretrain_length'] for how in hows)}",
         "infer_batch": "inference batches of {}",
@@ -302,7 +302,7 @@ def _batches(measured: Measured, hows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _rule(how: Mapping[str, Any]) -> str:
-    """Duration of measuring; runs that were stored before there was a width measured a number of pairs."""
+    """The rule in words by which a timing stopped: at an interval's width, or in older runs after a number of pairs."""
     if "width" not in how:
         return f"{how['pairs']} pairs, the model always first"
     until = f"until the interval is narrower than {PERCENT * how['width']:g} % or {how['limit_s']:g} s have passed"
@@ -310,7 +310,7 @@ def _rule(how: Mapping[str, Any]) -> str:
 
 
 def _noise(measured: Measured) -> str:
-    """Ratios of the baseline's times to its own: ratios that mean no difference."""
+    """The noise of timing in words: the interval of the baseline's speed-up over itself."""
     entry = measured.find_entry(measured.experiment.baseline)
     facts = {name: measured.fact(entry, column) for name, column in SPEED_UPS.items()} if entry else {}
     intervals = {name: fact.interval for name, fact in facts.items() if fact and fact.interval}

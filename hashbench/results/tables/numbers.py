@@ -19,7 +19,7 @@ SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def decimals(value: float, unit: str) -> int:
-    """Decimals of a value: one, as the papers print; more where a small time would otherwise vanish.
+    """The number of decimals for a value: one, as the papers print, and more for small times.
 
     >>> decimals(79.54, "percent"), decimals(24.9, "ms/sample"), decimals(0.0421, "ms/sample")
     (1, 1, 3)
@@ -32,7 +32,7 @@ def decimals(value: float, unit: str) -> int:
 
 
 def number(value: float, unit: str) -> str:
-    """One value in its unit.
+    """A value in its unit as text.
 
     >>> number(38.60352, "M"), number(2.14, "x"), number(-0.04, "percent"), number(0.0421, "ms/sample")
     ('38.6M', '2.1x', '0.0', '0.042')
@@ -72,14 +72,14 @@ def span(low: float, high: float | None, unit: str) -> str:
 
 
 def value(cell: Cell, column: Column) -> str:
-    """The measured mean (or range) of a cell with its signs, the dash of a missing one, or nothing."""
+    """A cell's measured mean or range as text with its signs, a dash for a missing value, or ''."""
     if cell.value is None:
         return cell.text or (MISSING if cell.reason else "")
     return span(cell.value, cell.value_high, cell.unit or column.unit) + signs(cell)
 
 
 def signs(cell: Cell) -> str:
-    """The signs behind a number: not above a trivial baseline, constant predictions, a hollow F1.
+    """The signs behind a number that mean: not above a trivial baseline, constant predictions, a meaningless F1.
 
     >>> signs(Cell(31.7, under="bag-of-words", constant=True)), signs(Cell(80.0))
     ('†‡', '')
@@ -88,7 +88,7 @@ def signs(cell: Cell) -> str:
 
 
 def signs_said(cell: Cell) -> str:
-    """The signs with their meaning.
+    """The signs of a cell with their meaning, as text.
 
     >>> signs_said(Cell(31.7, under="bag-of-words", constant=True))
     '† value not above that of bag-of-words; ‡ constant predictions'
@@ -102,8 +102,10 @@ def signs_said(cell: Cell) -> str:
 
 
 def spread(cell: Cell, column: Column, table: Table) -> str:
-    """Standard deviation over seeds and number of runs: '±0.4 (3)', '(1)', '(2/3)' while a run is missing. A number
-    that all values of the table share is left to its legend."""
+    """Standard deviation over seeds and number of runs: '±0.4 (3)', '(1)', '(2/3)' while a run is missing.
+
+    A number of runs that all values of the table share is left to its legend.
+    """
     if cell.value is None or cell.n is None:
         return ""
     runs = f"({cell.n})" if cell.planned in (None, cell.n) else f"({cell.n}/{cell.planned})"
@@ -112,7 +114,7 @@ def spread(cell: Cell, column: Column, table: Table) -> str:
 
 
 def interval(cell: Cell, column: Column) -> str:
-    """The 95 % interval over examples, or nothing."""
+    """A cell's 95 % interval as text, 'LOW..HIGH', or ''."""
     if cell.interval is None:
         return ""
     low, high = (number(end, cell.unit or column.unit) for end in cell.interval)
@@ -120,7 +122,7 @@ def interval(cell: Cell, column: Column) -> str:
 
 
 def printed(cell: Cell) -> str:
-    """A paper's number as printed, with its deviation; the sign of one that is not at hand; or nothing.
+    """The paper's number as printed, with its deviation; 'n/a' for a number that is not available; or ''.
 
     >>> from hashbench.results.papers.paper import PublishedNumber
     >>> ratio, words = PublishedNumber(1.8, 4.6, unit="x"), PublishedNumber(30000, unit="words", decimals=0)
@@ -145,7 +147,7 @@ def marks(cell: Cell) -> str:
 
 
 def legend(table: Table, *, best: str) -> str:
-    """How a cell is read; only what occurs in the table. `best`: how the best value is marked.
+    """The legend: how to read the kinds of cells that occur in the table. `best`: how the best value is marked.
 
     >>> legend(Table("", "own", "", "", (), ()), best="bold")
     ''
@@ -183,7 +185,7 @@ def legend(table: Table, *, best: str) -> str:
 
 
 def notes(table: Table) -> list[str]:
-    """Footnotes with their numbers, then what is missing and why."""
+    """Lines below a table: numbered footnotes, notes, then what is missing and why."""
     lines = [f"{str(number).translate(SUPERSCRIPTS)} {text}" for number, text in enumerate(table.footnotes, start=1)]
     lines.extend(table.notes)
     if table.missing:
@@ -192,12 +194,12 @@ def notes(table: Table) -> list[str]:
 
 
 def has_published(cell: Cell, table: Table) -> bool:
-    """True where the cell is printed with a published value, or with the sign of one that is not at hand."""
+    """True where the cell is printed with a published value, or with 'n/a' in its place."""
     return table.published and (cell.published is not None or cell.unavailable)
 
 
 def row_head(table: Table) -> str:
-    """The word for a row of the table."""
+    """The heading of the column of row names: the kind of the rows, such as 'model'."""
     kinds = {row.kind for row in table.rows}
     return HEADS[kinds.pop()] if len(kinds) == 1 and kinds <= set(HEADS) else "model"
 

@@ -23,7 +23,7 @@ ALONE = Variant(title="", metric="", key="")  # where each model has one row
 
 
 def paper_table(source: ReportSource, number: str) -> Table:
-    """One table of a paper. Rows without a run are kept while published numbers are shown, else left out."""
+    """A table of a paper with measured numbers. Rows without a run are left out unless published numbers are shown."""
     measured, paper, published = source.measured, source.paper, source.request.published
     views = _views(measured, paper, number, source.evidence)
     layout, columns = views[0].layout, tuple(views[0].columns.values())
@@ -48,7 +48,7 @@ def paper_table(source: ReportSource, number: str) -> Table:
 
 
 def _views(measured: Measured, paper: Paper, number: str, evidence: Evidence | None) -> list[RowView]:
-    """All ways to read a model: one, unless the table has variants or columns of any task with a metric."""
+    """The views of a table, each with a row a model: one a variant and, for columns that fit any task, one a task."""
     layout = paper.tables[number]
     readings, ratios = measured.readings(paper.name), measured.ratios(paper.name)
     columns = [_with_reading(column, readings) for column in layout.columns]
@@ -68,7 +68,7 @@ def _views(measured: Measured, paper: Paper, number: str, evidence: Evidence | N
 
 
 def _with_reading(column: Column, readings: Mapping[str, tuple[str, str]]) -> Column:
-    """A column of scores with the metric and split that the paper reads, and the metric as its heading."""
+    """The column, if of scores with the metric and split that the paper reports and the metric as its subtitle."""
     if column.measure != "score":
         return column
     if not column.metric and column.task is not None and column.task in readings:
@@ -78,7 +78,7 @@ def _with_reading(column: Column, readings: Mapping[str, tuple[str, str]]) -> Co
 
 
 def _rows(views: Sequence[RowView]) -> list[Row]:
-    """All rows in the paper's order, then models that the paper has not, then the trivial baselines."""
+    """All rows in the paper's order, then those of models that the paper does not have, then trivial baselines."""
     rows: list[Row] = []
     placed: set[str] = set()
     first = views[0]
@@ -103,7 +103,7 @@ def _rows(views: Sequence[RowView]) -> list[Row]:
 
 
 def _baseline_rows(views: Sequence[RowView]) -> list[Row]:
-    """The rows of the trivial baselines, printed in the table or not; none in a table without scores."""
+    """The rows of the trivial baselines, also if the table does not print them; none in a table without scores."""
     if not any(column.measure in SCORED for view in views for column in view.columns.values()):
         return []
     entries = [entry for entry in views[0].measured.entries if entry.is_baseline]
@@ -111,13 +111,13 @@ def _baseline_rows(views: Sequence[RowView]) -> list[Row]:
 
 
 def _belongs_in(entry: Entry, views: Sequence[RowView]) -> bool:
-    """True for a model that follows the paper's in the table: it has runs of the scored tasks, if any are."""
+    """True for a model to add below the paper's own: it has runs of a scored task of the table, if there are any."""
     tasks = {column.task for view in views for column in view.columns.values() if column.measure == "score"}
     return not tasks or any(run.task in tasks for run in entry.runs)
 
 
 def _model_rows(model: str, section: Section, views: Sequence[RowView]) -> list[Row]:
-    """The rows of a model of the paper: one an entry and view, or an empty one where the experiment has none."""
+    """The rows of a paper's model: one for each entry and view, or without entries an empty one for each variant."""
     first = views[0]
     entries = [entry for entry in first.measured.entries if entry.model == model and not entry.is_baseline]
     if entries:
@@ -135,7 +135,7 @@ def _model_rows(model: str, section: Section, views: Sequence[RowView]) -> list[
 
 
 def _entry_row(entry: Entry, section: Section, view: RowView) -> list[Row]:
-    """The row of an entry in one view. A trivial baseline has one only where it has a metric of the view."""
+    """The row of an entry in one view, in a list; none for a trivial baseline without a value."""
     key = entry.model + view.variant.key
     listed = section.printed and not section.further and section.title not in (OTHERS, TRIVIAL)
     cells: dict[str, Cell] = {}
@@ -161,7 +161,7 @@ def _title(model: str, variant: Variant) -> str:
 
 
 def _data_row(name: str, task: str, section: Section, view: RowView) -> Row:
-    """One data set: the paper's numbers, and the rows that the sweep counted in the split of a column's name."""
+    """The row of a data set: the paper's sizes of splits, and those that the sweep counted."""
     counts = view.measured.record.get("tasks", {}).get(task, {}).get("rows", {})
     cells = {}
     for column in view.columns.values():
@@ -171,7 +171,7 @@ def _data_row(name: str, task: str, section: Section, view: RowView) -> Row:
 
 
 def _family_row(family: str, members: Sequence[str], section: Section, view: RowView) -> Row:
-    """One row of the paper for several models: the mean of their values; of a range, the mean of each end."""
+    """The row of a family, which is one row in the paper: the mean of its models' values, for a range of each end."""
     entries = [entry for entry in view.measured.entries if entry.model in members and not entry.is_baseline]
     of_one_size = len({entry.encoder for entry in entries}) == 1
     cells: dict[str, Cell] = {}
@@ -182,7 +182,7 @@ def _family_row(family: str, members: Sequence[str], section: Section, view: Row
 
 
 def _mean_cell(cells: Sequence[Cell]) -> Cell:
-    """The mean of cells that have a value."""
+    """The cell with the mean of the cells that have a value."""
     having = [cell for cell in cells if cell.value is not None]
     if not having:
         return Cell(reason="not measured" if cells else "not in this experiment")
@@ -194,7 +194,7 @@ def _mean_cell(cells: Sequence[Cell]) -> Cell:
 def _footnoted(
     rows: Sequence[Row], number: str, paper: Paper, published: bool
 ) -> tuple[list[Row], list[str], list[str]]:
-    """Rows with footnote numbers on their cells, the footnotes, and remarks that belong to no cell of these rows.
+    """(rows with footnote numbers on their cells, texts of the footnotes, remarks of the paper without a cell here).
 
     All three are about published numbers only.
     """
@@ -217,13 +217,13 @@ def _footnoted(
 
 
 def printed_number(paper: Paper, key: str, column: str) -> PublishedNumber | None:
-    """The first number of that name in any of the paper's tables."""
+    """The first number with that row key and column in any of the paper's tables."""
     return next((number for (_, *place), number in paper.numbers.items() if place == [key, column]), None)
 
 
 @dataclass(frozen=True)
 class RowView:
-    """One way to read models for a paper's table, and the data of its cells. Each way gives a row a model."""
+    """A view of a paper's table: the metrics that its columns read for one variant or task, and its cells."""
 
     measured: Measured
     paper: Paper
@@ -241,7 +241,7 @@ class RowView:
         return self.measured.read(entry, column.task or "", column.metric, column.split)
 
     def cell(self, entry: Entry, column: Column) -> Cell:
-        """The cell of a row and a column."""
+        """The measured cell of an entry in a column."""
         return MEASURES[column.measure](self, entry, column)
 
     def readings(self, column: Column) -> list[tuple[str, str, str]]:
@@ -263,18 +263,18 @@ class RowView:
         return [reading for column in scores for reading in self.readings(column)]
 
     def printed(self, key: str, column: Column, *, listed: bool = True) -> Cell:
-        """An empty cell with the published number. `listed`: the paper's table has the row."""
+        """A cell with the published number alone. `listed`: the paper's table has the row."""
         for table in (self.number, *self.layout.also):
             if (table, key, column.name) in self.paper.numbers:
                 return Cell(published=self.paper.numbers[table, key, column.name])
         return Cell(unavailable=listed and column.unavailable)
 
     def printed_row(self, key: str, section: Section) -> dict[str, Cell]:
-        """The cells of a row of which nothing was measured."""
+        """The cells of a row with published numbers alone, by column."""
         return {name: self.printed(key, column, listed=section.printed) for name, column in self.columns.items()}
 
     def partner(self, entry: Entry, column: Column) -> tuple[Entry | None, str]:
-        """The other model of a comparison, or why there is none ('' where none is meant)."""
+        """The model that a column compares an entry with, or None and why ('' where no comparison is meant)."""
         name = self.layout.pairs.get(entry.model, "") if column.against == "pair" else column.against
         if not name or name == entry.model or entry.is_baseline:
             return None, ""
@@ -289,7 +289,7 @@ def _score(view: RowView, entry: Entry, column: Column) -> Cell:
 
 
 def _difference(view: RowView, entry: Entry, column: Column, *, sign: float) -> Cell:
-    """This model's value of another column minus the other model's, in points; with `sign` -1 the other way round."""
+    """The cell of a difference: the model's value in another column minus its partner's, times `sign`, in points."""
     other, reason = view.partner(entry, column)
     if other is None:
         return Cell(reason=reason)
@@ -313,7 +313,7 @@ def _fact_ratio(view: RowView, entry: Entry, column: Column, *, formula: Callabl
 
 
 def _setting(view: RowView, entry: Entry, column: Column, *, power: int = 1) -> Cell:
-    """A requested number, from its place in the spec of the model's runs."""
+    """The cell of a setting: the number at the column's path in the spec of the model's runs, to the given power."""
     runs = entry.runs or tuple(run for run in view.measured.runs if run.model == entry.model)
     value = value_at(runs[0].spec, column.path) if runs and not entry.is_baseline else None
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -333,7 +333,7 @@ def value_at(spec: Any, path: str) -> Any:
 
 
 def _ratio(view: RowView, entry: Entry, column: Column) -> Cell:
-    """PRR in percent as the store's view `prr` computes it, for a task or the 'average' of all tasks of the paper."""
+    """The cell of PRR in percent, from the database view `prr`, for a task or the average of all tasks of the paper."""
     task, measured = column.task or AVERAGE, view.measured
     cell = Cell(unit="percent", group=entry.group([column.task] if column.task else view.paper.tasks))
     if not (measured.has_one_entry(entry.model) and measured.has_one_entry(measured.experiment.baseline)):
@@ -368,7 +368,7 @@ MEASURES: dict[str, Callable[[RowView, Entry, Column], Cell]] = {
 
 
 def printed_counts(paper: str, model: str) -> dict[str, int | None]:
-    """The counts of a model that a paper prints, rounded as it rounds; None where it prints none. Papers count base.
+    """The parameter counts that a paper prints for a model of base size, unscaled; None where it prints none.
 
     Mi and Gi are Superbloom's binary M and G.
     """

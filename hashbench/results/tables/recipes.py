@@ -20,7 +20,7 @@ Declarations = Mapping[str, Mapping[str, Declaration]]  # by model, by name of t
 
 
 def distinct(values: Iterable[object]) -> str:
-    """Each value once, in order.
+    """The distinct values as text, in order.
 
     >>> distinct([8, 1, 8])
     '8, 1'
@@ -29,7 +29,7 @@ def distinct(values: Iterable[object]) -> str:
 
 
 def by_place(texts: Iterable[tuple[tuple[str, str], ModelTask]], everywhere: Collection[ModelTask]) -> list[str]:
-    """Each text once, with the models and tasks that it holds for between its two parts.
+    """The distinct texts, with the models and tasks that each holds for between its two parts.
 
     >>> everywhere = [("a", "sst2"), ("a", "rte"), ("b", "sst2"), ("b", "rte")]
     >>> by_place([(("steps 8", " (paper: 9)"), place) for place in everywhere[:2]], everywhere)
@@ -39,7 +39,7 @@ def by_place(texts: Iterable[tuple[tuple[str, str], ModelTask]], everywhere: Col
 
 
 def where_it_holds(places: Collection[ModelTask], everywhere: Collection[ModelTask]) -> str:
-    """' for a on mrda', of the models and tasks that a value holds for; nothing where it holds for all.
+    """The models and tasks that a value holds for, as in ' for a on mrda'; '' if it holds for all.
 
     >>> everywhere = [("a", "sst2"), ("a", "rte"), ("b", "sst2"), ("b", "rte")]
     >>> where_it_holds(everywhere[:2], everywhere), where_it_holds(everywhere[::2], everywhere)
@@ -68,7 +68,7 @@ def _named(names: Sequence[str | None], n_all: int, what: str) -> str:
 
 
 def declarations(measured: Measured) -> dict[str, dict[str, Declaration]]:
-    """Declarations of the experiment's file and grids that the sweep itself searched, by model and name."""
+    """How values were chosen, by model and value's name: as the experiment's file declares, or by a searched grid."""
     stored = measured.experiment.config.get(STORED, {})  # older sweeps declared none
     declared: dict[str, dict[str, Declaration]] = {model: dict(of_model) for model, of_model in stored.items()}
     for model, rates in measured.grids.items():
@@ -77,18 +77,18 @@ def declarations(measured: Measured) -> dict[str, dict[str, Declaration]]:
 
 
 def declared_lines(declared: Declarations, models: Iterable[str]) -> list[str]:
-    """Each declaration in words, once, with those of `models` that it holds for where these are not all."""
+    """The distinct declarations of how values were chosen, in words, with their models unless these are all."""
     return _by_model(declared, models, lambda name, declaration: f"{name} {declared_words(declaration)}")
 
 
 def tuning_line(measured: Measured) -> str:
-    """Every declaration, models that share one together, and that nothing else was declared."""
+    """All declarations of how values were chosen, in one line, which ends in "all other values: not declared"."""
     words = declared_lines(declarations(measured), measured.labels())
     return "; ".join([*words, f"all other values: {NOT_DECLARED}"]) if words else NOT_DECLARED
 
 
 def tuned_on_reported(measured: Measured) -> list[str]:
-    """The warning of values that were chosen by the scores that are reported."""
+    """The warning that values were tuned on the scores that are reported; or none."""
     words = _by_model(
         declarations(measured),
         measured.labels(),
@@ -98,7 +98,7 @@ def tuned_on_reported(measured: Measured) -> list[str]:
 
 
 def _by_model(declared: Declarations, models: Iterable[str], form: Callable[[str, Declaration], str]) -> list[str]:
-    """The words of `form` for each declaration, with the models where it does not hold for all; '' is left out."""
+    """The texts that `form` makes of declarations, with their models where these are not all; '' is left out."""
     everywhere: list[ModelTask] = [(model, None) for model in sorted(models)]
     texts = [
         ((words, ""), (model, None))
@@ -110,7 +110,7 @@ def _by_model(declared: Declarations, models: Iterable[str], form: Callable[[str
 
 
 def encoder_deviation(measured: Measured, paper: Paper) -> list[str]:
-    """The sizes of the encoder where they are not the paper's; nothing for a paper of several sizes."""
+    """The difference of the encoder's size from the paper's; none for a paper of several sizes."""
     if paper.recipe.encoder is None:
         return []
     runs = [run for run in measured.runs if not run.is_baseline]
@@ -118,7 +118,7 @@ def encoder_deviation(measured: Measured, paper: Paper) -> list[str]:
 
 
 def pretraining_deviations(measured: Measured, paper: Paper) -> list[str]:
-    """Differences of all pre-trainings of the experiment from the paper's."""
+    """Lines on how the experiment's pre-trainings differ from the paper's."""
     runs = measured.pretrainings()
     lines = _differing(measured, runs, "pretrain", paper.recipe.pretrain)
     lines += _differing(measured, [run for run in runs if run.spec["corpus"]], "corpus", paper.recipe.corpus)
@@ -132,7 +132,7 @@ def pretraining_deviations(measured: Measured, paper: Paper) -> list[str]:
 
 
 def finetuning_deviations(measured: Measured, paper: Paper) -> list[str]:
-    """Differences of all fine-tunings of the experiment from the paper's, the number of seeds among them."""
+    """Lines on how the experiment's fine-tunings differ from the paper's, also in the number of seeds."""
     runs = [run for run in measured.trainings() if "finetune" in run.spec]
     lines = _differing(measured, runs, "finetune", paper.recipe.finetune)
     seeds = len({run.seed for run in runs})
@@ -147,7 +147,7 @@ def corpora_of(run: MeasuredRun) -> list[str]:
 
 
 def _trained_rows(run: MeasuredRun) -> list[int]:
-    """The size of a vocabulary that the tokenizer learns from the corpus; nothing for a fixed one or none."""
+    """The size of a vocabulary that the tokenizer learns from the corpus, in a list; empty for other tokenizers."""
     blocks = run.spec["model"]["tokenizer"].values()
     return [block["train"] for block in blocks if isinstance(block, dict) and "train" in block]
 
@@ -159,7 +159,7 @@ def _place(run: MeasuredRun) -> ModelTask:
 def _differing(
     measured: Measured, runs: Sequence[MeasuredRun], block: str, recipe: Mapping[str, RecipeValue]
 ) -> list[str]:
-    """One line for each key of a recipe whose value is another in some run."""
+    """Lines on the keys of a recipe whose value in some run is not the paper's."""
     # runs that differ in their seed alone share the block
     apart = {(*_place(run), id(run.spec[block]), id(run.spec["model"]), run.precision): run for run in runs}.values()
     declared = declarations(measured)
@@ -173,7 +173,7 @@ def _differing(
 
 
 def value_of_objective(run: MeasuredRun, wanted: RecipeValue) -> RecipeValue:
-    """The paper's value for a run; a mapping gives it by the objective of the run's model."""
+    """The paper's value for a run, looked up by the objective of the run's model if `wanted` is a mapping."""
     if not isinstance(wanted, dict):
         return wanted
     objective = run.spec["model"]["objective"]
@@ -181,7 +181,7 @@ def value_of_objective(run: MeasuredRun, wanted: RecipeValue) -> RecipeValue:
 
 
 def _rows_of_choice(declared: Declarations, name: str, place: ModelTask) -> str:
-    """The rows on which a value was chosen, '' where that is not declared; a task's own recipe comes first."""
+    """The rows on which a value was tuned, '' where that is not declared; a recipe for the task has precedence."""
     (model, task), (block, _, key) = place, name.partition(".")
     of_model = declared.get(model, {})
     names = [name for name in (f"{block}.per_task.{task}.{key}", name) if name in of_model]
@@ -191,7 +191,7 @@ def _rows_of_choice(declared: Declarations, name: str, place: ModelTask) -> str:
 def _deviations(
     key: str, values: Mapping[ModelTask, tuple[Any, RecipeValue]], chosen_on: Mapping[ModelTask, str] = {}
 ) -> list[str]:
-    """'key value (paper: value; tuned on rows)', with the models and tasks that differ in this way.
+    """Lines 'key value (paper: value; tuned on rows)', with the models and tasks of each difference from the paper.
 
     `values`: the experiment's and the paper's.
     """

@@ -45,7 +45,7 @@ def tables(store: Store, request: ReportRequest = ReportRequest()) -> list[Table
 
 
 def settled(store: Store, request: ReportRequest) -> ReportRequest:
-    """The request with an experiment for a paper's tables: without a name the one that measured most of their columns.
+    """The request, completed by the experiment that measured most columns of the paper's tables, if it names none.
 
     Of several the newest; without a paper the first of which anything was measured. A paper may be named in the place
     of an experiment, if no experiment has its name. Raises InputError, which lists what there is.
@@ -75,7 +75,7 @@ def settled(store: Store, request: ReportRequest) -> ReportRequest:
 
 
 def _n_filled(store: Store, measured: Measured, paper: Paper, numbers: Sequence[str]) -> int:
-    """Columns of a paper's tables with a measured number, of hyper-parameters the paper's models; 0 without these."""
+    """The number of columns with a measured number in a paper's tables; for hyper-parameters that of models."""
     if not count_known(paper.name, measured):
         return 0
     source = ReportSource(store, ReportRequest(measured.experiment.name, paper.name), read_before=measured)
@@ -86,21 +86,21 @@ def _n_filled(store: Store, measured: Measured, paper: Paper, numbers: Sequence[
 
 
 def _listed(store: Store, measured: Measured) -> str:
-    """'hashformers 1, 2': the tables of an experiment's paper in which something was measured."""
+    """The tables of an experiment's paper in which something was measured, as 'hashformers 1, 2'; or ''."""
     paper = paper_of(measured)
     filled = [number for number in paper.tables if _n_filled(store, measured, paper, [number])]
     return f"{paper.name} {', '.join(filled)}" if filled else ""
 
 
 def measured_columns(table: Table) -> list[str]:
-    """The columns with a measured number in a row that the paper has: one with a published number."""
+    """Names of the columns with a measured number in any row that has a published number."""
     rows = [row for row in table.rows if row.kind in ("model", "family", "task")]
     rows = [row for row in rows if any(cell.published is not None for cell in row.cells.values())]
     return [column.name for column in table.columns if any(row.cells[column.name].value is not None for row in rows)]
 
 
 def _annotated(source: ReportSource, tables: Sequence[Table], *, warns_once: bool = False) -> Iterator[Table]:
-    """Tables of one name with their warnings, and with provenance where they are a paper's or the first."""
+    """The tables with their warnings, and with provenance for a paper's tables and for the first one."""
     for place, table in enumerate(tables):
         warning_lines = () if place and warns_once else warnings(source.measured, source.paper, table)
         wants_provenance = source.request.provenance and (not place or bool(table.paper))

@@ -19,7 +19,7 @@ DRAWS = 1000  # of the examples behind a table's many cells; comparisons take te
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """Which report of which experiment. A command fills the fields that it has options for."""
+    """The options of a report: experiment, paper, tables and details. A command fills those that it has."""
 
     experiment: str | None = None  # None: the one that was swept last
     paper: str | None = None  # None: the one whose tables have most of the experiment's models
@@ -48,7 +48,7 @@ class ReportRequest:
         return [number.strip() for number in self.table.split(",")] if self.table else []
 
     def source(self, measured: Measured) -> Paper:
-        """The paper that is named, else the one that the experiment is about. Raises InputError for an unknown one."""
+        """The requested paper, else that with most models of the experiment. Raises InputError for an unknown one."""
         return paper_of(measured) if self.paper is None else load_paper(self.paper)
 
 
@@ -67,18 +67,18 @@ class ReportSource:
 
     @cached_property
     def paper(self) -> Paper:
-        """The paper whose tables, tasks and recipe count."""
+        """The paper with whose tables, tasks and recipe the experiment is compared."""
         return self.request.source(self.measured)
 
     @cached_property
     def evidence(self) -> Evidence | None:
-        """The stored predictions, where intervals over examples are requested."""
+        """Scores with stored predictions, if intervals over examples are requested, else None."""
         return Evidence(self.store, self.measured, draws=DRAWS, as_stored=True) if self.request.examples else None
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """The tables of one name: the last object of a file in this folder.
+    """An entry of the registry of tables: the name of a file's tables and the function that makes them.
 
     `shows`: true for the experiments whose own tables these are, printed where none is named. `warns_once`: only the
     first of several tables has the warnings.
@@ -92,12 +92,12 @@ class TableFile:
 
 
 def paper_of(measured: Measured) -> Paper:
-    """The paper whose tables have most models of an experiment; of several the first in `papers`."""
+    """The paper whose tables have the most models of an experiment; of equal ones the first in `papers()`."""
     return load_paper(max(papers(), key=lambda name: count_known(name, measured)))
 
 
 def count_known(paper: str, measured: Measured) -> int:
-    """How many models of a paper an experiment has. A variation counts as the model that it is like."""
+    """The number of a paper's models that an experiment has. A variation (`like: MODEL`) counts as its model."""
     config = measured.experiment.config
     like = {entry["like"] for entry in config.get("models", []) if isinstance(entry, dict) and entry.get("like")}
     return len({model for _, model, _ in printed_numbers(paper)} & (measured.labels() | like))

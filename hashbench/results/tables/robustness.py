@@ -42,10 +42,10 @@ OF_CODERS = (
 
 
 def robustness_tables(source: ReportSource) -> list[Table]:
-    """A summary; in full, or for requested names, also a table of scores a task and of the average, one of the data
-    sets, one of the coders. Their rows for programs: `records` of the first.
+    """The summary; for requested tasks, models or noises also the task tables; in full also data sets and coders.
 
-    Raises InputError where nothing was measured, or for a task, model or noise that was not.
+    The rows of all for CSV and JSON are `records` of the first. Raises InputError where nothing was measured, or for a
+    task, model or noise that was not.
     """
     request = source.request
     results = measure_robustness(source.store, request.experiment)
@@ -69,7 +69,7 @@ def robustness_tables(source: ReportSource) -> list[Table]:
 
 
 def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
-    """The score retention of each model under each noise: of the average where there is one, else by task."""
+    """The table of each model's score retention under each noise, for the average over tasks or else by task."""
     tasks = [AVERAGE] if AVERAGE in results.tasks() else results.tasks()
     columns = [Column(kind, "percent", "score", kind, subtitle=RETENTION, better="high") for kind in results.kinds()]
     rows = []
@@ -92,7 +92,7 @@ def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
 
 
 def _task_table(results: RobustnessResults, task: str, versus: str | None) -> Table:
-    """Models by rate, a section for each perturbation."""
+    """The table of a task's scores and retention by model and rate, with a section for each perturbation."""
     curves = [curve for curve in results.curves if curve.task == task]
     rates = list(dict.fromkeys(rate for curve in curves for rate in curve.rates))
     columns = [Column(f"at_{rate:g}", "percent", "score", _rate(rate), subtitle="score") for rate in rates]
@@ -129,7 +129,7 @@ def _table(
 
 
 def _notes(results: RobustnessResults, task: str, versus: str | None) -> list[str]:
-    """How the columns are made, under the summary; of the average what it is taken over."""
+    """Notes on how the columns are computed, or for the table of the average on its mean."""
     if task == AVERAGE and len(results.tasks()) > 1:
         return ["Unweighted mean over the tasks; intervals draw the tasks' examples independently of each other."]
     lines = [
@@ -170,7 +170,7 @@ def _unseen_noise(results: RobustnessResults) -> list[str]:
 
 
 def _cell(results: RobustnessResults, curve: RobustnessCurve, column: Column) -> Cell:
-    """The estimate that a column of scores names: of one rate, or of the area."""
+    """The cell of a column: score or retention at a rate or over all rates, or the difference to another model."""
     measure, _, rate = column.name.partition("_")
     if measure == "versus":
         other = results.curve(column.subtitle, curve.task, curve.kind)
@@ -196,7 +196,7 @@ def estimate_cell(estimate: Estimate, unit: str) -> Cell:
 
 
 def _data_table(results: RobustnessResults) -> Table:
-    """Each task's texts as they are and under the highest rate of each perturbation."""
+    """The table of facts about each task's texts, unperturbed and under the highest rate of each perturbation."""
     rows = []
     for task in [task for task in results.tasks() if task != AVERAGE]:
         curves = [curve for curve in results.curves if curve.task == task]
@@ -210,7 +210,7 @@ def _data_table(results: RobustnessResults) -> Table:
 
 
 def _coder_table(results: RobustnessResults) -> Table:
-    """Facts of each model's coder on the types of each task's reporting sets."""
+    """The table of facts about each model's coder on the types of each task's reported sets."""
     rows = [
         Row(model, model, _facts(results, CODER_FACTS, (task, model), ""), section=task)
         for task in results.tasks()
@@ -224,7 +224,7 @@ def _coder_table(results: RobustnessResults) -> Table:
 def _facts(
     results: RobustnessResults, columns: Sequence[Column], of: tuple[str, str], condition: str
 ) -> dict[str, Cell]:
-    """Cells of facts of a (task, model) under a condition."""
+    """The cells of the facts of a (task, model) under a condition, by column."""
     cells = {}
     for column in columns:
         value = results.facts.get((*of, column.name, condition))
@@ -234,7 +234,8 @@ def _facts(
 
 
 def _rate(rate: float) -> str:
-    """
+    """A rate in percent as text.
+
     >>> _rate(0.05), _rate(0.125)
     ('5 %', '12.5 %')
     """
@@ -242,7 +243,7 @@ def _rate(rate: float) -> str:
 
 
 def records(results: RobustnessResults, versus: str | None) -> list[dict[str, Any]]:
-    """One row an estimate, scores and retention in percent and differences in points, then the facts."""
+    """Rows for CSV and JSON: each estimate (scores and retention in percent, differences in points), then the facts."""
     rows: list[dict[str, Any]] = []
     for curve in results.curves:
         for at, rate in enumerate(curve.rates):
@@ -277,7 +278,7 @@ def _record(
 
 
 def _words_of(name: str) -> str:
-    """The words of a perturbation in tables; its name, where this version does not know it."""
+    """A perturbation's description in tables, or its name if this version does not know it."""
     perturbations = registered("perturbation")
     return str(perturbations[name].words) if name in perturbations else name
 

@@ -16,7 +16,7 @@ OF_SCRIPTS = "A column is the unweighted mean of the languages that are written 
 
 
 def script_table(source: ReportSource) -> list[Table]:
-    """The experiment's models and trivial baselines by script. Raises InputError where no task is of a language."""
+    """The table of models by script (Latin, Devanagari, ...) of the tasks' languages. Raises InputError without any."""
     measured = source.measured
     own = own_table(measured, source.paper, evidence=source.evidence)
     traits = measured.traits()
@@ -48,7 +48,7 @@ def script_table(source: ReportSource) -> list[Table]:
 
 
 def _average(name: str, title: str, tasks: Sequence[str], languages: Mapping[str, str]) -> Column:
-    """The mean of some tasks, under their number or the one's language."""
+    """The column of a mean over tasks, with the number of languages, or the only one's name, as its subtitle."""
     shown = languages[tasks[0]] if len(tasks) == 1 else f"{len(tasks)} languages"
     return Column(name, "percent", "average", title, better="high", subtitle=shown, tasks=tuple(tasks))
 

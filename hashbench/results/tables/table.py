@@ -1,4 +1,4 @@
-"""A table as data: what the store and a paper say, before any layout. Renderers read these and nothing else."""
+"""A table as data, measured and published, before any layout. Renderers read nothing else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SIZES = dict((*DECIMAL, *BINARY, *BYTES))
 
 @dataclass(frozen=True)
 class Cell:
-    """Mean, spread and number of runs of one measurement, with the published number. In the column's unit."""
+    """A cell: mean, spread and number of runs of one measurement, and the published number, in the column's unit."""
 
     value: float | None = None
     value_high: float | None = None  # upper end of a range over tasks
@@ -67,7 +67,7 @@ class Row:
         return self.kind == TRIVIAL
 
     def measured(self) -> bool:
-        """True where any cell holds a measured value."""
+        """True if any of its cells has a measured value."""
         return any(cell.value is not None for cell in self.cells.values())
 
 
@@ -96,7 +96,7 @@ class Table:
 
     @cached_property
     def seeds(self) -> int | None:
-        """The number of seeds of every value, where all values with seeds have equally many: the legend has it then."""
+        """The number of seeds if all values have equally many, so that only the legend prints it, else None."""
         cells = [cell for row in self.rows for cell in row.cells.values() if cell.value is not None]
         counts = {(cell.n, cell.planned or cell.n) for cell in cells if cell.n is not None}
         (n, planned) = counts.pop() if len(counts) == 1 else (None, None)
@@ -104,7 +104,7 @@ class Table:
 
 
 def scaled(count: float, scale: Scale = DECIMAL) -> tuple[float, str]:
-    """A count of parameters as it is printed, and the unit.
+    """A count in the unit in which it is printed, and that unit.
 
     >>> scaled(38_603_520)
     (38.60352, 'M')
@@ -118,7 +118,7 @@ def scaled(count: float, scale: Scale = DECIMAL) -> tuple[float, str]:
 
 
 def comparable(cell: Cell) -> float | None:
-    """A number by which cells of a column can be ranked, as printed and whatever their unit; of a range its middle."""
+    """A number for ranking the cells of a column: the printed value, unscaled, or the middle of a range."""
     if cell.value is None:
         return None
     middle = cell.value if cell.value_high is None else (cell.value + cell.value_high) / 2
@@ -126,7 +126,7 @@ def comparable(cell: Cell) -> float | None:
 
 
 def _is_faster(cell: Cell, others: Sequence[Cell]) -> bool:
-    """True where a speed-up's interval lies above those of all others."""
+    """True where a speed-up's interval lies above those of all other cells in the column."""
     ends = [other.interval[1] if other.interval else None for other in others]
     return cell.interval is not None and all(end is not None and end < cell.interval[0] for end in ends)
 
@@ -161,12 +161,12 @@ TOLERANCE = 1e-9  # of sums of shares
 
 
 def marked(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
-    """Rows with the best of each column marked, and values that are not above a trivial baseline among the rows."""
+    """Rows with marks on the best value of each column and on values not above the rows' trivial baselines."""
     return mark_under(mark_best(list(rows), columns), [row for row in rows if row.is_baseline], columns)
 
 
 def mark_under(rows: Sequence[Row], baselines: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
-    """Rows with the cells of models marked that are not above a trivial baseline on the same data."""
+    """Rows in which models' cells are marked if they are not above a trivial baseline on the same data."""
     by_row = [dict(row.cells) for row in rows]
     for column in columns:
         if column.measure not in SCORED or column.better != "high":
@@ -179,7 +179,7 @@ def mark_under(rows: Sequence[Row], baselines: Sequence[Row], columns: Sequence[
 
 
 def _not_beaten(cell: Cell, column: Column, baselines: Sequence[Row]) -> str:
-    """The best baseline of a column, where the cell is not above it; ''."""
+    """The title of a column's best trivial baseline if the cell is not above it, else ''."""
     values: dict[str, float] = {}
     for row in baselines:  # a baseline has a row for each version of the data
         other = row.cells[column.name]
@@ -192,7 +192,7 @@ def _not_beaten(cell: Cell, column: Column, baselines: Sequence[Row]) -> str:
 
 
 def _data(group: str) -> set[str]:
-    """The fingerprints of the data in a cell's group: encoder and precision mean nothing to a baseline.
+    """The data fingerprints in a cell's group, without encoder and precision, which baselines do not have.
 
     >>> sorted(_data("tiny 32 f0|tiny bf16 f1")), _data("tiny  f0")
     (['f0', 'f1'], {'f0'})
@@ -201,7 +201,7 @@ def _data(group: str) -> set[str]:
 
 
 def missing_lines(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
-    """One line a reason: first models that the experiment has not, then the missing cells of those that it has.
+    """Lines on what a table lacks: models without runs, then for each reason the missing cells of other models.
 
     A missing average is left out: it follows from a missing score.
     """
@@ -217,7 +217,7 @@ def missing_lines(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
 
 
 def _grouped(cells: dict[str, list[str]], n_columns: int) -> str:
-    """'a, b (cola, rte); c': rows that miss the same columns together."""
+    """The rows with missing cells, those that miss the same columns together, as 'a, b (cola, rte); c'."""
     by_columns: dict[tuple[str, ...], list[str]] = {}
     for row, names in cells.items():
         by_columns.setdefault(tuple(names), []).append(row)

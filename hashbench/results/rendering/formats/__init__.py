@@ -1,1 +1,1 @@
-"""The formats of tables, one or two in a file: every `Renderer` in `RENDERERS` is offered."""
+"""The output formats of tables, one or two in a file; each file lists them in `RENDERERS`."""

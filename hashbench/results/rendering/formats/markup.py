@@ -49,7 +49,7 @@ def _markdown_cell(cell: Cell, column: Column, table: Table) -> str:
 
 
 def _md(text: str) -> str:
-    """Text in which nothing is read as markup."""
+    """Text with escapes for markdown, so that nothing in it is markup."""
     return text.translate(MARKDOWN_ESCAPES)
 
 
@@ -58,7 +58,7 @@ def _name(row: Row) -> str:
 
 
 def _latex(table: Table) -> str:
-    """A table for `booktabs`; resized to the width of the line by `graphicx`."""
+    """A LaTeX table for the package `booktabs`, resized to the line's width by `graphicx`."""
     heads = [" ".join(filter(None, (column.title, column.subtitle))) for column in table.columns]
     lines = [r"% needs \usepackage{booktabs,graphicx}", r"\begin{table}[t]", r"\centering"]
     lines += [r"\resizebox{\linewidth}{!}{%", rf"\begin{{tabular}}{{l{'r' * len(heads)}}}", r"\toprule"]
@@ -94,7 +94,7 @@ def _tex(text: str) -> str:
 
 
 def _each(form: Callable[[Table], str]) -> Callable[[Sequence[Table], int, bool], str]:
-    """The form of several tables, one below the other."""
+    """A render function for several tables, which joins those that `form` makes of single ones."""
     return lambda tables, _width, _color: "\n".join(map(form, tables))
 
 

@@ -54,7 +54,7 @@ def _warn(console: Console, warnings: Sequence[str]) -> None:
 
 
 def _blocks(table: Table, width: int, *, starred: bool) -> list[tuple[list[Column], bool]]:
-    """Blocks of columns that fit side by side, each with True if value and spread are stacked to save width."""
+    """Blocks of columns that fit the width, each with True if spreads are below values to save width."""
     room = width - _width_of_names(table) - GAP
     columns = list(table.columns)
     if sum(_width(table, column, stacked=False, starred=starred) + GAP for column in columns) <= room + GAP:
@@ -76,14 +76,14 @@ def _blocks(table: Table, width: int, *, starred: bool) -> list[tuple[list[Colum
 
 
 def _width(table: Table, column: Column, *, stacked: bool, starred: bool) -> int:
-    """Characters of the widest line of a column."""
+    """The width of a column's widest line, in characters."""
     cells = [row.cells[column.name] for row in table.rows]
     lines = [line for cell in cells for line in _lines(cell, column, table, stacked=stacked, starred=starred)]
     return max(len(column.title), len(column.subtitle), *(len(line.plain) for line in lines))
 
 
 def _lines(cell: Cell, column: Column, table: Table, *, stacked: bool, starred: bool) -> list[Text]:
-    """The lines of one cell: measured, spread (beside it, or below where stacked), interval, published."""
+    """The lines of one cell: value, spread (on the value's line unless `stacked`), interval, published number."""
     star = "*" if cell.best and starred else ""
     value = Text(star + numbers.value(cell, column), style="bold" if cell.best else "")
     if cell.value is None:
@@ -104,7 +104,7 @@ def _lines(cell: Cell, column: Column, table: Table, *, stacked: bool, starred: 
 
 
 def _grids(table: Table, columns: Sequence[Column], *, stacked: bool, starred: bool) -> Iterator[Grid | Text]:
-    """One block of columns under the rows' names: its head, then each section's heading and rows in equal columns."""
+    """The grids that print one block of columns with the rows' names: its head, then headings and rows of sections."""
     empty = Grid(box=box.SIMPLE_HEAD, padding=(0, GAP - 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold")
     empty.add_column(row_head(table), no_wrap=True, overflow="fold", width=_width_of_names(table))
     for column in columns:
@@ -126,12 +126,12 @@ def _grids(table: Table, columns: Sequence[Column], *, stacked: bool, starred: b
 
 
 def _width_of_names(table: Table) -> int:
-    """Characters of the first column. Headings may be wider: each is alone on its line."""
+    """The width of the first column in characters. Headings may be wider, since each is alone on its line."""
     return max(len(name) for name in (row_head(table), *map(_name, table.rows)))
 
 
 def _name(row: Row) -> str:
-    """The row's name, indented under its family, with the settings that differ from other rows of the model."""
+    """The row's title, followed by the settings that tell it from other rows of the model."""
     return row.title + (f" ({row.settings})" if row.settings else "")
 
 
@@ -151,7 +151,7 @@ def _under(console: Console, table: Table, *, starred: bool) -> None:
 
 
 def _listing(table: Table, width: int, color: bool) -> str:
-    """A table of words: the first two cells of a row side by side, its sentences below."""
+    """A table of words (claims) as text: the first two cells of a row on a line, its sentences below."""
     width = max(width, SHORTEST)
 
     def wrapped(text: str, indent: int = 0, further: int = 0) -> list[str]:

@@ -20,7 +20,7 @@ TIDY = (
 
 
 def tidy(tables: Sequence[Table]) -> list[dict[str, Any]]:
-    """The records of tables that have records for programs; of other tables a row for each measured or published cell.
+    """The tables' records, where they have some, else a row for each measured, published or planned cell.
 
     Scores are in percent, counts in the published unit. Where examples were drawn, a further row
     `<column>_over_examples` holds the ends of the interval in `value` and `value_high` and the number of examples in
@@ -46,7 +46,7 @@ def tidy(tables: Sequence[Table]) -> list[dict[str, Any]]:
 
 
 def _tidy(table: Table, row: Row, column: Column, *, cell: Cell) -> dict[str, Any]:
-    """One tidy row; a count is in the unit of the published one beside it."""
+    """The row of one cell; a count is in the unit of its published number."""
     published = cell.published if table.published else None
     unit = cell.unit or (published.unit if published else "") or column.unit
     if published and cell.value is not None and {cell.unit, published.unit} <= set(SIZES):
@@ -65,7 +65,7 @@ def _csv(tables: Sequence[Table], _width: int, _color: bool) -> str:
 
 
 def _json(tables: Sequence[Table], _width: int, _color: bool) -> str:
-    """A list of the tables' rows; a table that is one object for programs is one member."""
+    """A JSON list of the tables' rows, or of their `document` for tables that have one."""
     return json_text([
         member for table in tables for member in (tidy([table]) if table.document is None else [table.document])
     ])  # fmt: skip

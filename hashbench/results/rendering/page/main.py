@@ -37,7 +37,7 @@ OWN = "own"  # the source of user-defined claims
 
 
 class PageFigure(Protocol):
-    """A figure that `plots`, which this package must not import, has drawn."""
+    """A figure of the page, drawn by the package `plots`, which this package must not import."""
 
     @property
     def name(self) -> str: ...  # its id on the page
@@ -66,7 +66,7 @@ class Claimed:
 
 @dataclass(frozen=True)
 class Claims:
-    """All claims about the models of an experiment, or the reason that none is decided ('' where none is meant)."""
+    """All claims about the models of an experiment, or the reason that none is decided ('' if none was requested)."""
 
     rows: tuple[Claimed, ...] = ()
     why: str = ""
@@ -75,7 +75,7 @@ class Claims:
 
 @dataclass(frozen=True)
 class Content:
-    """The contents of a page."""
+    """The contents of an experiment's page: tables, claims and figures."""
 
     measured: Measured
     own: tuple[Table, ...]
@@ -119,7 +119,7 @@ def _is_filled(table: Table, measured: Measured, *, any_known: bool) -> bool:
 
 
 def claims_of(store: Store, request: ReportRequest) -> Claims:
-    """The claims decided; where that cannot be done the reason, for a page is more than its claims."""
+    """The decided claims, or the reason that they cannot be decided, which is no error for a page."""
     if request.paper is not None:
         load_paper(request.paper)  # a wrong name is an error here as elsewhere
     try:
@@ -144,7 +144,7 @@ def _claimed(decided: Decided, paper: str) -> Claimed:
 
 
 def document(content: Content) -> str:
-    """The page as HTML."""
+    """The page with these contents, as HTML."""
     shown = {
         "results": ("Results", True),
         "claims": ("Claims", content.claims.rows or content.claims.why),
@@ -169,7 +169,7 @@ def document(content: Content) -> str:
 
 @cache
 def _environment() -> Environment:
-    """Templates in which every text is escaped, and the functions that they call."""
+    """The jinja environment of the page's templates, with escaping on and the functions that they call."""
     environment = Environment(
         loader=PackageLoader(PACKAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -189,13 +189,13 @@ def _static(name: str) -> Markup:
 
 
 def _sections_of(table: Table) -> list[tuple[str, list[tuple[int, Row]]]]:
-    """Rows with their place in the table, those of one heading together."""
+    """(heading, rows with their indexes) of each section of the table."""
     groups = groupby(enumerate(table.rows), key=lambda placed: placed[1].section)
     return [(section, list(rows)) for section, rows in groups]
 
 
 def _facts(content: Content) -> list[str]:
-    """The line under the page's title."""
+    """The facts under the page's title: experiment, encoder, and numbers of models and tasks."""
     facts = dict(content.own[0].provenance)
     line = [facts["experiment"].partition(": ")[2]] if "experiment" in facts else []
     line += [f"encoder {facts['encoder']}"] if "encoder" in facts else []
@@ -204,7 +204,7 @@ def _facts(content: Content) -> list[str]:
 
 
 def _data(content: Content) -> dict[str, Any]:
-    """The data that the scripts read: the runs, the tables, and the texts that runs name by their places."""
+    """The data that the page's scripts read: runs, tables, and the texts to which runs refer by index."""
     places: dict[str, int] = {}
     named: dict[str, Sequence[Table]] = {"own": content.own, "paper": content.printed}
     return {
@@ -219,7 +219,7 @@ def _data(content: Content) -> dict[str, Any]:
 
 
 def _run(measured: Measured, run: MeasuredRun, places: dict[str, int]) -> dict[str, Any]:
-    """A run as the page's script reads it, finished or not. `places`: strings that many runs share, each once."""
+    """A run as the page's script reads it. `places`: index by text, extended here, since many runs share texts."""
 
     def place(text: str) -> int:
         return places.setdefault(text, len(places))
@@ -241,7 +241,7 @@ def _run(measured: Measured, run: MeasuredRun, places: dict[str, int]) -> dict[s
 
 
 def _table(table: Table, measured: Measured) -> dict[str, Any]:
-    """For each row of a table the runs of its model, for each column the scores by which a run counts."""
+    """A table as the page's script reads it: its columns with their scores, and its rows with the runs behind them."""
     baseline = measured.experiment.baseline
     return {
         "title": table.title,
@@ -266,7 +266,7 @@ def _column(column: Column) -> dict[str, Any]:
 
 
 def _runs_of_row(row: Row, measured: Measured) -> list[int]:
-    """Places of the runs behind a row: of its entry, and those of its model that belong to no task."""
+    """Indexes of the runs behind a row: those of its entry, and its model's runs without a task."""
     scored = {
         id(run)
         for entry in measured.entries
