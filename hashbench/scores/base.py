@@ -58,7 +58,7 @@ class Metric(ABC):
         """
 
     def is_constant(self, outputs: np.ndarray) -> bool:
-        """True where all predictions are equal: outputs (n,) or (n, 1), or the first maxima of outputs (n, C)."""
+        """True where all predictions are equal: outputs (n,) or (n, 1), or the argmax of outputs (n, C)."""
         answers = outputs.argmax(axis=1) if outputs.ndim == 2 and outputs.shape[1] > 1 else outputs.ravel()
         return bool((answers == answers[:1]).all())
 
@@ -67,7 +67,7 @@ class Metric(ABC):
         return None
 
     def right(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray | None:
-        """Which examples are right (n,) bool: targets (n,), outputs (n, ...). None without right and wrong."""
+        """Which examples are right (n,) bool: targets (n,), outputs (n, ...). None if it has no right or wrong."""
         return predicted_classes(outputs) == targets if self.outputs == "classes" else None
 
     def under(self, condition: str) -> Metric | None:

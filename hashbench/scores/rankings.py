@@ -39,7 +39,7 @@ class RankingMetric(SummedMetric):
         """The value of each case: (n, 3 + m) -> (n,)."""
 
     def is_constant(self, outputs: np.ndarray) -> bool:
-        """False: outputs (n, 3 + m) hold ranks of the right items, and not what was predicted."""
+        """False, since outputs (n, 3 + m) hold ranks of the right items, and not what was predicted."""
         return False
 
     def units(self, outputs: np.ndarray) -> np.ndarray:
@@ -118,7 +118,7 @@ class ReciprocalRank(RankingMetric):
 
 
 class TokenRecall(RankingMetric):
-    """Share of (case, map) pairs in which the model's best bucket is the right item's."""
+    """Share of all pairs of case and hash map in which the best bucket is that of the right item."""
 
     name = "token_rec@1"
     trained_only = True
@@ -140,7 +140,7 @@ class Certified(RankingMetric):
     trained_only = True
 
     def of_cases(self, outputs: np.ndarray) -> np.ndarray:
-        """1 where the ranking was certified: (n, 3 + m) -> (n,)."""
+        """1 where the ranking is certain to be that of a full search: (n, 3 + m) -> (n,)."""
         return outputs[:, CERTIFIED].astype(np.float64)
 
 

@@ -42,7 +42,7 @@ def find_metric(name: str, *kinds: OutputKind) -> Metric:
 
 
 def metric_of(name: str) -> Metric | None:
-    """The metric that a stored name names, without the condition that may follow; None where it no longer exists."""
+    """The metric of a stored score's name, whatever condition follows in it; None where it no longer exists."""
     metric: Metric | None = registered("metric").get(name.partition(" ")[0])
     return metric
 

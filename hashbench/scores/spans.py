@@ -30,7 +30,7 @@ class SpanShare(SummedMetric):
         self._above, self._below = above, below
 
     def is_constant(self, outputs: np.ndarray) -> bool:
-        """True where outputs (n, 4) have no span at all: every word has the tag of no span."""
+        """True where outputs (n, 4) have no predicted span, so that every word has the tag of no span."""
         return not outputs[:, 0].any()
 
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:

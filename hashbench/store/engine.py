@@ -144,7 +144,7 @@ def _close_all(owner: int, *engines: Engine) -> None:
 
 
 def insert_rows(connection: Connection, insert: sa.Insert, rows: Iterable[Mapping[str, Any] | RowMapping]) -> None:
-    """Inserts any number of rows, none too, where SQLAlchemy itself would insert a row of defaults."""
+    """Inserts any number of rows; an empty list inserts nothing, where SQLAlchemy would insert a row of defaults."""
     values = [dict(row) for row in rows]
     if values:
         connection.execute(insert, values)

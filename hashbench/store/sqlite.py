@@ -87,7 +87,7 @@ def file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> str:
 
 
 class DatabaseMoved(InputError):
-    """The file of an open database was deleted, or replaced by another: nothing more may be written."""
+    """Raised where the file of an open database was deleted or replaced, so that nothing more may be written."""
 
 
 class OpenFile:

@@ -36,7 +36,7 @@ class StoredExperiment:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Notes of the sweep on its data: sources, and of each task origin, notes and rows; older sweeps have none."""
+        """Notes of the sweep on its data: sources, and of each task origin, notes and rows. Empty for older sweeps."""
         return self.config["provenance"] if "provenance" in self.config else {}
 
 

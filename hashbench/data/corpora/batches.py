@@ -107,7 +107,7 @@ class PretrainingData(TrainingData):
 
     @property
     def bucketed(self) -> bool:
-        """False where all rows but the last have one length, so that sorting them by length would change nothing."""
+        """False for several rows of one length, the last one aside, since sorting by length would change nothing."""
         lengths = self.row_lengths()
         return len(lengths) < 2 or bool((lengths[:-1] != lengths[0]).any())
 

@@ -78,7 +78,7 @@ class LocalShardWorkers:
     def tokenize(
         self, jobs: Sequence[tuple[ShardJob, Path]], report: Callable[[ShardFacts], None]
     ) -> Iterator[tuple[int, ShardFacts]]:
-        """The number of each job and the shard's counts, as the jobs end; few bytes are tokenized in this process."""
+        """The number of each job and the shard's counts, as the jobs end; little work is done in this process."""
         if len(jobs) == 1 or sum(job.shard.bytes for job, _ in jobs) <= shards.SHARD_BYTES:
             yield from ((number, make_shard(*job, report)) for number, job in enumerate(jobs))
         else:

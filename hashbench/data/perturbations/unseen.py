@@ -97,7 +97,7 @@ def _ends_in_consonant_y(word: str) -> bool:
 
 
 def _doubles(word: str) -> bool:
-    """True where a word doubles its last letter before an ending: its one vowel is between two final consonants."""
+    """True where a word's last letter is doubled before an ending: one vowel, in a final consonant-vowel-consonant."""
     return (
         sum(letter in VOWELS for letter in word) == 1
         and word[-1] not in "aeiouwxy"

@@ -136,7 +136,7 @@ def epoch_batches(
 
 
 def count_batches(n_rows: int, batch_size: int) -> int:
-    """Batches of an epoch, the last perhaps smaller.
+    """Number of batches of an epoch, the last perhaps smaller.
 
     >>> count_batches(100, 32), count_batches(97, 32)
     (4, 4)

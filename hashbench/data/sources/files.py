@@ -33,7 +33,7 @@ DOCUMENT = "-DOCSTART-"
 
 
 class MissingColumn(InputError):
-    """A table lacks a requested column."""
+    """Raised where a table lacks a requested column."""
 
 
 class DataTable(Protocol):
@@ -159,7 +159,7 @@ def iterate_rows(
 
 
 def iterate_column(path: Path, column: str, within: tuple[int, int] | None = None, skip: int = 0) -> Iterator[object]:
-    """The cells of one column but the first `skip`, piece by piece: never the whole file in memory.
+    """The cells of one column but the first `skip`, read piece by piece, never the whole file at once.
 
     `within`: of a parquet file the first row group to read, and the one behind the last; of a plain JSONL file bytes
     (`line_spans`); None for the whole file.

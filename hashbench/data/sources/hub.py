@@ -119,7 +119,7 @@ class HubTable:
                 raise InputError(f"{self.where}: no column {part!r}{hint}")
 
     def stream(self, column: str, number: int = 0, of: int = 1) -> Iterator[object]:
-        """The cells of one column, read as a stream: never more than a piece is in memory.
+        """The cells of one column, read as a stream, never more than a piece at once.
 
         `number`: the part that is read, `of` so many (`n_parts`).
         """

@@ -62,14 +62,14 @@ PACKAGES = ("httpx", "httpx2", "httpcore", "httpcore2", "requests", "aiohttp", "
 
 @dataclass(frozen=True)
 class HubCopy:
-    """One copy of a data set on the hub."""
+    """A copy of a data set on the hub: a commit of main, or of the branch of converted files."""
 
     revision: str  # commit
     converted: bool = False  # of the branch of converted files
     files: tuple[str, ...] = ()  # of that branch, where it was listed
 
     def files_of(self, config: str | None, split: str, where: str) -> str:
-        """The pattern of a split's converted files.
+        """The glob pattern of a split's converted files.
 
         Raises:
             InputError: there are none of this config and split, or the hub converted a part only.

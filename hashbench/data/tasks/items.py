@@ -41,7 +41,7 @@ class HiddenItems(Protocol):
 
 @dataclass(frozen=True)
 class LinkSet:
-    """A page-link set, read and split; or documents as items, which are then its pages."""
+    """A page-link set, read and split, or a corpus of documents made of items, which are then its pages."""
 
     task: Task
     items: TypeTable  # all linked items, ids by (links on training pages descending, string)

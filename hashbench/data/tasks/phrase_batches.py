@@ -190,9 +190,9 @@ class PhraseData(ItemData):
     def _with_others(
         self, ids: np.ndarray, cuts: np.ndarray, rows: np.ndarray, epoch: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Sequences (B, L), half of their second segments from other documents, and 1 where one follows (B,) int64.
+        """Sequences (B, L) in half of which another document gives the second segment, and 1 for the others (B,) int64.
 
-        It is the beginning of a sequence there. A row that draws its own document stays as it is.
+        The segment is the beginning of a sequence there. A row that draws its own document stays as it is.
         `ids` (B, L), `cuts` (B,), `rows` (B,) -> (B, L), (B,).
         """
         others = integers(self.seed, epoch, rows, 1, OTHER, below=len(self.train))[:, 0]

@@ -144,7 +144,7 @@ class TaggingData(FinetuningData):
         lead = leading_specials(self.template)
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
-            """Rows (B,) of the split -> a batch of ids (B, L) with labels and places (B, W)."""
+            """Rows (B,) of the split -> a batch of ids (B, L) with labels and positions of the words (B, W)."""
             ids = source.padded(rows, collate.pad, self.length, self.template.pad_multiple)
             counts = starts[rows + 1] - starts[rows]
             labels = np.full((len(rows), max(1, counts.max())), NO_WORD, np.int64)  # (B, W)

@@ -149,7 +149,7 @@ def require_train(tables: dict[str, FileTable], folder: Path) -> dict[str, FileT
 
 
 def label_names(folder: Path) -> tuple[str, ...]:
-    """The names in label_names.json of a folder, or nothing."""
+    """The names in label_names.json of a folder; none where it has no such file."""
     path = folder / LABEL_NAMES
     if not path.exists():
         return ()

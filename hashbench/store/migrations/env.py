@@ -1,4 +1,4 @@
-"""alembic's entry: run the migrations on the connection, and within the transaction, that `migrate.upgrade` opened."""
+"""alembic's entry point, which runs the migrations within the connection and transaction of `migrate.upgrade`."""
 
 from __future__ import annotations
 

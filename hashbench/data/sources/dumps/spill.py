@@ -37,7 +37,7 @@ TARGETS_REMEMBERED = 1 << 18
 
 @dataclass(frozen=True)
 class DumpReading:
-    """How the pages of a wiki are read and stored; `templates`: the marks of disambiguation pages are kept too."""
+    """Settings by which the pages of a dump are read; `templates`: the marks of disambiguation pages are kept too."""
 
     wiki: Wiki
     templates: bool

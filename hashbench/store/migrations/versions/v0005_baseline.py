@@ -29,14 +29,14 @@ _binary = partial(_column, sa.LargeBinary)
 
 
 def upgrade() -> None:
-    """Create the tables in an empty database."""
+    """Creates the tables in an empty database."""
     _plans()
     _attempts()
     _results()
 
 
 def downgrade() -> None:
-    """There is nothing before the first schema."""
+    """Raises NotImplementedError, since there is nothing before the first schema."""
     raise NotImplementedError("a database is never taken back to no schema; delete the file instead")
 
 
