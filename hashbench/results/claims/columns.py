@@ -31,7 +31,7 @@ FACT_UNITS = {
 
 @dataclass(frozen=True)
 class StoredScore:
-    """The place of a score in the database: a metric of a task on a split."""
+    """The key of a stored score: task, metric and split."""
 
     task: str
     metric: str

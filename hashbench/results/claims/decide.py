@@ -181,7 +181,7 @@ def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: 
 
 
 def _check_measures(claim: Claim, part: ClaimPart, results: Results) -> None:
-    """Raises Missing if the claim's unit does not fit its columns; a ratio has no unit and fits all."""
+    """Raises Missing if the claim's unit does not fit its columns. A ratio has no unit and fits all."""
     if claim.measure == "x" and (part.kind == "ratio_at_least" or "/" in str(part.left)):
         return
     for column in column_names(part.column):

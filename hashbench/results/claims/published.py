@@ -55,7 +55,7 @@ def published_value(paper: Paper, slug: str, column: ColumnName) -> float:
 
 
 def exact_value(paper: Paper, slug: str, column: str) -> float | None:
-    """A model's size or share from exact parameter counts, made as the paper counts; the suite's models have the same.
+    """A model's size or share from the exact parameter counts of its paper, which the suite's models reproduce.
 
     Shares in percent. None for another column, and where the reference data lack an integer.
     """

@@ -61,7 +61,7 @@ def apply(form: Callable[..., float], quantities: Sequence[Quantity]) -> Quantit
     """
 
     def taken(numbers: Sequence[float | np.ndarray | None]) -> np.ndarray:
-        """The function of one number, or draws (draws,), a quantity; None means the quantity's value."""
+        """The function of one number, or of draws (draws,), for each quantity; None means the quantity's value."""
         pairs = zip(numbers, quantities, strict=True)
         arguments = [np.asarray(quantity.value if number is None else number) for number, quantity in pairs]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -94,7 +94,7 @@ def _draws(quantity: Quantity, seed: int) -> np.ndarray | None:
 def evaluate(
     models: Models, columns: Columns, leaf: Callable[[str, ColumnName], Quantity], *, scale: float = 1.0
 ) -> Quantity:
-    """The value of a model expression, without `min` and `max`, in some columns.
+    """The value of a model expression in some columns. It must not contain `min` or `max`.
 
     `leaf` reads a model's column; constants are multiplied by `scale`.
     """

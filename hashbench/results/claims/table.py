@@ -220,7 +220,7 @@ def stands_on(decision: Decision) -> str:
 
 
 def remarks(decided: Decided) -> list[str]:
-    """Remarks on a verdict: its limits, a threshold or numbers that are not the paper's support, and seeds it lacks."""
+    """Remarks on a verdict: its limits, a bound not from the paper, contrary published numbers, and missing seeds."""
     remarked = list(decided.marks) if decided.outcome != "not measured" else []
     if BOUND_OURS in decided.claim.tags:
         remarked.append(f"[{BOUND_OURS}] the threshold is not the paper's")

@@ -146,7 +146,7 @@ class Decided:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Remarks on the verdict from all parts; a remark that a baseline is not beaten only from the part `shown`."""
+        """Remarks on the verdict from all parts; those on baselines not beaten come only from the part `shown`."""
         others = [part for part in self.parts if part is not self.shown]
         marks = dict.fromkeys(self.shown.marks)
         marks |= dict.fromkeys(mark for part in others for mark in part.marks if not mark.startswith(AT_BASELINE))

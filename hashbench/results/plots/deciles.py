@@ -1,4 +1,4 @@
-"""Recall at 1 by decile of the cases, most frequent items first: Superbloom's figure 3."""
+"""Recall at 1 of hidden items by decile of frequency, most frequent items first: Superbloom's figure 3."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ def _annotate(axes: Axes, point: CostPoint, place: LabelPlace, *, line: bool = F
 
 
 def _nearest(box: Bbox, pixels: Mapping[str, tuple[float, float]]) -> str:
-    """The model whose point is nearest to a name."""
+    """The model whose point is nearest to the box of a name."""
     away = {
         model: math.hypot(max(box.x0 - x, 0.0, x - box.x1), max(box.y0 - y, 0.0, y - box.y1))
         for model, (x, y) in pixels.items()
@@ -239,7 +239,7 @@ def _nearest(box: Bbox, pixels: Mapping[str, tuple[float, float]]) -> str:
 
 
 def _pixels(axes: Axes, points: Sequence[CostPoint]) -> list[tuple[float, float]]:
-    """Where points lie in the picture: [(x, y)]."""
+    """The positions of points in the picture in pixels: [(x, y)]."""
     return [tuple(pair) for pair in axes.transData.transform([(point.cost, point.score) for point in points])]
 
 

@@ -24,7 +24,7 @@ PUBLISHED: Any = {"color": INK, "marker": "d", "mfc": "white", "ls": "none"}
 
 
 def draw(data: FigureData) -> list[Drawn]:
-    """One picture of all scores of the experiment's own table."""
+    """One picture, with a panel for each score of the experiment's own table."""
     table = data.table
     columns = [
         column for column in table.columns if column.measure == "score" and column.unit == "percent" and column.better

@@ -243,7 +243,7 @@ def baseline_value(scores: Sequence[SeedScore]) -> float | None:
 
 
 def hollow_accuracy(measured: Measured, entry: Entry, task: str, metric: str, split: str) -> tuple[float, float] | None:
-    """(accuracy of a model, of the majority class) if the first is lower and the metric is one it makes meaningless.
+    """(accuracy of a model, of the majority class) if the model's is lower, for metrics that then mean little.
 
     An F1 then measures only how often the model predicts the rarer class. None where the model's accuracy is not lower
     or unknown, and for other metrics.

@@ -115,7 +115,7 @@ class RobustnessResults:
         kinds: Sequence[str] = (),
         beside: str | None = None,
     ) -> RobustnessResults:
-        """The results for these tasks, models and kinds of noise (() for all) and, beside the models, for `beside`.
+        """The results for these tasks, kinds of noise and models, `beside` among them; () means all.
 
         Raises InputError for one that has no curve.
         """

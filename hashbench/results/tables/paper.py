@@ -68,7 +68,7 @@ def _views(measured: Measured, paper: Paper, number: str, evidence: Evidence | N
 
 
 def _with_reading(column: Column, readings: Mapping[str, tuple[str, str]]) -> Column:
-    """The column, if of scores with the metric and split that the paper reports and the metric as its subtitle."""
+    """The column; one of scores gets the metric and split that the paper reports, and the metric as its subtitle."""
     if column.measure != "score":
         return column
     if not column.metric and column.task is not None and column.task in readings:

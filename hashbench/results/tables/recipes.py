@@ -82,7 +82,7 @@ def declared_lines(declared: Declarations, models: Iterable[str]) -> list[str]:
 
 
 def tuning_line(measured: Measured) -> str:
-    """All declarations of how values were chosen, in one line, which ends in "all other values: not declared"."""
+    """All declarations of how values were chosen, in one line, with "not declared" for all other values."""
     words = declared_lines(declarations(measured), measured.labels())
     return "; ".join([*words, f"all other values: {NOT_DECLARED}"]) if words else NOT_DECLARED
 

@@ -16,7 +16,7 @@ OF_SCRIPTS = "A column is the unweighted mean of the languages that are written 
 
 
 def script_table(source: ReportSource) -> list[Table]:
-    """The table of models by script (Latin, Devanagari, ...) of the tasks' languages. Raises InputError without any."""
+    """The table of mean scores by script (Latin, Devanagari, ...). Raises InputError where no task is of a language."""
     measured = source.measured
     own = own_table(measured, source.paper, evidence=source.evidence)
     traits = measured.traits()
