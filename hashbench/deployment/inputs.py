@@ -30,7 +30,7 @@ class Question:
 
 
 def question(texts: Asked, is_pair: bool | None) -> Question:
-    """The input of a model as columns of texts. `is_pair`: whether it must be pairs or single texts; None: either.
+    """The input of a model as columns of texts. `is_pair`: True for pairs, False for single texts, None for either.
 
     >>> question("a film", is_pair=False)
     Question(columns=[['a film']], is_one=True)

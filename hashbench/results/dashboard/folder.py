@@ -137,7 +137,7 @@ def _own_data_folder(path: Path) -> Iterator[None]:
 
 
 def _remove_others(path: Path, run_id: str, keep: Path | None = None) -> None:
-    """Remove the subfolders of a run except `keep`, also those that an interrupted call left behind."""
+    """Removes the subfolders of a run except `keep`, also those that an interrupted call left behind."""
     for folder in (path / "wandb").glob(f"offline-run-*-{run_id}"):
         if keep is None or folder.resolve() != keep:
             shutil.rmtree(folder)
@@ -159,7 +159,7 @@ def _save(path: Path, runs: Mapping[str, Written]) -> None:
 
 
 def forget_other_server(folder: RunFolder, target: str) -> None:
-    """Remove wandb's "synced" marks if the runs were last sent to another server than `target`, and note `target`."""
+    """Removes wandb's "synced" marks if runs were last sent to another server than `target`, and stores `target`."""
     file = folder.path / SENT
     if file.exists() and json.loads(file.read_text(encoding="utf-8")) != target:
         for run in folder.run_folders():
@@ -169,7 +169,7 @@ def forget_other_server(folder: RunFolder, target: str) -> None:
 
 
 def sync(folder: RunFolder, *, project: str, entity: str) -> None:
-    """Send the runs without a "synced" mark with `wandb sync`, a process that is ended when it makes no progress.
+    """Sends the runs without a "synced" mark with `wandb sync`, a process that is ended when it makes no progress.
 
     Raises InputError where the server refused runs or stopped answering.
     """
@@ -204,7 +204,7 @@ def sync(folder: RunFolder, *, project: str, entity: str) -> None:
 
 
 def _take_back_marks(log: Path, waiting: list[Path]) -> None:
-    """Remove the "synced" marks of refused runs, which wandb marks as sent too and names only in its log.
+    """Removes the "synced" marks of refused runs, which wandb marks as sent too and names only in its log.
 
     An error that names no run, while all have a mark, may be about any of them.
     """
@@ -218,7 +218,7 @@ def _take_back_marks(log: Path, waiting: list[Path]) -> None:
 
 
 def _wait(process: subprocess.Popen[bytes], log: Path, waiting: list[Path]) -> None:
-    """Return when `wandb sync` ends, or when it has sent and logged nothing for a while."""
+    """Returns when `wandb sync` ends, or when it has sent and logged nothing for a while."""
     moved, last = time.monotonic(), (-1, -1)
     while process.poll() is None:
         now = (sum(any(run.glob("*.synced")) for run in waiting), log.stat().st_size)

@@ -49,7 +49,7 @@ PATH = re.compile(r"(?:(?<![^\s\"'(=,\[{])|(?<=:)(?=/[^/]))(?:(?:~\w*|\.{1,2})?/
 
 
 def export_example(store: Store, file: Path, experiments: Sequence[str] = (), *, replace: bool = False) -> None:
-    """Write the finished runs of some experiments (none named: of all) to a new SQLite file.
+    """Writes the finished runs of some experiments (none named: of all) to a new SQLite file.
 
     Raises:
         InputError: an unknown experiment, a missing folder, or something in the file's place that is no store; a
@@ -115,7 +115,7 @@ class _Copy:
     hosts: frozenset[str]
 
     def experiments(self, names: Sequence[str]) -> None:
-        """Copy these experiments (none named: all) with their finished runs."""
+        """Copies these experiments (none named: all) with their finished runs."""
         wanted = sa.select(experiment).order_by(experiment.c.id)
         if names:
             wanted = wanted.where(experiment.c.name.in_(names))

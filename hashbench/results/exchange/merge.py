@@ -85,7 +85,7 @@ def merge(
     prefer: Literal["ours", "theirs"] = "ours",
     identify: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> MergeReport:
-    """Copy into `store` the experiments, runs and attempts that only the database at `where` has.
+    """Copies into `store` the experiments, runs and attempts that only the database at `where` has.
 
     Of an uncommitted change of the code only the fact that there was one comes along, unless `with_diffs`. `prefer`:
     whose copy counts of a run that is finished here and there. `identify` gives the id that belongs to a spec; a run
@@ -144,7 +144,7 @@ def copy_attempt(
     change: Callable[[dict[str, Any]], dict[str, Any]] = dict,
     tables: Sequence[sa.Table] = RESULTS,
 ) -> int:
-    """Copy an attempt and its results; returns its id in the target. `change` edits each row before it is inserted."""
+    """Copies an attempt and its results; returns its id in the target. `change` edits each row before insertion."""
     values = {**row, "environment_id": environment_id}
     del values["id"]
     new_id = target.execute(sa.insert(attempt).values(change(values)).returning(attempt.c.id)).scalar_one()
@@ -173,7 +173,7 @@ class _RunMerge:
     prefer: Literal["ours", "theirs"]
 
     def into(self, report: MergeReport) -> None:
-        """Copy the run, its attempts and their results to the target, and count them in the report."""
+        """Copies the run, its attempts and their results to the target, and counts them in the report."""
         here = self.target.execute(sa.select(run).where(run.c.id == self.incoming["id"])).mappings().first()
         if here is None:
             waiting = {"state": "planned", "finished_attempt": None, "finished_at": None}
@@ -189,7 +189,7 @@ class _RunMerge:
             report.differences += self._differences(counted)
 
     def _bring_attempts(self) -> int:
-        """Copy the ended attempts that the target lacks, void those voided in the source; returns the number copied."""
+        """Copies ended attempts that the target lacks, voids those voided in the source; returns the number copied."""
         of_run = attempt.c.run_id == self.incoming["id"]
         states = sa.select(attempt.c.token, attempt.c.state).where(of_run)
         states_here = {token: state for token, state in self.target.execute(states)}
@@ -205,7 +205,7 @@ class _RunMerge:
         return brought
 
     def _bring_environment(self, key: str | None) -> str | None:
-        """Copy the environment of an attempt (code, packages, machine); returns its id in the target."""
+        """Copies the environment of an attempt (code, packages, machine); returns its id in the target."""
         rows = self.source.rows(environment, environment.c.id == key)
         if not rows:
             return None
@@ -216,7 +216,7 @@ class _RunMerge:
         return str(row["id"])
 
     def _settle(self, before: int | None, *, new: bool) -> int | None:
-        """Set the run's state from its attempts; returns the attempt whose results count. `before`: the one so far."""
+        """Sets the run's state by its attempts; returns the attempt whose results count. `before`: the one so far."""
         this, of_run = run.c.id == self.incoming["id"], attempt.c.run_id == self.incoming["id"]
         done = sa.select(attempt.c.id, attempt.c.ended_at).where(of_run, attempt.c.state == "done")
         wanted = (attempt.c.id == before, attempt.c.token == self._counted_there())
@@ -269,7 +269,7 @@ def _is_equal(first: float | None, second: float | None) -> bool:
 
 
 def _merge_experiments(store: Store, source: _Source) -> int:
-    """Copy new experiments, the runs attached to any and the dependencies of runs; returns the number of new ones."""
+    """Copies new experiments, the runs attached to any and the dependencies of runs; returns the number of new ones."""
     new = 0
     for part in chunks(source.rows(dependency, sa.true())):
         with store.write() as target:

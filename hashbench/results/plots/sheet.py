@@ -213,7 +213,7 @@ def name_rows(axes: Axes, names: Sequence[str]) -> None:
 
 
 def widen(axes: Axes, least: float) -> None:
-    """Make the vertical range at least `least`, so that noise in the last digit does not fill a plot."""
+    """Widens the vertical range to at least `least`, so that noise in the last digit does not fill a plot."""
     low, high = axes.get_ylim()
     if high - low < least:
         middle = (low + high) / 2

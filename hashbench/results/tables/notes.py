@@ -77,7 +77,7 @@ def _weak_baseline(baseline: str, table: Table) -> list[str]:
 
 
 def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str, str]]:
-    """All lines under a table as (label, text), without those that its columns do not need and empty ones."""
+    """The lines under a table as (label, text), without empty ones and those that its columns do not need."""
     measures = {column.measure for column in table.columns}
     scores, facts, items = bool(measures & SCORES), "fact" in measures, measured.hides_items()
     lines = [

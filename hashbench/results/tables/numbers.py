@@ -205,7 +205,7 @@ def row_head(table: Table) -> str:
 
 
 def without_details(line: str) -> str:
-    """A warning without its details in parentheses, for where there is little room.
+    """A warning without its details in parentheses, for narrow figures and pages.
 
     >>> without_details("SAMPLED DATA: qqp (train 20,000 of 363,846 rows), mnli (train 5 rows); not comparable.")
     'SAMPLED DATA: qqp, mnli; not comparable.'
