@@ -108,11 +108,13 @@ def predict(
 
     Example: hashbench predict my-model "a gripping film"
     """
-    from hashbench.deployment.inputs import asked_line
-    from hashbench.deployment.loading import load
+    from hashbench.deployment.inputs import asked_line, check_exported
 
     if stream and texts:
         raise InputError("predict --stream: reads lines of stdin; leave the texts out, or --stream")
+    check_exported(Path(folder).expanduser())
+    from hashbench.deployment.loading import load
+
     model = load(folder, trust_code=trust_code)
     inputs: Iterable[str | bytes] = texts or sys.stdin.buffer
     lines = (asked_line(line, f"line {number} of stdin", model.config.is_pair) for number, line in enumerate(inputs, 1))

@@ -14,6 +14,7 @@ from typing import Any
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError
 from hashbench.common.registry import is_own, modules_of
+from hashbench.deployment.inputs import CONFIG, not_exported
 from hashbench.models.embeddings.base import (
     CodeSpec,
     Embedding,
@@ -34,9 +35,7 @@ FORMAT = 1  # of the folder
 # second prefix.
 SUITE, EARLIER = "hashbench.models.embeddings.", "hashbench.embeddings."
 MODEL_PREFIX, HEAD_PREFIX = "model.", "head."  # of the names of tensors
-CONFIG, WEIGHTS, TOKENIZER, STATE, CARD, OWN = (
-    "config.json", "model.safetensors", "tokenizer", "coder.npz", "README.md", "embedding.py",
-)  # fmt: skip
+WEIGHTS, TOKENIZER, STATE, CARD, OWN = "model.safetensors", "tokenizer", "coder.npz", "README.md", "embedding.py"
 
 
 @dataclass(frozen=True)
@@ -67,9 +66,7 @@ def read_config(folder: Path) -> Config:
         own = {key: value for key, value in values.items() if key in names}
         config = Config(**{**own, "labels": tuple(values["labels"])})
     except (OSError, ValueError, TypeError, KeyError):
-        if (folder.parent / CONFIG).is_file():  # its onnx/ is for devices
-            raise InputError(f"{folder}: is a part of an exported model; name {folder.parent}") from None
-        raise InputError(f"{folder}: no exported model; make one with hashbench export --run ID {folder}") from None
+        raise not_exported(folder) from None
     if config.format != FORMAT:
         raise InputError(f"{folder}: exported in format {config.format}, this program reads {FORMAT}; export it again")
     return config

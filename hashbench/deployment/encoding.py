@@ -23,9 +23,6 @@ from hashbench.running.experiment.models import ResolvedModel, model_of
 from hashbench.running.experiment.recipes import Pretrain
 from hashbench.running.experiment.resolved import needs_corpus, read_without_corpus
 from hashbench.running.experiment.schema import Experiment
-from hashbench.running.experiment.stored import model_of_run
-from hashbench.store.engine import open_results
-from hashbench.store.status import find_run, run_spec
 
 
 class Encoded(TypedDict):
@@ -75,6 +72,10 @@ def reader_of_model(name: str, data: Sequence[str] | None, note: Callable[[str],
 
 def reader_of_run(db: str, prefix: str, label: str | None, data: Sequence[str] | None) -> Reader:
     """The reader of a stored run, fitted on the run's corpora, which come from `data` or the sweep's own sources."""
+    from hashbench.running.experiment.stored import model_of_run
+    from hashbench.store.engine import open_results
+    from hashbench.store.status import find_run, run_spec
+
     store = open_results(db)
     run_id = find_run(store, prefix)
     spec = run_spec(store, run_id)

@@ -4,18 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from hashbench.common.errors import InputError
 
 Pair: TypeAlias = tuple[str, str]
 Asked: TypeAlias = str | Pair | Iterable[str] | Iterable[Pair]
+CONFIG = "config.json"  # the file that makes a folder an exported model
 SHOWN = 60  # characters of a value in a message
 WANTED = {
     None: "give a text, or a pair of texts as a tuple, or a list of either",
     False: "this model reads single texts: give one, or a list of texts",
     True: "this model reads pairs of texts: give one as a tuple, ('a text', 'another'), or a list of pairs",
 }
+
+
+def check_exported(folder: Path) -> None:
+    """Raises InputError where a folder holds no exported model, before anything heavy is imported."""
+    if not (folder / CONFIG).is_file():
+        raise not_exported(folder)
+
+
+def not_exported(folder: Path) -> InputError:
+    """The error about a folder that holds no exported model."""
+    if (folder.parent / CONFIG).is_file():  # its onnx/ is for devices
+        return InputError(f"{folder}: is a part of an exported model; name {folder.parent}")
+    return InputError(f"{folder}: no exported model; make one with hashbench export --run ID {folder}")
 
 
 @dataclass(frozen=True)
