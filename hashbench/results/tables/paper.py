@@ -182,13 +182,16 @@ def _family_row(family: str, members: Sequence[str], section: Section, view: Row
 
 
 def _mean_cell(cells: Sequence[Cell]) -> Cell:
-    """The cell with the mean of the cells that have a value."""
+    """The cell with the mean of the cells that have a value; of several without an interval, which nothing measured."""
     having = [cell for cell in cells if cell.value is not None]
     if not having:
         return Cell(reason="not measured" if cells else "not in this experiment")
+    if len(having) == 1:
+        return having[0]
     highs = [cell.value_high for cell in having if cell.value_high is not None]
     high = sum(highs) / len(highs) if len(highs) == len(having) else None
-    return replace(having[0], value=sum(cell.value or 0.0 for cell in having) / len(having), value_high=high)
+    mean = sum(cell.value or 0.0 for cell in having) / len(having)
+    return replace(having[0], value=mean, value_high=high, interval=None, std=None)
 
 
 def _footnoted(

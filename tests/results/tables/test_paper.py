@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from hashbench.results.papers.paper import load_paper
-from hashbench.results.tables.paper import printed_counts
+from hashbench.results.tables.paper import _mean_cell, printed_counts
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
-from hashbench.results.tables.table import Row, Table
+from hashbench.results.tables.table import Cell, Row, Table
 from hashbench.store.engine import Store
 from tests.databases.made_up import World, build
 
@@ -148,3 +148,9 @@ def test_published_counts_of_superbloom_are_binary() -> None:
     assert printed_counts("proformer", "proformer")["published_total"] == 14_400_000
     assert printed_counts("eelbert", "eelbert-base")["published_total"] is None
     assert printed_counts("", "bert-mlm") == {"published_total": None, "published_emb": None}
+
+
+def test_a_mean_over_a_family_has_no_interval_of_one_member() -> None:
+    cells = [Cell(2.0, interval=(1.9, 2.1)), Cell(4.0, interval=(3.9, 4.1)), Cell(reason="not measured")]
+    assert _mean_cell(cells) == Cell(3.0)
+    assert _mean_cell(cells[:1]) == cells[0]
