@@ -31,7 +31,8 @@ except SystemExit as left:
 def loaded_by(*arguments: str, before: str = "", leaves: int = 0) -> set[str]:
     """The heavy packages that a command loads in a fresh process; `leaves`: its exit code."""
     code = before + PROBE.format(arguments=list(arguments), heavy=HEAVY)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    # -P: the installed package, not the sources in the current folder
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     word, exit_code, *packages = done.stdout.splitlines()[-1].split()
     assert (word, exit_code) == ("PROBE", str(leaves)), done.stderr
     return set(packages)
