@@ -20,6 +20,7 @@ def test_drawn_faults_are_single_lines_of_valid_python() -> None:
         ast.parse("\n".join(lines))
 
 
+@pytest.mark.e2e
 def test_most_stored_faults_are_still_in_the_code() -> None:
     faults = mutants.stored_faults()
     assert len(faults) >= 200

@@ -95,6 +95,7 @@ def test_every_metric_has_an_oracle() -> None:
     assert set(ORACLES) == set(metrics())
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("name", ORACLES)
 def test_scores_of_stored_predictions_equal_the_oracle(name: str) -> None:
     if name not in stored():

@@ -208,6 +208,7 @@ def test_a_reader_never_sees_half_a_result(store: Store, lab: Lab) -> None:
     assert set().union(*seen) == {50}
 
 
+@pytest.mark.e2e
 def test_a_heartbeat_from_a_thread_keeps_a_short_lease(store: Store, lab: Lab) -> None:
     experiment_id = lab.plan(store, lab.run("a"))
     held = claim(store, experiment_id, worker="w", lease_s=0.8, max_attempts=1)

@@ -111,6 +111,7 @@ def rows_of(path: Path) -> dict[str, list[tuple[object, ...]]]:
     return {name: sorted(of_table, key=repr) for name, of_table in rows.items()}
 
 
+@pytest.mark.e2e
 def test_the_example_equals_itself_after_an_upgrade(tmp_path: Path) -> None:
     path = Path(shutil.copy(EXAMPLE, tmp_path / "example.db"))
     before = rows_of(path)

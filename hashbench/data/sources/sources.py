@@ -158,12 +158,12 @@ class Builtin:
 
 
 def open_sources(data: str | Sequence[str], base: Path | None = None) -> tuple[Source, ...]:
-    """The sources that `data` names, in the order in which they are tried: hub, builtin, or a folder.
+    """The sources that `data` names, each hub, builtin or a folder; they are tried in the order of `data`.
 
     A relative folder is looked for from `base`, the working folder if None.
 
     Raises:
-        InputError: no such folder.
+        InputError: a name is no folder, or there is no name.
     """
     sources: list[Source] = []
     for name in (data,) if isinstance(data, str) else data:

@@ -96,7 +96,11 @@ class ByteNgrams(Coder):
         return PortablePart("word_bytes", "byte_ngrams", values, needs=("hashing",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Packed strings, `blob` (bytes,) and `offsets` (n + 1,) -> codes (n, T (1 + s))."""
+        """Packed strings, `blob` (bytes,) and `offsets` (n + 1,) -> codes (n, T (1 + s)) int32.
+
+        Of each of T = MOST positions: the id of its byte or of the frame, then a row for each of the s n-gram sizes; -1
+        for none.
+        """
         sizes = np.array(self.sizes, dtype=np.int64)
         return position_rows(
             blob, np.asarray(offsets, dtype=np.int64), sizes, self.num_buckets, self.pad, self.signs, MOST

@@ -169,7 +169,10 @@ def _scale(axes: Axes, cost: Cost, costs: Sequence[float]) -> None:
 
 
 def _points(axes: Axes, points: Sequence[CostPoint], *, score: str, cost: str) -> None:
-    """Draws all models as points and the Pareto front as a step line. `score` and `cost` name the axes."""
+    """Draws all models as points, with their deviations as error bars, and the Pareto front as a step line.
+
+    `score` and `cost` are the names of the two numbers in the text that a point shows under the pointer.
+    """
     best = front(points)
     costs = [point.cost for point in best] + [max(point.cost for point in points)]
     scores = [point.score for point in best] + [best[-1].score]

@@ -75,7 +75,10 @@ def canonical(spec: Mapping[str, Any]) -> str:
 
 
 def _strip(key: str, value: Any) -> Any:
-    """A block, and the blocks in it, without values that equal an absent key; anything else as it is."""
+    """A mapping, and those in it, without values that mean the same as no key (AS_BEFORE); any other value as it is.
+
+    `key` is the name of `value` in its mapping, which decides the values that mean nothing.
+    """
     if not isinstance(value, Mapping):
         return value
     neutral = AS_BEFORE.get(BLOCK_OF.get(key, key), {})

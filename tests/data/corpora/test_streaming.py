@@ -64,6 +64,7 @@ def rows_of(batch: Batch) -> list[tuple[int, ...]]:
     ]
 
 
+@pytest.mark.e2e
 def test_a_pass_holds_all_tokens_once_in_their_order(shards: list[CorpusShard]) -> None:
     """Before shuffling: the blocks' rows are the documents end to end, wherever blocks and shards end."""
     coder = make_coder("md5-bits")

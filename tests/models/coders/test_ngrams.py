@@ -42,6 +42,7 @@ def test_many_ngrams_make_the_table_grow(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [spelled(row) for row in features.ngrams] == oracle.dictionary(counts, 5000)
 
 
+@pytest.mark.e2e
 @given(st.dictionaries(st.text(max_size=12), st.integers(1, 9), min_size=1, max_size=12), st.integers(1, 60))
 @settings(max_examples=100, deadline=None)
 def test_features_equal_plain_counts(counts: dict[str, int], most: int) -> None:

@@ -90,6 +90,7 @@ LAID_OUT: dict[str, Callable[[Path, tuple[str, ...]], tuple[list[int], list[int]
 }
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("task", ["cola", "mrpc"])  # single texts and pairs
 @pytest.mark.parametrize("like", SAVED)
 def test_logits_equal_transformers(like: str, task: str, folders: dict[str, Path], tmp_path: Path) -> None:

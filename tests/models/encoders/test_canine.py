@@ -56,6 +56,7 @@ def theirs(model: nn.Module, points: Tensor, mask: Tensor, segments: Tensor | No
     return logits
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize(
     ("lengths", "padded"),
     [

@@ -50,6 +50,7 @@ def test_the_beam_equals_algorithm_1(n: int, alpha: int, m: int, beam: int) -> N
         assert bool(found.certified[query]) == certified
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize(("n", "alpha", "m"), SHAPES)
 @pytest.mark.parametrize("join", ["sum", "min"])
 @pytest.mark.parametrize("beam", [1, 3, 1000])
@@ -72,6 +73,7 @@ def test_exact_finds_all_items_even_with_a_share_of_no_probability(form: str) ->
     assert torch.equal(exact.scores, all_scored.scores) and torch.equal(exact.items, all_scored.items)
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("form", EXACT)
 @pytest.mark.parametrize("m", [2, 3])
 def test_exact_equals_exhaustive_on_a_large_vocabulary(m: int, form: str) -> None:

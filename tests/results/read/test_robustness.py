@@ -183,6 +183,7 @@ def test_other_outputs_at_rate_0_than_the_fine_tunings_are_said(tmp_path: Path) 
     assert "weak on sst2 seed 0" in measure_robustness(store, draws=10).notes[0]
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("style", ["text", "md", "csv", "json", "latex"])
 def test_every_format(style: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     build(tmp_path / "r.db", tasks=("sst2", "mrpc")).close()
