@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashbench.cli.options import Data, Overrides
-from hashbench.cli.output import print_json, print_rows
+from hashbench.cli.output import note, print_json, print_rows
 from hashbench.common.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ def check(
         ),
     ] = None,
     labels: Annotated[bool, typer.Option(help="Also read every data set and check its labels.")] = True,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Also measure models and texts before any run; learns vocabularies.")
+    ] = False,
 ) -> None:
     """Check an experiment file without running it, or a user-defined embedding or coder.
 
@@ -50,16 +53,19 @@ def check(
     if file is None:
         kept = check_coder(str(coder)) if embedding is None else check_embedding(embedding, coder)
         raise typer.Exit(0 if kept else PROMISE_BROKEN)
-    check_experiment(file, overrides or [], data or None, labels=labels)
+    check_experiment(file, overrides or [], data or None, labels=labels, measure=measure)
 
 
-def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] | None, *, labels: bool) -> None:
+def check_experiment(
+    file: Path, overrides: Sequence[str], data: Sequence[str] | None, *, labels: bool, measure: bool
+) -> None:
     """Prints the plan of an experiment's sweep. Raises InputError for anything that would stop it."""
     from hashbench.running.experiment.load import load_experiment
 
     loaded = load_experiment(file, overrides)  # before torch, which a plan needs, is imported
     from hashbench.results.tables.recipes import NOT_DECLARED, declared_lines
     from hashbench.running.experiment.resolved import model_rows, task_rows
+    from hashbench.running.sweep.measuring import results, take_all
     from hashbench.running.sweep.plan import check_data, plan
 
     planned = plan(loaded, data=data)
@@ -75,6 +81,13 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
     if tasks:  # pre-training alone has none
         print()
         print_rows(list(tasks[0]), tasks, "text")
+    if measure:
+        take_all(resolved, progress=note)
+    for title, rows, remarks in results(resolved):
+        print(f"\n{title}")
+        print_rows(list(rows[0]) if rows else [], rows, "text")
+        for remark in remarks:
+            print(f"note: {remark}")
     for name, lines in notes.items():
         for line in lines:
             print(f"\n{name}: {line}")

@@ -32,6 +32,7 @@ FOLDERS = {
     "codes": "codes of types",
     "coders": "what coders learned of a corpus",
     "phrases": "corpora as items",
+    "measured": "what was measured of models before their runs",
     "fingerprints": "checksums of input files",
     "hub": "what was asked of the hub",
     "own": "files of one's own, from another machine",

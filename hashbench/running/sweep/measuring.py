@@ -1,0 +1,42 @@
+"""Measurements of an experiment's models before their first run: `check --measure` takes them, every plan prints them.
+
+A measurement that needs a vocabulary makes it, as the sweep would; what it found is kept in the cache by
+`measured_before.remember`, so that a plan without `--measure` only looks it up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hashbench.data.sources.fingerprints import cache_folder
+from hashbench.running.experiment.resolved import ResolvedExperiment, SummaryRow
+from hashbench.running.runs.materials import Materials
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One kind of measurement of the models of an experiment."""
+
+    title: str  # of its rows
+    # Measures what the cache does not have yet
+    take: Callable[[ResolvedExperiment, Materials], None]
+    # What is known without measuring; empty: nothing to print
+    rows: Callable[[ResolvedExperiment], list[SummaryRow]]
+    notes: Callable[[ResolvedExperiment], list[str]] = lambda resolved: []
+
+
+MEASUREMENTS: tuple[Measurement, ...] = ()
+
+
+def take_all(resolved: ResolvedExperiment, progress: Callable[[str], None] | None = None) -> None:
+    """Takes all measurements of an experiment; `progress` gets lines on how far a corpus is."""
+    materials = Materials(resolved.sources, cache_folder(), resolved.tasks, progress=progress)
+    for measurement in MEASUREMENTS:
+        measurement.take(resolved, materials)
+
+
+def results(resolved: ResolvedExperiment) -> list[tuple[str, list[SummaryRow], list[str]]]:
+    """Title, rows and notes of each measurement of which something is known."""
+    shown = [(kind.title, kind.rows(resolved), kind.notes(resolved)) for kind in MEASUREMENTS]
+    return [(title, rows, notes) for title, rows, notes in shown if rows or notes]
