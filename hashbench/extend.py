@@ -47,6 +47,8 @@ if TYPE_CHECKING:  # for editors and type checkers
     from hashbench.results.tables.request import TableFile
     from hashbench.results.tables.table import Cell, Row, Table
     from hashbench.running.runs.base import RunKind
+    from hashbench.running.sweep.executors.base import Executor
+    from hashbench.running.sweep.executors.registry import ExecutorSpec
     from hashbench.scores.base import Metric, SummedMetric
     from hashbench.store.result import Result
 
@@ -95,6 +97,8 @@ PLACES = {  # name -> module below `hashbench`, and the object's name there wher
     "Row": "results.tables.table",
     "Table": "results.tables.table",
     "RunKind": "running.runs.base",
+    "Executor": "running.sweep.executors.base",
+    "ExecutorSpec": "running.sweep.executors.registry",
     "Metric": "scores.base",
     "SummedMetric": "scores.base",
     "Result": "store.result",
@@ -112,6 +116,8 @@ __all__ = [
     "EmbeddingSpec",
     "Encoder",
     "EncoderSpec",
+    "Executor",
+    "ExecutorSpec",
     "FreeSize",
     "Head",
     "HeadSpec",

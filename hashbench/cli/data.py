@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import Data, File, Overrides, RayAddress, TableFormat, name_cluster
+from hashbench.cli.options import Data, File, Overrides, RayAddress, TableFormat, name_cluster, option_of_executors
 from hashbench.cli.output import note, print_rows
-from hashbench.running.experiment.choices import ExecutorName
 
 app = typer.Typer(help="List and check data; prepare corpora ahead of a sweep.", no_args_is_help=True)
 FOUND_WRONG = 1  # exit code
@@ -68,9 +67,7 @@ def prepare(
     file: File,
     overrides: Overrides = None,
     data: Data = None,
-    executor: Annotated[
-        ExecutorName | None, typer.Option(help="Where corpora are tokenized. Default: as the file says.")
-    ] = None,
+    executor: Annotated[str | None, option_of_executors("Where corpora are tokenized.")] = None,
     ray_address: RayAddress = None,
 ) -> None:
     """Tokenize the corpora of an experiment ahead of its sweep.

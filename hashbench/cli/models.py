@@ -11,7 +11,7 @@ import typer
 from hashbench.cli.options import DEFAULT_DB, Data, Database, TableFormat, TextOrJson, refuse_no_run, refuse_unknown
 from hashbench.cli.output import note, print_json, print_rows
 from hashbench.common.errors import InputError
-from hashbench.running.experiment.choices import EncoderSize
+from hashbench.models.names import EncoderSize
 
 if TYPE_CHECKING:
     from hashbench.running.efficiency.sizes import SizeRow

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from hashbench.common.errors import InputError
+from hashbench.common.errors import InputError, near_match
 
 DEFAULT_DB = "results.db"
 # of tables: those that hashbench.results.rendering finds in its own folder, named here since --help loads nothing
@@ -110,6 +110,26 @@ def format_of_tables(*others: str) -> Any:
 ReportFormat = Annotated[str, format_of_tables()]
 
 
+def option_of_executors(help_text: str) -> Any:
+    """The option --executor: the name of any executor, also of a user-defined one."""
+
+    def names() -> list[str]:
+        from hashbench.common.registry import registered
+
+        return list(registered("executor"))
+
+    def checked(name: str | None) -> str | None:
+        if name is not None and name not in names():
+            from hashbench.common.registry import unreadable
+
+            hint = f"{near_match(name, names())}; choose from {', '.join(names())}"
+            raise InputError(f"--executor: unknown executor {name!r}{hint}{unreadable()}")
+        return name
+
+    text = f"{help_text} local, ray, or a user-defined one (HASHBENCH_PLUGINS). Default: as the file says."
+    return typer.Option("--executor", callback=checked, autocompletion=names, help=text)
+
+
 def name_cluster(address: str | None, executor: str) -> None:
     """Sets the cluster that Ray connects to (RAY_ADDRESS) to that of --ray-address, if it is given.
 
@@ -117,7 +137,9 @@ def name_cluster(address: str | None, executor: str) -> None:
     """
     if address is None:
         return
-    if executor != "ray" and address != os.environ.get("RAY_ADDRESS"):
+    from hashbench.common.registry import registered
+
+    if registered("executor")[executor].package != "ray" and address != os.environ.get("RAY_ADDRESS"):
         why = f"the executor is {executor}, which uses no cluster"
         raise InputError(f"--ray-address {address}: {why}; --executor ray does")
     os.environ["RAY_ADDRESS"] = address

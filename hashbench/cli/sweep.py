@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Artifacts, Data, Database, File, Overrides, RayAddress, name_cluster
+from hashbench.cli.options import (
+    DEFAULT_DB,
+    Artifacts,
+    Data,
+    Database,
+    File,
+    Overrides,
+    RayAddress,
+    name_cluster,
+    option_of_executors,
+)
 from hashbench.cli.output import note
 from hashbench.common.showing import without_passwords
-from hashbench.running.experiment.choices import ExecutorName
 
 if TYPE_CHECKING:
     from hashbench.running.experiment.load import Loaded
@@ -18,9 +27,7 @@ if TYPE_CHECKING:
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="How many runs to do at the same time. Default: as the file says.")
 ]
-ExecutorOption = Annotated[
-    ExecutorName | None, typer.Option(help="Where runs are carried out. Default: as the file says.")
-]
+ExecutorOption = Annotated[str | None, option_of_executors("Where runs are carried out.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Print the runs, their order and the estimated time; run nothing.")
 ]

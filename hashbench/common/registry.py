@@ -34,7 +34,7 @@ class Kind:
     """A kind of thing found by name, such as models: the packages with the suite's, and how a module offers one."""
 
     what: str  # its name in messages, and in `registered`
-    packages: tuple[str, ...]
+    packages: tuple[str, ...]  # or modules, where one lists what lies in modules that are imported later
     base: str  # "module:Class" of the things, or of the classes where there is no export
     export: str = ""  # attribute of a module: a thing, a list of things, or a mapping by name; "": the module's classes
     key: str = "name"  # attribute that names a thing; a class without it is only a part
@@ -94,6 +94,12 @@ KINDS = {
             "hashbench.results.rendering.registry:Renderer",
             "RENDERERS",
         ),
+        Kind(
+            "executor",
+            ("hashbench.running.sweep.executors.registry",),
+            "hashbench.running.sweep.executors.registry:ExecutorSpec",
+            "EXECUTORS",
+        ),
     )
 }
 _registered: dict[tuple[str, str], Mapping[str, Any]] = {}  # by kind and HASHBENCH_PLUGINS
@@ -123,8 +129,11 @@ def registered(what: str) -> Mapping[str, Any]:
 
 @functools.cache
 def modules_of(package: str) -> tuple[ModuleType, ...]:
-    """The modules of a package of the suite, imported, in the order of names."""
-    folder = Path(str(importlib.import_module(package).__file__)).parent
+    """The modules of a package of the suite, imported, in the order of names; a module that is no package alone."""
+    module = importlib.import_module(package)
+    if not hasattr(module, "__path__"):
+        return (module,)
+    folder = Path(str(module.__file__)).parent
     names = [file.stem for file in sorted(folder.glob("*.py")) if file.stem != "__init__"]
     return tuple(importlib.import_module(f"{package}.{name}") for name in names)
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import near_match
@@ -20,6 +20,8 @@ from hashbench.common.registry import GROUP, VARIABLE, unreadable
 
 FOLDER = Path(__file__).parent
 KEPT = FOLDER / "embeddings" / "__pycache__" / "names.json"
+
+EncoderSize = Literal["tiny", "mini", "small", "medium", "base"]  # the keys of encoders.transformer.SHAPES
 
 
 class Names(NamedTuple):

@@ -24,7 +24,10 @@ def test_a_database_that_cannot_be_made_is_told_before_anything_is_planned(run: 
 
 
 def test_sweep_names_the_executor(run: Run) -> None:
-    fails(run("sweep", "small.yaml", "--executor", "slurm"), "see: hashbench sweep --help")
+    fails(
+        run("sweep", "small.yaml", "--executor", "rai"),
+        "--executor: unknown executor 'rai'; did you mean 'ray'?; choose from local, ray",
+    )
 
 
 @pytest.mark.parametrize("command", [["sweep"], ["data", "prepare"]])

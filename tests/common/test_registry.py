@@ -77,6 +77,11 @@ FILES = {
         "from hashbench.results.rendering.registry import Renderer\nRENDERERS = [Renderer('NAME', str)]\n",
         "csv",
     ),
+    "executor": (
+        "from hashbench.running.sweep.executors.registry import ExecutorSpec\n"
+        "EXECUTORS = [ExecutorSpec('NAME', 'nowhere:Nothing')]\n",
+        "ray",
+    ),
 }  # fmt: skip
 
 

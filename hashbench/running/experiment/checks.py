@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from hashbench.common.errors import InputError, first_line, located
-from hashbench.common.registry import is_own
+from hashbench.common.registry import is_own, registered
 from hashbench.data.perturbations.base import find_perturbation
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.data.tasks.base import Task
@@ -217,7 +217,7 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
     """
     experiment = loaded.experiment
     devices = experiment.all_devices
-    if experiment.executor == "local":
+    if not registered("executor")[experiment.executor].elsewhere:
         _check_devices_here(loaded)
     for model in models:
         if experiment.strategy == "fsdp":

@@ -13,8 +13,8 @@ from pydantic.fields import FieldInfo
 from hashbench.common.errors import InputError
 from hashbench.common.registry import registered
 from hashbench.data.tasks.blocks import NameOf, Strict, TaskEntry
+from hashbench.models.names import EncoderSize
 from hashbench.results.dashboard.live import PROJECT, Mode
-from hashbench.running.experiment.choices import EncoderSize, ExecutorName
 from hashbench.running.experiment.claims import ClaimEntry
 from hashbench.running.experiment.recipes import Finetune, Pretrain
 
@@ -125,6 +125,10 @@ class ModelEntry(Strict):
 
 def _perturbations() -> list[str]:
     return list(registered("perturbation"))
+
+
+def _executors() -> list[str]:
+    return list(registered("executor"))
 
 
 def _baselines() -> list[str]:
@@ -265,7 +269,7 @@ class Experiment(Strict):
         description="evaluate the fine-tuned models on texts with seeded noise; true, or a block of its values",
     )
     tracking: Tracking = Field(default=Tracking(), description="curves of runs at Weights & Biases")
-    executor: ExecutorName = Field(
+    executor: Annotated[str, NameOf(_executors)] = Field(
         default="local", description="where runs are done: local: on this machine, ray: on a Ray cluster"
     )
     workers: int = Field(default=1, gt=0, description="number of runs done at the same time")

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from hashbench.models.encoders.transformer import SHAPES
-from hashbench.running.experiment.choices import EncoderSize, ExecutorName
+from hashbench.models.names import EncoderSize
 from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.experiment.schema import (
     Efficiency,
@@ -22,7 +22,6 @@ from hashbench.running.experiment.schema import (
     fields_of,
     json_schema,
 )
-from hashbench.running.sweep.executors.registry import ELSEWHERE
 
 BLOCKS = [Experiment, Pretrain, Finetune, Efficiency, Tracking, ModelEntry, TaskEntry]
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"
@@ -71,9 +70,8 @@ def test_every_key_has_a_help_text_that_speaks_of_null_only_where_null_is_allowe
         assert allows_null or entry.get("default", "") is not None, key
 
 
-def test_words_that_the_command_line_takes_are_those_of_the_packages_that_read_them() -> None:
+def test_sizes_that_the_command_line_takes_are_those_of_the_encoders() -> None:
     assert get_args(EncoderSize) == tuple(SHAPES)
-    assert get_args(ExecutorName) == ("local", *ELSEWHERE)
 
 
 def test_the_stored_schema_is_the_programs() -> None:
