@@ -152,7 +152,8 @@ Dataset = Annotated[
     ),
 ]
 SetName = Annotated[
-    str | None, typer.Option(help="The name of the set in tables. Default: the name of its file or folder.")
+    str | None,
+    typer.Option(help="The name of the set in tables, no column of theirs. Default: the name of its file or folder."),
 ]
 SplitOfFolder = Annotated[
     str | None, typer.Option(help="The file to read of a folder. Default: test, else validation, else its only file.")

@@ -29,6 +29,10 @@ SETS = """
 SELECT DISTINCT r.kind, r.data_fingerprint FROM experiment_run er JOIN run r ON r.id = er.run_id
 WHERE er.experiment_id = :experiment AND r.task = :task
 """
+TASKS = """
+SELECT DISTINCT r.task FROM experiment_run er JOIN run r ON r.id = er.run_id
+WHERE er.experiment_id = :experiment AND r.task IS NOT NULL ORDER BY r.task
+"""
 FINISHED = """
 SELECT DISTINCT er.position, r.id FROM experiment_run er JOIN run r ON r.id = er.run_id
 WHERE er.experiment_id = :experiment AND r.task = :task AND r.kind = :kind AND r.state = 'done' ORDER BY er.position
@@ -83,6 +87,11 @@ def data_under(store: Store, experiment_id: int, task: str) -> list[tuple[str, s
     """Kind of run and fingerprint of the data of an experiment's runs on a task of this name, each pair once."""
     rows = store.query(SETS, experiment=experiment_id, task=task)
     return [(row["kind"], row["data_fingerprint"]) for row in rows]
+
+
+def tasks_under(store: Store, experiment_id: int) -> list[str]:
+    """Names of the tasks and further sets of an experiment's runs."""
+    return [row["task"] for row in store.query(TASKS, experiment=experiment_id)]
 
 
 def finished_on(store: Store, experiment_id: int, task: str, kind: str) -> list[str]:

@@ -51,7 +51,7 @@ class TaskEntry(Strict):
     name: str = Field(
         min_length=1,
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
-        description="unique in the experiment, and no task of the suite",
+        description="unique in the experiment; no task of the suite, column of tables or trivial baseline",
     )
     path: str = Field(
         description=(

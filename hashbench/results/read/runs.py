@@ -201,6 +201,7 @@ class Entry:
     # Its difference from other entries of the model, and 'from scratch' where it is; '' for neither
     settings: str
     runs: tuple[MeasuredRun, ...]  # trainings on a task, or of a trivial baseline
+    title: str  # heading of its rows: the model, unless a trivial baseline has the same name
 
     def of_task(self, task: str) -> list[MeasuredRun]:
         """Its runs of one task, finished or not."""
@@ -243,8 +244,11 @@ def entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
             continue
         scored = [run for run in members if run.is_scored]
         if not scored:  # pre-trained or timed only
-            rows.append(Entry(name, False, members[0].encoder, "", ()))
+            rows.append(Entry(name, False, members[0].encoder, "", (), name))
         rows.extend(_entries_of(name, scored))
+        # No new experiment has such a model; stored ones may
+        if any(run.is_baseline for run in members):
+            rows = [replace(row, title=f"{name} (model)") if row.model == name else row for row in rows]
     for name in dict.fromkeys(run.model for run in runs if run.is_baseline):
         rows.extend(_entries_of(name, [run for run in by_model[name] if run.is_baseline]))
     return rows
@@ -283,7 +287,7 @@ def _entries_of(name: str, runs: Sequence[MeasuredRun]) -> list[Entry]:
     if done and len(done) < len(runs):
         next(iter(parts.values())).extend(run for run in runs if run.state != "done")
     return [
-        Entry(name, members[0].is_baseline, members[0].encoder, _settings(key, parts), tuple(members))
+        Entry(name, members[0].is_baseline, members[0].encoder, _settings(key, parts), tuple(members), name)
         for key, members in parts.items()
     ]
 

@@ -31,7 +31,7 @@ def row_kind(entry: Entry) -> RowKind:
 def entry_row(entry: Entry, cells: dict[str, Cell]) -> Row:
     """The row of an entry in an experiment's own table, with the given cells."""
     section = "Trivial baselines" if entry.is_baseline else "Models"
-    return Row(entry.model, entry.model, cells, row_kind(entry), entry.encoder, section, entry.settings)
+    return Row(entry.title, entry.title, cells, row_kind(entry), entry.encoder, section, entry.settings)
 
 
 def score_cell(

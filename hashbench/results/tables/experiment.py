@@ -31,6 +31,7 @@ FORMS = tuple(
         Column(f"{form}_latency", "ms/sample", "fact", form, better="low", subtitle="ms a text"),
     )
 )
+AVERAGE = Column("average", "percent", "average", "Average", better="high")
 MINUTES = Column("run_minutes", "minutes", "minutes", "training", subtitle="minutes")
 OF_MINUTES = "Training minutes: all finished runs of a model, pre-training and evaluations included"
 
@@ -102,11 +103,26 @@ def _columns(
         all_of = f"{len(shared)} task{'s' if len(shared) > 1 else ''}"
         n_trained = len(set(tasks) - set(measured.further_sets()))
         of = all_of if len(shared) == n_trained else f"{len(shared)} of {n_trained}"
-        average = Column("average", "percent", "average", "Average", better="high", subtitle=of, tasks=tuple(shared))
-        columns.append(average)
+        columns.append(replace(AVERAGE, subtitle=of, tasks=tuple(shared)))
     having = {name for (_, _, name), fact in measured.facts.items() if fact.value is not None}
     columns.extend(column for column in (*SIZES, *TIMES, *FORMS) if column.name in having)
-    return [*columns, MINUTES]
+    return apart([*columns, MINUTES])
+
+
+def apart(columns: Sequence[Column]) -> list[Column]:
+    """The columns, after a new name and heading for those of tasks that have the name of another column.
+
+    New experiments have no such tasks; stored ones may.
+    """
+    taken = {column.name for column in columns if column.task is None}
+    renamed = []
+    for column in columns:
+        if column.task is not None and column.name in taken:
+            of_task = f"{column.metric} of task {column.task}"  # with blanks, as no name in an experiment file
+            column = replace(column, name=f"{column.name} ({of_task})", title=f"{column.title} (task)")
+        taken.add(column.name)
+        renamed.append(column)
+    return renamed
 
 
 def _task_columns(measured: Measured, paper: Paper, task: str, all_metrics: bool) -> list[Column]:

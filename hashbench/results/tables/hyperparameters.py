@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hashbench.results.papers.paper import Column, Hyperparameter, Paper, printed_numbers
@@ -14,18 +15,19 @@ from hashbench.results.tables.table import Cell, Row, Table
 
 NOT_STORED = "not stored"  # an encoder's own default
 DIFFERS = "≠"  # behind a value that is not the paper's
+PUBLISHED, VALUE = Column("published", "", "setting"), Column("value", "", "setting")
 
 
 def hyperparameter_table(source: ReportSource, number: str) -> Table:
     """The table with a row for each hyper-parameter: the paper's value, and the experiment's with their models."""
     measured, paper = source.measured, source.paper
     layout, experiment = paper.hyperparameters[number], measured.experiment.name
-    columns = (Column("published", "", "setting", paper.name), Column("value", "", "setting", experiment))
+    columns = (replace(PUBLISHED, title=paper.name), replace(VALUE, title=experiment))
     rows, records = [], []
     for setting in layout.rows:
         words = plain(paper.value_of(setting)) if setting.printed == "" else setting.printed
         values = _values(measured, paper, number, setting)
-        cells = {"published": Cell(text=words), "value": Cell(text=_text(values, DIFFERS) or "none")}
+        cells = {PUBLISHED.name: Cell(text=words), VALUE.name: Cell(text=_text(values, DIFFERS) or "none")}
         rows.append(Row(setting.title, setting.title, cells, kind="setting"))
         differs = any(value != wanted for value, wanted in values.values())
         records.append({

@@ -7,7 +7,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from hashbench.results.papers.paper import Column, Layout, Paper, PublishedNumber, Section, Variant, load_paper, papers
+from hashbench.results.papers.paper import (
+    Column,
+    Layout,
+    Paper,
+    PublishedNumber,
+    Section,
+    Variant,
+    layouts,
+    load_paper,
+    papers,
+)
 from hashbench.results.read.measured import AVERAGE, PERCENT, Measured
 from hashbench.results.read.runs import Entry, SeedScore
 from hashbench.results.read.samples import Evidence
@@ -144,8 +154,8 @@ def _entry_row(entry: Entry, section: Section, view: RowView) -> list[Row]:
         cell = flagged(view.measured, entry, view.cell(entry, column), view.readings(column))
         cells[column.name] = replace(cell, published=beside.published, unavailable=beside.unavailable)
     row = Row(
-        entry.model,
-        _title(entry.model, view.variant),
+        entry.title,
+        _title(entry.title, view.variant),
         cells,
         row_kind(entry),
         entry.encoder,
@@ -386,4 +396,8 @@ TABLE = TableFile(
     "paper",
     "every table of the paper, filled with what was measured",
     lambda source: [paper_table(source, number) for number in source.paper.tables],
+    # Without those of tasks, which are for the results of exactly these
+    further_names=lambda: (
+        column.name for layout in layouts() for column in layout.columns if column.name != column.task
+    ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -81,7 +81,8 @@ class TableFile:
     """An entry of the registry of tables: the name of a file's tables and the function that makes them.
 
     `shows`: true for the experiments whose own tables these are, printed where none is named. `warns_once`: only the
-    first of several tables has the warnings.
+    first of several tables has the warnings. `further_names`: names of columns that are not in the modules of tables,
+    as patterns of fnmatch; no task and no model may have them (`hashbench.results.claims.reserved`).
     """
 
     name: str
@@ -89,6 +90,7 @@ class TableFile:
     make: Callable[[ReportSource], Sequence[Table]]
     shows: Callable[[Measured], bool] = lambda measured: False
     warns_once: bool = False
+    further_names: Callable[[], Iterable[str]] = tuple
 
 
 def paper_of(measured: Measured) -> Paper:

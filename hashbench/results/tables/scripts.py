@@ -53,4 +53,9 @@ def _average(name: str, title: str, tasks: Sequence[str], languages: Mapping[str
     return Column(name, "percent", "average", title, better="high", subtitle=shown, tasks=tuple(tasks))
 
 
-TABLE = TableFile("scripts", "models by script: the mean over the languages that are written in it", script_table)
+TABLE = TableFile(
+    "scripts",
+    "models by script: the mean over the languages that are written in it",
+    script_table,
+    further_names=lambda: ("script_*",),
+)

@@ -94,6 +94,13 @@ class Table:
     # Printed in its place as JSON, where that holds more than rows
     document: Mapping[str, Any] | None = None
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for two columns of one name: the cells of a row are found by it."""
+        names = [column.name for column in self.columns]
+        doubles = sorted({name for name in names if names.count(name) > 1})
+        if doubles:
+            raise ValueError(f"table {self.title!r}: two columns are named {', '.join(doubles)}")
+
     @cached_property
     def seeds(self) -> int | None:
         """The number of seeds if all values have equally many, so that only the legend prints it, else None."""

@@ -14,11 +14,11 @@ from pydantic import BaseModel, ValidationError
 
 from hashbench.common.errors import InputError, located
 from hashbench.data.sources.documents import is_own_corpus
-from hashbench.data.tasks.catalogue import find_task, groups
+from hashbench.data.tasks.catalogue import find_task, groups, known_tasks
 from hashbench.models.names import known_names, unknown_model
 from hashbench.running.experiment.claims import checked_claims
 from hashbench.running.experiment.complaints import complaint, schema_keys, unknown_key
-from hashbench.running.experiment.schema import Experiment, ModelEntry, TaskEntry, task_block_types
+from hashbench.running.experiment.schema import Experiment, ModelEntry, TaskEntry, baseline_names, task_block_types
 
 Block = TypeVar("Block", bound=BaseModel)
 KeyPath = tuple[str | int, ...]
@@ -102,6 +102,7 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
     loaded = Loaded(experiment, draft.path, shown, values, lines, overridden, entries)
     _check_names(loaded)
     _check_known(loaded)
+    _check_reserved(loaded)
     return loaded
 
 
@@ -305,6 +306,28 @@ def _check_known(loaded: Loaded) -> None:
         if isinstance(task, str) and task not in groups():
             with located(loaded.where("tasks", i)):
                 find_task(task)
+
+
+def _check_reserved(loaded: Loaded) -> None:
+    """Raises InputError for a model or task named like a column of a table or a trivial baseline."""
+    from hashbench.results.claims import reserved  # imports the tables: not before names are known to be right
+
+    experiment = loaded.experiment
+    words: dict[str, Any] = {"baselines": list(baseline_names()), "remedy": "choose another name"}
+    listed = (experiment.tasks,) if isinstance(experiment.tasks, str) else experiment.tasks
+    tasks = [task if isinstance(task, str) else task.name for task in listed]
+    for i, entry in enumerate(experiment.models):
+        name = entry if isinstance(entry, str) else entry.name
+        with located(loaded.where("models", i, "name")):
+            if name in known_names().models:  # of the suite or of a plug-in: perhaps a row of a paper, but no column
+                reserved.check_name(name, "model", **words)
+            elif isinstance(entry, ModelEntry):
+                reserved.check_model_name(name, "model", tasks=[*known_tasks(), *tasks], **words)
+    for i, name in enumerate(tasks):
+        if name not in groups():
+            with located(loaded.where("tasks", i, "name")):
+                reserved.check_name(name, "task", **words)
+                reserved.check_apart([name], tasks, "task", remedy=words["remedy"])
 
 
 def _check_model(loaded: Loaded, name: str, place: KeyPath, others: Sequence[str]) -> None:

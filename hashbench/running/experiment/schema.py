@@ -73,7 +73,11 @@ class Budget(Strict):
 class ModelEntry(Strict):
     """One entry of `models`: a name, a variation of a model, or a user-defined embedding."""
 
-    name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="unique in the experiment")
+    name: str = Field(
+        min_length=1,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        description="unique in the experiment; no column of tables, task or trivial baseline",
+    )
     like: str | None = Field(default=None, description="the named model that this one is a variation of")
     use: str | None = Field(
         default=None,
@@ -131,7 +135,7 @@ def _executors() -> list[str]:
     return list(registered("executor"))
 
 
-def _baselines() -> list[str]:
+def baseline_names() -> list[str]:
     """Names of the trivial baselines of all kinds of task."""
     kinds = registered("kind of task").values()
     return list(dict.fromkeys((*FLOORS, *(name for kind in kinds for name in kind.baselines))))
@@ -230,7 +234,7 @@ class Experiment(Strict):
         description="size of the embedding of all models with a free size; other models keep their size",
     )
     baseline: str = Field(default="bert-mlm", description="the model that ratios refer to")
-    floors: tuple[Annotated[str, NameOf(_baselines)], ...] = Field(
+    floors: tuple[Annotated[str, NameOf(baseline_names)], ...] = Field(
         default=FLOORS,
         description=(
             "scores that a model must beat, in every table; the first two for texts, the others for page-link sets, "

@@ -21,8 +21,9 @@ from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.catalogue import known_kinds, known_tasks, load_task, locate_task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import TaskData
+from hashbench.results.claims.reserved import check_apart, check_name
 from hashbench.running.experiment.resolved import ResolvedExperiment, task_of
-from hashbench.running.experiment.schema import Experiment
+from hashbench.running.experiment.schema import Experiment, baseline_names
 from hashbench.running.experiment.stored import model_of_run
 from hashbench.running.runs.artifacts import ArtifactFolder, kept_files
 from hashbench.running.runs.base import Workplace
@@ -47,6 +48,7 @@ from hashbench.store.attaching import (
     names_of_experiments,
     places_of,
     specs_under,
+    tasks_under,
 )  # fmt: skip
 from hashbench.store.engine import Store
 from hashbench.store.planning import Run
@@ -203,6 +205,7 @@ class ExportedFolder(Subject):
     def __init__(self, store: Store, exported: ExportedModel, request: FurtherRequest) -> None:
         """Raises InputError where another model of this label was evaluated, or the set's columns are not known."""
         self._model, self._label = exported, exported.folder.resolve().name
+        check_name(self._label, "folder", baselines=baseline_names(), remedy="rename it")
         config = {"name": COLLECTED, "models": (self._label,), "baseline": self._label}
         self.experiment = Experiment.model_validate(config)
         stored = self.experiment.stored()
@@ -284,6 +287,10 @@ def _check_name(store: Store, subject: Subject, run: Run) -> None:
     name, remedy = str(run.task), "give the set another one: --name NAME"
     if name in known_tasks():
         raise InputError(f"{name!r} is a task of the suite; {remedy}")
+    check_name(name, "set", baselines=baseline_names(), remedy=remedy)
+    tasks = [task for experiment_id, _ in subject.places for task in tasks_under(store, experiment_id)]
+    check_apart([name], tasks, "set", remedy=remedy)
+    check_apart(tasks, [name], "set", remedy=remedy)
     for experiment_id, _ in subject.places:
         for kind, fingerprint in data_under(store, experiment_id, name):
             if kind not in (EVALUATION.name, BASELINE.name):

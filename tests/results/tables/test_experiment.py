@@ -77,6 +77,32 @@ def test_an_experiment_without_a_finished_run_is_all_missing(tmp_path: Path) -> 
     assert "No average: there is no task on which every model has a score." in table.notes
 
 
+def test_stored_tasks_and_models_with_reserved_names_are_printed_under_other_headings(tmp_path: Path) -> None:
+    """Sweeps refuse such names now; databases of before may have them."""
+    scores = {"average": 0.25, "total_params": 0.5, "mine": 0.75, "mine_f1": 1.0}
+    runs = [
+        HandRun("majority", task, scores={("accuracy", "test", ""): score, ("f1", "test", ""): 0.125})
+        for task, score in scores.items()
+    ]
+    runs += [HandRun("majority", "mine", kind="floor", scores={("accuracy", "test", ""): 0.625})]
+    store = build_by_hand(tmp_path / "r.db", runs)
+    (table,) = tables(store, ReportRequest(all_metrics=True))
+    values = {
+        column.name: cell.value
+        for column in table.columns
+        if (cell := _row(table, "majority (model)").cells[column.name]).value is not None
+    }
+    assert values.pop("run_minutes") is not None
+    assert values == {
+        "average (accuracy of task average)": 25.0, "average_f1": 12.5,
+        "total_params": 50.0, "total_params_f1": 12.5, "mine": 75.0, "mine_f1": 12.5,
+        "mine_f1 (accuracy of task mine_f1)": 100.0, "mine_f1_f1": 12.5, "average": 62.5,
+    }  # fmt: skip
+    heading = next(column for column in table.columns if column.name.startswith("average ("))
+    assert (heading.title, heading.subtitle) == ("average (task)", "accuracy")
+    assert _row(table, "majority").cells["mine"].value == 62.5
+
+
 DEV, MATCHED, MISMATCHED = "validation", "validation_matched", "validation_mismatched"
 
 

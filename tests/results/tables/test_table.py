@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hashbench.results.papers.paper import Column
-from hashbench.results.tables.table import Cell, Row, RowKind, mark_best
+from hashbench.results.tables.table import Cell, Row, RowKind, Table, mark_best
 
 SCORE = Column("cola", "percent", "score", better="high")
 COUNT = Column("emb_params", "params", "fact", better="low")
@@ -60,3 +62,8 @@ def test_milliseconds_of_two_runs_are_not_ranked() -> None:
     column = Column("pt_ms", "ms/sample", "fact", better="low")
     rows = [Row(name, name, {column.name: Cell(value, unit="ms/sample")}) for name, value in (("a", 1.0), ("b", 9.0))]
     assert _best(rows, column) == []
+
+
+def test_a_table_has_no_two_columns_of_one_name() -> None:
+    with pytest.raises(ValueError, match="table 'mine': two columns are named cola"):
+        Table("", "own", "mine", "x", (SCORE, COUNT, SCORE), ())
