@@ -58,7 +58,7 @@ def _print_models(rows: Sequence[SizeRow]) -> None:
     print("\nparams: at base, or of the model's own size, in the frame of its paper (hashbench params says which).")
 
 
-def _size(count: str | int | None) -> str:
+def _size(count: str | float | None) -> str:
     """A count in M or K; '-' for an embedding without parameters.
 
     >>> _size(38_603_520), _size(0)
@@ -92,6 +92,13 @@ GenericRow = Annotated[
     bool,
     typer.Option(help="Count the learned row that HashFormers add to every ordinary token, as their table 2 does."),
 ]
+WithSpread = Annotated[
+    bool | None,
+    typer.Option(
+        "--spread/--no-spread",
+        help="Add how far apart word vectors begin, and the ratio to position vectors. Default: if models are named.",
+    ),
+]
 BudgetSizes = Annotated[
     str | None,
     typer.Option(
@@ -108,6 +115,7 @@ def params(
     deployed: AsDeployed = False,
     all_frames: AllFrames = False,
     generic_row: GenericRow = True,
+    spread: WithSpread = None,
     budget: BudgetSizes = None,
     style: TableFormat = "text",
 ) -> None:
@@ -118,7 +126,13 @@ def params(
     refuse_unknown(names or [])
     from hashbench.results.papers.paper import load_paper
     from hashbench.results.tables.paper import PRINTED_COUNTS, printed_counts
-    from hashbench.running.efficiency.sizes import BUDGET_COLUMNS, PARAMETER_COLUMNS, budget_rows, parameter_rows
+    from hashbench.running.efficiency.sizes import (
+        BUDGET_COLUMNS,
+        PARAMETER_COLUMNS,
+        add_spreads,
+        budget_rows,
+        parameter_rows,
+    )
     from hashbench.running.experiment.sizing import parameters_of
 
     if budget is not None:
@@ -141,7 +155,10 @@ def params(
     )
     for row in rows:  # a deployed model is counted in no paper's frame, so no printed count is beside it
         row.update(printed_counts("" if deployed else str(row["paper"]), str(row["model"])))
-    print_rows([*PARAMETER_COLUMNS, *PRINTED_COUNTS], rows, style)
+    columns = [*PARAMETER_COLUMNS, *PRINTED_COUNTS]
+    if bool(names) if spread is None else spread:
+        columns += add_spreads(rows, encoder)
+    print_rows(columns, rows, style)
 
 
 def costs(

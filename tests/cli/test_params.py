@@ -75,3 +75,11 @@ def test_params_at_budgets_that_no_model_meets(run: Run) -> None:
     fails(done, "no embedding within 2 % of 130 parameters; the nearest has 4,608 (num_buckets 1) (and 1 more like it)")
     some = run("params", "hashformer-md-emb-50k", "--budget", "130,0.8M", "--format", "json")
     assert [row["budget"] for row in json.loads(some.out)] == ["0.8M"] and "within 2 % of 130" in some.err
+
+
+def test_named_models_show_how_far_apart_their_word_vectors_begin(run: Run) -> None:
+    (row,) = csv.DictReader(io.StringIO(run("params", "bert-mlm", "--encoder", "tiny", "--format", "csv").out))
+    assert float(row["spread"]) == float(row["positions_spread"]) == 0.0176
+    assert float(row["spread_ratio"]) == 1.0
+    (row,) = csv.DictReader(io.StringIO(run("params", "bert-mlm", "--no-spread", "--format", "csv").out))
+    assert "spread" not in row

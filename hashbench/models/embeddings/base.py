@@ -90,6 +90,10 @@ class ModelPart(nn.Module):
         """The name of the class in run ids and exported models: its own name, or an older one that they hold."""
         return cls.__qualname__
 
+    def position_vectors(self) -> Tensor | None:
+        """The learned vectors (P, d) that this part adds to tokens by their positions; None where it has none."""
+        return None
+
     def from_published(self, model: Published) -> dict[str, Tensor]:
         """This part's state, tensors (n, ...) by name, from a published model. Raises InputError if it does not fit."""
         self.check_published(model.config, model.where)

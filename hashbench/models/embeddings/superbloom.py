@@ -119,6 +119,10 @@ class SuperbloomText(Superbloom):
         self.positions = nn.Parameter(draw_weights(torch.empty(POSITIONS, dim)))  # (512, d)
         self.segments = nn.Parameter(draw_weights(torch.empty(SEGMENTS, dim)))  # (2, d)
 
+    def position_vectors(self) -> Tensor:
+        """The position vectors (512, d), which are this embedding's."""
+        return self.positions
+
     def forward(self, batch: Batch) -> Tensor:
         """A batch -> token vectors (B, L m, d): row of the table + position of the item + its segment."""
         length = batch.positions.shape[1]

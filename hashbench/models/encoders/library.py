@@ -185,11 +185,17 @@ class LibraryEncoder(Encoder):
     @property
     def max_length(self) -> int | None:
         """The longest sequence that has positions; positions that RoBERTa never uses are not counted."""
-        for path, part in self.library.named_modules():
-            if path.rpartition(".")[2] == "position_embeddings" and isinstance(part, nn.Embedding):
-                return part.num_embeddings - (0 if part.padding_idx is None else part.padding_idx + 1)
+        if (vectors := self.position_vectors()) is not None:
+            return len(vectors)
         longest: int | None = getattr(self.config.of_library, "max_position_embeddings", None)
         return longest
+
+    def position_vectors(self) -> Tensor | None:
+        """The rows (P, w) of the library's table of positions that are in use; None where it has no such table."""
+        for path, part in self.library.named_modules():
+            if path.rpartition(".")[2] == "position_embeddings" and isinstance(part, nn.Embedding):
+                return part.weight[0 if part.padding_idx is None else part.padding_idx + 1 :]
+        return None
 
     @property
     def segment_rows(self) -> int | None:

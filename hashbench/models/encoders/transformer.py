@@ -204,6 +204,10 @@ class TransformerEncoder(Encoder):
         """The longest sequence that has positions; None where there are none."""
         return self.config.max_positions - self.config.first_position if self.config.max_positions else None
 
+    def position_vectors(self) -> Tensor | None:
+        """The position vectors in use (P, d); None where there are none."""
+        return None if self.positions is None else self.positions.weight[self.config.first_position :]
+
     @property
     def segment_rows(self) -> int | None:
         """Rows of the segment table; None where there is none."""

@@ -12,6 +12,7 @@ from hashbench.models.embeddings.registry import find_model, models, named_model
 from hashbench.models.encoders.base import encoder_config
 from hashbench.models.objectives.registry import objective_of, reads_items
 from hashbench.running.efficiency.parameters import count, frame_of, token_cost
+from hashbench.running.efficiency.spreads import SPREAD_COLUMNS, Spreads, spreads_at_start
 from hashbench.running.experiment.resolved import needs_corpus
 from hashbench.running.experiment.sizing import embedding_size, with_budget
 from hashbench.running.experiment.used import spec_of_use
@@ -25,7 +26,7 @@ BUDGET_COLUMNS = [
 ]  # fmt: skip
 FLOAT_BYTES = 4  # of a parameter in float32
 DEPLOYED = "2-class fine-tuned model as deployed: without heads or matrices of pre-training"
-SizeRow = dict[str, str | int | None]
+SizeRow = dict[str, str | int | float | None]
 
 
 def model_rows(specs: Sequence[ModelSpec], papers: Sequence[str]) -> list[SizeRow]:
@@ -99,6 +100,21 @@ def parameter_rows(
         for other in spec.origin.other_frames if all_frames else ():
             rows.append(_parameter_row(spec.name, own_paper, other.words, count(spec, size, frame=other)))
     return rows
+
+
+def add_spreads(rows: Iterable[SizeRow], size: str) -> list[str]:
+    """Adds to rows of parameter counts the spread of each model's word vectors at the start; returns the new columns.
+
+    They are empty where `spreads_at_start` has nothing to measure.
+    """
+    measured: dict[str, Spreads | None] = {}
+    for row in rows:
+        name = str(row["model"])
+        if name not in measured:
+            measured[name] = spreads_at_start(spec_of(name), size)
+        spreads = measured[name]
+        row.update(dict.fromkeys(SPREAD_COLUMNS) if spreads is None else spreads.row())
+    return SPREAD_COLUMNS
 
 
 def spec_of(name: str) -> ModelSpec:
