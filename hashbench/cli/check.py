@@ -65,7 +65,7 @@ def check_experiment(
     loaded = load_experiment(file, overrides)  # before torch, which a plan needs, is imported
     from hashbench.results.tables.recipes import NOT_DECLARED, declared_lines
     from hashbench.running.experiment.resolved import model_rows, task_rows
-    from hashbench.running.sweep.measuring import results, take_all
+    from hashbench.running.sweep.measuring import print_results, take_all
     from hashbench.running.sweep.plan import check_data, plan
 
     planned = plan(loaded, data=data)
@@ -83,11 +83,7 @@ def check_experiment(
         print_rows(list(tasks[0]), tasks, "text")
     if measure:
         take_all(resolved, progress=note)
-    for title, rows, remarks in results(resolved):
-        print(f"\n{title}")
-        print_rows(list(rows[0]) if rows else [], rows, "text")
-        for remark in remarks:
-            print(f"note: {remark}")
+    print_results(resolved)
     for name, lines in notes.items():
         for line in lines:
             print(f"\n{name}: {line}")

@@ -67,8 +67,7 @@ def encode_rows(columns: Sequence[TokenizedTexts], template: Template, max_lengt
     """Rows of one text column, or of two as pairs, truncated to `max_length` tokens, with the template's specials."""
     form = template.pair if len(columns) == 2 else template.single
     texts = {name: column for name, column in zip("AB", columns, strict=False) if name in form}
-    budget = max_length - sum(part not in texts for part in form)
-    kept = dict(zip(texts, truncated([np.diff(c.offsets) for c in texts.values()], budget, template), strict=True))
+    kept = dict(zip(texts, kept_tokens([np.diff(c.offsets) for c in columns], template, max_length), strict=True))
     n = len(columns[0])
     # (parts, n)
     widths = np.stack([kept[part] if part in texts else np.ones(n, np.int64) for part in form])
@@ -83,6 +82,12 @@ def encode_rows(columns: Sequence[TokenizedTexts], template: Template, max_lengt
             ids[begin] = special_id(template, part)
     second = begins[form.index("B")] - offsets[:-1] if template.segments and "B" in texts else None
     return Rows(ids, offsets, second)
+
+
+def kept_tokens(lengths: Sequence[np.ndarray], template: Template, max_length: int) -> list[np.ndarray]:
+    """How many tokens of each text column of `lengths` (n,) a row of at most `max_length` tokens has: (n,) of each."""
+    form = template.pair if len(lengths) == 2 else template.single
+    return truncated(lengths, max_length - (len(form) - len(lengths)), template)
 
 
 def truncated(lengths: Sequence[np.ndarray], budget: int, template: Template) -> list[np.ndarray]:

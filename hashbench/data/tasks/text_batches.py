@@ -9,16 +9,17 @@ import numpy as np
 import torch
 
 from hashbench.data.sources.batching import Collator, encode_rows, evaluation_batches
-from hashbench.data.sources.fingerprints import cache_folder, digest
+from hashbench.data.sources.fingerprints import cache_folder
 from hashbench.data.sources.loader import EvaluationLoader, Make, TrainingData
 from hashbench.data.tasks.encoding import EncodedTask, counts_of, encode_task
+from hashbench.data.tasks.kinds.tagging import by_word
 from hashbench.data.tasks.text import text_kind
-from hashbench.data.tasks.text_data import Split, TaskData
+from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder
 from hashbench.models.coders.cache import type_codes
 from hashbench.models.embeddings.base import Batch, Template
 from hashbench.models.text.base import Tokenizer
-from hashbench.models.text.tags import NO_WORD, words_of
+from hashbench.models.text.tags import NO_WORD
 from hashbench.models.text.types import TokenizedTexts
 from hashbench.models.text.unicode import offsets_from
 
@@ -157,15 +158,6 @@ class TaggingData(FinetuningData):
             return replace(collate(ids, row_ids=rows, labels=labels), places=torch.from_numpy(places))
 
         return make
-
-
-def by_word(data: TaskData) -> TaskData:
-    """The data with each word as one text, the space before it included."""
-    splits = {}
-    for name, part in data.splits.items():
-        words = [word if at == 0 else f" {word}" for text in part.texts[0] for at, word in enumerate(words_of(text))]
-        splits[name] = Split((words,), np.zeros(len(words), np.int64))
-    return replace(data, splits=splits, fingerprint=digest("words", data.fingerprint))
 
 
 def first_tokens(tokens: TokenizedTexts, word_offsets: np.ndarray, blank: np.ndarray) -> np.ndarray:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +90,14 @@ class Tokenizer(ABC):
     def interner(self) -> Interner:
         """A fresh counter of types for many texts."""
 
+    def reach(self, texts: Sequence[str], kept: Sequence[int]) -> list[int]:
+        """The number of characters of each text up to the end of its first `kept` tokens, one number a text.
+
+        `texts` are well-formed. Tokens are looked for in the text, one behind the other and in any case of letters; a
+        tokenizer whose tokens are spelled otherwise than the text has its own way.
+        """
+        return [end_of_tokens(text, self.tokenize(text)[:n]) for text, n in zip(texts, kept, strict=True)]
+
     def portable(self) -> PortablePart | None:
         """The code and values with which a device tokenizes without hashbench; None where it needs a library."""
         return None
@@ -99,6 +109,24 @@ class Tokenizer(ABC):
     def saved(cls, folder: Path, arguments: Mapping[str, Any]) -> Tokenizer:
         """The tokenizer with these arguments that `save` wrote into a folder."""
         return cls(**arguments)
+
+
+def end_of_tokens(text: str, tokens: Iterable[str]) -> int:
+    """The number of characters of a text up to the end of the last of these tokens, found one behind the other.
+
+    A token that does not occur counts with its own length, until a later one occurs.
+
+    >>> end_of_tokens("Don't stop!!!", ["don", "'", "t", "stop"])
+    10
+    """
+    lowered, at, missed = text.lower(), 0, 0
+    for token in tokens:
+        place = lowered.find(token.lower(), at)
+        at, missed = (at, missed + len(token)) if place < 0 else (place + len(token.lower()), 0)
+    end = min(at + missed, len(lowered))
+    if len(lowered) != len(text):  # one character may become several: capital I with a dot
+        return bisect_left(list(accumulate(len(character.lower()) for character in text)), end) + 1 if end else 0
+    return end
 
 
 def tokenizers() -> Mapping[str, type[Tokenizer]]:

@@ -24,6 +24,10 @@ class CharacterTokenizer(Tokenizer):
         """The step for a device without hashbench, which needs no values."""
         return PortablePart("tokens", "characters", {}, needs=("letters",))
 
+    def reach(self, texts: Sequence[str], kept: Sequence[int]) -> list[int]:
+        """The number of characters of each text in its first `kept` tokens."""
+        return list(map(int, kept))
+
     def interner(self) -> CharacterInterner:
         """A counter of characters."""
         return CharacterInterner()
@@ -55,6 +59,7 @@ class CharacterInterner(Interner):
 
 
 BYTES = 256
+CONTINUATION = bytes(range(0x80, 0xC0))  # bytes of UTF-8 that begin no character
 
 
 class ByteTokenizer(Tokenizer):
@@ -73,6 +78,10 @@ class ByteTokenizer(Tokenizer):
     def portable(self) -> PortablePart:
         """The step for a device without hashbench, which needs no values."""
         return PortablePart("tokens", "text_bytes", {}, needs=("letters",))
+
+    def reach(self, texts: Sequence[str], kept: Sequence[int]) -> list[int]:
+        """The number of characters of each text that begin in its first `kept` bytes."""
+        return [len(text.encode()[:n].translate(None, CONTINUATION)) for text, n in zip(texts, kept, strict=True)]
 
     def interner(self) -> ByteInterner:
         """A counter of bytes."""

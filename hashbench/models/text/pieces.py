@@ -110,6 +110,11 @@ class TrainablePieces(PieceTokenizer):
         )
         return [encoding.ids for encoding in encodings]
 
+    def reach(self, texts: Sequence[str], kept: Sequence[int]) -> list[int]:
+        """The number of characters of each text up to the end of its first `kept` pieces, as the library says."""
+        encodings = self.library_tokenizer().encode_batch(list(texts), add_special_tokens=False)
+        return [encoding.offsets[n - 1][1] if n else 0 for encoding, n in zip(encodings, kept, strict=True)]
+
     def tokenize(self, text: str) -> list[str]:
         """The pieces of one text."""
         return self.library_tokenizer().encode(well_formed(text), add_special_tokens=False).tokens

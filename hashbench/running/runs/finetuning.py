@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hashbench.common.measured import MetricRow
+from hashbench.common.texts_read import NOTE
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.encoding import unknown_note
@@ -22,6 +23,7 @@ from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.running.runs.base import TrainingKind, Workplace, keeps_best, notes_on, stored_predictions, weight_bytes
 from hashbench.running.runs.pretraining import KIND as PRETRAINING
 from hashbench.running.runs.pretraining import restore
+from hashbench.running.runs.reading import counted
 from hashbench.running.training.devices import precision_found
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model, load_published, save_weights
@@ -101,13 +103,17 @@ class Finetuning(TrainingKind):
         precision = precision_found(model.finetune.precision, machine.device)
         many = unknown_note(tuned.data.unknown)
         unknown = {"unknown_tokens": many} if many else {}
-        if shape := words_note(data, place.materials.texts(model).tokenizer):
+        texts = place.materials.texts(model)
+        if shape := words_note(data, texts.tokenizer):
             unknown["words"] = shape
+        read = counted(
+            run.spec, data, texts.tokenizer, model.spec.text.template, model.finetune.max_length, place.materials.cache
+        )
         return Result(
             metrics=[*facts_of(run, tuned, data, place), *points],
             predictions=predictions,
             artifacts=artifacts,
-            notes={**notes_on(data), "precision_found": precision, **unknown},
+            notes={**notes_on(data), "precision_found": precision, **unknown, NOTE: read.note()},
         )
 
     def left_files(self, run: Run, artifacts: ArtifactFolder) -> list[dict[str, Path]]:

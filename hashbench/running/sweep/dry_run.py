@@ -15,6 +15,7 @@ from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import TrainingKind, kind_of
 from hashbench.running.runs.durations import likely_rows
 from hashbench.running.sweep.estimate import CardEstimate, TimeEstimate, cheap_first
+from hashbench.running.sweep.measuring import print_results
 from hashbench.running.sweep.needed_files import gone_files
 from hashbench.running.sweep.plan import Plan
 from hashbench.running.training.memory import SHARE
@@ -57,6 +58,7 @@ def print_plan(
     print(f"estimated time: {duration_text(estimate.total())} on {_machine(planned, card)}")
     if card is not None:
         print("computed from shapes, rows and published peak rates; nothing was measured on this card")
+    print_results(planned.resolved)
 
 
 def weights_line(runs: Sequence[Run], resolved: ResolvedExperiment) -> str:

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hashbench.data.sources.fingerprints import cache_folder
+from hashbench.results.rendering.rows import text_lines
 from hashbench.running.experiment.resolved import ResolvedExperiment, SummaryRow
 from hashbench.running.runs.materials import Materials
+from hashbench.running.sweep import text_shares
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,9 @@ class Measurement:
     notes: Callable[[ResolvedExperiment], list[str]] = lambda resolved: []
 
 
-MEASUREMENTS: tuple[Measurement, ...] = ()
+MEASUREMENTS: tuple[Measurement, ...] = (
+    Measurement(text_shares.TITLE, text_shares.take, text_shares.rows, text_shares.notes),
+)
 
 
 def take_all(resolved: ResolvedExperiment, progress: Callable[[str], None] | None = None) -> None:
@@ -40,3 +44,13 @@ def results(resolved: ResolvedExperiment) -> list[tuple[str, list[SummaryRow], l
     """Title, rows and notes of each measurement of which something is known."""
     shown = [(kind.title, kind.rows(resolved), kind.notes(resolved)) for kind in MEASUREMENTS]
     return [(title, rows, notes) for title, rows, notes in shown if rows or notes]
+
+
+def print_results(resolved: ResolvedExperiment) -> None:
+    """Prints what is known of an experiment's models before their first run, each kind of measurement as a table."""
+    for title, rows, remarks in results(resolved):
+        print(f"\n{title}")
+        if rows:
+            print("\n".join(text_lines(list(rows[0]), rows)))
+        for remark in remarks:
+            print(f"note: {remark}")

@@ -11,6 +11,9 @@ import pytest
 import sqlalchemy as sa
 
 from benchmarks.runner_overhead import make_assignment
+from hashbench.common.texts_read import TextsRead
+from hashbench.data.sources.sources import open_sources
+from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.results.read.scores import results
 from hashbench.running.sweep import runner
 from hashbench.running.sweep.executors.base import Crash, Executor
@@ -49,6 +52,22 @@ def test_a_sweep_finishes_every_run_and_prints_its_table(finished):
     assert counts(store, experiments(store)[0].id)["done"] == N_RUNS
     assert "hashformer-md-proj" in out and "bag-of-words" in out
     assert f"[{N_RUNS}/{N_RUNS}" in err
+
+
+def test_every_fine_tuning_stores_how_much_of_its_texts_it_reads(finished):
+    store = open_store(finished[0] / "r.db")
+    stored = {}
+    for run in runs(store, experiments(store)[0].id):
+        read = TextsRead.of_notes(attempts(store, run.run_id)[-1].notes)
+        assert (read is not None) == (run.kind == "finetune")
+        if read is not None:
+            assert read.max_length == 32
+            stored[run.task] = read.splits
+    assert set(stored["mrpc"]) == {"train", "validation"}
+    pairs, single = stored["mrpc"]["validation"], stored["cola"]["validation"]
+    rows = {task: len(load_task(find_task(task), open_sources("builtin")).splits["validation"]) for task in stored}
+    assert (pairs.texts, single.texts) == (2 * rows["mrpc"], rows["cola"]), "both texts of a pair"
+    assert pairs.tokens > pairs.tokens_lost >= 0 and single.share_lost == 0
 
 
 def test_a_second_call_starts_nothing_and_reads_no_data(finished):

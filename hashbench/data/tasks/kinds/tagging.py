@@ -16,11 +16,13 @@ import numpy as np
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.data.sources.files import Cells
+from hashbench.data.sources.fingerprints import digest
 from hashbench.data.sources.labels import unseen_note
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import Split, TaskData
 from hashbench.models.text.tags import NO_WORD, OUTSIDE, SCHEME, TAG, TagScheme, words_of
+from hashbench.models.text.unicode import offsets_from
 
 if TYPE_CHECKING:
     from hashbench.data.tasks.text_batches import FinetuningData
@@ -57,6 +59,15 @@ def padded(tags: Sequence[tuple[int, ...]] | np.ndarray) -> np.ndarray:
     for row, ids in enumerate(tags):
         table[row, : len(ids)] = ids
     return table
+
+
+def by_word(data: TaskData) -> TaskData:
+    """The data with each word as one text, the space before it included."""
+    splits = {}
+    for name, part in data.splits.items():
+        words = [word if at == 0 else f" {word}" for text in part.texts[0] for at, word in enumerate(words_of(text))]
+        splits[name] = Split((words,), np.zeros(len(words), np.int64))
+    return replace(data, splits=splits, fingerprint=digest("words", data.fingerprint))
 
 
 class Tagging(TextKind):
@@ -115,6 +126,11 @@ class Tagging(TextKind):
         from hashbench.data.tasks.text_batches import TaggingData
 
         return TaggingData(data, tokenizer, coder, **settings)
+
+    def tokenized_parts(self, data: TaskData) -> tuple[TaskData, dict[str, np.ndarray]]:
+        """The data with each word, and the space before it, as one text, and where the words of each text begin."""
+        offsets = {split: offsets_from([len(tags) for tags in part.labels]) for split, part in data.splits.items()}
+        return by_word(data), offsets
 
     def targets(self, task: Task, split: Split) -> np.ndarray:
         """The number of spans of each row (n,)."""

@@ -17,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from hashbench.common.errors import InputError
+from hashbench.common.texts_read import NOTE
 from hashbench.results.claims import table as wording
 from hashbench.results.claims.report import claim_sections
 from hashbench.results.claims.verdicts import Decided, Outcome
@@ -233,7 +234,7 @@ def _run(measured: Measured, run: MeasuredRun, places: dict[str, int]) -> dict[s
         "commit": place(origin.code() if run.state == "done" else ""),
         "machine": place(origin.hardware), "encoder": place(run.encoder),
         "software": place(", ".join(f"{name} {version}" for name, version in origin.packages)),
-        "notes": [place(f"{topic}: {text}") for topic, text in origin.notes if text],
+        "notes": [place(f"{topic}: {text}") for topic, text in origin.notes if text and topic != NOTE],
         "seconds": round(origin.seconds, 1), "at": finished.strftime("%Y-%m-%d %H:%M UTC") if finished else "",
         "scores": {f"{score.metric} {score.split}": score.value for score in measured.scores_of(run)},
     }  # fmt: skip

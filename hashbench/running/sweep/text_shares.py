@@ -1,0 +1,102 @@
+"""The share of its texts that each model reads, for `check --measure`: counted per data set, tokenizer and limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hashbench.common.texts_read import NOTED, TextCounts, TextsRead
+from hashbench.data.tasks.base import LocatedTask
+from hashbench.models.text.base import make_tokenizer
+from hashbench.running.experiment.models import ResolvedModel
+from hashbench.running.experiment.resolved import ResolvedExperiment, SummaryRow
+from hashbench.running.runs.finetuning import KIND as FINETUNING
+from hashbench.running.runs.materials import Materials
+from hashbench.running.runs.reading import counted, counted_before
+from hashbench.scores.shares import cut_otherwise
+
+TITLE = (
+    "share of text read: tokens a text, texts cut (%), characters lost (%) on the reported split, both texts of a pair"
+)
+LATER = "not known before the vocabulary is learned"
+NOT_COUNTED = "not counted"
+REMEDY = "hashbench check FILE --measure learns vocabularies and counts"
+
+
+def take(resolved: ResolvedExperiment, materials: Materials) -> None:
+    """Counts the texts of every task for every model, if nobody has; the counts are kept in the cache."""
+    for task, model in _pairs(resolved):
+        spec = FINETUNING.of(resolved, model, task, resolved.experiment.seeds[0]).spec
+        if counted_before(spec) is None:
+            tokenizer = materials.texts(model).tokenizer
+            data, length = materials.task_data(task.task.name), model.recipe(task.task.name).max_length
+            counted(spec, data, tokenizer, model.spec.text.template, length, materials.cache)
+
+
+def rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
+    """A row for each model with what a task's texts lose; none where nothing was counted."""
+    counts = _counts(resolved)
+    if not any(counts.values()):
+        return []
+    of_models: dict[str, SummaryRow] = {}
+    for task, model in _pairs(resolved):
+        row = of_models.setdefault(model.label, {"model": model.label, "limit": _limits(resolved, model)})
+        read = counts[task.task.name, model.label]
+        row[task.task.name] = _missing(model) if read is None else _in_short(reported(read, task))
+    return list(of_models.values())
+
+
+def notes(resolved: ResolvedExperiment) -> list[str]:
+    """Notes on tasks of which models read different shares, and on texts that are cut otherwise in train."""
+    counts, lines = _counts(resolved), []
+    by_task: dict[str, dict[str, float]] = {}
+    for task, model in _pairs(resolved):
+        if (read := counts[task.task.name, model.label]) is not None:
+            by_task.setdefault(task.task.name, {})[model.label] = reported(read, task).share_lost
+    for name, lost in by_task.items():
+        least, most = min(lost, key=lambda label: lost[label]), max(lost, key=lambda label: lost[label])
+        if lost[most] - lost[least] > NOTED:
+            shares = f"{least} loses {100 * lost[least]:.1f} % of its characters, {most} {100 * lost[most]:.1f} %"
+            lines.append(f"{name}: models do not read the same share of the texts: {shares}")
+    by_line: dict[str, list[str]] = {}
+    for task, model in _pairs(resolved):
+        read = counts[task.task.name, model.label]
+        if read is not None and (line := cut_otherwise(read, task.task.report_splits[0])):
+            by_line.setdefault(f"{task.task.name}: {line}", []).append(model.label)
+    lines += [f"{line}: {', '.join(labels)}" for line, labels in by_line.items()]
+    return lines + ([REMEDY] if any(counts.values()) and not all(counts.values()) else [])
+
+
+def reported(read: TextsRead, task: LocatedTask) -> TextCounts:
+    """The counts of the split that a task reports."""
+    return read.splits[task.task.report_splits[0]]
+
+
+def _pairs(resolved: ResolvedExperiment) -> Iterator[tuple[LocatedTask, ResolvedModel]]:
+    """All tasks of texts with all models, task by task."""
+    of_texts = [task for task in resolved.tasks if not task.task.kind.reads_items]
+    return ((task, model) for task in of_texts for model in resolved.models.values())
+
+
+def _counts(resolved: ResolvedExperiment) -> dict[tuple[str, str], TextsRead | None]:
+    """The counts that the cache has, by task and model."""
+    seed = resolved.experiment.seeds[0]
+    return {
+        (task.task.name, model.label): counted_before(FINETUNING.of(resolved, model, task, seed).spec)
+        for task, model in _pairs(resolved)
+    }
+
+
+def _limits(resolved: ResolvedExperiment, model: ResolvedModel) -> int | str:
+    """The tokens of an input, special ones included, of a model; several where tasks differ."""
+    limits = dict.fromkeys(model.recipe(task.task.name).max_length for task in resolved.tasks)
+    return next(iter(limits)) if len(limits) == 1 else ", ".join(map(str, limits))
+
+
+def _in_short(counts: TextCounts) -> str:
+    tokens = counts.tokens / max(1, counts.texts)
+    return f"{tokens:.1f} / {100 * counts.share_cut:.0f} / {100 * counts.share_lost:.1f}"
+
+
+def _missing(model: ResolvedModel) -> str:
+    text = model.spec.text
+    return LATER if make_tokenizer(text.tokenizer, **text.args).needs_training else NOT_COUNTED

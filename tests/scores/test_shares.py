@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chi2_contingency
+
+from hashbench.common.texts_read import TextCounts, TextsRead
+from hashbench.scores.shares import chance_of, cut_otherwise
+
+COUNTS = st.lists(st.tuples(st.integers(20, 500), st.integers(20, 500)), min_size=2, max_size=6)
+
+
+@given(COUNTS)
+def test_p_value_is_scipys_where_all_classes_are_frequent(counts: list[tuple[int, int]]) -> None:
+    first, second = zip(*counts, strict=True)
+    expected = chi2_contingency(np.array([first, second]), correction=False)
+    if expected.expected_freq.min() >= 5:
+        assert chance_of(first, second) == pytest.approx(expected.pvalue, abs=1e-12)
+
+
+def test_rare_classes_are_taken_together() -> None:
+    rare = chance_of([1000, 3, 0, 2, 1], [1000, 0, 2, 1, 3])
+    assert rare == pytest.approx(chance_of([1000, 6], [1000, 6])) == 1.0
+    assert chance_of([1000, 9, 9], [1000, 0, 0]) == pytest.approx(chance_of([1000, 18], [1000, 0])) and rare > 0.01
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [([5, 0], [9, 0]), ([0, 0], [3, 4]), ([], []), ([2], [3]), ([1, 1], [1, 1])]
+)
+def test_nothing_to_compare_is_chance(first: list[int], second: list[int]) -> None:
+    assert chance_of(first, second) == 1.0
+
+
+def of(cut: int, texts: int) -> TextCounts:
+    return TextCounts(texts, cut, 10 * texts, cut, 50 * texts, 5 * cut)
+
+
+def test_texts_that_are_cut_otherwise_than_in_train() -> None:
+    """Figures of SST-2 under bytes: phrases of train are shorter than the sentences of validation."""
+    read = TextsRead(64, {"train": of(21_080, 67_349), "validation": of(690, 872)})
+    assert cut_otherwise(read, "validation") == "texts are cut in 31 % of train and 79 % of validation"
+    assert cut_otherwise(TextsRead(64, {"train": of(3, 10), "test": of(5, 10)}), "test") == "", "chance"
+    assert cut_otherwise(TextsRead(64, {"train": of(10_000, 10**6), "test": of(11_000, 10**6)}), "test") == "", "little"
+    assert cut_otherwise(TextsRead(64, {"test": of(5, 10)}), "test") == ""
