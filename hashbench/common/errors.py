@@ -10,6 +10,10 @@ class InputError(Exception):
     """Wrong input: one line, *where: what; remedy*. The command line prints it and leaves with exit code 2."""
 
 
+class NotAtHand(InputError):
+    """Known data or weights that this machine lacks now: no source has them, or the hub cannot be reached."""
+
+
 def first_line(error: BaseException) -> str:
     """The first line of an error's message, or the name of its class where it has none."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
@@ -43,4 +47,5 @@ def located(where: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(f"{where}: {error}") from error
+        kind = NotAtHand if isinstance(error, NotAtHand) else InputError
+        raise kind(f"{where}: {error}") from error

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from hashbench.common.errors import InputError, first_line
+from hashbench.common.errors import InputError, NotAtHand, first_line
 from hashbench.data.sources.fingerprints import cache_folder, digest, read_note, write_note
 
 REACH_SECONDS = 10.0  # after which the hub counts as out of reach
@@ -150,7 +150,7 @@ def _note(repository: str) -> Path:
 def hub_error(where: str, error: BaseException) -> InputError:
     """The error as an InputError of one line that begins with `where`."""
     what, remedy = meaning(error)
-    return InputError(f"{where}: {what}; {remedy}")
+    return kind_of_error(error)(f"{where}: {what}; {remedy}")
 
 
 def meaning(error: BaseException) -> tuple[str, str]:
@@ -174,6 +174,11 @@ def meaning(error: BaseException) -> tuple[str, str]:
     if classes & NOT_REACHED:
         return f"the hub at {endpoint()} {UNREACHABLE} ({reason})", f"connect to the network, or {OTHER_DATA}"
     return f"cannot be read ({first_line(error)[:200]})", OTHER_DATA
+
+
+def kind_of_error(error: BaseException) -> type[InputError]:
+    """NotAtHand where no answer came at all, else InputError."""
+    return NotAtHand if is_unreachable(error) else InputError
 
 
 def is_unreachable(error: BaseException) -> bool:

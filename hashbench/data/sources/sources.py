@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-from hashbench.common.errors import InputError, near_match
+from hashbench.common.errors import InputError, NotAtHand, near_match
 from hashbench.data.sources import builtin
 from hashbench.data.sources.documents import CORPUS_FORMATS, CorpusSource, corpus_files, is_own_corpus, own_corpus
 from hashbench.data.sources.files import DataTable, find_table
@@ -195,7 +195,8 @@ def locate_corpus(name: str, sources: Sequence[Source]) -> CorpusSource:
             return corpus
     corpora = [corpus for source in sources for corpus in source.corpora()]
     hint = near_match(name, corpora) or f"; there: {', '.join(corpora) or 'no corpus'}"
-    raise InputError(
+    kind = NotAtHand if name in hub_corpora() else InputError
+    raise kind(
         f"corpus {name!r}: not in {names_of(sources)}{hint} (set corpora of pretrain or phrases, or --data; files of "
         "your own are written as a path, ./mine or texts/*.txt)"
     )

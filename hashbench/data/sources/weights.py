@@ -21,7 +21,7 @@ from torch import Tensor
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources.fingerprints import cache_folder, digest, file_fingerprint, read_note, write_note
-from hashbench.data.sources.hub_copies import REACH_SECONDS, answering, import_package, meaning
+from hashbench.data.sources.hub_copies import REACH_SECONDS, answering, import_package, kind_of_error, meaning
 from hashbench.models.embeddings.base import Published
 
 RANDOM = "random"  # where the name of weights is allowed: none are loaded
@@ -150,7 +150,7 @@ class HubWeights:
 
     def _unreachable(self, error: Exception) -> InputError:
         what, _ = meaning(error)  # what to do about it is another thing than for data
-        return InputError(f"weights {self.shown}: no folder of this name, and {what}; {REMEDY}")
+        return kind_of_error(error)(f"weights {self.shown}: no folder of this name, and {what}; {REMEDY}")
 
 
 def read_config(path: Path) -> dict[str, Any]:

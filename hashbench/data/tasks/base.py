@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from hashbench.common.errors import InputError
+from hashbench.common.errors import NotAtHand
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.files import DataTable
 from hashbench.data.sources.hub import HubPlace
@@ -184,7 +184,7 @@ class TaskKind(ABC):
         for source in sources:
             if located := self.find_in(source, task):
                 return located
-        raise InputError(
+        raise NotAtHand(
             f"task {task.name!r}: not in {names_of(sources)}; a data folder holds {self.files_of(task)}; "
             "add one: --data FOLDER"
         )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hashbench.common.errors import InputError, located, near_match
+from hashbench.common.errors import InputError, NotAtHand, located, near_match
 from hashbench.common.registry import own_name
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.models.coders.base import Coder
@@ -66,12 +66,22 @@ class ResolvedModel:
         return replace(self, **recipes, per_task={})
 
 
-def resolve_models(loaded: Loaded) -> dict[str, ResolvedModel]:
-    """The models of an experiment by label, in the order of the file. Raises InputError with file and line."""
+def resolve_models(loaded: Loaded, absent: Callable[[NotAtHand], None] | None = None) -> dict[str, ResolvedModel]:
+    """The models of an experiment by label, in the order of the file. Raises InputError with file and line.
+
+    With `absent` a model whose files cannot be fetched now is left out, and its error handed there.
+    """
     resolved: dict[str, ResolvedModel] = {}
     for i, entry in enumerate(loaded.experiment.models):
         place: KeyPath = ("models", i)
-        for spec, own_entry in at_budgets(loaded, _specs_of(loaded, entry, place), place):
+        try:
+            specs = _specs_of(loaded, entry, place)
+        except NotAtHand as error:
+            if absent is None:
+                raise
+            absent(error)
+            continue
+        for spec, own_entry in at_budgets(loaded, specs, place):
             if spec.name in resolved and (own_entry or resolved[spec.name].spec != spec):
                 raise InputError(
                     f"{loaded.where(*place)}: model '{spec.name}' stands twice in models; rename one of them"

@@ -14,6 +14,7 @@ from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import TrainingKind, kind_of
 from hashbench.running.runs.durations import likely_rows
+from hashbench.running.sweep.absent import MARK, missing_of, turn_of
 from hashbench.running.sweep.estimate import CardEstimate, TimeEstimate, cheap_first
 from hashbench.running.sweep.measuring import print_results
 from hashbench.running.sweep.needed_files import gone_files
@@ -21,6 +22,8 @@ from hashbench.running.sweep.plan import Plan
 from hashbench.running.training.memory import SHARE
 from hashbench.store.engine import open_results, open_store
 from hashbench.store.planning import Run
+
+NO_ID = "-" * 12  # the id of a run follows from what it reads
 
 
 def print_plan(
@@ -44,18 +47,27 @@ def print_plan(
     if nice:
         turns = {run_id: turn for turn, run_id in enumerate(cheap_first(runs, estimate.seconds))}
         runs = tuple(sorted(runs, key=lambda run: turns[run.id]))
+    missing = missing_of(planned.runs)
     for number, run in enumerate(runs, 1):
         state = "done" if run.id in estimate.done else f"about {duration_text(estimate.seconds(run))}"
         state = f"done, but its weights are gone: made again, {state}" if run in again else state
+        state = f"{MARK}{', '.join(missing[run.id])}; {state}" if missing[run.id] else state
+        shown_id = NO_ID if missing[run.id] else run.id[:12]
         seed = "" if run.seed is None else f" seed {run.seed}"
-        print(f"{number:5d}  {run.id[:12]}  {run.kind:10s} {run.model} {run.task or ''}{seed}  {state}")
+        print(f"{number:5d}  {shown_id}  {run.kind:10s} {run.model} {run.task or ''}{seed}  {state}")
     lost = f", {len(again)} of them made again, since weights are gone" if again else ""
     n_done = len(estimate.done) + len(again)
     print(f"{len(planned.runs)} runs, {n_done} done{lost}, {n_workers} worker{'s' if n_workers > 1 else ''}")
     print(weights_line(planned.runs, planned.resolved))
     if card is not None:
         _print_memory(planned, card)
-    print(f"estimated time: {duration_text(estimate.total())} on {_machine(planned, card)}")
+    time = f"{duration_text(estimate.total())} on {_machine(planned, card)}"
+    if lacking := {run_id for run_id, names in missing.items() if names}:
+        names = sorted({name for names in missing.values() for name in names}, key=turn_of)
+        print(f"{MARK}{', '.join(names)} (needed by {len(lacking)} of the runs)")
+        estimate.done |= lacking
+        time = f"{duration_text(estimate.total())} for the other runs; {time} for all"
+    print(f"estimated time: {time}")
     if card is not None:
         print("computed from shapes, rows and published peak rates; nothing was measured on this card")
     print_results(planned.resolved)

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from hashbench.common.errors import InputError, located, near_match
+from hashbench.common.errors import InputError, NotAtHand, located, near_match
 from hashbench.data.sources.documents import CorpusSource
 from hashbench.data.sources.fingerprints import usable_cache_folder
 from hashbench.data.sources.sources import Source, locate_corpus, open_sources
@@ -37,6 +37,7 @@ from hashbench.running.experiment.models import ResolvedModel, resolve_baseline,
 from hashbench.running.experiment.resolved import ResolvedExperiment, find_tasks, needs_corpus
 from hashbench.running.experiment.tuning import declared
 from hashbench.running.runs.base import kinds, names
+from hashbench.running.sweep.absent import AbsentCorpus, AbsentTask, MissingInputs, block_without_weights
 from hashbench.store.planning import Run
 
 Located = TypeVar("Located", LocatedTask, CorpusSource)
@@ -51,6 +52,7 @@ class Plan:
     # label -> file and line of the model's coder
     places: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # what a user should know of the file before the first run
+    absent: tuple[NotAtHand, ...] = ()  # of a plan that nobody carries out
 
     @property
     def counts(self) -> str:
@@ -59,28 +61,35 @@ class Plan:
         return f"{len(self.runs)} runs: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items())
 
 
-def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
+def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False) -> Plan:
     """The checked plan of an experiment with all of its runs. Reads fingerprints of the data, never the data.
 
     Everything is validated before the first run; raises InputError with file and line. `data` overrides the
-    experiment's sources.
+    experiment's sources. `dry`: nobody will carry it out, so that data and weights need not be at hand.
     """
-    models = resolve_models(loaded)
+    absent = MissingInputs(refused=not dry)
+    models = resolve_models(loaded, absent.errors.append if dry else None)
     baseline = resolve_baseline(loaded, models)
     tasks = _checked(loaded, models, baseline)
     tuned = declared(loaded, models)
     names = loaded.sources(data)
     measured = [*models.values(), *([baseline] if loaded.experiment.efficiency else [])]
+    blocks: dict[str, dict[str, Any]] = {}
     for model in measured:
-        check_weights(loaded, model)
+        lacking = partial(block_without_weights, model, loaded.experiment.encoder)
+        if block := absent.found_or(partial(check_weights, loaded, model), lacking):
+            blocks[model.label] = block
     with located("--data" if data else loaded.where("data")):
         sources = open_sources(names)
-    located_tasks = tuple(_locate_task(loaded, i, task, sources) for i, task in enumerate(tasks))
-    corpora = _locate_corpora(loaded, measured, sources)
-    resolved = ResolvedExperiment(loaded.experiment, models, baseline, located_tasks, corpora, names, tuned)
+    located_tasks = tuple(
+        absent.found_or(partial(_locate_task, loaded, i, task, sources), partial(AbsentTask, task))
+        for i, task in enumerate(tasks)
+    )
+    corpora = _locate_corpora(loaded, measured, sources, absent)
+    resolved = ResolvedExperiment(loaded.experiment, models, baseline, located_tasks, corpora, names, tuned, blocks)
     runs = tuple(run for kind in kinds().values() for run in kind.planned(resolved))
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
-    return Plan(resolved, runs, places, _claim_notes(resolved))
+    return Plan(resolved, runs, places, _claim_notes(resolved), tuple(absent.errors))
 
 
 def _claim_notes(resolved: ResolvedExperiment) -> tuple[str, ...]:
@@ -212,7 +221,7 @@ def _locate_task(loaded: Loaded, i: int, task: Task, sources: Sequence[Source]) 
 
 
 def _locate_corpora(
-    loaded: Loaded, models: Sequence[ResolvedModel], sources: Sequence[Source]
+    loaded: Loaded, models: Sequence[ResolvedModel], sources: Sequence[Source], absent: MissingInputs
 ) -> dict[str, CorpusSource]:
     """The corpora that models read and, with `robustness`, those of the experiment, whose words count as seen."""
     places: dict[str, str] = {}
@@ -222,7 +231,13 @@ def _locate_corpora(
     if loaded.experiment.robustness_block and places:
         for i, name in enumerate(loaded.experiment.pretrain.corpora):
             places.setdefault(name, loaded.where("pretrain", "corpora", i))
-    return {name: _opened(partial(locate_corpus, name, sources), where) for name, where in places.items()}
+    return {
+        name: absent.found_or(
+            partial(_opened, partial(locate_corpus, name, sources), where),
+            partial(AbsentCorpus, name, "not at hand", "hub"),
+        )
+        for name, where in places.items()
+    }
 
 
 def _opened(locate: Callable[[], Located], where: str) -> Located:

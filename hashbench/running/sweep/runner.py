@@ -99,9 +99,9 @@ def sweep(
     find_executor(loaded.experiment.executor)
     if "://" not in db:  # before minutes of planning; servers are not connected before they are needed
         check_file(Path(db), db, create=True, read_only=dry_run)
-    planned = plan(loaded, data=data)
+    planned = plan(loaded, data=data, dry=dry_run)
     n_workers = workers or loaded.experiment.workers
-    for remark in planned.notes:
+    for remark in (*planned.notes, *planned.absent):
         print(remark, file=sys.stderr)
     if dry_run:
         print_plan(planned, db, n_workers, other, nice=nice, artifacts=artifacts)
