@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import torch
 from safetensors.torch import save_file
 
 from hashbench.deployment.config import Config, spec_values
@@ -51,6 +52,8 @@ def exported_folder(
     spec = with_dim(spec, probe.config.dim)
     tokenizer, coder = fitted(spec, texts)
     model = build_model(spec, size, seed=seed, vocabulary_rows=coder.num_rows)
+    if model.scales is not None:
+        model.scales.copy_(torch.tensor([1.0, 0.2]))
     head = None
     if n_outputs is not None:
         head = classification_head(spec.head, model.config.dim, n_outputs)

@@ -85,6 +85,7 @@ def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict
         "pooling": spec.head.pooling,
         "dense_head": spec.head.dense,
         "template": asdict(spec.text.template),
+        **({} if spec.initial_spread is None else {"initial_spread": spec.initial_spread}),
     }
 
 
@@ -151,4 +152,5 @@ def spec_of(config: Config, folder: Path, *, trust_code: bool = False) -> ModelS
         encoder=EncoderSpec(values["encoder"], values["encoder_args"]),
         head=HeadSpec(values["pooling"], values["dense_head"]),
         training=TrainingSpec(objective=None),
+        initial_spread=values["initial_spread"] if "initial_spread" in values else None,
     )

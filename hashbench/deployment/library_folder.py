@@ -104,6 +104,7 @@ def _extend_config(predictor: Predictor, folder: Path) -> None:
         "id2label": labels,
         "label2id": {label: i for i, label in labels.items()},
         "dtype": "float32",
+        **({} if predictor.model.scales is None else {"scaled": True}),
     }
     (folder / CONFIG).write_bytes(_json({**values, **added}))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 
 import hashbench
 from hashbench.deployment.library_folder import MODELING, TOKENIZATION, write_library_files
+from hashbench.deployment.onnx_graph import GraphFile, outputs_of, write_graph
+from hashbench.models.embeddings.registry import find_model
 from tests.exported import exported_folder
 
 pytest.importorskip("transformers", reason="transformers is not installed")
@@ -61,6 +64,24 @@ def test_automodel_gives_the_same_logits(tmp_path: Path, model: str) -> None:
         lines = (folder / name).read_text().splitlines()
         assert not [line for line in lines if line.lstrip().startswith(("from hashbench", "import hashbench"))]
     assert not [path for path in folder.rglob("*") if path.suffix in (".bin", ".pt", ".pkl", ".ckpt")]
+
+
+def test_a_factor_of_word_vectors_is_part_of_the_folder(tmp_path: Path) -> None:
+    """Of a model that began with `initial_spread`; here too hashbench, transformers and ONNX agree."""
+    spec = replace(find_model("hashformer-md-proj"), initial_spread="matched")
+    folder = exported_folder(spec.name, tmp_path / "some_model", small=True, spec=spec)
+    predictor = hashbench.load(folder)
+    assert predictor.model.scales is not None and predictor.model.scales.tolist() == pytest.approx([1.0, 0.2])
+    assert predictor.spec.initial_spread == "matched"
+    expected = predictor.outputs(TEXTS)
+    predictor.model.scales.fill_(1.0)
+    assert np.abs(predictor.outputs(TEXTS) - expected).max() > 1e-3
+    write_library_files(hashbench.load(folder), folder)
+    np.testing.assert_allclose(asked(LOGITS, folder, tmp_path / "hub"), expected, atol=1e-5)
+    pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed")
+    write_graph(hashbench.load(folder), tmp_path / "model.onnx")
+    graph = GraphFile.open(tmp_path / "model.onnx")
+    np.testing.assert_allclose(outputs_of(graph, hashbench.load(folder), [TEXTS]), expected, atol=1e-4)
 
 
 def test_sentence_transformers_gives_the_pooled_states(tmp_path: Path) -> None:

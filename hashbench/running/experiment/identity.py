@@ -28,6 +28,7 @@ AS_BEFORE: dict[str, dict[str, Any]] = {
         "dense_dropout": True,
         "weights": None,
         "below": None,
+        "initial_spread": None,
     },
     "template": {"pad_multiple": 1},
     "coder": {"special_items": 3},

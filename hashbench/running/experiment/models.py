@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from hashbench.common.errors import InputError, NotAtHand, located, near_match
 from hashbench.common.registry import own_name
@@ -256,6 +256,7 @@ def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: 
     finetune = _block(loaded, Finetune, "finetune", spec.training.finetune, entry.finetune if entry else None, place)
     size = loaded.experiment.encoder
     spec = _with_coder_of_its_size(loaded, _with_vocabulary(loaded, spec, pretrain, place), place)
+    spec = replace(spec, initial_spread=_initial_spread(loaded, spec, entry, place))
     if rows := vocabulary_rows(spec):
         pretrain = pretrain.model_copy(update={"vocabulary_size": rows})
     if pretrains(spec):
@@ -268,6 +269,22 @@ def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: 
         recipe = validate(Finetune, {**general.model_dump(), **values}, loaded, *written, task)
         per_task[task] = complete_finetune(recipe, encoder=size)
     return ResolvedModel(spec.name, spec, pretrain, general, place, per_task)
+
+
+def _initial_spread(
+    loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: KeyPath
+) -> float | Literal["matched"] | None:
+    """The spread with which a model's word vectors begin: its entry's, else the experiment's.
+
+    Published weights are left as they are. Raises InputError where the model's own entry sets another.
+    """
+    own = None if entry is None else entry.initial_spread
+    if spec.training.weights in (None, RANDOM):
+        return own or loaded.experiment.initial_spread
+    if own is not None:
+        where = loaded.where(*place, "initial_spread")
+        raise InputError(f"{where}: '{spec.name}' begins with published weights, which keep their spread; leave it out")
+    return None
 
 
 def _with_coder_of_its_size(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> ModelSpec:

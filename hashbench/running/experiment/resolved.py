@@ -124,6 +124,7 @@ def model_block(model: ResolvedModel, size: str) -> dict[str, Any]:
         "version": spec.version,
         "code": own_code(spec.embedding.family),
         "below": _below(spec),
+        "initial_spread": spec.initial_spread,
     }
     return plain(block)
 

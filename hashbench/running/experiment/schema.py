@@ -70,6 +70,9 @@ class Budget(Strict):
         return numbers if isinstance(numbers, tuple) else (numbers,)
 
 
+InitialSpread = Literal["matched"] | Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
+
+
 class ModelEntry(Strict):
     """One entry of `models`: a name, a variation of a model, or a user-defined embedding."""
 
@@ -116,6 +119,9 @@ class ModelEntry(Strict):
         ),
     )
     budget: Budget | None = Field(default=None, description="the size of its embedding, in parameters")
+    initial_spread: InitialSpread | None = Field(
+        default=None, description="of this model's word vectors at the start, in place of the experiment's"
+    )
     pretrain: dict[str, Any] | None = Field(default=None, description="differences from the experiment's pretrain")
     finetune: dict[str, Any] | None = Field(default=None, description="differences from the experiment's finetune")
     tuned: dict[str, Tuning] = Field(default={}, description="how values of this model were chosen, as for all models")
@@ -232,6 +238,13 @@ class Experiment(Strict):
     budget: Budget | None = Field(
         default=None,
         description="size of the embedding of all models with a free size; other models keep their size",
+    )
+    initial_spread: InitialSpread | None = Field(
+        default=None,
+        description=(
+            "standard deviation of the word vectors of all models at the start; matched: that of the position vectors, "
+            "0.02 where none are learned; null: each embedding's own. Published weights are left as they are"
+        ),
     )
     baseline: str = Field(default="bert-mlm", description="the model that ratios refer to")
     floors: tuple[Annotated[str, NameOf(baseline_names)], ...] = Field(

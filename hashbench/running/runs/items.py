@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hashbench.common.checksums import sealed_write
+from hashbench.common.errors import located
 from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.base import SplitOutputs
 from hashbench.data.tasks.catalogue import item_kind_of
@@ -24,9 +25,11 @@ from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import TrainingKind, Workplace, notes_on, scored_metrics, stored_predictions
 from hashbench.running.runs.finetuning import rows_shown
+from hashbench.running.training.beginning import begin
 from hashbench.running.training.devices import pick_device, precision_found
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model, build_model, save_weights
+from hashbench.running.training.spread import WORDS, batch_of_codes
 from hashbench.scores.rankings import RECALLS, recall_at
 from hashbench.store.planning import Run
 from hashbench.store.result import Artifact, Predictions, Result
@@ -134,6 +137,9 @@ def build_parts(
 ) -> tuple[Model, EntityHead]:
     """A fresh model and head for the items of a fitted coder; `row_counts` (V,) as in `EntityHead`."""
     built = build_model(model.spec, size, seed=seed, vocabulary_rows=coder.num_rows)
+    if model.spec.initial_spread is not None:
+        with located(f"model '{model.spec.name}'"):
+            begin(built, batch_of_codes(coder.codes()[:WORDS]), model.spec.initial_spread)
     head = EntityHead(
         built.config.dim,
         coder.num_rows,

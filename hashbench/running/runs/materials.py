@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hashbench.common.errors import located
 from hashbench.common.shared import SharedFolder, make_once
 from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.corpora.preparing import ShardWorkers, prepare
@@ -33,7 +34,9 @@ from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.resolved import needs_corpus, read_without_corpus
 from hashbench.running.experiment.sizing import check_learned_rows
 from hashbench.running.runs.perturbed import PerturbedTask, perturb_task
+from hashbench.running.training.beginning import begin
 from hashbench.running.training.model import Model, build_model
+from hashbench.running.training.spread import batch_of_words
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,12 @@ class Texts:
         """A model for this coder with freshly drawn weights, and a table row for each string of its vocabulary."""
         strings = self.coder.strings()
         named = None if strings is None else [*spec.text.template.specials, *strings]
-        return build_model(spec, size, seed=seed, vocabulary_rows=self.vocabulary_rows, row_strings=named)
+        model = build_model(spec, size, seed=seed, vocabulary_rows=self.vocabulary_rows, row_strings=named)
+        if spec.initial_spread is not None:
+            with located(f"model '{spec.name}'"):
+                words = batch_of_words(self.tokenizer.tokenize, self.coder, spec.text.template)
+                begin(model, words, spec.initial_spread)
+        return model
 
 
 class Materials:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from hashbench.common.atomic import with_usual_rights
 from hashbench.common.checksums import sealed_write
 from hashbench.common.errors import InputError
-from hashbench.models.embeddings.base import Batch, Embedding, ModelSpec, Published
+from hashbench.models.embeddings.base import SPECIALS, Batch, Embedding, ModelSpec, Published
 from hashbench.models.embeddings.registry import build_embedding
 from hashbench.models.encoders.base import Encoder, EncoderConfig, make_encoder
 from hashbench.models.objectives.base import Head
@@ -23,11 +23,15 @@ from hashbench.models.objectives.registry import objectives
 class Model(nn.Module):
     """An embedding and an encoder, which turn a batch into token states; heads are separate."""
 
-    def __init__(self, embedding: Embedding, encoder: Encoder) -> None:
+    def __init__(self, embedding: Embedding, encoder: Encoder, *, scaled: bool = False) -> None:
+        """`scaled`: word vectors have a fixed factor, part of the weights, which is 1 until it is set."""
         super().__init__()
         self.config: EncoderConfig = encoder.config
         self.embedding = embedding
         self.encoder = encoder
+        self.scales: Tensor | None
+        # Factors of the vectors of special tokens and of words (2,)
+        self.register_buffer("scales", torch.ones(2) if scaled else None)
         # What the dense layer of a head starts from.
         self.published_dense: dict[str, Tensor] | None = None
 
@@ -35,13 +39,21 @@ class Model(nn.Module):
         """States (B, L', d) of a batch (B, L); L' is L m for m tokens an item, less where the encoder shortens."""
         # Without a mask a GPU takes its fastest attention.
         mask = self._token_mask(batch) if batch.padded else None
-        states: Tensor = self.encoder(self.embedding(batch), mask, batch.segments)
+        states: Tensor = self.encoder(self.vectors(batch), mask, batch.segments)
         return states
+
+    def vectors(self, batch: Batch) -> Tensor:
+        """The vectors (B, L m, d) that the encoder gets for a batch (B, L): the embedding's, with their factors."""
+        vectors: Tensor = self.embedding(batch)
+        if self.scales is None:
+            return vectors
+        words = self.embedding.vectors_mask(batch.positions >= len(SPECIALS))  # (B, L m)
+        return vectors * torch.where(words, self.scales[1], self.scales[0]).to(vectors.dtype)[..., None]
 
     def at(self, batch: Batch, columns: Tensor, valid: Tensor | None = None) -> Tensor:
         """The states (n, d) at `columns` (B, M) alone, of which `valid` (B, M) may select some; None: all."""
         mask = self._token_mask(batch) if batch.padded else None
-        return self.encoder.at(self.embedding(batch), mask, batch.segments, columns, valid)
+        return self.encoder.at(self.vectors(batch), mask, batch.segments, columns, valid)
 
     def for_head(self, batch: Batch, pooling: Pooling) -> tuple[Tensor, Tensor | None]:
         """States (B, L', d) and their mask for a head with this pooling; for one that reads only the first state of a
@@ -54,7 +66,7 @@ class Model(nn.Module):
     def token_states(self, batch: Batch) -> Tensor:
         """One state for each token of a batch (B, L), for heads that label words: (B, L, w)."""
         mask = self._token_mask(batch) if batch.padded else None
-        states = self.encoder.token_states(self.embedding(batch), mask, batch.segments)  # (B, L m, w)
+        states = self.encoder.token_states(self.vectors(batch), mask, batch.segments)  # (B, L m, w)
         return states[:, :: self.embedding.tokens_per_item]
 
     def states_mask(self, batch: Batch) -> Tensor:
@@ -78,14 +90,14 @@ def build_model(
 
     `vocabulary_rows` is the size of the table where the coder numbers a vocabulary found in the data (specials
     included); None keeps the spec's own number. `row_strings` are the strings of these rows, from which a table may
-    start.
+    start. Word vectors have the embedding's own spread, whatever the spec's `initial_spread`: see `beginning.py`.
     """
     torch.manual_seed(seed)
     encoder = make_encoder(spec.encoder.kind, size, **spec.encoder.args)
     embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=vocabulary_rows)
     if row_strings is not None:
         embedding.initialise(row_strings)
-    return Model(embedding, encoder)
+    return Model(embedding, encoder, scaled=spec.initial_spread is not None)
 
 
 def make_head(model: Model, objective: str) -> Head:

@@ -52,6 +52,12 @@ def batch_of_words(
     return collate(rows.padded(every, collate.pad, multiple=template.pad_multiple), row_ids=every)
 
 
+def batch_of_codes(codes: np.ndarray) -> Batch:
+    """A batch (n, 1) of items with codes (n, c), each alone in its row: the words of a model that reads items."""
+    positions = len(SPECIALS) + torch.arange(len(codes))[:, None]
+    return Batch(torch.from_numpy(codes), positions, torch.ones_like(positions, dtype=torch.bool), padded=False)
+
+
 @torch.no_grad()
 def word_vectors(embedding: Embedding, batch: Batch) -> tuple[Tensor, Tensor]:
     """The vectors (n, d) that an embedding makes of the tokens of words, and their weights (n,), which sum to 1."""

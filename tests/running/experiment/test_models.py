@@ -8,6 +8,7 @@ import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.models.embeddings.registry import find_model, groups
+from hashbench.running.experiment.identity import run_id
 from hashbench.running.experiment.models import model_of, resolve_baseline, resolve_models
 from hashbench.running.experiment.recipes import FINETUNE_LEARNING_RATE
 from hashbench.running.experiment.resolved import model_block
@@ -95,6 +96,39 @@ def test_an_own_embedding(experiment, tmp_path: Path) -> None:
     spec = resolve_models(loaded)["mine"].spec
     parts = (spec.name, spec.embedding.family.__name__, spec.code.coder, spec.text.tokenizer)
     assert parts == ("mine", "Mine", "md5-bits", "words")
+
+
+def test_an_initial_spread_is_in_the_identity_only_where_it_is_written(experiment) -> None:
+    def ids(lines: str) -> dict[str, str]:
+        models = resolve_models(experiment(lines)).items()
+        return {label: run_id({"model": model_block(model, "tiny")}) for label, model in models}
+
+    plain = ids("models: [bert-mlm, hashformer-md-proj]")
+    matched = ids("initial_spread: matched\nmodels: [{name: bert-mlm, initial_spread: 0.05}, hashformer-md-proj]")
+    some = ids("models: [bert-mlm, {name: hashformer-md-proj, initial_spread: matched}]")
+    assert some["bert-mlm"] == plain["bert-mlm"] != matched["bert-mlm"]
+    assert some["hashformer-md-proj"] == matched["hashformer-md-proj"] != plain["hashformer-md-proj"]
+    # the ids of models stored before the key was known
+    loaded = resolve_models(experiment("models: [bert-mlm]"))["bert-mlm"]
+    block = model_block(loaded, "tiny")
+    assert (
+        run_id({"model": {key: value for key, value in block.items() if key != "initial_spread"}}) == plain["bert-mlm"]
+    )
+
+
+def test_published_weights_keep_their_spread(experiment) -> None:
+    loaded = experiment("initial_spread: matched\nmodels: [canine-c, canine-c-scratch]")
+    resolved = resolve_models(loaded)
+    assert resolved["canine-c"].spec.initial_spread is None
+    assert resolved["canine-c-scratch"].spec.initial_spread == "matched"
+    with pytest.raises(InputError, match=r"'canine-c' begins with published weights, which keep their spread"):
+        resolve_models(experiment("models: [{name: canine-c, initial_spread: 0.02}]"))
+
+
+@pytest.mark.parametrize("value", ["0", "-0.1", ".inf", "true", "equal"])
+def test_an_initial_spread_is_a_positive_number_or_matched(experiment, value: str) -> None:
+    with pytest.raises(InputError, match="initial_spread"):
+        experiment(f"initial_spread: {value}\nmodels: [bert-mlm]")
 
 
 def test_the_baseline_need_not_be_among_the_models(experiment) -> None:
