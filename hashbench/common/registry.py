@@ -254,10 +254,11 @@ def class_of(what: str, name: str) -> type[Any] | None:
     return own_classes(kind.base_class()).get(name) or registered(what).get(name)
 
 
-def make(what: str, name: str, arguments: Mapping[str, object]) -> Any:
+def make(what: str, name: str, arguments: Mapping[str, object], *, elsewhere: tuple[str, ...] = ()) -> Any:
     """An object of the class of this name: a registered one, or one of a user-defined file (`own_name`).
 
     A user-defined class's attribute `key` becomes this name, by which an edited file is another thing in recipes.
+    `elsewhere`: further arguments, which the caller handles, for messages.
     Raises InputError for an unknown name, an unknown argument, or one that is missing.
     """
     kind = KINDS[what]
@@ -269,7 +270,8 @@ def make(what: str, name: str, arguments: Mapping[str, object]) -> Any:
     parameters = inspect.signature(cls).parameters
     for argument in arguments:
         if argument not in parameters:
-            hint = f"{near_match(argument, list(parameters))}; it takes {', '.join(parameters) or 'none'}"
+            names = list(dict.fromkeys((*parameters, *elsewhere)))
+            hint = f"{near_match(argument, names)}; it takes {', '.join(names) or 'none'}"
             raise InputError(f"{what} {name}: unknown argument {argument!r}{hint}")
     for parameter in parameters.values():
         optional = parameter.default is not parameter.empty or parameter.kind in (

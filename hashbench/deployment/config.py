@@ -28,6 +28,7 @@ from hashbench.models.embeddings.base import (
 )
 from hashbench.models.embeddings.registry import embedding_arguments, load_own
 from hashbench.models.encoders.base import encoder_config
+from hashbench.models.text.base import lasting
 from hashbench.results.rendering.rows import json_text
 
 FORMAT = 1  # of the folder
@@ -77,7 +78,7 @@ def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict
     return {
         **_embedding_values(spec, vocabulary_rows),
         "tokenizer": spec.text.tokenizer,
-        "tokenizer_args": spec.text.args,
+        "tokenizer_args": lasting(spec.text.tokenizer, spec.text.args),
         "coder": spec.code.coder,
         "coder_args": spec.code.args,
         "encoder": spec.encoder.kind,

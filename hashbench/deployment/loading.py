@@ -28,7 +28,7 @@ from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.coders.cache import RememberedCodes
 from hashbench.models.embeddings.base import Batch, ModelSpec
 from hashbench.models.objectives.classification import ClassificationHead, classification_head, pool
-from hashbench.models.text.base import Tokenizer, tokenizers
+from hashbench.models.text.base import Tokenizer, saved_tokenizer
 from hashbench.models.text.types import DictInterner
 from hashbench.running.training.model import Model, build_model
 
@@ -194,7 +194,7 @@ def part_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 def tokenizer_in(spec: ModelSpec, folder: Path) -> Tokenizer:
     """The tokenizer of an exported model."""
-    return tokenizers()[spec.text.tokenizer].saved(folder / TOKENIZER, spec.text.args)
+    return saved_tokenizer(spec.text.tokenizer, folder / TOKENIZER, spec.text.args)
 
 
 def coder_in(spec: ModelSpec, folder: Path) -> Coder:

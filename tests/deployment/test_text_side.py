@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ from hashbench.deployment.text_side import (
     write_vectors,
 )
 from hashbench.models.coders.base import Coder, make_coder
+from hashbench.models.embeddings.registry import find_model
 from hashbench.models.portable.assembling import TextSide
 from hashbench.models.portable.tokens import words as words_of
 from hashbench.models.text.words import WordTokenizer
@@ -38,6 +40,13 @@ MODELS = [
     "bert-tiny", "canine-c-scratch", "sgnn", "proformer-k4", "hash-emb-k2", "multi-hash", "fasttext-buckets",
     "floret-buckets-2", "tfree-8k", "byte-ngrams", "dhe-small", "qr-hash-mult", "character-cnn",
     "bytes",
+]  # fmt: skip
+# Other tokenizers and normal forms below a coder: model, kind of tokenizer, its arguments.
+TOKENIZERS = [
+    ("hashformer-md-proj", "unicode", {"version": 1}), ("hashformer-md-proj", "unicode", {}),
+    ("hashformer-md-proj", "unicode", {"normalise": "NFKC"}), ("hashformer-md-proj", "words", {"normalise": "NFC"}),
+    ("bert-tiny", "wordpieces", {"normalise": "NFKC"}), ("canine-c-scratch", "characters", {"normalise": "NFC"}),
+    ("bytes", "bytes", {"normalise": "NFKC"}),
 ]  # fmt: skip
 RIGHT = f"{N_TEXTS} texts, all right"
 IN_NODE = """
@@ -98,6 +107,20 @@ def test_python_makes_all_tokens_and_codes(made, model: str) -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_javascript_makes_all_tokens_and_codes(made, model: str) -> None:
     _, folder = made(model)
+    assert node(folder, IN_NODE) == RIGHT
+
+
+@pytest.mark.parametrize(("model", "kind", "arguments"), TOKENIZERS)
+def test_every_tokenizer_and_normal_form_is_read_alike(tmp_path: Path, model: str, kind: str, arguments: dict) -> None:
+    spec = find_model(model)
+    spec = replace(spec, text=replace(spec.text, tokenizer=kind, args=arguments))
+    folder = exported_folder(model, tmp_path / "folder", small=True, spec=spec, texts=texts_to_prove())
+    predictor = hashbench.load(folder)
+    assert predictor.tokenizer.recipe()["kind"] == kind
+    write_text_side(predictor, folder)
+    write_vectors(predictor, folder / VECTORS)
+    shutil.copyfile(folder / "hashed_text.js", folder / "hashed_text.mjs")  # for node
+    assert python(folder, "--check", str(folder / VECTORS)) == RIGHT
     assert node(folder, IN_NODE) == RIGHT
 
 

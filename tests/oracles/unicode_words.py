@@ -11,10 +11,29 @@ NAMES = (
 )  # fmt: skip
 
 
-def kind(character: str) -> str:
-    """space, mark, letter (a token by itself), word or other."""
+# Signs that Unicode calls prepended concatenation marks, by the beginnings of their names
+ENCLOSING = (
+    "ARABIC NUMBER SIGN", "ARABIC SIGN SANAH", "ARABIC FOOTNOTE MARKER", "ARABIC SIGN SAFHA", "ARABIC SIGN SAMVAT",
+    "ARABIC NUMBER MARK ABOVE", "ARABIC END OF AYAH", "SYRIAC ABBREVIATION MARK", "ARABIC POUND MARK ABOVE",
+    "ARABIC PIASTRE MARK ABOVE", "ARABIC DISPUTED END OF AYAH", "KAITHI NUMBER SIGN",
+)  # fmt: skip
+# Format characters that can be seen, or change what stands beside them; all others show nothing
+SHOWN = (
+    "ZERO WIDTH NON-JOINER", "ZERO WIDTH JOINER", "MONGOLIAN VOWEL SEPARATOR", "TAG ", "CANCEL TAG", "INTERLINEAR ",
+    "EGYPTIAN HIEROGLYPH ",
+)  # fmt: skip
+
+
+def kind(character: str, version: int = 1) -> str:
+    """space, mark, letter (a token by itself), word or other; in version 2 also nothing."""
     category = unicodedata.category(character)
     name = unicodedata.name(character, "")
+    if version == 2 and category == "Cf":
+        if name == "ZERO WIDTH SPACE":
+            return "space"
+        if name.startswith(ENCLOSING):
+            return "word"
+        return "mark" if name.startswith(SHOWN) else "nothing"
     if character.isspace():
         return "space"
     of_the_cluster = name in ("THAI CHARACTER SARA AM", "LAO VOWEL SIGN AM")
@@ -25,12 +44,14 @@ def kind(character: str) -> str:
     return "other"
 
 
-def words(text: str, lowercase: bool = True) -> list[str]:
-    """The definition, one character at a time."""
+def words(text: str, lowercase: bool = True, version: int = 1) -> list[str]:
+    """The definition, one character at a time; version 2 in the normal form C."""
+    if version == 2:
+        text = unicodedata.normalize("NFC", "".join(c for c in text if kind(c, version) != "nothing"))
     tokens: list[str] = []
     before = "space"
     for character in text.lower() if lowercase else text:
-        now = kind(character)
+        now = kind(character, version)
         if now == "space":
             before = now
         elif now == "mark" and before != "space":

@@ -35,6 +35,7 @@ from hashbench.data.tasks.text_data import (
     sample_rows,
     with_splits,
 )
+from hashbench.models.text.normal_forms import form_notes
 from hashbench.models.text.words import WordTokenizer
 from hashbench.scores.base import OutputKind
 from hashbench.scores.registry import evaluate, metrics
@@ -99,6 +100,7 @@ class LocatedTexts:
         notes = (*sampled, *self._notes(splits, task.label_names))
         if self.kind != "builtin":  # generated texts repeat each other
             notes = (*notes, *missing_texts(columns, task.text), *repeated_rows(splits))
+            notes = (*notes, *form_notes({split: part.texts for split, part in splits.items()}))
         if HOLDOUT in task.evaluation_splits:
             splits["train"], splits[HOLDOUT] = hold_out(splits["train"])
         return TaskData(task, splits, self.fingerprint, self._copy_read(), self.kind, notes)

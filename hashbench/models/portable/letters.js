@@ -22,6 +22,23 @@ function members(packed) {
   return found;
 }
 
+// Packed ranges as a regular expression writes a set of characters.
+function charactersOf(packed) {
+  return unpacked(packed).map(([first, end]) => `\\u{${first.toString(16)}}-\\u{${(end - 1).toString(16)}}`).join("");
+}
+
+// From a text to what its tokens are made of: well-formed, without what is left out, in a normal form. The device
+// normalises the characters that the Unicode of the training knew; their normal forms are the same in later versions.
+function reading(values) {
+  const dropped = values.dropped && new RegExp(`[${charactersOf(values.dropped)}]`, "gu");
+  const known = values.known && new RegExp(`[${charactersOf(values.known)}]+`, "gu");
+  return (text) => {
+    let read = withoutLoneSurrogates(text);
+    if (dropped) read = read.replace(dropped, "");
+    return known ? read.replace(known, (part) => part.normalize(values.form)) : read;
+  };
+}
+
 function lowerTable(rules, others) {
   const table = new Map(Object.entries(others));
   for (const [first, count, step, delta] of rules) {

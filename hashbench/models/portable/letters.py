@@ -6,6 +6,8 @@ each range the distance from the end of the last one, and its length.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -29,6 +31,33 @@ def unpacked(packed: str) -> list[tuple[int, int]]:
 def members(packed: str) -> frozenset[str]:
     """The characters of the ranges in a packed text."""
     return frozenset(chr(point) for first, end in unpacked(packed) for point in range(first, end))
+
+
+def characters_of(packed: str) -> str:
+    """Packed ranges as a regular expression writes a set of characters."""
+    return "".join(f"\\U{first:08x}-\\U{end - 1:08x}" for first, end in unpacked(packed))
+
+
+def reading(values: Mapping[str, Any]) -> Callable[[str], str]:
+    """A function from a text to what its tokens are made of: well-formed, without what is left out, in a normal form.
+
+    The device normalises the characters that the Unicode of the training knew; their normal forms are the same in all
+    later versions.
+    """
+    dropped = re.compile(f"[{characters_of(values['dropped'])}]") if "dropped" in values else None
+    assigned = re.compile(f"[{characters_of(values['known'])}]+") if "known" in values else None
+
+    def read(text: str) -> str:
+        if text.isascii():
+            return text
+        text = without_lone_surrogates(text)
+        if dropped is not None:
+            text = dropped.sub("", text)
+        if assigned is not None:
+            text = assigned.sub(lambda part: unicodedata.normalize(values["form"], part.group()), text)
+        return text
+
+    return read
 
 
 def lower_table(rules: list[list[int]], others: Mapping[str, str]) -> dict[int, str]:

@@ -1,18 +1,27 @@
 // Tokens: words, characters and bytes; and tokens whose code is their number.
 function words(values, read) {
   const lower = values.lowercase ? lowering(values) : (text) => text;
-  const characters = (packed) =>
-    unpacked(packed).map(([first, end]) => `\\u{${first.toString(16)}}-\\u{${(end - 1).toString(16)}}`).join("");
-  const word = characters(values.word ?? "");
-  const space = characters(values.space ?? "");
-  const classes = word ? `[${word}]+|[^${word}${space}]+` : `[^${space}]+`;
-  const given = (values.alternatives ?? []).map(([packed, many]) => `[${characters(packed)}]${many}`).join("|");
-  const expression = new RegExp(given || classes, "gu");
-  return (text) => lower(withoutLoneSurrogates(text)).match(expression) ?? [];
+  const textOf = reading(values);
+  const expression = new RegExp(patternOf(values), "gu");
+  return (text) => lower(textOf(text)).match(expression) ?? [];
+}
+
+// The words as a regular expression in which every class of characters is spelled out.
+function patternOf(values) {
+  if (values.alternatives) return values.alternatives.map(([packed, many]) => `[${charactersOf(packed)}]${many}`).join("|");
+  const word = charactersOf(values.word);
+  const space = charactersOf(values.space);
+  if (values.letter) {
+    const letter = charactersOf(values.letter);
+    const mark = charactersOf(values.mark);
+    return `[${letter}][${mark}]*|[${word}${mark}]+|[^${word}${space}${letter}${mark}][^${word}${space}${letter}]*`;
+  }
+  return word ? `[${word}]+|[^${word}${space}]+` : `[^${space}]+`;
 }
 
 function characters(values, read) {
-  return (text) => Array.from(withoutLoneSurrogates(text));
+  const textOf = reading(values);
+  return (text) => Array.from(textOf(text));
 }
 
 function codepoints(values, read) {
@@ -20,7 +29,8 @@ function codepoints(values, read) {
 }
 
 function textBytes(values, read) {
-  return (text) => Array.from(new TextEncoder().encode(withoutLoneSurrogates(text)), (byte) => String.fromCharCode(byte));
+  const textOf = reading(values);
+  return (text) => Array.from(new TextEncoder().encode(textOf(text)), (byte) => String.fromCharCode(byte));
 }
 
 function byteRows(values, read) {

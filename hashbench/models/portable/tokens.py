@@ -12,35 +12,31 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hashbench.models.portable.letters import lowering, unpacked, without_lone_surrogates
+from hashbench.models.portable.letters import characters_of, lowering, reading
 
 
 def words(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[str]]:
     """A function from a text to its words."""
-    lower = lowering(values) if values["lowercase"] else str
+    text_of, lower = reading(values), lowering(values) if values["lowercase"] else str
     expression = re.compile(pattern_of(values))
-    return lambda text: expression.findall(lower(without_lone_surrogates(text)))
+    return lambda text: expression.findall(lower(text_of(text)))
 
 
 def pattern_of(values: Mapping[str, Any]) -> str:
     """The words as a regular expression in which every class of characters is spelled out."""
     if "alternatives" in values:
-        return "|".join(f"[{_characters(packed)}]{many}" for packed, many in values["alternatives"])
-    word, space = _characters(values["word"]), _characters(values["space"])
+        return "|".join(f"[{characters_of(packed)}]{many}" for packed, many in values["alternatives"])
+    word, space = characters_of(values["word"]), characters_of(values["space"])
     if "letter" in values:
-        letter, mark = _characters(values["letter"]), _characters(values["mark"])
+        letter, mark = characters_of(values["letter"]), characters_of(values["mark"])
         return f"[{letter}][{mark}]*|[{word}{mark}]+|[^{word}{space}{letter}{mark}][^{word}{space}{letter}]*"
     return f"[{word}]+|[^{word}{space}]+" if word else f"[^{space}]+"
 
 
-def _characters(packed: str) -> str:
-    """Packed ranges as a regular expression writes a set of characters."""
-    return "".join(f"\\U{first:08x}-\\U{end - 1:08x}" for first, end in unpacked(packed))
-
-
 def characters(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[str]]:
     """A function from a text to its characters."""
-    return lambda text: list(without_lone_surrogates(text))
+    text_of = reading(values)
+    return lambda text: list(text_of(text))
 
 
 def codepoints(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
@@ -50,7 +46,8 @@ def codepoints(values: Mapping[str, Any], read: Callable[[str], str]) -> Callabl
 
 def text_bytes(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[str]]:
     """A function from a text to its bytes, byte b as the character U+00b."""
-    return lambda text: list(without_lone_surrogates(text).encode().decode("latin-1"))
+    text_of = reading(values)
+    return lambda text: list(text_of(text).encode().decode("latin-1"))
 
 
 def byte_rows(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:

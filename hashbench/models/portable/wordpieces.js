@@ -22,8 +22,9 @@ function wordpieces(values, read) {
   const pieces = new Set(Object.keys(JSON.parse(read("tokenizer.json")).model.vocab));
   const table = characterTable(values);
   const punctuation = members(values.punctuation);
+  const textOf = reading(values);
   const wordsOf = (text) => {
-    const normal = Array.from(withoutLoneSurrogates(text), (point) => table.get(point) ?? point).join("");
+    const normal = Array.from(textOf(text), (point) => table.get(point) ?? point).join("");
     const spaced = Array.from(normal, (point) => (punctuation.has(point) ? ` ${point} ` : point)).join("");
     return spaced.split(" ").filter(Boolean);
   };

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from hashbench.models.portable.letters import lower_table, members, unpacked, without_lone_surrogates
+from hashbench.models.portable.letters import lower_table, members, reading, unpacked
 
 HANGUL, HANGUL_END, VOWELS, TAILS = 0xAC00, 0xD7A4, 21, 28
 JAMO = (0x1100, 0x1161, 0x11A7)  # leading consonants, vowels, trailing consonants
@@ -34,6 +34,7 @@ def wordpieces(values: Mapping[str, Any], read: Callable[[str], str]) -> Callabl
     pieces = frozenset(json.loads(read("tokenizer.json"))["model"]["vocab"])
     table, punctuation = character_table(values), members(values["punctuation"])
     marker, unknown, longest = values["marker"], values["unknown"], values["longest"]
+    text_of = reading(values)
 
     def words_of(text: str) -> Iterator[str]:
         for part in text.translate(table).split(" "):
@@ -56,4 +57,4 @@ def wordpieces(values: Mapping[str, Any], read: Callable[[str], str]) -> Callabl
             start = end
         return parts or [unknown]
 
-    return lambda text: [piece for word in words_of(without_lone_surrogates(text)) if word for piece in cut(word)]
+    return lambda text: [piece for word in words_of(text_of(text)) if word for piece in cut(word)]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from hashbench.common.registry import class_of, make, registered
+from hashbench.models.text.normal_forms import ARGUMENT, ReadTexts, TextForm, checked_form
 from hashbench.models.text.types import Interner
+
+VERSION = "version"  # the argument of a tokenizer that has several; stored arguments without it mean 1
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,81 @@ def end_of_tokens(text: str, tokens: Iterable[str]) -> int:
     return end
 
 
+class NormalisedTokenizer(Tokenizer):
+    """A tokenizer of any kind, on texts that are brought to a normal form of Unicode before."""
+
+    def __init__(self, inner: Tokenizer, reading: TextForm) -> None:
+        self._inner, self._reading = inner, reading
+        self.kind, self.makes_words, self.unknown = inner.kind, inner.makes_words, inner.unknown
+        self.title, self.argument, self.from_recipe = inner.title, inner.argument, inner.from_recipe
+        self.trained = inner.trained
+
+    @property
+    def vocabulary_size(self) -> int | None:
+        """As of the tokenizer within."""
+        return self._inner.vocabulary_size
+
+    @vocabulary_size.setter
+    def vocabulary_size(self, size: int | None) -> None:
+        self._inner.vocabulary_size = size
+
+    @property
+    def needs_training(self) -> bool:
+        """As of the tokenizer within."""
+        return self._inner.needs_training
+
+    @property
+    def pieces(self) -> list[str]:
+        """As of the tokenizer within."""
+        return self._inner.pieces
+
+    def spellings(self) -> list[str]:
+        """As of the tokenizer within."""
+        return self._inner.spellings()
+
+    def unreachable(self) -> str | None:
+        """As of the tokenizer within."""
+        return self._inner.unreachable()
+
+    def options(self) -> dict[str, object]:
+        """The options of the tokenizer within, and the normal form."""
+        return {**self._inner.options(), ARGUMENT: self._reading.form}
+
+    def train(self, texts: Iterable[str], vocabulary_size: int, *, bars: bool = False) -> None:
+        """Learns a vocabulary of this size from the texts in the normal form."""
+        read = map(self._reading, texts) if isinstance(texts, Iterator) else ReadTexts(texts, self._reading)
+        self._inner.train(read, vocabulary_size, bars=bars)
+
+    def load(self, folder: Path) -> None:
+        """Loads a trained vocabulary that `save` wrote."""
+        self._inner.load(folder)
+
+    def recipe(self) -> dict[str, object]:
+        """The recipe of the tokenizer within, and the normal form."""
+        return {**self._inner.recipe(), ARGUMENT: self._reading.form}
+
+    def tokenize(self, text: str) -> list[str]:
+        """The tokens of the text in the normal form."""
+        return self._inner.tokenize(self._reading(text))
+
+    def interner(self) -> Interner:
+        """A counter of types of texts in the normal form."""
+        return self._reading.interner(self._inner.interner())
+
+    def reach(self, texts: Sequence[str], kept: Sequence[int]) -> list[int]:
+        """As of the tokenizer within, in characters of the texts as they are."""
+        return self._reading.reach(texts, kept, self._inner.reach)
+
+    def portable(self) -> PortablePart | None:
+        """The step of the tokenizer within, with the normal form among its values; None where it needs a library."""
+        part = self._inner.portable()
+        return None if part is None else replace(part, values={**part.values, **self._reading.values})
+
+    def save(self, folder: Path) -> None:
+        """Writes what the tokenizer within writes."""
+        self._inner.save(folder)
+
+
 def tokenizers() -> Mapping[str, type[Tokenizer]]:
     """All tokenizers by kind. Raises InputError where two have one kind."""
     return registered("tokenizer")
@@ -140,13 +219,44 @@ def find_tokenizer(kind: str) -> type[Tokenizer] | None:
 
 
 def make_tokenizer(kind: str, **arguments: object) -> Tokenizer:
-    """A new tokenizer of a kind, with its arguments.
+    """A new tokenizer of a kind, with its arguments. Each takes `normalise`: none, NFC or NFKC.
 
     >>> make_tokenizer("words").tokenize("Don't stop!!!")
     ['don', "'", 't', 'stop', '!!!']
+    >>> make_tokenizer("words", normalise="NFC").tokenize("cafe\u0301") == ["caf\u00e9"]
+    True
 
     Raises:
         InputError: unknown name or argument, or a value that the tokenizer refuses.
     """
-    tokenizer: Tokenizer = make("tokenizer", kind, arguments)
-    return tokenizer
+    own, reading = _parted(kind, arguments)
+    tokenizer: Tokenizer = make("tokenizer", kind, own, elsewhere=(ARGUMENT,))
+    return tokenizer if reading.is_plain else NormalisedTokenizer(tokenizer, reading)
+
+
+def saved_tokenizer(kind: str, folder: Path, arguments: Mapping[str, Any]) -> Tokenizer:
+    """The tokenizer with these arguments (`lasting`) that `save` wrote into a folder."""
+    own, reading = _parted(kind, arguments)
+    cls = tokenizers()[kind]
+    tokenizer = cls.saved(folder, {**({VERSION: 1} if VERSION in _parameters(cls) else {}), **own})
+    return tokenizer if reading.is_plain else NormalisedTokenizer(tokenizer, reading)
+
+
+def lasting(kind: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments, with the version that a tokenizer without one has today, to be stored for later versions."""
+    cls = find_tokenizer(kind)
+    parameters = {} if cls is None else _parameters(cls)
+    return {**({VERSION: parameters[VERSION].default} if VERSION in parameters else {}), **arguments}
+
+
+def _parted(kind: str, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], TextForm]:
+    """Arguments -> those of the class of this kind, and the reading that `normalise` means for a class without it."""
+    cls = find_tokenizer(kind)
+    if cls is None or ARGUMENT not in arguments or ARGUMENT in _parameters(cls):
+        return dict(arguments), TextForm()
+    own = {key: value for key, value in arguments.items() if key != ARGUMENT}
+    return own, TextForm(checked_form(arguments[ARGUMENT], kind))
+
+
+def _parameters(cls: type) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(cls).parameters

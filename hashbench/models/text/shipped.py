@@ -119,9 +119,9 @@ def class_values(words_apart: bool) -> dict[str, str]:
     return {"word": packed(classes == WORD), "space": packed(classes == SPACE)}
 
 
-@lru_cache(maxsize=1)
-def unicode_values() -> dict[str, str]:
-    """The classes of characters by Unicode's categories."""
-    classes = unicode_table(False) & ((1 << CLASS_BITS) - 1)
+@lru_cache(maxsize=2)
+def unicode_values(version: int) -> dict[str, str]:
+    """The classes of characters by Unicode's categories, as a version of the tokenizer `unicode` has them."""
+    classes = unicode_table(False, version) & ((1 << CLASS_BITS) - 1)
     names = {"word": WORD, "space": SPACE, "letter": LETTER, "mark": MARK}
     return {name: packed(classes == value) for name, value in names.items()}

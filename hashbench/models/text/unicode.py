@@ -27,6 +27,17 @@ UNSPACED = (
 FIGURES = ("Nd", "No", "Pc")  # these make runs in every script
 # Vowels of Thai and Lao that are letters, and part of the cluster before them (UAX 29)
 AM = "\u0e33\u0eb3"
+# Format characters (category Cf) of version 2 of the tokenizer `unicode`. By rule WB4 of UAX 29 they part no word, all
+# but the zero width space. Those that show nothing (Default_Ignorable_Code_Point) would make another word of each that
+# holds one and are left out, but for those that change the letters beside them or an emoji: joiners, Mongolian vowel
+# separator, tags.
+IGNORED = (
+    (0x00AD, 0x00AD), (0x061C, 0x061C), (0x200E, 0x200F), (0x202A, 0x202E), (0x2060, 0x2064), (0x2066, 0x206F),
+    (0xFEFF, 0xFEFF), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0001, 0xE0001),
+)  # fmt: skip
+ZERO_WIDTH_SPACE = "\u200b"
+# Signs that begin a number or a word and enclose it (Prepended_Concatenation_Mark), which WB4 does not speak of
+PREPENDED = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
 # str.lower() works character by character but for these two: U+0130 becomes two characters, and capital sigma
 # becomes a final sigma at the end of a word. A text that holds one of them is lower-cased by Python beforehand.
 NOT_BY_CHARACTER = ("\u0130", "\u03a3")
@@ -137,12 +148,12 @@ def fold_table(words_apart: bool, lowercase: bool) -> np.ndarray:
     return _folded(classes, lowercase)
 
 
-@lru_cache(maxsize=2)
-def unicode_table(lowercase: bool) -> np.ndarray:
+@lru_cache(maxsize=4)
+def unicode_table(lowercase: bool, version: int = 1) -> np.ndarray:
     """Code point -> (its lower case << 3) | class: (n,) int32, by Unicode's categories.
 
     Letters, numbers and connectors (`_`) are WORD, those of scripts without white space LETTER; marks and joiners
-    belong to the character before them.
+    belong to the character before them, and from `version` 2 on other format characters too.
     """
     classes = np.full(CODE_POINTS, OTHER, dtype=np.int32)
     for point in (*range(0x40000), *range(0xE0000, 0xE01F0)):  # no others are assigned but for private use
@@ -154,6 +165,9 @@ def unicode_table(lowercase: bool) -> np.ndarray:
             classes[point] = MARK
         elif category[0] in "LN" or category == "Pc":
             classes[point] = WORD
+        elif version > 1 and category == "Cf":
+            space = character == ZERO_WIDTH_SPACE
+            classes[point] = SPACE if space else WORD if character in PREPENDED else MARK
     for first, last in UNSPACED:
         for point in range(first, last + 1):
             if classes[point] == WORD and unicodedata.category(chr(point)) not in FIGURES:

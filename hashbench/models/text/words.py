@@ -4,7 +4,9 @@
 characters. A mark or joiner belongs to the character before it, so that no word falls apart at its vowel signs
 (Devanagari, Tamil, vocalised Arabic and Hebrew, decomposed Latin). In scripts that put no white space between words a
 token is one letter with its marks: a character of Han, kana or Bopomofo; of Thai, Lao, Khmer and Myanmar a grapheme
-cluster (UAX 29, but for a few vowel signs of Myanmar, which are tokens there).
+cluster (UAX 29, but for a few vowel signs of Myanmar, which are tokens there). Version 2 brings texts to normal form C,
+leaves out format characters that show nothing (soft hyphen, word joiner, byte order mark, direction marks) and parts
+words at the zero width space; in version 1 each of these is a token that parts a word.
 
 `icu` splits by UAX 29, and by dictionaries where no white space is written: Thai, Lao, Khmer, Myanmar, Chinese and
 Japanese. Other editions of ICU have other dictionaries, so its version is part of a run's identity, and a device that
@@ -14,6 +16,7 @@ has no ICU cannot make these words.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +24,7 @@ from hashbench.common.errors import InputError
 from hashbench.models.portable.tokens import pattern_of
 from hashbench.models.text.base import PortablePart, Tokenizer
 from hashbench.models.text.counting import ScanInterner
+from hashbench.models.text.normal_forms import ARGUMENT, NormalForm, TextForm, checked_form
 from hashbench.models.text.shipped import alternatives, case_values, class_values, unicode_values
 from hashbench.models.text.types import DictInterner, Interner
 from hashbench.models.text.unicode import unicode_table, well_formed
@@ -80,13 +84,13 @@ class WordTokenizer(Tokenizer):
         return DictInterner(self.tokenize)
 
 
-VERSION = 1  # raised when the meaning of a token changes
+VERSIONS = (1, 2)  # a further one where the meaning of a token changes
 
 
-@lru_cache(maxsize=1)
-def expression() -> re.Pattern[str]:
+@lru_cache(maxsize=2)
+def expression(version: int) -> re.Pattern[str]:
     """A regular expression that matches the tokens of a text, with every range of characters written out."""
-    return re.compile(pattern_of(unicode_values()))
+    return re.compile(pattern_of(unicode_values(version)))
 
 
 class UnicodeTokenizer(Tokenizer):
@@ -94,33 +98,46 @@ class UnicodeTokenizer(Tokenizer):
 
     kind = "unicode"
 
-    def __init__(self, lowercase: bool = True) -> None:
+    def __init__(self, lowercase: bool = True, version: int = VERSIONS[-1], normalise: str | None = None) -> None:
+        """`normalise`: a normal form of texts; None: none in version 1, NFC in version 2."""
         if not isinstance(lowercase, bool):
             raise InputError(f"tokenizer unicode: lowercase {lowercase!r}; give true or false")
-        self.lowercase = lowercase
+        if isinstance(version, bool) or version not in VERSIONS:
+            raise InputError(f"tokenizer unicode: version {version!r}; versions: {', '.join(map(str, VERSIONS))}")
+        self.lowercase, self.version = lowercase, int(version)
+        usual: NormalForm = "none" if self.version == 1 else "NFC"
+        form = usual if normalise is None else checked_form(normalise, self.kind)
+        self._reading = TextForm(form, drops=self.version > 1)
+        self._unusual = {} if form == usual else {ARGUMENT: form}
 
     def recipe(self) -> dict[str, object]:
-        """The kind, its version, and whether letters are lower-cased."""
-        return {"kind": self.kind, "version": VERSION, "lowercase": self.lowercase}
+        """The kind, its version, whether letters are lower-cased, and a normal form that is not the version's own."""
+        return {"kind": self.kind, "version": self.version, "lowercase": self.lowercase, **self._unusual}
 
     def tokenize(self, text: str) -> list[str]:
         """The words of one text.
 
         >>> UnicodeTokenizer().tokenize("हिन्दी, ไทยคำ 漢字!")
         ['हिन्दी', ',', 'ไ', 'ท', 'ย', 'คำ', '漢', '字', '!']
+        >>> UnicodeTokenizer().tokenize("co\u00adld"), len(UnicodeTokenizer(version=1).tokenize("co\u00adld"))
+        (['cold'], 3)
         """
-        text = well_formed(text)
-        tokens: list[str] = expression().findall(text.lower() if self.lowercase else text)
+        text = self._reading(text)
+        tokens: list[str] = expression(self.version).findall(text.lower() if self.lowercase else text)
         return tokens
+
+    def reach(self, texts: Sequence[str], kept: Sequence[int]) -> list[int]:
+        """The number of characters of each text up to the end of its first `kept` words."""
+        return self._reading.reach(texts, kept, super().reach)
 
     def portable(self) -> PortablePart:
         """The step for a device without hashbench: its values are classes of characters and rules of lower case."""
-        values = {"lowercase": self.lowercase, **unicode_values(), **(case_values() if self.lowercase else {})}
-        return PortablePart("tokens", "words", values, needs=("letters",))
+        values = {"lowercase": self.lowercase, **unicode_values(self.version), **self._reading.values}
+        return PortablePart("tokens", "words", values | (case_values() if self.lowercase else {}), needs=("letters",))
 
     def interner(self) -> Interner:
         """A compiled counter of word types."""
-        return ScanInterner(True, self.lowercase, unicode_table(self.lowercase))
+        return self._reading.interner(ScanInterner(True, self.lowercase, unicode_table(self.lowercase, self.version)))
 
 
 UTF16_UNIT = 2  # bytes

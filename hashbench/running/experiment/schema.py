@@ -91,7 +91,8 @@ class ModelEntry(Strict):
     )
     tokenizer: str | dict[str, Any] | None = Field(
         default=None,
-        description="words, unicode, icu, bpe, wordpieces, characters, bytes, items, or a mapping: {kind, ...}",
+        description="words, unicode, icu, bpe, wordpieces, characters, bytes, items, or a mapping: "
+        "{kind, normalise, ...}",
     )
     coder: str | dict[str, Any] | None = Field(
         default=None, description="a coder's name, or a mapping of its arguments: {kind, num_buckets, bits, ...}"

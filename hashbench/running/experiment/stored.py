@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hashbench.common.errors import InputError
+from hashbench.models.text.base import VERSION, lasting
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel, model_of
 from hashbench.running.experiment.resolved import model_block
@@ -56,11 +57,21 @@ def _resolved(
     experiment = Experiment.model_validate_json(json.dumps(values)).with_task_blocks(blocks)
     for written in (experiment.model_dump(mode="json", exclude_defaults=True), values):
         loaded = Loaded(experiment, Path.cwd() / "store.yaml", shown, written)
-        model = model_of(loaded, label)
+        model = _of_version(model_of(loaded, label), spec["model"]["tokenizer"])
         if _reads_alike(spec, model, experiment.encoder):
             return loaded, model.of_run(spec)
     other = "is read in another way by this version of hashbench than when it was trained"
     raise InputError(f"{shown}: '{label}' {other}; use the version that made it (hashbench report names its commit)")
+
+
+def _of_version(model: ResolvedModel, tokenizer: Mapping[str, Any]) -> ResolvedModel:
+    """The model with the version that its tokenizer had in a run, whose recipe of it is `tokenizer`; an experiment that
+    names none has the version that was the latest then."""
+    text = model.spec.text
+    if VERSION not in lasting(text.tokenizer, {}) or VERSION in text.args or VERSION not in tokenizer:
+        return model
+    args = {**text.args, VERSION: tokenizer[VERSION]}
+    return replace(model, spec=replace(model.spec, text=replace(text, args=args)))
 
 
 def _reads_alike(spec: Mapping[str, Any], model: ResolvedModel, size: str) -> bool:

@@ -40,7 +40,9 @@ def test_check_says_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "own"
     folder.mkdir()
-    rows = [{"sentence": text, "label": n % 2} for n, text in enumerate(["a", "b", None, "c", "d", "e", "f", "f"])]
+    rows = [
+        {"sentence": text, "label": n % 2} for n, text in enumerate(["a", "b", None, "c", "d", "e\u0301", "f", "f"])
+    ]
     (folder / "train.jsonl").write_text("\n".join(map(json.dumps, [*rows, rows[0]])))
     (folder / "validation.jsonl").write_text("\n".join(map(json.dumps, rows[:2])))
     Path("own.yaml").write_text(
@@ -53,4 +55,5 @@ def test_check_says_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     assert not ended.value.code
     lines = capsys.readouterr().out.splitlines()
     assert "mine: missing texts: 1 row of train" in lines
+    assert any(line.startswith("mine: not in one Unicode normal form (NFC): 1 text of train; a word") for line in lines)
     assert "mine: repeated: 1 row of train" in lines and "mine: texts also in train: 2 rows of validation" in lines

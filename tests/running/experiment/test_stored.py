@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError
+from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.load import Loaded, load_experiment
 from hashbench.running.experiment.models import ResolvedModel, resolve_models
 from hashbench.running.experiment.resolved import model_block
@@ -69,6 +70,22 @@ def test_a_models_own_recipe_gives_way_to_what_the_file_said_alone(tmp_path: Pat
     assert models["bert-tiny"].pretrain.vocabulary_size == (50_265 if "vocabulary" in said else 30_522)
     for label, model in models.items():
         assert same(model_of_run(store, label).model, model)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_run_keeps_the_version_of_its_tokenizer(tmp_path: Path, version: int) -> None:
+    """An experiment that names none meant the latest version of its day."""
+    file = tmp_path / "own.yaml"
+    file.write_text(
+        "name: own\nencoder: tiny\nmodels: [{name: a, like: hash-emb-k2, tokenizer: unicode}]\nbaseline: a\n"
+    )
+    loaded = load_experiment(file)
+    then = row(loaded, resolve_models(loaded)["a"])
+    then.spec["model"]["tokenizer"]["version"] = version
+    store = open_store(tmp_path / "r.db")
+    add_experiment(store, "own", loaded.experiment.model_dump(mode="json"), [then], baseline="a")
+    text = model_of_run(store, "a").model.spec.text
+    assert make_tokenizer(text.tokenizer, **text.args).recipe() == then.spec["model"]["tokenizer"]
 
 
 def test_a_run_that_this_version_would_read_otherwise_is_refused(tmp_path: Path) -> None:

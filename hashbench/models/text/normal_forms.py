@@ -1,0 +1,157 @@
+"""One spelling of a text for its tokenizer: Unicode's normal forms, and format characters that show nothing left out.
+
+The same word may be written as several sequences of code points: é is one or two, a word may hold a soft hyphen or a
+direction mark. A hash sees other words then. Normal forms are those of UAX 15, by the Unicode version of this Python.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from hashbench.common.errors import InputError, near_match
+from hashbench.models.text.shipped import packed
+from hashbench.models.text.types import Distinct, Interner, TokenizedTexts
+from hashbench.models.text.unicode import CODE_POINTS, IGNORED, well_formed
+
+NormalForm = Literal["none", "NFC", "NFKC"]
+FORMS: tuple[NormalForm, ...] = ("none", "NFC", "NFKC")
+ARGUMENT = "normalise"  # of every tokenizer
+
+
+def checked_form(value: object, kind: str) -> NormalForm:
+    """The normal form that a tokenizer's argument `normalise` names. Raises InputError for any other value."""
+    for form in FORMS:
+        if value == form:
+            return form
+    near = near_match(value, list(FORMS)) if isinstance(value, str) else ""
+    raise InputError(f"tokenizer {kind}: {ARGUMENT} {value!r}{near}; choose from {', '.join(FORMS)}")
+
+
+@dataclass(frozen=True)
+class TextForm:
+    """A change of a text before it is cut into tokens: to a normal form, without some characters.
+
+    >>> TextForm("NFC", drops=True)("cafe\\u0301 co\\u00adld")
+    'café cold'
+    """
+
+    form: NormalForm = "none"
+    drops: bool = False  # whether format characters that show nothing are left out
+
+    def __call__(self, text: str) -> str:
+        """The text, well-formed, without what is left out, in the normal form."""
+        if text.isascii():
+            return text
+        text = well_formed(text)
+        if self.drops:
+            text = _ignored().sub("", text)
+        return text if self.form == "none" else unicodedata.normalize(self.form, text)
+
+    @property
+    def is_plain(self) -> bool:
+        """True where texts stay as they are."""
+        return self == PLAIN
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """Values for `reading` of portable/letters.py; empty where texts stay as they are.
+
+        A form is normalised by the device's Unicode. Characters that this Python does not know are left alone there,
+        too, and those that it knows have one normal form in every version of Unicode (the stability policy).
+        """
+        dropped = {"dropped": packed(members(IGNORED))} if self.drops else {}
+        return dropped if self.form == "none" else {**dropped, "form": self.form, "known": packed(_known())}
+
+    def reach(
+        self, texts: Sequence[str], kept: Sequence[int], inner: Callable[[Sequence[str], Sequence[int]], list[int]]
+    ) -> list[int]:
+        """The number of characters of each text of which the first `kept` tokens are made; `inner`: after the reading.
+
+        >>> TextForm("NFC").reach(["e\\u0301 a"], [1], lambda texts, kept: [1])
+        [2]
+        """
+        ends = inner([self(text) for text in texts], kept)
+        return [self._place(text, end) for text, end in zip(texts, ends, strict=True)]
+
+    def _place(self, text: str, end: int) -> int:
+        """The end of the longest part of a text of which no more than `end` characters are made."""
+        if text.isascii() or self(text) == text:
+            return end
+        return bisect_right(range(len(text) + 1), end, key=lambda n: len(self(text[:n]))) - 1
+
+    def interner(self, inner: Interner) -> Interner:
+        """A counter of the types of texts that are read in this way."""
+        return inner if self.is_plain else _PreparedInterner(inner, self)
+
+
+PLAIN = TextForm()
+
+
+class _PreparedInterner(Interner):
+    """Counts the types of texts after a reading."""
+
+    def __init__(self, inner: Interner, reading: TextForm) -> None:
+        self._inner, self._reading = inner, reading
+
+    def add(self, texts: Sequence[str]) -> TokenizedTexts:
+        """Texts -> provisional ids."""
+        return self._inner.add([self._reading(text) for text in texts])
+
+    def distinct(self) -> tuple[Distinct, np.ndarray]:
+        """-> (types that came, index among them of each provisional id (n,) int32, -1 for one that never came)."""
+        return self._inner.distinct()
+
+
+class ReadTexts:
+    """Texts after a reading, which can be read as often as those that they are made of."""
+
+    def __init__(self, texts: Iterable[str], reading: TextForm) -> None:
+        self._texts, self._reading = texts, reading
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._reading, self._texts)
+
+
+def members(ranges: Iterable[tuple[int, int]]) -> np.ndarray:
+    """Ranges of code points, both ends included, as a set: bool (0x110000,)."""
+    points = np.zeros(CODE_POINTS, bool)
+    for first, last in ranges:
+        points[first : last + 1] = True
+    return points
+
+
+@lru_cache(maxsize=1)
+def _known() -> np.ndarray:
+    """The code points to which this Python's Unicode gives characters: bool (0x110000,), surrogates left out."""
+    return np.array([unicodedata.category(chr(point)) not in ("Cn", "Cs") for point in range(CODE_POINTS)], bool)
+
+
+@lru_cache(maxsize=1)
+def _ignored() -> re.Pattern[str]:
+    """A regular expression of the format characters that show nothing."""
+    return re.compile("[" + "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in IGNORED) + "]")
+
+
+def form_notes(splits: Mapping[str, Iterable[Sequence[str]]]) -> list[str]:
+    """A note on the texts of each split, given as columns, that are not in normal form C; no note where all are.
+
+    >>> form_notes({"train": [["caf\\u00e9"]], "test": [["cafe\\u0301", "cafe"]]})[0][:57]
+    'not in one Unicode normal form (NFC): 1 text of test; a w'
+    """
+    counts = {
+        split: sum(
+            not text.isascii() and not unicodedata.is_normalized("NFC", text) for column in columns for text in column
+        )
+        for split, columns in splits.items()
+    }
+    counted = [f"{n:,} text{'s' if n > 1 else ''} of {split}" for split, n in counts.items() if n]
+    remedy = f"a word may have several spellings there, tokenizer: {{{ARGUMENT}: NFC}} makes them one"
+    return [f"not in one Unicode normal form (NFC): {', '.join(counted)}; {remedy}"] if counted else []

@@ -1,0 +1,157 @@
+"""Normal forms of texts: a tokenizer with one reads all spellings of a text as one, on every path."""
+
+from __future__ import annotations
+
+import pickle
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hashbench.common.errors import InputError
+from hashbench.models.portable import tokens, wordpieces
+from hashbench.models.text.base import Tokenizer, make_tokenizer, saved_tokenizer, tokenizers
+from hashbench.models.text.normal_forms import PLAIN, TextForm, form_notes
+from tests.models.text.interning import assert_interns_as_a_dictionary
+
+FORMS = ["NFC", "NFKC"]
+TRAINED = ["bpe", "wordpieces"]
+KINDS = sorted(set(tokenizers()) - {"transformers", "icu"})  # these need a file, or a package of their own
+TEXTS = [
+    "nai\u0308ve cafe\u0301 au lait",
+    "\u212bngstro\u0308m A\u030a",
+    "\ufb01sh \uff21\uff22 \uff76\uff9e",
+    "plain",
+] * 9
+LETTERS = "aA ,\u00e9e\u0301\u0302\u0323\u212b\u0958\u093c\u1100\u1161\ufb01\uff76\uff9e\u0378\U0002f800"
+SPELLINGS = st.lists(st.text(st.sampled_from(LETTERS)), max_size=4)
+
+
+def made(kind: str, **arguments: object) -> Tokenizer:
+    tokenizer = make_tokenizer(kind, **arguments)
+    if tokenizer.needs_training:
+        tokenizer.train(TEXTS, 400)
+    return tokenizer
+
+
+def trained_alike(kind: str, form: str) -> Tokenizer:
+    """A tokenizer without a form that learned from normal texts."""
+    tokenizer = make_tokenizer(kind)
+    if tokenizer.needs_training:
+        tokenizer.train([unicodedata.normalize(form, text) for text in TEXTS], 400)
+    return tokenizer
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_tokenizer_reads_normal_texts(kind: str, form: str) -> None:
+    tokenizer, plain = made(kind, normalise=form), trained_alike(kind, form)
+    for text in (*TEXTS[:4], "", "\ud83d\ude00 e\ud800\u0301"):
+        normal = unicodedata.normalize(form, text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+        expected = plain.tokenize(normal)
+        assert tokenizer.tokenize(text) == tokenizer.tokenize(unicodedata.normalize("NFD", text)) == expected
+    assert_interns_as_a_dictionary(tokenizer, TEXTS, [3, 3, len(TEXTS)])
+    assert pickle.loads(pickle.dumps(tokenizer)).tokenize(TEXTS[0]) == tokenizer.tokenize(TEXTS[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_a_form_that_changes_texts_is_in_the_recipe(kind: str) -> None:
+    usual = make_tokenizer(kind).recipe()
+    assert "normalise" not in usual
+    none, nfkc = make_tokenizer(kind, normalise="none"), make_tokenizer(kind, normalise="NFKC")
+    assert nfkc.recipe() == {**usual, "normalise": "NFKC"} and nfkc.kind == kind
+    assert (none.recipe() == usual) == (kind != "unicode")
+
+
+@pytest.mark.parametrize("kind", TRAINED)
+def test_a_trained_vocabulary_keeps_its_form(kind: str, tmp_path: Path) -> None:
+    tokenizer = make_tokenizer(kind, normalise="NFC")
+    tokenizer.vocabulary_size = 300  # as a plan sets it
+    assert tokenizer.recipe() == {
+        **make_tokenizer(kind).recipe(),
+        tokenizer.argument: {"train": 300},
+        "normalise": "NFC",
+    }
+    assert tokenizer.options()["normalise"] == "NFC" and tokenizer.trained and tokenizer.title
+    tokenizer.train(iter(TEXTS), 400)
+    tokenizer.save(tmp_path)
+    again = saved_tokenizer(kind, tmp_path, {"normalise": "NFC"})
+    assert again.tokenize(TEXTS[0]) == tokenizer.tokenize(TEXTS[0]) and again.recipe() == tokenizer.recipe()
+    loaded = make_tokenizer(kind, normalise="NFC")
+    loaded.load(tmp_path)
+    assert (loaded.pieces, loaded.spellings()) == (tokenizer.pieces, tokenizer.spellings())
+
+
+STEPS = {"tokens": tokens, "wordpieces": wordpieces}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", ["words", "unicode", "characters", "bytes", "wordpieces"])
+@settings(max_examples=60, deadline=None)
+@given(texts=SPELLINGS)
+def test_a_device_reads_the_same_tokens(kind: str, form: str, texts: list[str]) -> None:
+    if (kind, form) not in known:
+        tokenizer = made(kind, normalise=form)
+        part = tokenizer.portable()
+        assert part is not None
+        step = getattr(STEPS[part.source], part.entry)(part.values, lambda name: part.files[name].decode())
+        known[kind, form] = tokenizer, step
+    tokenizer, step = known[kind, form]
+    assert [step(text) for text in texts] == [tokenizer.tokenize(text) for text in texts]
+
+
+known: dict = {}
+
+
+def test_a_device_leaves_characters_alone_that_the_training_did_not_know() -> None:
+    """As a later Unicode would have them: what was no character then parts two stretches that are normalised."""
+    values = {"form": "NFC", "known": "2t 1"}  # e and nothing else: the accent came later
+    assert tokens.characters(values, str)("e\u0301") == ["e", "\u0301"]
+
+
+def test_texts_without_a_device_step_have_none() -> None:
+    assert made("bpe", normalise="NFC").portable() is None
+    assert make_tokenizer("words", normalise="none").portable() == make_tokenizer("words").portable()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"normalise": "nfc"}, "^tokenizer words: normalise 'nfc'; choose from none, NFC, NFKC$"),
+        ({"normalise": True}, "^tokenizer words: normalise True; choose from none, NFC, NFKC$"),
+        (
+            {"normalize": "NFC"},
+            "unknown argument 'normalize'; did you mean 'normalise'.; it takes pattern, lowercase, norm",
+        ),
+    ],
+)
+def test_a_wrong_form(arguments: dict, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        make_tokenizer("words", **arguments)
+
+
+def test_ascii_and_plain_readings_change_nothing() -> None:
+    text = "plain text"
+    assert TextForm("NFKC", drops=True)(text) is text and PLAIN.is_plain and PLAIN.values == {}
+    assert PLAIN("e\u0301\ud800") == "e\u0301\ufffd"
+
+
+def test_a_split_that_is_not_in_one_form_is_noted() -> None:
+    composed, parted = ["caf\u00e9", "a"], ["cafe\u0301", "a"]
+    assert form_notes({"train": [composed], "test": [["plain"]]}) == []
+    (note,) = form_notes({"train": [composed], "dev": [parted], "test": [parted, composed + parted]})
+    assert note.startswith("not in one Unicode normal form (NFC): 1 text of dev, 2 texts of test; ")
+
+
+@pytest.mark.parametrize("kind", ["words", "unicode", "characters", "bytes", "bpe", "wordpieces"])
+def test_what_is_read_is_counted_in_the_characters_of_the_text(kind: str) -> None:
+    """All tokens reach the whole text, none reach nothing, and one word of two reaches the end of its accents."""
+    tokenizer = made(kind, normalise="NFC")
+    texts = ["cafe\u0301 nai\u0308ve", "plain text", "\u212b"]
+    n_tokens = [len(tokenizer.tokenize(text)) for text in texts]
+    assert tokenizer.reach(texts, n_tokens) == [len(text) for text in texts]
+    assert tokenizer.reach(texts, [0, 0, 0]) == [0, 0, 0]
+    if kind in ("words", "unicode"):
+        assert tokenizer.reach(texts, [1, 1, 1]) == [5, 5, 1]
