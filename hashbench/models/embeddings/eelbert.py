@@ -61,7 +61,8 @@ class NgramHash(Embedding):
         self.untied_rows = num_rows
         rows = torch.empty(len(BERT.specials), dim)
         if not rows.is_meta:
-            rows.copy_(hashed_rows(BERT.specials, NgramPooling(**{**(hashing or {}), "dim": dim})))
+            rows.copy_(torch.from_numpy(NgramPooling(**{**(hashing or {}), "dim": dim}).encode_few(BERT.specials)))
+            rows[PAD] = 0.0
         self.specials: Tensor
         self.register_buffer("specials", rows, persistent=False)  # (5, d)
 
@@ -122,19 +123,13 @@ class HashInitTable(LookupTable):
         rows, dim = self.weight.shape
         if len(vocabulary) != rows:
             raise ValueError(f"a vocabulary of {len(vocabulary)} for a table of {rows} rows")
-        vectors = hashed_rows(vocabulary, NgramPooling(dim, seed=self.seed, strip=self.strip))  # (V, d)
+        vectors = torch.from_numpy(NgramPooling(dim, seed=self.seed, strip=self.strip).encode(vocabulary))  # (V, d)
+        vectors[PAD] = 0.0  # a vocabulary begins with BERT's special tokens
         if self.std is not None:
             others = torch.arange(rows) != PAD
             vectors *= self.std / vectors[others].std(correction=0)
         with torch.no_grad():
             self.weight.copy_(vectors)
-
-
-def hashed_rows(strings: Sequence[str], coder: NgramPooling) -> Tensor:
-    """Vectors (n, d) of the rows of a vocabulary that begins with BERT's special tokens; [PAD] is zero."""
-    vectors = torch.from_numpy(coder.encode(strings))
-    vectors[PAD] = 0.0
-    return vectors
 
 
 def in_mlm_frame(parts: Parts) -> Counts:

@@ -68,7 +68,7 @@ class _Projected(Embedding):
         sums = torch.empty(len(SPECIALS), places * self.bits, dtype=torch.int16)
         if not sums.is_meta:
             words = [SEPARATOR if i == END else name for i, name in enumerate(SPECIALS)]
-            sums.copy_(torch.from_numpy(ProjectionCoder(**hashing).encode(words)))
+            sums.copy_(torch.from_numpy(ProjectionCoder(**hashing).encode_few(words)))
             sums[PAD] = 0
         self.special_sums: Tensor
         self.register_buffer("special_sums", sums, persistent=False)  # (5, places * T) int16

@@ -63,6 +63,14 @@ def test_codes_do_not_depend_on_order_or_batch(name: str) -> None:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("name", coders())
+def test_a_few_in_plain_python_are_equal_bit_for_bit(name: str) -> None:
+    coder = fitted(name)
+    for strings in (WORDS, []):
+        few, codes = coder.encode_few(strings), coder.encode(strings)
+        assert (few.dtype, few.shape, few.tobytes()) == (codes.dtype, codes.shape, codes.tobytes())
+
+
+@pytest.mark.parametrize("name", coders())
 def test_a_table_is_encoded_as_its_strings_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_THREADS", "2")
     many = {f"{word}{i}": 1 for i in range(1200) for word in COUNTS if len(word) < 9}  # more than one slice

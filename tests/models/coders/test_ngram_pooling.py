@@ -6,6 +6,8 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
 from hashbench.models.coders.base import make_coder
@@ -79,6 +81,23 @@ def test_vectors_are_rounded_once() -> None:
 
 
 @pytest.mark.e2e
+@settings(max_examples=30)
+@given(
+    st.lists(st.text(max_size=12) | st.sampled_from(STRANGE), max_size=6),
+    st.integers(6, 40),
+    st.sampled_from((3, 257, 10**6 + 3, 10**9 + 7, 2**31 - 1)),
+    st.booleans(),
+    st.sampled_from((1.0, 0.02, 3.7)),
+)
+def test_a_few_in_plain_python_are_equal_bit_for_bit(
+    strings: list[str], dim: int, modulus: int, strip: bool, scale: float
+) -> None:
+    coder = NgramPooling(dim, modulus=modulus, strip=strip, scale=scale)
+    few = coder.encode_few(strings)
+    assert few.dtype == np.float32 and few.shape == (len(strings), dim)
+    assert few.tobytes() == coder.encode(strings).tobytes()
+
+
 def test_many_types_on_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_THREADS", "2")
     table = TypeTable.from_counts(dict.fromkeys(words(9000, seed=2), 1))
