@@ -4,6 +4,7 @@ Exit codes: 0 done, 1 some runs failed, 2 wrong input, 129, 130 and 143 interrup
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -102,6 +103,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Runs the command of the arguments (None: of the command line) and exits with its code."""
     # pydantic would look for plugins in the metadata of all installed packages
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # Imports make a million objects that stay, which Python would look through for garbage again and again: a tenth
+    # of the time of a short command. Workers of a sweep are processes of their own, with Python's usual threshold.
+    gc.set_threshold(50_000)
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
         code = typer.main.get_command(app).main(args=arguments, prog_name="hashbench", standalone_mode=False)

@@ -17,7 +17,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -144,11 +144,22 @@ def plugins(places: str) -> list[ModuleType]:
     One that cannot be imported is left out, with one line on stderr. Raises InputError where a place is no plug-in.
     """
     modules: list[ModuleType] = []
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+    for entry in entries():
         modules += _imported(f"plug-in {entry.name} ({entry.value})", entry.load)
     for file in plugin_files(places):
         modules += _imported(str(file), functools.partial(import_file, file))
     return modules
+
+
+def entries() -> tuple[EntryPoint, ...]:
+    """The entry points of plug-ins of installed packages, in the order of names."""
+    return _entries(tuple(sys.path))
+
+
+@functools.lru_cache(maxsize=1)
+def _entries(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """Read once for a search path: that is one file for each installed package."""
+    return tuple(sorted(entry_points(group=GROUP), key=lambda entry: entry.name))
 
 
 def plugin_files(places: str) -> list[Path]:

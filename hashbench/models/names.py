@@ -10,13 +10,12 @@ import contextlib
 import json
 import os
 from collections.abc import Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import near_match
-from hashbench.common.registry import GROUP, VARIABLE, unreadable
+from hashbench.common.registry import VARIABLE, entries, unreadable
 
 FOLDER = Path(__file__).parent
 KEPT = FOLDER / "embeddings" / "__pycache__" / "names.json"
@@ -33,7 +32,7 @@ class Names(NamedTuple):
 
 def known_names() -> Names:
     """The names of all models and groups. Where there are plug-ins the registry is listed, which imports torch."""
-    if os.environ.get(VARIABLE) or entry_points(group=GROUP):
+    if os.environ.get(VARIABLE) or entries():
         return _listed()
     state = [[str(file.relative_to(FOLDER)), file.stat().st_mtime_ns] for file in sorted(FOLDER.rglob("*.py"))]
     with contextlib.suppress(OSError, ValueError, KeyError):
