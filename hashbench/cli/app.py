@@ -104,7 +104,7 @@ def main(arguments: list[str] | None = None) -> None:
     # pydantic would look for plugins in the metadata of all installed packages
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # Imports make a million objects that stay, which Python would look through for garbage again and again: a tenth
-    # of the time of a short command. Workers of a sweep are processes of their own, with Python's usual threshold.
+    # of the time of a short command. Workers of a sweep are other processes, with Python's default.
     gc.set_threshold(50_000)
     before = signal.signal(signal.SIGTERM, _terminate)
     try:

@@ -61,8 +61,6 @@ class Bloom(Coder):
         self.special_items = special_items
         self.width = maps
         self.maps = np.zeros((maps, 0), np.int32)  # (m, N): bucket of each item in each map
-        # Items that the constraint between coherent maps left no better place.
-        self.violations = 0
         self._blob, self._offsets = np.zeros(0, np.uint8), np.zeros(1, np.int64)
         self._places: dict[bytes, int] | None = None
 
@@ -80,6 +78,15 @@ class Bloom(Coder):
     def num_rows(self) -> int:
         """V: rows of the table, those of the special items included."""
         return self.n_maps * (self.n_buckets + self.special_items)
+
+    @property
+    def violations(self) -> int:
+        """Number of items that share their buckets in two successive coherent maps with an item of a lower id.
+
+        The constraint between the maps left them no better place.
+        """
+        coherent = self.maps[self.n_maps - self.coherent :]
+        return sum(int(twins(coherent[j : j + 2]).sum()) for j in range(self.coherent - 1))
 
     def fit(self, types: TypeTable) -> None:
         """Fits to items without links between them; raises InputError for coherent maps, which need links."""
@@ -99,8 +106,7 @@ class Bloom(Coder):
                 raise InputError("coder bloom: coherent maps are made from page links; give a page-link set")
             vectors, before = item_vectors(links, n), None
             for j in range(self.n_maps - self.coherent, self.n_maps):
-                maps[j], self.violations = coherent_map(vectors, self.alpha, before)
-                before = maps[j]
+                before = maps[j] = coherent_map(vectors, self.alpha, before)
         self.maps = np.stack(maps).astype(np.int32)  # (m, N)
         if self.distinct_pairs:
             separate(self.maps, self.seed)

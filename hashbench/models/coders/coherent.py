@@ -64,14 +64,14 @@ def item_vectors(links: TokenizedTexts, n_items: int, dim: int = DIMENSIONS) -> 
     return (vectors / np.where(norms > 0, norms, 1.0)).astype(np.float32)
 
 
-def coherent_map(vectors: np.ndarray, alpha: int, before: np.ndarray | None = None) -> tuple[np.ndarray, int]:
-    """Bucket (N,) int64 of each item, near items together, and how many items break the constraint of `before`.
+def coherent_map(vectors: np.ndarray, alpha: int, before: np.ndarray | None = None) -> np.ndarray:
+    """Bucket (N,) int64 of each item, near items together.
 
     `vectors` (N, dim) in decreasing frequency. `before` (N,): no two items of one bucket there may share one here;
     where no other item is left, the nearest one is taken all the same.
     """
     n = len(vectors)
-    buckets, violations, bucket = np.full(n, -1, np.int64), 0, 0
+    buckets, bucket = np.full(n, -1, np.int64), 0
     # Items that may still be without a place, and their vectors.
     rest, open_vectors = np.arange(n), vectors
     for opener in range(n):
@@ -83,26 +83,22 @@ def coherent_map(vectors: np.ndarray, alpha: int, before: np.ndarray | None = No
             rest, open_vectors = rest[free], open_vectors[free]
             free = np.ones(len(rest), bool)
         nearness = np.where(free, open_vectors @ vectors[opener], -np.inf)
-        members, violated = _nearest(nearness, rest, alpha - 1, opener, before)
-        buckets[members] = bucket
-        violations += violated
+        buckets[_nearest(nearness, rest, alpha - 1, opener, before)] = bucket
         bucket += 1
-    return buckets, violations
+    return buckets
 
 
-def _nearest(
-    nearness: np.ndarray, rest: np.ndarray, wanted: int, opener: int, before: np.ndarray | None
-) -> tuple[np.ndarray, int]:
-    """The `wanted` nearest items (k,) that the constraint admits, filled up with refused ones; the number of these.
+def _nearest(nearness: np.ndarray, rest: np.ndarray, wanted: int, opener: int, before: np.ndarray | None) -> np.ndarray:
+    """The `wanted` nearest items (k,) that the constraint admits, filled up with refused ones.
 
     `nearness` (r,) and the items `rest` (r,) it speaks of; `before` (N,) as in `coherent_map`.
     """
     wanted = min(wanted, int(np.isfinite(nearness).sum()))
     if wanted == 0:
-        return np.zeros(0, np.int64), 0
+        return np.zeros(0, np.int64)
     if before is None:
         best = np.argpartition(-nearness, wanted - 1)[:wanted]
-        return rest[best], 0
+        return np.asarray(rest[best])
     taken = {int(before[opener])}
     chosen: list[int] = []
     refused: list[int] = []
@@ -115,5 +111,4 @@ def _nearest(
         else:
             taken.add(int(before[item]))
             chosen.append(item)
-    missing = wanted - len(chosen)
-    return np.array([*chosen, *refused[:missing]], np.int64), missing
+    return np.array([*chosen, *refused[: wanted - len(chosen)]], np.int64)

@@ -136,6 +136,23 @@ def test_two_coherent_maps_never_join_two_items_twice_while_others_are_left() ->
     assert (np.bincount(coder.maps[1]) == 3).all()
 
 
+@pytest.mark.parametrize(("coherent", "violations"), [(0, 0), (1, 0), (2, 2), (3, 4)])
+def test_violations_are_counted_in_the_maps_of_a_restored_coder_too(coherent: int, violations: int) -> None:
+    """Four items in one bucket of four and in pairs: two share both buckets with an item before them, each time."""
+    coder = Bloom(alpha=4, maps=3, coherent=coherent)
+    state = Bloom(alpha=4, maps=3).state() | {"blob": np.zeros(0, np.uint8), "offsets": np.zeros(5, np.int64)}
+    coder.restore(state | {"maps": np.array([[0, 0, 1, 1], [0, 0, 0, 0], [0, 0, 1, 1]], np.int32)})
+    assert coder.violations == violations
+
+
+def test_where_few_items_are_left_those_that_share_twice_are_counted() -> None:
+    pages = TokenizedTexts(np.arange(6, dtype=np.int32), np.array([0, 6], np.int64))
+    coder = Bloom(alpha=4, coherent=2)
+    coder.fit_links(items(6), pages)
+    pairs = set(zip(*coder.maps.tolist(), strict=True))
+    assert coder.violations == 6 - len(pairs) > 0
+
+
 def test_a_restored_coder_needs_no_links() -> None:
     links = TokenizedTexts(np.array([0, 1, 2, 3, 1, 2], np.int32), np.array([0, 4, 6]))
     coder, other = Bloom(alpha=2, coherent=2), Bloom(alpha=2, coherent=2)
