@@ -13,6 +13,7 @@ from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.encoding import unknown_note
 from hashbench.data.tasks.text_data import TaskData
+from hashbench.models.embeddings.base import ModelSpec
 from hashbench.running.efficiency.cards import TrainingStep, step_of
 from hashbench.running.efficiency.parameters import count, token_cost
 from hashbench.running.experiment.checks import words_note
@@ -21,6 +22,7 @@ from hashbench.running.experiment.recipes import SETTINGS, Finetune, FinetuneRec
 from hashbench.running.experiment.resolved import ResolvedExperiment, weights_setting
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.running.runs.base import TrainingKind, Workplace, keeps_best, notes_on, stored_predictions, weight_bytes
+from hashbench.running.runs.materials import Texts
 from hashbench.running.runs.pretraining import KIND as PRETRAINING
 from hashbench.running.runs.pretraining import restore
 from hashbench.running.runs.reading import counted
@@ -165,9 +167,14 @@ def starting_model(run: Run, place: Workplace) -> Model:
     model, source = place.model(run), run.spec["pretrain"]
     spec, seed = model.spec, run.seed if source is None else model.pretrain.seed
     texts = place.materials.texts(model)
-    built = texts.build(spec, run.encoder, seed=seed or 0)
     if source is not None:
-        return restore(built, place.runs[source], place)
+        return restore(texts.build(spec, run.encoder, seed=seed or 0), place.runs[source], place)
+    return first_weights(spec, texts, run.encoder, seed=seed or 0)
+
+
+def first_weights(spec: ModelSpec, texts: Texts, size: str, *, seed: int) -> Model:
+    """A model with the weights with which its first training begins: published ones, else fresh ones."""
+    built = texts.build(spec, size, seed=seed)
     if spec.training.weights is not None and spec.training.weights != RANDOM:
         published = locate_weights(spec.training.weights).read()
         load_published(built, replace(published, spellings=texts.tokenizer.spellings()))

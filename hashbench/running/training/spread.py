@@ -22,6 +22,7 @@ from hashbench.models.embeddings.base import SPECIALS, Batch, Embedding, Templat
 from hashbench.models.encoders.base import Encoder
 from hashbench.models.layers import INIT_STD
 from hashbench.models.text.types import DictInterner
+from hashbench.running.training.model import Model
 
 WORDS = 1_000
 MAX_TOKENS = 64  # of a word: no word of the list has as many
@@ -59,10 +60,15 @@ def batch_of_codes(codes: np.ndarray) -> Batch:
 
 
 @torch.no_grad()
-def word_vectors(embedding: Embedding, batch: Batch) -> tuple[Tensor, Tensor]:
-    """The vectors (n, d) that an embedding makes of the tokens of words, and their weights (n,), which sum to 1."""
+def word_vectors(part: Embedding | Model, batch: Batch) -> tuple[Tensor, Tensor]:
+    """The vectors (n, d) of the tokens of words, and their weights (n,), which sum to 1.
+
+    They are those of an embedding, or those that the encoder of a model gets.
+    """
+    embedding, vectors_of = (part, part) if isinstance(part, Embedding) else (part.embedding, part.vectors)
     training = embedding.training
-    vectors = embedding.eval()(batch)  # (B, L m, d)
+    embedding.eval()
+    vectors = vectors_of(batch)  # (B, L m, d)
     embedding.train(training)
     places = embedding.vectors_mask(batch.mask & (batch.positions >= len(SPECIALS)))  # (B, L m)
     weights = places / places.sum(1, keepdim=True).clamp(min=1)
@@ -85,9 +91,9 @@ def spread_of(vectors: Tensor, weights: Tensor) -> float:
     return float((weights.double() @ squares).sqrt())
 
 
-def word_spread(embedding: Embedding, batch: Batch) -> float:
-    """The spread of an embedding's vectors of the words of a batch (B, L)."""
-    return spread_of(*word_vectors(embedding, batch))
+def word_spread(part: Embedding | Model, batch: Batch) -> float:
+    """The spread of the vectors of the words of a batch (B, L), of an embedding or of a model."""
+    return spread_of(*word_vectors(part, batch))
 
 
 def position_spread(*parts: Embedding | Encoder) -> float | None:

@@ -25,8 +25,7 @@ from hashbench.running.training.spread import (
     batch_of_words,
     frequent_words,
     position_spread,
-    spread_of,
-    word_vectors,
+    word_spread,
 )
 from tests.models.embeddings.test_contract import DISTINCT
 
@@ -52,25 +51,13 @@ def built(spec: ModelSpec, spread: float | Literal["matched"] | None) -> tuple[M
     return model, batch_of_words(tokenize, coder, spec.text.template, FEW)
 
 
-def spread_for_encoder(model: Model, words: Batch) -> float:
-    """The spread of the vectors that the encoder gets, factors of the model included."""
-
-    class Seen(nn.Module):
-        def forward(self, batch: Batch) -> Tensor:
-            return model.eval().vectors(batch)
-
-        vectors_mask = staticmethod(model.embedding.vectors_mask)
-
-    return spread_of(*word_vectors(Seen(), words))  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("name", list(DISTINCT))
 def test_every_embedding_begins_as_far_apart_as_position_vectors(name: str) -> None:
     model, words = built(DISTINCT[name], "matched")
     plain, _ = built(DISTINCT[name], None)
     begin(model, words, "matched")
     target = position_spread(model.embedding, model.encoder) or 0.02
-    assert spread_for_encoder(model, words) == pytest.approx(target, rel=0.01)
+    assert word_spread(model, words) == pytest.approx(target, rel=0.01)
     before = plain.state_dict()
     after = {key: tensor for key, tensor in model.state_dict().items() if key != "scales"}
     assert set(after) == set(before) and stored(model) == stored(plain)
@@ -83,7 +70,7 @@ def test_a_number_is_the_spread_itself(name: str) -> None:
     model, words = built(find_model(name).small(), 0.05)
     begin(model, words, 0.05)
     assert target_of(model, 0.05) == 0.05
-    assert spread_for_encoder(model, words) == pytest.approx(0.05, rel=0.01)
+    assert word_spread(model, words) == pytest.approx(0.05, rel=0.01)
 
 
 @pytest.mark.parametrize(
