@@ -53,6 +53,10 @@ def report(
         bool,
         typer.Option("--all-metrics", help="In the experiment's own table: show every stored metric of each task."),
     ] = False,
+    texts: Annotated[
+        bool,
+        typer.Option("--texts", help="In the experiment's own table: tokens, texts cut and characters lost, by task."),
+    ] = False,
     checkpoint: EvaluationOption = "best",
     provenance: Annotated[
         bool,
@@ -70,7 +74,7 @@ def report(
         from hashbench.results.tables.request import ReportRequest
 
         request = ReportRequest(
-            named or experiment, paper, table, published, examples, all_metrics, checkpoint, provenance
+            named or experiment, paper, table, published, examples, all_metrics, checkpoint, provenance, texts=texts
         )
         if style != PAGE:
             print_report(db, request, style, output)

@@ -27,6 +27,11 @@ class TextCounts:
     characters_lost: int
 
     @property
+    def tokens_a_text(self) -> float:
+        """The mean number of tokens of a text, those that are lost included."""
+        return self.tokens / max(1, self.texts)
+
+    @property
     def share_cut(self) -> float:
         """The share of texts that lose a token at least."""
         return self.texts_cut / max(1, self.texts)

@@ -38,6 +38,7 @@ from hashbench.results.claims.verdicts import (
     of_point,
 )
 from hashbench.results.read.measured import PERCENT, hollow_accuracy
+from hashbench.results.read.texts import share_lost, unequal_note
 
 ONE_SEED = "one seed: examples only"
 SEEDS_ONLY = "seeds only: no predictions to draw from"
@@ -138,7 +139,7 @@ def _log_ratio(left: float, right: float) -> float:
 
 def _as_far_as_learned(claim: Claim, part: ClaimPart, results: Results, decision: Decision) -> Decision:
     """The decision on scores, undecided if models learned nothing, or for one seed unless the request allows that."""
-    marks = (*decision.marks, *_f1_marks(part, results))
+    marks = (*decision.marks, *_f1_marks(part, results), *_text_marks(part, results))
     if why := _at_baseline(part, results, every_side=comes_free(part.kind, claim.bound)):
         return replace(decision, outcome="undecided", because="at the baseline", marks=(why, *marks))
     if len(decision.seeds) > 1:
@@ -278,6 +279,22 @@ def _not_above(side: Term, value: Quantity, column: Columns, results: Results) -
         return ""
     interval = f"{least.value:+.1f} [{least.low:+.1f}, {least.high:+.1f}]"
     return f"{AT_BASELINE}: on {column} {side} minus {nearest} is {interval}"
+
+
+def _text_marks(part: ClaimPart, results: Results) -> list[str]:
+    """Remarks on tasks of which the compared models did not read the same share of the texts."""
+    lost: dict[tuple[str, str], dict[str, float]] = {}
+    for slug, column in part.leaves:
+        meaning = results.meaning(column)
+        for score in meaning.scores if isinstance(meaning, ScoreColumn) and not results.is_quoted(slug) else ():
+            runs = results.entry(results.variant(slug)[0]).of_task(score.task)
+            if (share := share_lost(runs, score.split)) is not None:
+                lost.setdefault((score.task, score.split), {})[slug] = share
+    marks = []
+    for (task, _), by_slug in lost.items():
+        least, most = (extreme(by_slug.items(), key=lambda item: item[1]) for extreme in (min, max))
+        marks += [note] if (note := unequal_note(least, most, task)) else []
+    return list(dict.fromkeys(marks))
 
 
 def _f1_marks(part: ClaimPart, results: Results) -> list[str]:

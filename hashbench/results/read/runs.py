@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, Final, TypeVar
 
+from hashbench.common.texts_read import TextsRead
+
 # Stored names of the kinds of run that readers treat differently. No other file in results names a kind of run.
 BASELINE: Final = "floor"
 PRETRAINING: Final = "pretrain"
@@ -103,6 +105,11 @@ class MeasuredRun:
         noted = dict(self.origin.notes).get("precision_found")
         return {**block, "precision": noted} if noted and "precision" in block else block
 
+    @cached_property
+    def texts_read(self) -> TextsRead | None:
+        """How much of its texts it read, by split; None where it was stored without."""
+        return _texts_read(self.origin.notes)
+
     @property
     def traits(self) -> dict[str, str]:
         """Properties by which its task may be grouped, such as language and script."""
@@ -118,6 +125,12 @@ class MeasuredRun:
     def from_scratch(self) -> bool:
         """True where it started from random weights although its model has published ones."""
         return self.weights == "random"
+
+
+@cache
+def _texts_read(notes: tuple[tuple[str, str], ...]) -> TextsRead | None:
+    """The counts among notes, cached, since runs that differ only in their seed have equal ones."""
+    return TextsRead.of_notes(dict(notes))
 
 
 @dataclass(frozen=True)

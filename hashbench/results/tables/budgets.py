@@ -34,8 +34,8 @@ OF_COSTS = (
 
 def budget_table(source: ReportSource) -> list[Table]:
     """The experiment's own table with a section for each budget, and costs of embeddings in place of times."""
-    own = own_table(source.measured, source.paper, evidence=source.evidence)
-    scores = [column for column in own.columns if column.measure in ("score", "average")]
+    own = own_table(source.measured, source.paper, evidence=source.evidence, texts=source.request.texts)
+    scores = [column for column in own.columns if column.measure in ("score", "average", "texts")]
     columns = (*scores, *COSTS)
     budgets = recorded_budgets(source.measured.experiment.config)
     by_size: dict[float, list[Row]] = {}

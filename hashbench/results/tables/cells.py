@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from hashbench.common.texts_read import NOTED
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.measured import PERCENT, Measured, hollow_accuracy
 from hashbench.results.read.runs import Entry, SeedScore
 from hashbench.results.read.samples import Evidence
+from hashbench.results.read.texts import NOT_COUNTED, counts_on, share_lost
 from hashbench.results.tables.table import BINARY, BYTES, DECIMAL, TRIVIAL, Cell, Row, RowKind, scaled
 
 # Units that depend on the size
@@ -143,13 +145,30 @@ def fact_cell(measured: Measured, entry: Entry, column: Column) -> Cell:
     return Cell(factor * fact.value, high, unit=column.unit, group=entry.encoder, interval=interval)
 
 
+def text_cell(entry: Entry, column: Column) -> Cell:
+    """The cell of a count of the texts that a model read of a task: tokens a text, share cut, share of characters."""
+    if entry.is_baseline or column.task is None:
+        return Cell()
+    counts = counts_on(entry.of_task(column.task), column.split)
+    if not counts:
+        return Cell(text=NOT_COUNTED, reason=NOT_COUNTED)
+    factor = PERCENT if column.unit == "percent" else 1.0
+    values = [factor * float(getattr(of, column.fact)) for of in counts]
+    return Cell(min(values), max(values) if len(values) > 1 else None, unit=column.unit)
+
+
 StoredReading = tuple[str, str, str]  # task, metric, split
 
 
 def flagged(measured: Measured, entry: Entry, cell: Cell, readings: Sequence[StoredReading]) -> Cell:
-    """The cell with flags for constant predictions or a meaningless F1. `readings`: the scores that it is made from."""
+    """The cell with flags for constant predictions, a meaningless F1, or texts that were not read whole.
+
+    `readings`: the scores that it is made from.
+    """
     if cell.value is None or entry.is_baseline:
         return cell
+    lost = max((share_lost(entry.of_task(task), split) or 0.0 for task, _, split in readings), default=0.0)
+    cell = replace(cell, lost=lost if lost > NOTED else 0.0)
     if len(readings) == 1:
         runs = [run for task, _, _ in readings for run in entry.of_task(task)]
         return replace(cell, constant=any(run.run_id in measured.constant_runs for run in runs))

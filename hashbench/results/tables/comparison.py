@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from hashbench.results.read.comparison import Comparison, PairedDifference
+from hashbench.results.read.comparison import Comparison, PairedDifference, Side
 from hashbench.results.read.measured import AVERAGE, PERCENT
 from hashbench.results.read.origins import data_warnings, task_origins
+from hashbench.results.read.texts import share_lost, unequal_note
 from hashbench.results.tables.experiment import own_table
 from hashbench.results.tables.numbers import MISSING, signs, signs_said
 from hashbench.results.tables.request import paper_of
@@ -105,7 +106,27 @@ def remarks(comparison: Comparison) -> list[str]:
     metrics = [metric_of(line.metric) for line in comparison.lines]
     if any(metric.unit == "page" for metric in metrics if metric):
         notes.append("Cases of links: pages are drawn, with all of their cases.")
-    return [*notes, *_flags_of_both(comparison), *(f"not compared: {why}" for why in comparison.skipped)]
+    notes += [*_flags_of_both(comparison), *_unequal_texts(comparison)]
+    return [*notes, *(f"not compared: {why}" for why in comparison.skipped)]
+
+
+def _unequal_texts(comparison: Comparison) -> list[str]:
+    """Notes on tasks of which the two sides did not read the same share of the texts."""
+
+    def lost(side: Side, line: PairedDifference) -> float | None:
+        model = side.model or line.model
+        runs = [run for run in side.evidence.measured.trainings() if (run.model, run.task) == (model, line.task)]
+        return share_lost(runs, line.split)
+
+    lines = {
+        unequal_note(("A", lost(comparison.first, line)), ("B", lost(comparison.second, line)), _where(line)): None
+        for line in comparison.lines
+    }
+    return [f"{note}." for note in lines if note]
+
+
+def _where(line: PairedDifference) -> str:
+    return f"{line.task} by {line.model}" if line.model else line.task
 
 
 def _flags_of_both(comparison: Comparison) -> list[str]:

@@ -9,7 +9,7 @@ from hashbench.results.papers.paper import Column, Paper
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry, SeedScore
 from hashbench.results.read.samples import Evidence
-from hashbench.results.tables.cells import average_cell, entry_row, fact_cell, flagged, score_cell
+from hashbench.results.tables.cells import average_cell, entry_row, fact_cell, flagged, score_cell, text_cell
 from hashbench.results.tables.request import TableFile
 from hashbench.results.tables.table import Cell, Table, marked, missing_lines
 
@@ -32,16 +32,28 @@ FORMS = tuple(
     )
 )
 AVERAGE = Column("average", "percent", "average", "Average", better="high")
+# Behind a task's name: unit, words of the head, count
+OF_TEXTS = (
+    ("tokens", "count", "tokens a text", "tokens_a_text"),
+    ("cut", "percent", "% texts cut", "share_cut"),
+    ("lost", "percent", "% characters lost", "share_lost"),
+)
 MINUTES = Column("run_minutes", "minutes", "minutes", "training", subtitle="minutes")
 OF_MINUTES = "Training minutes: all finished runs of a model, pre-training and evaluations included"
 
 
 def own_table(
-    measured: Measured, paper: Paper, *, evidence: Evidence | None = None, all_metrics: bool = False
+    measured: Measured,
+    paper: Paper,
+    *,
+    evidence: Evidence | None = None,
+    all_metrics: bool = False,
+    texts: bool = False,
 ) -> Table:
     """The table of all models and trivial baselines by task. `paper` gives the order and spelling of known tasks.
 
-    Each task has a column of the metric that selects; `all_metrics`: one of every metric and split that is stored.
+    Each task has a column of the metric that selects; `all_metrics`: one of every metric and split that is stored;
+    `texts`: behind it those of tokens, texts cut and characters lost.
     """
     of_paper = [task for task in paper.tasks if task in measured.tasks()]
     tasks = list(dict.fromkeys((*of_paper, *measured.tasks())))
@@ -49,6 +61,7 @@ def own_table(
     trained = [task for task in tasks if task not in further]
     shared = shared_tasks(measured, trained)
     columns = _columns(measured, paper, tasks, shared, all_metrics)
+    columns = [shown for column in columns for shown in (column, *(_text_columns(column) if texts else ()))]
     rows = [
         entry_row(entry, {column.name: own_cell(measured, entry, column, evidence) for column in columns})
         for entry in measured.entries
@@ -137,6 +150,25 @@ def _task_columns(measured: Measured, paper: Paper, task: str, all_metrics: bool
     return [first, *(_other_column(first, metric, split) for metric, split in others)]
 
 
+def _text_columns(column: Column) -> list[Column]:
+    """The columns TASK_tokens, TASK_cut and TASK_lost behind the column of a task's own score."""
+    if column.measure != "score" or column.name != column.task:
+        return []
+    return [
+        Column(
+            f"{column.name}_{name}",
+            unit,
+            "texts",
+            column.title,
+            column.task,
+            subtitle=words,
+            split=column.split,
+            fact=of,
+        )
+        for name, unit, words, of in OF_TEXTS
+    ]
+
+
 def _other_column(first: Column, metric: str, split: str) -> Column:
     """The column of a further metric of a task, whose name has the split if it is not that of the first column."""
     elsewhere = split != first.split
@@ -163,6 +195,8 @@ def own_cell(measured: Measured, entry: Entry, column: Column, evidence: Evidenc
         scores = [score for task in column.tasks for score in measured.own(entry, str(task))]
         readings = dict.fromkeys((score.run.task or "", score.metric, score.split) for score in scores)
         return flagged(measured, entry, average_cell(entry, column.tasks, measured.own, evidence), list(readings))
+    if column.measure == "texts":
+        return text_cell(entry, column)
     if column.measure == "minutes":
         return minutes_cell(measured, entry)
     return fact_cell(measured, entry, column)
@@ -179,6 +213,12 @@ TABLE = TableFile(
     "own",
     "every model by every task, the average over the tasks they share, parameters, times",
     lambda source: [
-        own_table(source.measured, source.paper, evidence=source.evidence, all_metrics=source.request.all_metrics)
+        own_table(
+            source.measured,
+            source.paper,
+            evidence=source.evidence,
+            all_metrics=source.request.all_metrics,
+            texts=source.request.texts,
+        )
     ],
 )

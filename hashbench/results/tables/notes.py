@@ -18,6 +18,7 @@ from hashbench.results.read.origins import (
     task_origins,
 )
 from hashbench.results.read.runs import MeasuredRun, RunOrigin, grouped
+from hashbench.results.read.texts import cut_line, texts_line
 from hashbench.results.tables.recipes import (
     corpora_of,
     distinct,
@@ -91,6 +92,8 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
         ("constant predictions", _constant_predictions(measured) if scores else ""),
         ("unknown tokens", _noted(measured, "unknown_tokens") if scores else ""),
         ("words", _noted(measured, "words") if scores else ""),
+        ("texts read", texts_line(measured, _readings(measured, table)) if scores else ""),
+        ("texts cut otherwise than in train", cut_line(measured, _readings(measured, table)) if scores else ""),
         ("checkpoint", _checkpoint(measured, table) if scores and not items else ""),
         ("deviations", "" if items else _deviations(measured, paper)),
         ("timing", _timing(measured) if facts else ""),

@@ -10,9 +10,9 @@ from hashbench.results.tables.table import BYTES, SIZES, Cell, Table
 MISSING = "–"
 UNAVAILABLE = "n/a"  # of a number that the paper prints and that is not at hand
 
-UNDER, CONSTANT, HOLLOW_F1 = "†", "‡", "§"  # behind a number
+UNDER, CONSTANT, HOLLOW_F1, CUT = "†", "‡", "§", "¶"  # behind a number
 
-SIGNS = (UNDER, CONSTANT, HOLLOW_F1)
+SIGNS = (UNDER, CONSTANT, HOLLOW_F1, CUT)
 UNMEASURED = ("quoted", "task", "claim", "setting")  # rows in which a missing number has no sign
 HEADS = {"task": "data set", "claim": "claim", "setting": "hyper-parameter"}  # above the rows of one kind
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -79,12 +79,13 @@ def value(cell: Cell, column: Column) -> str:
 
 
 def signs(cell: Cell) -> str:
-    """The signs behind a number that mean: not above a trivial baseline, constant predictions, a meaningless F1.
+    """The signs behind a number: not above a trivial baseline, constant predictions, a meaningless F1, texts cut.
 
     >>> signs(Cell(31.7, under="bag-of-words", constant=True)), signs(Cell(80.0))
     ('†‡', '')
     """
-    return (UNDER if cell.under else "") + (CONSTANT if cell.constant else "") + (HOLLOW_F1 if cell.hollow_f1 else "")
+    occurring = (bool(cell.under), cell.constant, cell.hollow_f1, bool(cell.lost))
+    return "".join(sign for sign, occurs in zip(SIGNS, occurring, strict=True) if occurs)
 
 
 def signs_said(cell: Cell) -> str:
@@ -97,6 +98,7 @@ def signs_said(cell: Cell) -> str:
         f"{UNDER} value not above that of {cell.under}": bool(cell.under),
         f"{CONSTANT} constant predictions": cell.constant,
         f"{HOLLOW_F1} counts an F1 whose accuracy is below the majority class": cell.hollow_f1,
+        f"{CUT} {100 * cell.lost:.1f} % of the characters not read": bool(cell.lost),
     }
     return "; ".join(words for words, occurs in meanings.items() if occurs)
 
@@ -176,6 +178,9 @@ def legend(table: Table, *, best: str) -> str:
         f"{CONSTANT}: one constant prediction for every example, in a seed at least": any(c.constant for c in cells),
         f"{HOLLOW_F1}: counts the F1 of a task whose accuracy is below the majority class": any(
             cell.hollow_f1 for cell in cells
+        ),
+        f"{CUT}: over 2 % of the characters were not read, as max_length cuts texts (report --texts)": any(
+            cell.lost for cell in cells
         ),
         "brackets alone: quoted by the paper, not trained here": any(row.kind == "quoted" for row in table.rows),
         f"{MISSING}: missing": any(cell.value is None for cell in measured),

@@ -28,6 +28,7 @@ class ReportRequest:
     published: bool = True  # the paper's values beside the measured ones
     examples: bool = False  # 95 % intervals over examples
     all_metrics: bool = False  # the experiment's own table has a column for every stored metric
+    texts: bool = field(default=False, kw_only=True)  # and columns of how much of its texts a model read
     checkpoint: Checkpoint = "best"
     provenance: bool = True  # data, recipes, code and machines, below the tables
     claims_file: Path | None = None  # a CSV of further claims

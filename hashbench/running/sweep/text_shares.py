@@ -93,8 +93,7 @@ def _limits(resolved: ResolvedExperiment, model: ResolvedModel) -> int | str:
 
 
 def _in_short(counts: TextCounts) -> str:
-    tokens = counts.tokens / max(1, counts.texts)
-    return f"{tokens:.1f} / {100 * counts.share_cut:.0f} / {100 * counts.share_lost:.1f}"
+    return f"{counts.tokens_a_text:.1f} / {100 * counts.share_cut:.0f} / {100 * counts.share_lost:.1f}"
 
 
 def _missing(model: ResolvedModel) -> str:

@@ -15,7 +15,7 @@ LATEX_ESCAPES = str.maketrans({
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "–": "--", "·": r"$\cdot$", "×": r"$\times$",
     **{mark: f"$^{{{digit}}}$" for digit, mark in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
-    **dict(zip(numbers.SIGNS, (r"$^{\dagger}$", r"$^{\ddagger}$", r"$^{\S}$"), strict=True)),
+    **dict(zip(numbers.SIGNS, (r"$^{\dagger}$", r"$^{\ddagger}$", r"$^{\S}$", r"$^{\P}$"), strict=True)),
     "⋅": ",", "<": r"\textless{}", ">": r"\textgreater{}",
 })  # fmt: skip
 

@@ -1,0 +1,77 @@
+"""How much of their texts the models of an experiment have read, as their runs stored it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hashbench.common.texts_read import NOTED, TextCounts
+from hashbench.results.read.measured import PERCENT, Measured
+from hashbench.results.read.runs import MeasuredRun, grouped
+from hashbench.scores.shares import cut_otherwise
+
+WHOLE = "read whole"
+NOT_COUNTED = "not counted"  # of a run that was stored before texts were counted
+
+
+def counts_on(runs: Iterable[MeasuredRun], split: str) -> list[TextCounts]:
+    """The counts of a split over finished runs, equal ones once; none where none of them was counted."""
+    read = [run.texts_read for run in runs if run.state == "done"]
+    return list(dict.fromkeys(of.splits[split] for of in read if of is not None and split in of.splits))
+
+
+def share_lost(runs: Iterable[MeasuredRun], split: str) -> float | None:
+    """The share of a split's characters that finished runs did not read, the largest; None where not counted."""
+    return max((counts.share_lost for counts in counts_on(runs, split)), default=None)
+
+
+def unequal_note(first: tuple[str, float | None], second: tuple[str, float | None], where: str) -> str:
+    """A note on two sides, each a name and a share of characters lost, that differ by over two points; else "".
+
+    >>> unequal_note(("A", 0.03), ("B", 0.737), "ag_news")
+    'not the same share of the texts was read on ag_news: A lost 3.0 % of the characters, B 73.7 %'
+    """
+    (name, lost), (other, of_other) = first, second
+    if lost is None or of_other is None or abs(lost - of_other) <= NOTED:
+        return ""
+    shares = f"{name} lost {PERCENT * lost:.1f} % of the characters, {other} {PERCENT * of_other:.1f} %"
+    return f"not the same share of the texts was read on {where}: {shares}"
+
+
+def texts_line(measured: Measured, readings: Sequence[tuple[str, str, str]]) -> str:
+    """The shares that models lost of the texts behind scores (task, metric, split), in words; "" where not counted."""
+    parts, whole = [], []
+    splits = dict.fromkeys((task, split) for task, _, split in readings)
+    for task, split in splits:
+        by_share: dict[str, list[str]] = {}
+        of_task = [run for run in measured.trainings() if run.task == task and run.state == "done"]
+        for model, runs in grouped((run.model, run) for run in of_task).items():
+            words = [_lost(counts) for counts in counts_on(runs, split)]
+            by_share.setdefault(" and ".join(words) or NOT_COUNTED, []).append(model)
+        if set(by_share) == {WHOLE}:
+            whole.append(task)
+        elif set(by_share) - {NOT_COUNTED}:
+            shares = "; ".join(f"{words} ({_some(models)})" for words, models in by_share.items())
+            parts.append(f"{task}: {shares}")
+    return "; ".join([*parts, *([f"{WHOLE}: {', '.join(dict.fromkeys(whole))}"] if whole else [])])
+
+
+def cut_line(measured: Measured, readings: Sequence[tuple[str, str, str]]) -> str:
+    """Tasks whose reported texts are cut more or less often than those of train, with the models; or ""."""
+    lines: dict[str, list[str]] = {}
+    for task, split in dict.fromkeys((task, split) for task, _, split in readings):
+        for run in measured.trainings():
+            read = run.texts_read if run.task == task and run.state == "done" else None
+            if read is not None and (line := cut_otherwise(read, split)):
+                lines.setdefault(f"{task}: {line}", []).append(run.model)
+    return "; ".join(f"{line} ({_some(list(dict.fromkeys(models)))})" for line, models in lines.items())
+
+
+def _lost(counts: TextCounts) -> str:
+    if not counts.texts_cut:
+        return WHOLE
+    return f"{PERCENT * counts.share_lost:.1f} % of characters lost, {PERCENT * counts.share_cut:.0f} % of texts cut"
+
+
+def _some(models: Sequence[str]) -> str:
+    """The first models by name, and the number of the others."""
+    return ", ".join(models[:3]) + (f" and {len(models) - 3} more" if len(models) > 3 else "")
