@@ -20,18 +20,24 @@ def first_line(error: BaseException) -> str:
 
 
 def near_match(word: str, words: list[str]) -> str:
-    """A half sentence that suggests the one or two `words` most like `word`; empty where none is close.
+    """A half sentence that suggests the one or two `words` most like `word`, in whatever case, or those of which it is
+    the initials; empty where none is close.
 
     >>> near_match("hashformer-md-prj", ["hashformer-md-proj", "bert-mlm"])
     "; did you mean 'hashformer-md-proj'?"
     >>> near_match("k2-0.8", ["k2-0.8M", "k2-0.8M"])
     "; did you mean 'k2-0.8M'?"
+    >>> near_match("lr", ["learning_rate", "lora"]), near_match("SST2", ["sst2", "stsb"])
+    ("; did you mean 'learning_rate'?", "; did you mean 'sst2'?")
     >>> near_match("xyz", ["bert-mlm"])
     ''
     """
     import difflib
 
     matches = difflib.get_close_matches(word, list(dict.fromkeys(words)), n=2, cutoff=0.6)
+    same = [name for name in words if name.lower() == word.lower()]
+    initials = [name for name in words if "_" in name and "".join(part[:1] for part in name.split("_")) == word.lower()]
+    matches = list(dict.fromkeys(same or initials or matches))[:2]
     return f"; did you mean {' or '.join(repr(match) for match in matches)}?" if matches else ""
 
 

@@ -39,6 +39,8 @@ class NameOf:
         return str(value)
 
 
+# numpy, torch and Lightning take no larger one
+Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 Beams = Annotated[
     tuple[Annotated[int, Field(gt=0)], ...],
     Field(description="beam widths whose recall is stored, beside that of the full ranking"),

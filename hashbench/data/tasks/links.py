@@ -23,7 +23,7 @@ from hashbench.data.sources.files import ROWS_AT_ONCE, FileTable, find_table, op
 from hashbench.data.sources.fingerprints import digest
 from hashbench.data.sources.sources import SourceKind
 from hashbench.data.tasks.base import CheckedData, Task
-from hashbench.data.tasks.blocks import Beams, Strict
+from hashbench.data.tasks.blocks import Beams, Seed, Strict
 from hashbench.data.tasks.items import LEAST, LinkSet, number_items, protocol_of, split_pages
 from hashbench.models.text.types import TokenizedTexts, TypeTable
 from hashbench.models.text.unicode import offsets_from, pack
@@ -39,7 +39,7 @@ class EntitiesBlock(Strict):
     validation_share: float = Field(
         default=0.1, gt=0, lt=1, description="share of the remaining pages by which the best evaluation is chosen"
     )
-    split_seed: int = Field(default=0, ge=0, description="of the held-out pages and of the contexts they are tested in")
+    split_seed: Seed = Field(default=0, description="of the held-out pages and of the contexts they are tested in")
     segment_items: int = Field(default=32, ge=2, description="items of a segment at most, the hidden ones included")
     segment: Literal["subset", "contiguous"] = Field(
         default="subset",

@@ -25,7 +25,7 @@ from hashbench.data.sources.files import DataTable
 from hashbench.data.sources.fingerprints import cache_folder, digest, write_json
 from hashbench.data.sources.sources import SourceKind
 from hashbench.data.tasks.base import CheckedData, Task
-from hashbench.data.tasks.blocks import Beams, Strict
+from hashbench.data.tasks.blocks import Beams, Seed, Strict
 from hashbench.data.tasks.items import LinkSet, protocol_of, split_pages
 from hashbench.models.text.phrases import PairCounts, Phrases, choose, frequent_words, paragraphs
 from hashbench.models.text.pieces import TRAIN
@@ -82,7 +82,7 @@ class PhrasesBlock(Strict):
     validation_share: float = Field(
         default=0.1, gt=0, lt=1, description="share of the remaining documents by which the best evaluation is chosen"
     )
-    split_seed: int = Field(default=0, ge=0, description="of the held-out documents and of what is hidden in them")
+    split_seed: Seed = Field(default=0, description="of the held-out documents and of what is hidden in them")
     validation_sequences: int | None = Field(
         default=100,
         gt=0,

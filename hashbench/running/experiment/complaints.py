@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -38,6 +38,13 @@ def schema_keys(block: type[BaseModel]) -> dict[str, type[BaseModel] | None]:
         blocks = [c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)]
         keys[name] = blocks[0] if blocks else None
     return keys
+
+
+def form_of(block: type[BaseModel], key: str) -> Literal["mapping", "list", "value"]:
+    """The form of the values of a key that holds no block."""
+    annotation = fields_of(block)[key].annotation
+    origins = {get_origin(candidate) for candidate in (annotation, *get_args(annotation))}
+    return "mapping" if dict in origins else "list" if tuple in origins else "value"
 
 
 def unknown_key(prefix: Sequence[str | int], key: str, keys: list[str]) -> str:
@@ -150,7 +157,9 @@ def _sentence(keys: Sequence[str | int], faults: Sequence[Mapping[str, Any]], bl
     wanted = " or ".join(dict.fromkeys(_wanted(fault) for fault in faults))
     names = [name for other in faults if other["type"] == "literal_error" for name in QUOTED.findall(_wanted(other))]
     near = near_match(fault["input"], names) if isinstance(fault["input"], str) else ""
-    return f"{name}: must be {wanted}, not {_shown(fault['input'])}{near or '; correct the value'}"
+    is_text = wanted == "a list" and isinstance(fault["input"], str)
+    remedy = f"; write [{fault['input']}]" if is_text else "; correct the value"
+    return f"{name}: must be {wanted}, not {_shown(fault['input'])}{near or remedy}"
 
 
 def _wanted(fault: Mapping[str, Any]) -> str:

@@ -17,11 +17,12 @@ from hashbench.data.sources.documents import is_own_corpus
 from hashbench.data.tasks.catalogue import find_task, groups, known_tasks
 from hashbench.models.names import known_names, unknown_model
 from hashbench.running.experiment.claims import checked_claims
-from hashbench.running.experiment.complaints import complaint, schema_keys, unknown_key
+from hashbench.running.experiment.complaints import complaint, form_of, schema_keys, unknown_key
 from hashbench.running.experiment.schema import Experiment, ModelEntry, TaskEntry, baseline_names, task_block_types
 
 Block = TypeVar("Block", bound=BaseModel)
 KeyPath = tuple[str | int, ...]
+LARGEST = 2**63 - 1  # of a whole number: a database stores no larger one
 MOST_VALUES, MOST_DEPTH = 50_000, 100  # of a file: aliases of aliases could expand to any number
 
 
@@ -91,6 +92,7 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
         lines = {place: line for place, line in lines.items() if place[: len(keys)] != keys}
     _make_corpora_absolute(values, Path(path).resolve().parent)
     draft = Loaded(Experiment.model_construct(), Path(path).resolve(), shown, values, lines, overridden)
+    _check_stored(values, draft)
     types = task_block_types()
     experiment = validate(Experiment, {key: value for key, value in values.items() if key not in types}, draft)
     blocks = {key: validate(block, values.get(key, {}), draft, key) for key, block in types.items()}
@@ -104,6 +106,15 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
     _check_known(loaded)
     _check_reserved(loaded)
     return loaded
+
+
+def _check_stored(values: object, loaded: Loaded, keys: KeyPath = ()) -> None:
+    """Raises InputError for a whole number that no database can store, in whatever block."""
+    if isinstance(values, int) and abs(values) > LARGEST:
+        raise InputError(f"{loaded.where(*keys)}: {keys[-1]}: is beyond {LARGEST}, the largest number; take a smaller")
+    parts = values.items() if isinstance(values, dict) else enumerate(values) if isinstance(values, list) else ()
+    for key, part in parts:
+        _check_stored(part, loaded, (*keys, key))
 
 
 def validate(block: type[Block], values: Mapping[str, Any], loaded: Loaded, *prefix: str | int) -> Block:
@@ -168,6 +179,9 @@ def _parse(text: str, shown: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
     from ruamel.yaml.constructor import DuplicateKeyError
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith("%"):  # by %YAML 1.1 the number 010 would be 8, and no would be false
+            raise InputError(f"{shown}:{number}: a line that begins with % is a directive of YAML; leave it out")
     try:
         tree = YAML(typ="rt").load(io.StringIO(text))
     except DuplicateKeyError as error:
@@ -208,7 +222,7 @@ def _plain(node: Any, keys: KeyPath, lines: dict[KeyPath, int]) -> Any:
     if isinstance(node, bool) or node is None:
         return node
     if isinstance(node, float):
-        return int(node) if node.is_integer() else float(node)
+        return int(node) if node.is_integer() and abs(node) <= LARGEST else float(node)
     if isinstance(node, int):
         return int(node)
     return str(node)
@@ -234,9 +248,22 @@ def _parse_override(override: str) -> tuple[tuple[str, ...], Any]:
             raise InputError(f"override {override}: {unknown_key(keys[:depth], key, list(inner_blocks))}")
         inner = inner_blocks[key]
         if depth + 1 < len(keys) and inner is None:
-            raise InputError(f"override {override}: '{'.'.join(keys[: depth + 1])}' holds no keys; give it a value")
+            form = form_of(block, key)
+            raise InputError(f"override {override}: {_given_whole(form, keys[: depth + 1], keys[depth + 1 :], text)}")
         block = inner or block
     return keys, _parse_value(override, text)
+
+
+def _given_whole(form: str, keys: Sequence[str], inner: Sequence[str], text: str) -> str:
+    """The sentence about a value that an override must give whole. `inner`: the keys behind it in the override."""
+    name = ".".join(keys)
+    if form == "mapping":
+        for key in reversed(inner):
+            text = f"{{{key}: {text}}}"
+        return f"'{name}' is a mapping, which is given whole: {name}={text}"
+    if form == "list":
+        return f"'{name}' is a list, which is given whole, as {name}=[...]; or change the file"
+    return f"'{name}' holds no keys; give it a value"
 
 
 def _parse_value(override: str, text: str) -> Any:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from hashbench.data.tasks.blocks import Strict
+from hashbench.data.tasks.blocks import Seed, Strict
 
 Rate = Annotated[float, Field(gt=0)]
 Beta = Annotated[float, Field(ge=0, lt=1)]
@@ -108,7 +108,7 @@ class Pretrain(OnHardware):
     logits: Literal["labels", "all"] = Field(
         default="labels", description="where MLM computes logits; all: at every position, as the paper's timing did"
     )
-    seed: int = Field(default=0, ge=0, description="seed of weights, order and corruption")
+    seed: Seed = Field(default=0, description="seed of weights, order and corruption")
     checkpoints: tuple[Step, ...] = Field(
         default=(), description="earlier steps whose weights are also fine-tuned, as models NAME@STEP"
     )

@@ -12,13 +12,12 @@ from pydantic.fields import FieldInfo
 
 from hashbench.common.errors import InputError
 from hashbench.common.registry import registered
-from hashbench.data.tasks.blocks import NameOf, Strict, TaskEntry
+from hashbench.data.tasks.blocks import NameOf, Seed, Strict, TaskEntry
 from hashbench.models.names import EncoderSize
 from hashbench.results.dashboard.live import PROJECT, Mode
 from hashbench.running.experiment.claims import ClaimEntry
 from hashbench.running.experiment.recipes import Finetune, Pretrain
 
-Seed = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Parameters = Annotated[int, Field(gt=0)]
 
@@ -201,7 +200,7 @@ class Robustness(Strict):
         min_length=1,
         description="shares of the words of a text that are changed; 0, the text as it is, is always evaluated",
     )
-    seed: int = Field(default=0, ge=0, description="seed of the choice of words and of their changes")
+    seed: Seed = Field(default=0, description="seed of the choice of words and of their changes")
 
     @model_validator(mode="after")
     def _once_each(self) -> Robustness:

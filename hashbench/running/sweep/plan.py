@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from hashbench.data.tasks.items import LinkSet
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import make_coder
 from hashbench.models.coders.bloom import Bloom
+from hashbench.models.objectives.registry import pretrains
 from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.checks import (
     check_devices,
@@ -89,7 +90,7 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
     resolved = ResolvedExperiment(loaded.experiment, models, baseline, located_tasks, corpora, names, tuned, blocks)
     runs = tuple(run for kind in kinds().values() for run in kind.planned(resolved))
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
-    return Plan(resolved, runs, places, _claim_notes(resolved), tuple(absent.errors))
+    return Plan(resolved, runs, places, (*_claim_notes(resolved), *_rate_notes(models)), tuple(absent.errors))
 
 
 def _claim_notes(resolved: ResolvedExperiment) -> tuple[str, ...]:
@@ -97,6 +98,17 @@ def _claim_notes(resolved: ResolvedExperiment) -> tuple[str, ...]:
     assert not isinstance(claims, str)  # the rows of a file are in its place
     labels = [*resolved.models, resolved.baseline.label]
     return tuple(absent_from(claims, labels, {entry.task.name: entry.task.metrics for entry in resolved.tasks}))
+
+
+def _rate_notes(models: Mapping[str, ResolvedModel]) -> Iterator[str]:
+    """Notes on learning rates above 1: AdamW moves every weight by about the rate at each step."""
+    for label, model in models.items():
+        finetune = model.finetune.learning_rate
+        rates = {"pretrain": model.pretrain.learning_rate} if pretrains(model.spec) else {}
+        rates["finetune"] = max(finetune) if isinstance(finetune, tuple) else finetune
+        for block, rate in rates.items():
+            if rate is not None and rate > 1:
+                yield f"{label}: {block}.learning_rate {rate:g} is above 1, so that no training can be expected to work"
 
 
 def refuse_other_runs(resolved: ResolvedExperiment, runs: Mapping[str, Run], where: str) -> None:

@@ -36,6 +36,42 @@ FAULTS = {
         "block (list: hashbench schema)",
     ),
     "unknown key without a neighbour": ("zzz: 3\n", "a.yaml:3: unknown key 'zzz' (list: hashbench schema)"),
+    "a seed that no generator takes": (
+        "seeds: [4294967295, 4294967296]\n",
+        "a.yaml:3: entry 2 of seeds: must be at most 4294967295, not 4294967296; correct the value",
+    ),
+    "a seed of the pre-training": (
+        "pretrain:\n  seed: 4294967296\n",
+        "a.yaml:4: pretrain.seed: must be at most 4294967295, not 4294967296; correct the value",
+    ),
+    "a seed of the noise": (
+        "robustness: {seed: 4294967296}\n",
+        "a.yaml:3: robustness.seed: must be at most 4294967295, not 4294967296; correct the value",
+    ),
+    "a seed of the split": (
+        "entities: {split_seed: 4294967296}\n",
+        "a.yaml:3: entities.split_seed: must be at most 4294967295, not 4294967296; correct the value",
+    ),
+    "a number that no database stores": (
+        "finetune: {steps: 9223372036854775808}\n",
+        "a.yaml:3: steps: is beyond 9223372036854775807, the largest number; take a smaller",
+    ),
+    "such a number in a mapping": (
+        "finetune:\n  per_task:\n    cola: {epochs: 9223372036854775808}\n",
+        "a.yaml:5: epochs: is beyond 9223372036854775807, the largest number; take a smaller",
+    ),
+    "a directive": (
+        "%YAML 1.1\n",
+        "a.yaml:3: a line that begins with % is a directive of YAML; leave it out",
+    ),
+    "the initials of a key": (
+        "finetune: {lr: 3e-4}\n",
+        "a.yaml:3: unknown key 'finetune.lr'; did you mean 'learning_rate'? (list: hashbench schema)",
+    ),
+    "a task in capitals": (
+        "tasks: [SST2]\n",
+        "a.yaml:3: unknown task 'SST2'; did you mean 'sst2'? (list: hashbench data list)",
+    ),
     "negative steps": (
         "pretrain:\n  steps: -5\n",
         "a.yaml:4: pretrain.steps: must be greater than 0, not -5; correct the value",
@@ -140,6 +176,11 @@ OVERRIDE_FAULTS = {
     "correct the value",
     "seeds": "override seeds: is not of the form key=value; as in finetune.epochs=3",
     "name.x=3": "override name.x=3: 'name' holds no keys; give it a value",
+    "seeds=0,1": "override seeds=0,1: seeds: must be a list, not '0,1'; write [0,1]",
+    "finetune.per_task.sst2.epochs=2": "override finetune.per_task.sst2.epochs=2: 'finetune.per_task' is a mapping, "
+    "which is given whole: finetune.per_task={sst2: {epochs: 2}}",
+    "tasks.0.max_rows=50": "override tasks.0.max_rows=50: 'tasks' is a list, which is given whole, as tasks=[...]; "
+    "or change the file",
     "seeds=[0,1": "override seeds=[0,1: the value is not YAML; put it in quotes",
 }
 

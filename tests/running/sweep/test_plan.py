@@ -387,3 +387,9 @@ def test_a_machine_that_would_plan_other_runs_is_refused(experiment) -> None:
         refuse_other_runs(planned.resolved, {run.id: run for run in (other, *others)}, "worker on a")
     with pytest.raises(InputError, match=r"^worker on a: unknown kind of run 'own'; give this machine the own file"):
         refuse_other_runs(planned.resolved, {other.id: replace(other, kind="own")}, "worker on a")
+
+
+def test_a_learning_rate_above_1_gets_a_note(experiment) -> None:
+    changes = ("finetune.learning_rate=[1.0e-3, 3]", "pretrain.learning_rate=1.0e-3")
+    (note,) = plan(experiment("models: [bert-mlm]\n", *changes)).notes
+    assert note.startswith("bert-mlm: finetune.learning_rate 3 is above 1")
