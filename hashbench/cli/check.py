@@ -90,7 +90,8 @@ def check_experiment(
     for corpus in resolved.corpora.values():
         documents = corpus.n_documents() if labels else None
         count = "" if documents is None else f", {documents:,} document{'' if documents == 1 else 's'}"
-        print(f"\ncorpus {corpus.name}: {corpus.origin}{count}")
+        remarks = f" ({'; '.join(corpus.notes)})" if corpus.notes else ""
+        print(f"\ncorpus {corpus.name}: {corpus.origin}{count}{remarks}")
 
 
 def check_embedding(reference: str, coder: str | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,9 +12,10 @@ from typing import Literal
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources import builtin
-from hashbench.data.sources.files import FORMATS, check_file, iterate_rows
+from hashbench.data.sources.files import check_file, iterate_rows
 from hashbench.data.sources.fingerprints import files_fingerprint
 from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
+from hashbench.data.sources.layout import CORPUS_FORMATS, checked_documents, find_corpus_files, is_about, listed
 from hashbench.data.sources.opening import COMPRESSED, format_of
 from hashbench.data.sources.shards import (
     TEXT_COLUMN,
@@ -26,7 +28,6 @@ from hashbench.data.sources.shards import (
     file_parts,
 )
 
-CORPUS_FORMATS = (*FORMATS, ".txt")
 FORMATS_SAID = f"{', '.join(CORPUS_FORMATS)}, or with {' or '.join(COMPRESSED)} behind it"
 COUNTED_BYTES = 64 << 20  # of files that are read to count their documents
 # Corpora whose rows are no articles (sentences, whole books): packed even where an article gives one sequence only.
@@ -42,6 +43,7 @@ class CorpusSource:
     kind: Literal["folder", "hub", "builtin"]
     files: tuple[Path, ...] = ()
     table: HubTable | None = None
+    notes: tuple[str, ...] = ()  # files that are passed over
 
     @property
     def packed(self) -> bool:
@@ -109,20 +111,21 @@ class Again:
         return self._begin()
 
 
-def corpus_files(folder: Path) -> tuple[Path, ...]:
-    """The files of a corpus in a folder, sorted by name.
+def folder_corpus(name: str, origin: str, folder: Path) -> CorpusSource:
+    """The corpus of all files in a folder and its subfolders, sorted by their paths.
 
     Raises:
-        InputError: not a folder, or none in it.
+        InputError: not a folder, none in it, an empty file, or shards that are not whole.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: is a file; a corpus is a folder of files ({FORMATS_SAID})")
-    files = tuple(sorted(path for path in folder.iterdir() if format_of(path) in CORPUS_FORMATS))
-    if not files:
-        raise InputError(f"{folder}: no corpus files; put some there ({FORMATS_SAID})")
-    for path in files:
+    listing = find_corpus_files(folder)
+    if not listing.files:
+        there = f"; {'; '.join(listing.notes)}" if listing.notes else ""
+        raise InputError(f"{folder}: no corpus files; put some there ({FORMATS_SAID}){there}")
+    for path in listing.files:
         check_file(path)
-    return files
+    return CorpusSource(name, origin, "folder", files=listing.files, notes=listing.notes)
 
 
 def is_own_corpus(name: str) -> bool:
@@ -137,19 +140,32 @@ def is_own_corpus(name: str) -> bool:
 def own_corpus(pattern: str) -> CorpusSource:
     """The corpus of all files that a path names: a file, all files of a folder, or those that fit a pattern.
 
-    Its name has no folder, so that a run is the same wherever the files lie. Raises InputError where there is none.
+    Its name is that of its last file, without folders, so that a run is the same wherever the files lie. Raises
+    InputError where there is no file, one that holds no documents, or shards that are not whole.
     """
     path = Path(pattern)
     if path.is_dir():
-        files = corpus_files(path)
+        whole = folder_corpus("", "", path)
+        files, notes = whole.files, whole.notes
     elif path.exists() or not glob.has_magic(pattern):
-        files = (path,)
+        files, notes = (path,), ()
     else:
-        files = tuple(sorted(path for path in map(Path, glob.glob(pattern, recursive=True)) if path.is_file()))
-    if not files:
-        raise InputError(f"corpus {pattern}: no file has such a name; check the path")
+        files, notes = _chosen(pattern)
     for path in files:
         check_file(path)
         if format_of(path) not in CORPUS_FORMATS:
             raise InputError(f"corpus {pattern}: {path.name} is none of {FORMATS_SAID}; name other files")
-    return CorpusSource(path.name, f"own files {path.name}", "folder", files=files)
+    last = files[-1].name
+    return CorpusSource(last, f"own files {last}", "folder", files=files, notes=notes)
+
+
+def _chosen(pattern: str) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    """The files that fit a pattern, but for READMEs and the like, and notes on those passed over."""
+    files = sorted(path for path in map(Path, glob.glob(pattern, recursive=True)) if path.is_file())
+    about = [path for path in files if is_about(path)]
+    files = [path for path in files if path not in about]
+    if not files:
+        raise InputError(f"corpus {pattern}: no file has such a name; check the path")
+    folder = Path(os.path.commonpath([path.parent for path in files]))
+    notes = checked_documents(files, folder, chosen=True).notes
+    return tuple(files), (*([f"not read: {listed(folder, about)}"] if about else []), *notes)

@@ -1,35 +1,32 @@
-"""Tables in files: parquet, CSV, TSV, JSONL, CoNLL; one clear line for each way in which a file can be wrong."""
+"""Tables in files: parquet, CSV, TSV, JSON, CoNLL; one clear line for each way in which a file can be wrong."""
 
 from __future__ import annotations
 
 import csv
 import json
 import re
-import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hashbench.common.errors import InputError, near_match
+from hashbench.data.sources.conll import sentences
 from hashbench.data.sources.fingerprints import digest, files_fingerprint
+from hashbench.data.sources.layout import FORMATS_TEXT, TAGGED, find_splits
 from hashbench.data.sources.opening import damaged, first_wrong_byte, format_of, not_utf_8, one_line, opened
 
-TAGGED = ".conll"  # words with tags, a format of tasks alone
-FORMATS = (".parquet", ".csv", ".tsv", ".jsonl")
-FORMATS_TEXT = ".parquet, .csv, .tsv or .jsonl"
 ROWS_AT_ONCE = 4_096
-BLOCK = 1 << 20  # bytes read at once to count lines
+BLOCK = 1 << 20  # bytes read at once to count lines, characters of a JSON array
+LONGEST_LINE = 1 << 26  # characters of a line, a quoted cell or a JSON object; a longer one is another kind of file
+BETWEEN = re.compile(r"[\s,]*")  # objects of a JSON array
 Cells = list[object]
 RowCells = tuple[object, ...]  # of the requested columns
-COLUMNS = ("tokens", "tags")
-COMMENT = re.compile(r"#\s+(id\b|newdoc\b|newpar\b|[^=\s]+\s*=)")
-DOCUMENT = "-DOCSTART-"
 
 
 class MissingColumn(InputError):
@@ -52,8 +49,51 @@ class DataTable(Protocol):
     def about_n_rows(self) -> int | None:
         """About how many rows there are, to estimate how long a training takes; None where that is unknown."""
 
-    def read(self, columns: Sequence[str]) -> dict[str, Cells]:
-        """The cells of the requested columns by name."""
+    def read(self, columns: Sequence[str], notes: list[str] | None = None) -> dict[str, Cells]:
+        """The cells of the requested columns by name; `notes` gets what is odd in the rows."""
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How the files of a table are read, where they do not say it themselves."""
+
+    delimiter: str | None = None  # of .csv files; None: a comma
+    # Columns of the word and of its tag in CoNLL files, counted from 1; None: the first and the last
+    places: tuple[int, int] | None = None
+    skip_bad_lines: bool = False  # lines that are no JSON object, and rows of another width than the header
+
+    def fingerprint(self, contents: str) -> str:
+        """SHA-256 (hex) of what is not the default, and of the fingerprint of the contents."""
+        for key, value in (
+            ("delimiter", self.delimiter),
+            ("columns", self.places and f"{self.places[0]} {self.places[1]}"),
+            ("on_bad_lines", "skip" if self.skip_bad_lines else None),
+        ):
+            contents = contents if value is None else digest(key, value, contents)
+        return contents
+
+
+PLAIN = ReadOptions()
+SKIPPED = "lines left out (on_bad_lines: skip)"
+ROWS_IN_A_CELL = "quoted cells that hold whole rows, as behind a lone quotation mark"
+DOUBLED_QUOTES = "quoted cells with doubled quotation marks, kept (a .csv with delimiter '\\t' is unquoted)"
+
+
+class Remarks:
+    """Counts of odd rows of a table by kind, each with the place of its first row."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[int, str]] = {}
+
+    def add(self, what: str, path: Path, line: int) -> None:
+        """Counts one more row at which `what` is the case."""
+        count, first = self._found.setdefault(what, (0, f"{path.name}, line {line:,}"))
+        self._found[what] = (count + 1, first)
+
+    @property
+    def notes(self) -> list[str]:
+        """A note for each kind."""
+        return [f"{what}: {count:,}, the first in {first}" for what, (count, first) in self._found.items()]
 
 
 @dataclass(frozen=True)
@@ -61,7 +101,7 @@ class FileTable:
     """A table in a file, or in several that follow each other (train-00000-of-00002.parquet ...)."""
 
     paths: tuple[Path, ...]
-    delimiter: str | None = None  # of .csv files; None: a comma
+    reading: ReadOptions = PLAIN
 
     @property
     def where(self) -> str:
@@ -72,45 +112,46 @@ class FileTable:
         """SHA-256 (hex) of the files' contents. Raises InputError for a missing or empty one."""
         for path in self.paths:
             check_file(path)
-        contents = files_fingerprint(self.paths)
-        return contents if self.delimiter is None else digest("delimiter", self.delimiter, contents)
+        return self.reading.fingerprint(files_fingerprint(self.paths))
 
     def n_rows(self) -> int | None:
         """The number of rows of parquet files; None for other formats."""
-        if self.paths[0].suffix != ".parquet":
+        if format_of(self.paths[0]) != ".parquet":
             return None
         return sum(open_parquet(path).metadata.num_rows for path in self.paths)
 
     def about_n_rows(self) -> int:
         """The number of rows of parquet files, of lines of others, to estimate how long a training takes."""
         exact = self.n_rows()
-        return sum(_lines_before(path, path.stat().st_size) for path in self.paths) if exact is None else exact
+        return sum(map(_about_n_lines, self.paths)) if exact is None else exact
 
-    def read(self, columns: Sequence[str]) -> dict[str, Cells]:
-        """The cells of the requested columns by name, file after file. Raises InputError where there is no row."""
+    def read(self, columns: Sequence[str], notes: list[str] | None = None) -> dict[str, Cells]:
+        """The cells of the requested columns by name, file after file; `notes` gets what is odd in the rows.
+
+        Raises InputError where there is no row.
+        """
         cells: dict[str, Cells] = {name: [] for name in columns}
+        remarks = Remarks()
         for path in self.paths:
-            for name, values in read_columns(path, columns, self.delimiter).items():
+            for name, values in read_columns(path, columns, self.reading, remarks).items():
                 cells[name].extend(values)
         if not cells[columns[0]]:
             raise InputError(f"{self.where}: has no rows; put at least one in it")
+        if notes is not None:
+            notes += remarks.notes
         return cells
 
 
-def find_table(folder: Path, names: Sequence[str], delimiter: str | None = None) -> FileTable | None:
+def find_table(folder: Path, names: Sequence[str], reading: ReadOptions = PLAIN) -> FileTable | None:
     """The table in a folder whose file name is one of `names` with the ending of a format; None where there is none.
 
-    Or several files: NAME-00000-of-00002.parquet and so on. `delimiter`: of .csv files, None for a comma.
+    Or several files: NAME-00000-of-00002.parquet and so on. The first of the names is that of the split in messages.
 
     Raises:
-        InputError: two files could be it.
+        InputError: two files could be it, shards are not whole, or a file looks like it and cannot be read.
     """
-    candidates = [folder / f"{name}{suffix}" for name in names for suffix in (*FORMATS, TAGGED)]
-    files = [path for path in candidates if path.exists()]
-    if len(files) > 1:
-        raise InputError(f"{folder}: {files[0].name} and {files[1].name} are both the {names[0]} split; keep one")
-    parts = tuple(files) or tuple(part for name in names for part in sorted(folder.glob(f"{name}-*-of-*.parquet")))
-    return FileTable(parts, delimiter) if parts else None
+    files = find_splits(folder, {names[0]: names}).files
+    return FileTable(files[names[0]], reading) if names[0] in files else None
 
 
 def check_file(path: Path) -> None:
@@ -123,35 +164,46 @@ def check_file(path: Path) -> None:
         raise InputError(f"{path}: is an empty file; put a table of texts in it, or remove it")
 
 
-def read_columns(path: Path, columns: Sequence[str], delimiter: str | None = None) -> dict[str, Cells]:
+def read_columns(
+    path: Path, columns: Sequence[str], reading: ReadOptions = PLAIN, remarks: Remarks | None = None
+) -> dict[str, Cells]:
     """Columns of one file as lists; cells of a CSV or TSV file are text, those of the others have their own types."""
-    if path.suffix == ".parquet":
+    if format_of(path) == ".parquet":
         return _read_parquet(path, columns)
     cells: dict[str, Cells] = {name: [] for name in columns}
-    for row in iterate_rows(path, columns, delimiter):
+    for row in iterate_rows(path, columns, reading, remarks=remarks):
         for name, cell in zip(columns, row, strict=True):
             cells[name].append(cell)
     return cells
 
 
 def iterate_rows(
-    path: Path, columns: Sequence[str], delimiter: str | None = None, *, span: tuple[int, int] | None = None
+    path: Path,
+    columns: Sequence[str],
+    reading: ReadOptions = PLAIN,
+    *,
+    span: tuple[int, int] | None = None,
+    remarks: Remarks | None = None,
 ) -> Iterator[RowCells]:
-    """The rows of a CSV, TSV or JSONL file, as their cells of these columns; read line by line, never the whole file.
+    """The rows of a file that is not parquet, as their cells of these columns; read line by line, never whole.
 
-    `span`: bytes of a plain JSONL file (`line_spans`); None for the whole file.
+    `span`: bytes of a plain JSONL file (`line_spans`); None for the whole file. `remarks` gets what is odd in the rows.
 
-    Raises InputError for a file that is none of these, and at the first line that is wrong.
+    Raises InputError for a file of no such format, and at the first line that is wrong.
     """
-    readers: dict[str, Callable[[Path, Sequence[str]], Iterator[RowCells]]] = {
-        ".csv": partial(_csv_rows, delimiter=delimiter or ","), ".tsv": _tsv_rows,
-        ".jsonl": partial(_jsonl_rows, span=span), TAGGED: _conll_rows,
-    }  # fmt: skip
+    remarks = Remarks() if remarks is None else remarks
+    readers: dict[str, Callable[[], Iterator[RowCells]]] = {
+        ".csv": partial(_csv_rows, path, columns, reading, remarks),
+        ".tsv": partial(_tsv_rows, path, columns, reading, remarks),
+        ".jsonl": partial(_jsonl_rows, path, columns, reading, remarks, span=span),
+        ".json": partial(_json_rows, path, columns, reading, remarks),
+        TAGGED: partial(_conll_rows, path, columns, reading),
+    }
     if format_of(path) not in readers:
         raise InputError(f"{path}: a table is a {FORMATS_TEXT} file; convert it")
     check_file(path)
     try:
-        yield from readers[format_of(path)](path, columns)
+        yield from readers[format_of(path)]()
     except UnicodeDecodeError:
         raise not_utf_8(path, first_wrong_byte(path)) from None
     except (pa.ArrowException, OSError, EOFError) as error:
@@ -164,12 +216,12 @@ def iterate_column(path: Path, column: str, within: tuple[int, int] | None = Non
     `within`: of a parquet file the first row group to read, and the one behind the last; of a plain JSONL file bytes
     (`line_spans`); None for the whole file.
     """
-    if path.suffix != ".parquet":
+    if format_of(path) != ".parquet":
         for (cell,) in islice(iterate_rows(path, [column], span=within), skip, None):
             yield cell
         return
     file = open_parquet(path)
-    _check_columns(path, [column], file.schema_arrow.names)
+    check_columns(path, [column], file.schema_arrow.names)
     wanted = list(range(*(within or (0, file.num_row_groups))))
     while wanted and skip >= (rows := file.metadata.row_group(wanted[0]).num_rows):
         skip -= rows
@@ -184,6 +236,11 @@ def iterate_column(path: Path, column: str, within: tuple[int, int] | None = Non
         raise InputError(f"{path}: cannot be read ({one_line(error)}); write it again") from error
 
 
+def rows_before(path: Path, within: tuple[int, int]) -> int:
+    """The number of rows of a plain JSONL file before the bytes `within`."""
+    return sum(1 for _ in iterate_rows(path, [], span=(0, within[0]))) if within[0] else 0
+
+
 def open_parquet(path: Path) -> pq.ParquetFile:
     """A parquet file, unread. Raises InputError where it is none."""
     check_file(path)
@@ -195,7 +252,7 @@ def open_parquet(path: Path) -> pq.ParquetFile:
 
 def _read_parquet(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
     file = open_parquet(path)
-    _check_columns(path, columns, file.schema_arrow.names)
+    check_columns(path, columns, file.schema_arrow.names)
     try:
         table = file.read(columns=list(columns))
     except (pa.ArrowException, OSError) as error:
@@ -203,38 +260,74 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
     return {name: table.column(name).to_pylist() for name in columns}
 
 
-def _csv_rows(path: Path, columns: Sequence[str], *, delimiter: str) -> Iterator[RowCells]:
-    with opened(path) as lines:
-        rows = csv.reader(lines, delimiter=delimiter, strict=True)
-        yield from _rows(path, columns, rows, f"quote texts with {'commas' if delimiter == ',' else repr(delimiter)}")
+def _csv_rows(path: Path, columns: Sequence[str], reading: ReadOptions, remarks: Remarks) -> Iterator[RowCells]:
+    delimiter = reading.delimiter or ","
+
+    def odd(row: list[str]) -> str:
+        if not any("\n" in cell or "\r" in cell for cell in row):
+            return ""
+        # Would each line be a row, if its quotation marks were none?
+        lines = delimiter.join(row).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        swallowed = all(line.count(delimiter) == len(row) - 1 for line in lines)
+        return ROWS_IN_A_CELL if swallowed else "quoted cells that hold line ends"
+
+    with opened(path) as file:
+        rows = csv.reader(_lines(path, file), delimiter=delimiter, strict=True)
+        remedy = f"quote texts with {'commas' if delimiter == ',' else repr(delimiter)}"
+        yield from _rows(path, columns, rows, remedy, reading, remarks, odd)
 
 
-def _tsv_rows(path: Path, columns: Sequence[str]) -> Iterator[RowCells]:
+def _tsv_rows(path: Path, columns: Sequence[str], reading: ReadOptions, remarks: Remarks) -> Iterator[RowCells]:
     # A quotation mark is a character like any other (IANA's text/tab-separated-values), as in GLUE's own files.
-    with opened(path) as lines:
-        rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        yield from _rows(path, columns, rows, "a text must hold no tab")
+    def odd(row: list[str]) -> str:
+        doubled = any(len(cell) > 1 and cell[0] == cell[-1] == '"' and '""' in cell[1:-1] for cell in row)
+        return DOUBLED_QUOTES if doubled else ""
+
+    with opened(path) as file:
+        rows = csv.reader(_lines(path, file), delimiter="\t", quoting=csv.QUOTE_NONE)
+        yield from _rows(path, columns, rows, "a text must hold no tab", reading, remarks, odd)
 
 
-def _rows(path: Path, columns: Sequence[str], rows: Any, remedy: str) -> Iterator[RowCells]:
-    """The cells of these columns in each row of a csv reader; `remedy`: for a row of another length than the header."""
-    csv.field_size_limit(sys.maxsize)  # the default refuses a text of more than 131,072 characters
+def _rows(
+    path: Path,
+    columns: Sequence[str],
+    rows: Any,
+    remedy: str,
+    reading: ReadOptions,
+    remarks: Remarks,
+    odd: Callable[[list[str]], str],
+) -> Iterator[RowCells]:
+    """The cells of these columns in each row of a csv reader.
+
+    `remedy`: for a row of another length than the header. `odd`: what is odd in a row, "" if nothing is.
+    """
+    csv.field_size_limit(LONGEST_LINE)  # the default refuses a text of more than 131,072 characters
+    begin = 1
     try:
         header: list[str] = next(rows, [])
         if any("\0" in name for name in header):  # a text may hold it, a header never
             raise InputError(f"{path}: is a binary file (its first line holds NUL); save it as UTF-8 or as parquet")
         if len(header) == 1 and header[0] not in columns:
             _check_delimiter(path, header[0])
-        _check_columns(path, columns, header)
+        check_columns(path, columns, header)
         places = [header.index(name) for name in columns]
+        begin = rows.line_num + 1
         for row in rows:
             if not row:  # a blank line
-                continue
-            if len(row) != len(header):
+                pass
+            elif len(row) == len(header):
+                if what := odd(row):
+                    remarks.add(what, path, begin)
+                yield tuple(row[place] for place in places)
+            elif reading.skip_bad_lines:
+                remarks.add(SKIPPED, path, begin)
+            else:
                 raise InputError(f"{path}:{rows.line_num}: {len(row)} cells, the header has {len(header)}; {remedy}")
-            yield tuple(row[place] for place in places)
+            begin = rows.line_num + 1
     except csv.Error as error:
-        raise InputError(f"{path}:{rows.line_num}: is not CSV ({one_line(error)}); mend or quote this line") from error
+        where = f"the row that begins in line {begin} " if rows.line_num > begin else ""
+        what = f"{where}is not CSV ({one_line(error)}); mend or quote this line"
+        raise InputError(f"{path}:{rows.line_num}: {what}") from error
 
 
 def _check_delimiter(path: Path, header: str) -> None:
@@ -249,24 +342,96 @@ def _check_delimiter(path: Path, header: str) -> None:
         raise MissingColumn(f"{path}: one column, {header!r}; are cells separated by {shown}? {remedy}")
 
 
-def _jsonl_rows(path: Path, columns: Sequence[str], *, span: tuple[int, int] | None) -> Iterator[RowCells]:
+def _jsonl_rows(
+    path: Path, columns: Sequence[str], reading: ReadOptions, remarks: Remarks, *, span: tuple[int, int] | None = None
+) -> Iterator[RowCells]:
     """The cells of these columns in each object of a JSONL file, or in those of its bytes `span`."""
     begin = span[0] if span else 0
-    with opened(path, newline="\n", span=span) as lines:
-        for number, line in enumerate(lines, start=1):
+    with opened(path, newline="\n", span=span) as file:
+        for number, line in enumerate(_lines(path, file, begin), start=1):
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
-            except ValueError as error:
-                what = f"is not JSON ({one_line(error)}); each line is one object"
-                raise InputError(f"{_line(path, begin, number)}: {what}") from error
-            if not isinstance(row, dict):
+                row = json.loads(line, object_pairs_hook=_object)
+            except (ValueError, RecursionError) as error:
+                row = error
+            if isinstance(row, dict):
+                yield _cells_of(_line(path, begin, number), columns, row)
+            elif reading.skip_bad_lines:
+                remarks.add(SKIPPED, path, number)
+            elif isinstance(row, Exception):
+                what = f"is not JSON ({one_line(row)}); each line is one object"
+                raise InputError(f"{_line(path, begin, number)}: {what}") from row
+            else:
                 what = f"is {type(row).__name__}, not an object; each line is one JSON object"
                 raise InputError(f"{_line(path, begin, number)}: {what}")
-            if missing := [name for name in columns if name not in row]:
-                _check_columns(_line(path, begin, number), missing, row)
-            yield tuple(row[name] for name in columns)
+
+
+def _json_rows(path: Path, columns: Sequence[str], reading: ReadOptions, remarks: Remarks) -> Iterator[RowCells]:
+    """The cells of these columns in each object of a JSON file: an array of objects, or one object a line."""
+    with opened(path, newline="\n") as file:
+        text = file.read(BLOCK)
+        if not text.lstrip().startswith("["):
+            yield from _jsonl_rows(path, columns, reading, remarks)
+            return
+        decoder = json.JSONDecoder(object_pairs_hook=_object)
+        at, line = text.index("[") + 1, 1 + text.count("\n", 0, text.index("["))
+        while True:
+            begin = BETWEEN.match(text, at).end()  # type: ignore[union-attr]  # it matches the empty text
+            line, at = line + text.count("\n", at, begin), begin
+            if text.startswith("]", at):
+                if text[at + 1 :].strip() or file.read(BLOCK).strip():
+                    raise InputError(f"{path}:{line}: something follows the array; write one array, or lines of .jsonl")
+                return
+            try:
+                row, end = decoder.raw_decode(text, at)
+            except (ValueError, RecursionError) as error:
+                # Perhaps an object that goes on behind what was read: twice as much, so that long ones are read quickly
+                more = file.read(max(BLOCK, len(text) - at)) if len(text) - at <= LONGEST_LINE else ""
+                if not more:
+                    line += text.count("\n", at, error.pos if isinstance(error, json.JSONDecodeError) else at)
+                    raise InputError(f"{path}:{line}: is not JSON ({one_line(error)}); mend the array") from error
+                text, at = text[at:] + more, 0
+                continue
+            if not isinstance(row, dict):
+                raise InputError(f"{path}:{line}: is {type(row).__name__}, not an object; an array holds one a row")
+            yield _cells_of(f"{path}:{line}", columns, row)
+            line, at = line + text.count("\n", at, end), end
+
+
+class RepeatedKeys(dict[str, object]):
+    """An object of which a key is there twice; `keys_twice` are these."""
+
+    keys_twice: frozenset[str]
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """A JSON object of its keys with values; RepeatedKeys where one is there twice."""
+    row = dict(pairs)
+    if len(row) == len(pairs):
+        return row
+    names = [name for name, _ in pairs]
+    repeated = RepeatedKeys(row)
+    repeated.keys_twice = frozenset(name for name in row if names.count(name) > 1)
+    return repeated
+
+
+def _cells_of(where: str, columns: Sequence[str], row: dict[str, object]) -> RowCells:
+    """The cells of these columns in an object. Raises InputError where one is missing, or there twice."""
+    if missing := [name for name in columns if name not in row]:
+        check_columns(where, missing, row)
+    if isinstance(row, RepeatedKeys):
+        check_columns(where, columns, [*row, *row.keys_twice])
+    return tuple(row[name] for name in columns)
+
+
+def _lines(path: Path, file: TextIO, begin: int = 0) -> Iterator[str]:
+    """The lines of a file. Raises InputError for one of more than LONGEST_LINE characters."""
+    for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), ""), start=1):
+        if len(line) > LONGEST_LINE:
+            what = f"a line of more than {LONGEST_LINE:,} characters; is it a table? write one row a line, or parquet"
+            raise InputError(f"{_line(path, begin, number)}: {what}")
+        yield line
 
 
 def _line(path: Path, begin: int, number: int) -> str:
@@ -280,49 +445,29 @@ def _lines_before(path: Path, end: int) -> int:
         return sum(file.read(min(BLOCK, end - at)).count(b"\n") for at in range(0, end, BLOCK))
 
 
-def _conll_rows(path: Path, columns: Sequence[str]) -> Iterator[RowCells]:
-    with opened(path) as lines:
-        yield from sentences(path, lines, columns)
+def _about_n_lines(path: Path) -> int:
+    """The number of line ends of a file once it is decompressed, or of objects of a JSON array on one line."""
+    try:
+        with opened(path) as file:
+            blocks = iter(partial(file.read, BLOCK), "")
+            counts = [(block.count("\n"), block.count("},")) for block in blocks]
+    except (UnicodeDecodeError, pa.ArrowException, OSError, EOFError):  # the reader names the place
+        return 1
+    lines = sum(lines for lines, _ in counts)
+    return max(lines, sum(ends for _, ends in counts) + 1) if format_of(path) == ".json" else lines
 
 
-def _check_columns(where: Path | str, columns: Sequence[str], present: Collection[str]) -> None:
+def _conll_rows(path: Path, columns: Sequence[str], reading: ReadOptions) -> Iterator[RowCells]:
+    with opened(path) as file:
+        yield from sentences(path, _lines(path, file), columns, reading.places)
+
+
+def check_columns(where: Path | str, columns: Sequence[str], present: Collection[str]) -> None:
+    """Raises MissingColumn where a requested column is not there, InputError where it is there twice."""
+    there = list(present)
     for name in columns:
-        if name not in present:
-            there = list(present)
+        if name not in there:
             hint = near_match(name, there) or f"; it has {', '.join(there[:12])}"
             raise MissingColumn(f"{where}: no column {name!r}{hint}")
-
-
-def sentences(path: Path, lines: Iterable[str], columns: Sequence[str]) -> Iterator[tuple[object, ...]]:
-    """The sentences of a file in CoNLL's form as rows of these columns, each cell a list of texts.
-
-    A line is a word with its tag in the last column, an empty line ends a sentence. The columns are `tokens`, the
-    first of a line, and `tags`, its last, parted by tabs, or by spaces where there is no tab. Lines that begin a
-    sentence with `# key = value` or `# id` are comments, and a line of `-DOCSTART-` is no word, whatever follows it.
-    `#id` without a blank is a word. Raises InputError for another column, or a line without a tag.
-    """
-    for name in columns:
-        if name not in COLUMNS:
-            raise InputError(f"{path}: no column {name!r}; a CoNLL file has tokens (the first) and tags (the last)")
-    words: list[str] = []
-    tags: list[str] = []
-    for number, line in enumerate(lines, start=1):
-        line = line.rstrip("\r\n")
-        if not words and COMMENT.match(line):
-            continue
-        if line.strip() and line.split()[0] != DOCUMENT:
-            parts = line.split("\t") if "\t" in line else line.split()
-            if len(parts) < 2:
-                raise InputError(f"{path}:{number}: {line[:60]!r} has no tag; a line is a word, then its tag")
-            words.append(parts[0])
-            tags.append(parts[-1].strip())
-        elif words:
-            yield from _row(words, tags, columns)
-            words, tags = [], []
-    if words:
-        yield from _row(words, tags, columns)
-
-
-def _row(words: list[str], tags: list[str], columns: Sequence[str]) -> Iterator[tuple[object, ...]]:
-    cells = dict(zip(COLUMNS, (words, tags), strict=True))
-    yield tuple(cells[name] for name in columns)
+        if there.count(name) > 1:
+            raise InputError(f"{where}: column {name!r} is there {there.count(name)} times; rename or drop one")

@@ -103,12 +103,15 @@ class HubTable:
         renamed = dict(self.place.columns)
         return {name: renamed[name] if name in renamed else (name,) for name in columns}
 
-    def read(self, columns: Sequence[str]) -> dict[str, Cells]:
-        """The cells of the requested columns by name; a column made of several on the hub has their texts joined."""
+    def read(self, columns: Sequence[str], notes: list[str] | None = None) -> dict[str, Cells]:
+        """The cells of the requested columns by name; a column made of several on the hub has their texts joined.
+
+        `notes` gets what is odd in the rows.
+        """
         made_of = self.sources_of(columns)
         table = FileTable(tuple(self._fetch(file) for file in self.files()))
         with located(self.where):
-            cells = table.read(list(dict.fromkeys(part for parts in made_of.values() for part in parts)))
+            cells = table.read(list(dict.fromkeys(part for parts in made_of.values() for part in parts)), notes)
         return {name: joined([cells[part] for part in parts]) for name, parts in made_of.items()}
 
     def check_columns(self, made_of: Mapping[str, Sequence[str]], present: Sequence[str]) -> None:

@@ -108,7 +108,9 @@ def _is_integer(label: Label) -> bool:
 
 def _number(cell: object, where: str) -> float:
     try:
-        value = float(cell) if isinstance(cell, str | int | float) and not isinstance(cell, bool) else math.nan
+        read = isinstance(cell, str | int | float) and not isinstance(cell, bool)
+        # Python's float reads 1_5 as 15, no reader of tables does
+        value = float(cell) if read and not (isinstance(cell, str) and "_" in cell) else math.nan  # type: ignore[arg-type]
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
@@ -128,18 +130,11 @@ class LabelledTexts(Protocol):
     def labels(self) -> np.ndarray: ...
 
 
-def missing_texts(cells: Mapping[str, Mapping[str, Cells]], columns: Sequence[str]) -> list[str]:
-    """A note with the number of rows of each split in which a text is missing or empty; no note where there are none.
-
-    >>> missing_texts({"train": {"text": ["a", None, " "]}}, ["text"])
-    ['missing texts: 2 rows of train']
-    """
+def missing_texts(splits: Mapping[str, LabelledTexts]) -> list[str]:
+    """A note with the number of rows of each split in which a text is missing or empty, if there are such rows."""
     counts = {
-        split: sum(
-            any(cell is None or not str(cell).strip() for cell in row)
-            for row in zip(*(table[name] for name in columns), strict=True)
-        )
-        for split, table in cells.items()
+        name: sum(any(not text.strip() for text in row) for row in zip(*split.texts, strict=True))
+        for name, split in splits.items()
     }
     counted = [f"{_rows(n)} of {split}" for split, n in counts.items() if n]
     return [f"missing texts: {', '.join(counted)}"] if counted else []

@@ -11,16 +11,34 @@ import pyarrow as pa
 from hashbench.common.errors import InputError
 
 COMPRESSED = {".gz": "gzip", ".zst": "zstd"}  # endings behind that of a format, and the library's name
+# Other endings of a format
+SAME = {
+    ".ndjson": ".jsonl", ".jsonlines": ".jsonl", ".conllu": ".conll", ".iob": ".conll", ".iob2": ".conll",
+    ".bio": ".conll",
+}  # fmt: skip
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+LONGEST_TEXT = 1 << 30  # bytes of a text file that is one document
 
 
 def format_of(path: Path) -> str:
-    """The ending that names the format: of a compressed file the one before that of the compression.
+    """The ending that names the format, in lower case: of a compressed file the one before that of the compression.
 
-    >>> format_of(Path("a.jsonl.gz")), format_of(Path("b.txt"))
-    ('.jsonl', '.txt')
+    >>> format_of(Path("a.jsonl.gz")), format_of(Path("b.txt")), format_of(Path("C.NDJSON"))
+    ('.jsonl', '.txt', '.jsonl')
     """
-    return Path(path.stem).suffix if path.suffix in COMPRESSED else path.suffix
+    lower = Path(path.name.lower())
+    ending = Path(lower.stem).suffix if lower.suffix in COMPRESSED else lower.suffix
+    return SAME[ending] if ending in SAME else ending
+
+
+def ending_of(path: Path) -> str:
+    """All that names the format and the compression, as it is written.
+
+    >>> ending_of(Path("a.b.JSONL.gz")), ending_of(Path("train"))
+    ('.JSONL.gz', '')
+    """
+    packed = path.suffix if path.suffix.lower() in COMPRESSED else ""
+    return Path(path.name.removesuffix(packed)).suffix + packed
 
 
 def opened(path: Path, newline: str = "", span: tuple[int, int] | None = None) -> TextIO:
@@ -55,9 +73,10 @@ class Span(io.RawIOBase):
 
 def _bytes_of(path: Path) -> Any:
     """A file opened to read bytes, decompressed where its ending says so."""
-    if path.suffix not in COMPRESSED:
+    ending = path.suffix.lower()
+    if ending not in COMPRESSED:
         return path.open("rb")
-    return io.BufferedReader(pa.input_stream(str(path), compression=COMPRESSED[path.suffix]))
+    return io.BufferedReader(pa.input_stream(str(path), compression=COMPRESSED[ending]))
 
 
 def line_spans(path: Path, size: int) -> list[tuple[int, int]]:
@@ -77,7 +96,13 @@ def line_spans(path: Path, size: int) -> list[tuple[int, int]]:
 
 
 def read_text(path: Path) -> str:
-    """A UTF-8 file as one text. Unpaired surrogates pass: the tokenizers replace them."""
+    """A UTF-8 file as one text. Unpaired surrogates pass: the tokenizers replace them.
+
+    Raises InputError for a file that is not UTF-8, or has more than LONGEST_TEXT bytes.
+    """
+    if path.stat().st_size > LONGEST_TEXT:
+        remedy = "write its documents as lines of .jsonl"
+        raise InputError(f"{path}: a text file is one document, of {LONGEST_TEXT:,} bytes at most; {remedy}")
     try:
         with _bytes_of(path) as file:
             return bytes(file.read()).removeprefix(BYTE_ORDER_MARK).decode("utf-8", errors="surrogatepass")

@@ -6,6 +6,7 @@ files are one shard each. Small files and row groups are put together until a sh
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -13,9 +14,9 @@ from pathlib import Path
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources import builtin
-from hashbench.data.sources.files import iterate_column, open_parquet
+from hashbench.data.sources.files import iterate_column, open_parquet, rows_before
 from hashbench.data.sources.hub import HubTable
-from hashbench.data.sources.opening import format_of, line_spans, read_text
+from hashbench.data.sources.opening import COMPRESSED, format_of, line_spans, read_text
 
 TEXT_COLUMN = "text"
 # Of text; a part of the names of finished shards, so a change begins these anew.
@@ -32,8 +33,18 @@ class FilePart:
     # Of a parquet file row groups, of a JSONL file bytes: the first, and the one behind the last; None: the whole file
     within: tuple[int, int] | None = None
     rows: int | None = None  # None: only reading would tell
-    first_row: int = 0  # rows of the file before it
     bytes: int = 0
+    name: str = ""  # of the file, with the folders in the corpus
+
+    @property
+    def rows_before(self) -> int:
+        """The number of rows of the file before this part; some are read to count them."""
+        if self.within is None:
+            return 0
+        if format_of(self.path) != ".parquet":
+            return rows_before(self.path, self.within)
+        metadata = open_parquet(self.path).metadata
+        return sum(metadata.row_group(number).num_rows for number in range(self.within[0]))
 
     def cells(self, skip: int) -> Iterator[object]:
         """The part's cells (texts) but the first `skip`."""
@@ -50,8 +61,8 @@ class HubPart:
     number: int = 0
     of: int = 1
     rows: int | None = None
-    first_row: int = 0
     bytes: int = SHARD_BYTES
+    rows_before: int = 0
 
     def cells(self, skip: int) -> Iterator[object]:
         """The part's cells (texts) but the first `skip`, read as a stream."""
@@ -63,8 +74,8 @@ class BuiltinPart:
     """The whole generated corpus as a part of a shard."""
 
     rows: int | None = None
-    first_row: int = 0
     bytes: int = 0
+    rows_before: int = 0
 
     def cells(self, skip: int) -> Iterator[object]:
         """The corpus' texts but the first `skip`."""
@@ -94,7 +105,7 @@ class CorpusShard:
         parts = []
         for part in self.parts:
             if isinstance(part, FilePart):
-                parts.append(f"{part.path.name} {part.within}")
+                parts.append(f"{part.name or part.path.name} {part.within}")
             elif isinstance(part, HubPart):
                 parts.append(f"{part.table.where} {part.number} of {part.of}")
         return f"{self.origin}: {', '.join(parts)}; limit {self.limit}, articles {self.articles}, {SHARD_BYTES}"
@@ -119,8 +130,8 @@ class CorpusShard:
                 if row <= skip:
                     continue
                 if cell is not None and not isinstance(cell, str):
-                    file = f"{part.path.name} " if isinstance(part, FilePart) else ""
-                    where = f"{self.origin}: {file}row {part.first_row + row}"
+                    file = f"{part.name or part.path.name} " if isinstance(part, FilePart) else ""
+                    where = f"{self.origin}: {file}row {part.rows_before + row}"
                     raise InputError(f"{where}: {type(cell).__name__} in column {TEXT_COLUMN!r}, not text")
                 yield cell or ""
             skip = max(0, skip - row)
@@ -159,24 +170,25 @@ def file_parts(files: Sequence[Path]) -> Iterator[Part]:
 
     Raises InputError for a parquet file that is none.
     """
+    above = os.path.commonpath([path.parent for path in files]) if files else ""
     for path in files:
-        if path.suffix == ".jsonl" and path.stat().st_size > SHARD_BYTES:
+        name = path.relative_to(above).as_posix()
+        if path.suffix.lower() not in COMPRESSED and format_of(path) == ".jsonl" and path.stat().st_size > SHARD_BYTES:
             for span in line_spans(path, SHARD_BYTES):
-                yield FilePart(path, span, bytes=span[1] - span[0])
+                yield FilePart(path, span, bytes=span[1] - span[0], name=name)
             continue
-        if path.suffix != ".parquet":
-            yield FilePart(path, rows=1 if format_of(path) == ".txt" else None, bytes=path.stat().st_size)
+        if format_of(path) != ".parquet":
+            rows = 1 if format_of(path) == ".txt" else None
+            yield FilePart(path, rows=rows, bytes=path.stat().st_size, name=name)
             continue
         metadata = open_parquet(path).metadata
-        first_row = 0
         for number in range(metadata.num_row_groups):
             group = metadata.row_group(number)
             columns = [group.column(i) for i in range(group.num_columns)]
             sizes = [part.total_uncompressed_size for part in columns if part.path_in_schema == TEXT_COLUMN]
-            rows = group.num_rows
             # Without the column the whole group counts: reading will say what is missing
-            yield FilePart(path, (number, number + 1), rows, first_row, sum(sizes) or group.total_byte_size)
-            first_row += rows
+            size = sum(sizes) or group.total_byte_size
+            yield FilePart(path, (number, number + 1), group.num_rows, size, name)
 
 
 def _joined(parts: Sequence[Part]) -> tuple[Part, ...]:

@@ -9,9 +9,10 @@ from typing import Literal, Protocol
 
 from hashbench.common.errors import InputError, NotAtHand, near_match
 from hashbench.data.sources import builtin
-from hashbench.data.sources.documents import CORPUS_FORMATS, CorpusSource, corpus_files, is_own_corpus, own_corpus
-from hashbench.data.sources.files import DataTable, find_table
+from hashbench.data.sources.documents import CorpusSource, folder_corpus, is_own_corpus, own_corpus
+from hashbench.data.sources.files import DataTable, FileTable
 from hashbench.data.sources.hub import HubPlace, HubTable, hub_corpora
+from hashbench.data.sources.layout import CORPUS_FORMATS, find_splits
 from hashbench.data.sources.opening import format_of
 
 SourceKind = Literal["folder", "hub", "builtin", "own"]
@@ -23,7 +24,7 @@ class Place:
     """The locations of a task's tables in a data folder, on the hub and in the built-in data."""
 
     folder: str  # within a data folder
-    files: Mapping[str, Sequence[str]]  # split -> names of its file, the first that is there counts
+    files: Mapping[str, Sequence[str]]  # split -> names of its file without the ending
     hub: HubPlace | None = None
     builtin: builtin.Generated | None = None
 
@@ -71,11 +72,15 @@ class Folder:
         return str(self.path)
 
     def find_tables(self, place: Place) -> SplitTables | None:
-        """The tables in the task's subfolder; None where there is no such subfolder."""
+        """The tables in the task's subfolder; None where there is no such subfolder.
+
+        Raises InputError where it is not plain which files hold a split.
+        """
         folder = self.path / place.folder
         if not folder.is_dir():
             return None
-        tables = {split: table for split, names in place.files.items() if (table := find_table(folder, names))}
+        files = find_splits(folder, place.files).files
+        tables = {split: FileTable(paths) for split, paths in files.items()}
         names_file = folder / LABEL_NAMES
         return SplitTables(
             dict(tables),
@@ -97,7 +102,7 @@ class Folder:
             parts = tuple(sorted((self.path / "multilingual" / name).glob("*/train.*")))
             where = f"folder {self.path.name}/multilingual/{name}, train texts"
             return CorpusSource(name, where, "folder", files=parts) if parts else None
-        return CorpusSource(name, f"folder {self.path.name}/corpora/{name}", "folder", files=corpus_files(folder))
+        return folder_corpus(name, f"folder {self.path.name}/corpora/{name}", folder)
 
     def corpora(self) -> list[str]:
         """Names of the folders in corpora/; else the folder's own path, if it holds texts and no folders."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from hashbench.common.errors import NotAtHand
 from hashbench.common.measured import MetricRow
-from hashbench.data.sources.files import DataTable
+from hashbench.data.sources.files import PLAIN, DataTable, ReadOptions
 from hashbench.data.sources.hub import HubPlace
 from hashbench.data.sources.sources import Source, SourceKind, names_of
 from hashbench.data.tasks.blocks import Strict, TaskEntry
@@ -51,7 +51,8 @@ class Task:
     # Split -> rows of the published data set
     official_rows: dict[str, int] = field(default_factory=dict)
     folder: Path | None = None  # of an own data set; None: looked for in the sources
-    delimiter: str | None = None  # of an own data set's .csv files; None: a comma
+    reading: ReadOptions = PLAIN  # of an own data set's files
+    files: Mapping[str, str] | None = None  # of an own data set's splits, where they are named
     max_rows: int | None = None  # of each split of an own data set, a seeded sample; None: all
     collection: str = ""  # the part of a data folder that holds it
     # Of one of many tasks of one form, called COLLECTION:PART: which one; its folder in the collection

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticKnownError, core_schema
@@ -47,6 +47,16 @@ Beams = Annotated[
 ]
 
 
+SplitName = Literal["train", "validation", "test"]
+
+
+class WordColumns(Strict):
+    """The columns of a CoNLL file, counted from 1."""
+
+    word: int = Field(gt=0, description="column of the word in CoNLL files, counted from 1")
+    tag: int = Field(gt=0, description="column of its tag in CoNLL files, counted from 1")
+
+
 class TaskEntry(Strict):
     """A user-defined data set, in place of a task's name."""
 
@@ -57,8 +67,8 @@ class TaskEntry(Strict):
     )
     path: str = Field(
         description=(
-            "folder with train, validation (or dev) and perhaps test, as parquet, CSV, TSV or JSONL; relative to this "
-            "file"
+            "folder with train, validation (or dev, valid, val) and perhaps test, as parquet, CSV, TSV, JSONL, JSON or "
+            "CoNLL; relative to this file"
         )
     )
     text: str | tuple[str, str] = Field(
@@ -77,6 +87,20 @@ class TaskEntry(Strict):
         min_length=1,
         max_length=1,
         description="what separates the cells of .csv files, as ';'; null: a comma. A .tsv file has tabs",
+    )
+    columns: WordColumns | None = Field(
+        default=None,
+        description="columns of word and tag in CoNLL files, as {word: 2, tag: 4}; null: the first and the last",
+    )
+    on_bad_lines: Literal["error", "skip"] = Field(
+        default="error",
+        description="skip leaves out lines that are no JSON object and rows of CSV and TSV with more or fewer cells "
+        "than the header; every table says how many",
+    )
+    splits: dict[SplitName, str] | None = Field(
+        default=None,
+        description="files of the splits in path, as {train: train.csv, test: eval.csv}, and no others; null: by their "
+        "names",
     )
     max_rows: int | None = Field(
         default=None,

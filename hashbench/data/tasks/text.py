@@ -14,17 +14,17 @@ import numpy as np
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.builtin import NOTE, Generated
-from hashbench.data.sources.files import FORMATS_TEXT, Cells, DataTable
+from hashbench.data.sources.files import Cells, DataTable, ReadOptions
 from hashbench.data.sources.fingerprints import digest, file_fingerprint
 from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
 from hashbench.data.sources.labels import missing_texts, repeated_rows
+from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS
 from hashbench.data.sources.sources import LABEL_NAMES, Place, Source, SourceKind
 from hashbench.data.tasks.base import CheckedData, SplitOutputs, Task, TaskKind
 from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.text_data import (
     HOLDOUT,
     HOLDOUT_SHARE,
-    SPLIT_FILES,
     Split,
     TaskData,
     hold_out,
@@ -62,6 +62,7 @@ class LocatedTexts:
     origin: str
     kind: SourceKind
     names_file: Path | None = None
+    notes: tuple[str, ...] = ()  # on files that are not read
 
     @cached_property
     def fingerprint(self) -> str:
@@ -85,7 +86,8 @@ class LocatedTexts:
         Raises:
             InputError: a file that is no table, a missing column, a text that is no text, a label that is no label.
         """
-        columns = {split: table.read((*self.task.text, self.task.label)) for split, table in self.tables.items()}
+        wanted, odd = (*self.task.text, self.task.label), list(self.notes)
+        columns = {split: table.read(wanted, odd) for split, table in self.tables.items()}
         where = {split: table.where for split, table in self.tables.items()}
         kind = text_kind(self.task)
         names = self.task.label_names or (label_names(self.names_file.parent) if self.names_file else ())
@@ -97,9 +99,9 @@ class LocatedTexts:
             splits[split] = Split(texts, labels[split])
             kind.check_rows(splits[split], where[split])
         splits, sampled = sample_rows(splits, self.task.max_rows)
-        notes = (*sampled, *self._notes(splits, task.label_names))
+        notes = (*odd, *sampled, *self._notes(splits, task.label_names))
         if self.kind != "builtin":  # generated texts repeat each other
-            notes = (*notes, *missing_texts(columns, task.text), *repeated_rows(splits))
+            notes = (*notes, *missing_texts(splits), *repeated_rows(splits))
             notes = (*notes, *form_notes({split: part.texts for split, part in splits.items()}))
         if HOLDOUT in task.evaluation_splits:
             splits["train"], splits[HOLDOUT] = hold_out(splits["train"])
@@ -204,7 +206,10 @@ class TextKind(TaskKind):
         if entry.label in text or len(set(text)) < len(text):
             raise InputError(f"{where}: text and label name the same column; name different ones")
         folder = (base / Path(entry.path).expanduser()).absolute()
-        splits = own_tables(folder, where, entry.delimiter)
+        places = None if entry.columns is None else (entry.columns.word, entry.columns.tag)
+        reading = ReadOptions(entry.delimiter, places, entry.on_bad_lines == "skip")
+        files = None if entry.splits is None else {str(split): name for split, name in entry.splits.items()}
+        splits, _ = own_tables(folder, where, reading, files)
         task = Task(
             name=entry.name,
             kind=self,
@@ -214,7 +219,8 @@ class TextKind(TaskKind):
             select_metric=entry.metric,
             n_classes=self.own_classes,
             folder=folder,
-            delimiter=entry.delimiter,
+            reading=reading,
+            files=files,
             max_rows=entry.max_rows,
         )
         return with_splits(task, splits)
@@ -223,7 +229,7 @@ class TextKind(TaskKind):
         splits = ("train", *task.evaluation_splits)
         place = Place(
             task.home,
-            SPLIT_FILES if task.splits_as_found else {split: (split,) for split in splits},
+            SPLITS if task.splits_as_found else {name: SPLITS[name] if name in SPLITS else (name,) for name in splits},
             task.hub,
             Generated(task.name, (*task.text, task.label)) if task.builtin else None,
         )
@@ -241,7 +247,7 @@ class TextKind(TaskKind):
         return LocatedTexts(task, located.tables, located.origin, located.kind, names_file=names_file)
 
     def locate_own(self, task: Task, folder: Path) -> LocatedTexts:
-        tables = own_tables(folder, f"task {task.name!r}", task.delimiter)
+        tables, notes = own_tables(folder, f"task {task.name!r}", task.reading, task.files)
         wanted = {"train", *task.evaluation_splits} - {HOLDOUT}
         missing = [split for split in sorted(wanted) if split not in tables]
         if missing:
@@ -253,6 +259,7 @@ class TextKind(TaskKind):
             origin=f"own data set {folder.name}",
             kind="own",
             names_file=names if names.exists() else None,
+            notes=notes,
         )
 
     def files_of(self, task: Task) -> str:

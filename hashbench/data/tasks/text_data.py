@@ -1,6 +1,6 @@
 """The texts and labels of a task's splits; rows that are held out of train, or drawn as a sample.
 
-A user-defined data set is a folder with train, perhaps validation and test, as parquet, CSV or JSONL.
+A user-defined data set is a folder with train, perhaps validation and test (`sources/layout.py` says in which files).
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources.files import FORMATS_TEXT, FileTable, check_file, find_table
+from hashbench.data.sources.files import PLAIN, FileTable, ReadOptions, check_file
 from hashbench.data.sources.fingerprints import digest
+from hashbench.data.sources.layout import FORMATS_TEXT, find_splits, named_splits
 from hashbench.data.sources.sources import LABEL_NAMES, SourceKind
 from hashbench.data.tasks.base import Task
 
 HOLDOUT_SHARE = 10  # one training row of ten
 HOLDOUT = "holdout"  # a seeded tenth of train, where there is no validation split
-SPLIT_FILES = {"train": ("train",), "validation": ("validation", "dev", "valid"), "test": ("test",)}
 
 
 @dataclass(frozen=True)
@@ -131,21 +131,22 @@ def reports_elsewhere(task: Task) -> bool:
     return HOLDOUT in task.select_splits and HOLDOUT not in task.report_splits
 
 
-def own_tables(folder: Path, where: str, delimiter: str | None = None) -> dict[str, FileTable]:
-    """Split -> table of a user-defined data set. `delimiter`: of .csv files, None for a comma."""
+def own_tables(
+    folder: Path, where: str, reading: ReadOptions = PLAIN, files: Mapping[str, str] | None = None
+) -> tuple[dict[str, FileTable], tuple[str, ...]]:
+    """The table of each split of a user-defined data set, and notes on files that look like a split and are not read.
+
+    `files`: of the splits, where they are named. Raises InputError where it is not plain which files hold a split.
+    """
     if not folder.exists():
         raise InputError(f"{where}: no folder {folder}; check path (it is relative to the experiment file)")
     if not folder.is_dir():
         raise InputError(f"{where}: {folder} is a file; path is the folder that holds train ({FORMATS_TEXT})")
-    tables = {split: find_table(folder, names, delimiter) for split, names in SPLIT_FILES.items()}
-    return require_train({split: table for split, table in tables.items() if table}, folder)
-
-
-def require_train(tables: dict[str, FileTable], folder: Path) -> dict[str, FileTable]:
-    """The tables. Raises InputError where no train split is among them."""
-    if "train" not in tables:
-        raise InputError(f"{folder}: no train split; put a train file there ({FORMATS_TEXT})")
-    return tables
+    listing = find_splits(folder) if files is None else named_splits(folder, files)
+    if "train" not in listing.files:
+        there = f"; {'; '.join(listing.notes)}" if listing.notes else ""
+        raise InputError(f"{folder}: no train split; put a train file there ({FORMATS_TEXT}, .conll){there}")
+    return {split: FileTable(paths, reading) for split, paths in listing.files.items()}, listing.notes
 
 
 def label_names(folder: Path) -> tuple[str, ...]:

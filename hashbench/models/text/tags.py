@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from hashbench.common.errors import InputError
 OUTSIDE = "O"
 TAG = re.compile(r"O|[BIES]-.+")
 SCHEME = "O, or B-, I-, E- or S- and a type, as B-city"
+BILOU = {"U-": "S-", "L-": "E-"}  # the same as IOBES, in spaCy's letters
 # Where a row of words has ended, as torch's losses pass it over.
 NO_WORD = -100
 
@@ -25,6 +26,15 @@ NO_WORD = -100
 def words_of(text: str) -> list[str]:
     """The words of a text of a tagging task, which are joined by single spaces."""
     return text.split(" ") if text else []
+
+
+def iobes(tag: Any) -> Any:
+    """A tag of BILOU in the letters of IOBES, anything else as it is.
+
+    >>> [iobes(tag) for tag in ("U-city", "B-city", "L-city", "O")]
+    ['S-city', 'B-city', 'E-city', 'O']
+    """
+    return BILOU[tag[:2]] + tag[2:] if isinstance(tag, str) and tag[:2] in BILOU else tag
 
 
 class Spans(NamedTuple):

@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources.files import FORMATS, FORMATS_TEXT, DataTable, FileTable, MissingColumn, find_table
+from hashbench.data.sources.files import PLAIN, DataTable, FileTable, MissingColumn, ReadOptions, find_table
 from hashbench.data.sources.fingerprints import digest
+from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS, is_table, listed
+from hashbench.data.sources.opening import ending_of
 from hashbench.data.sources.sources import SourceKind
 from hashbench.data.tasks.base import CheckedData, Task
 from hashbench.data.tasks.text import text_kind
-from hashbench.data.tasks.text_data import SPLIT_FILES, Split, TaskData, reports_elsewhere
+from hashbench.data.tasks.text_data import Split, TaskData, reports_elsewhere
 
 FURTHER = "test"  # the name of its one split
 IN_ORDER = ("test", "validation")  # which file of a folder is taken first
@@ -59,8 +61,9 @@ class FurtherSet:
             InputError: no such column, no row, a text that is no text, a label that training never saw.
         """
         task, where, kind = self.task, self.table.where, text_kind(self.task)
+        notes: list[str] = []
         try:
-            columns = self.table.read((*task.text, task.label))
+            columns = self.table.read((*task.text, task.label), notes)
         except MissingColumn as error:
             options = "the task reads pairs: --text, twice," if task.is_pair else "--text"
             raise InputError(f"{error}; {options} and --label name the columns") from error
@@ -69,7 +72,7 @@ class FurtherSet:
         texts = tuple(kind.read_texts(columns[name], f"{where}: column {name!r}") for name in task.text)
         splits = {FURTHER: Split(texts, labels[FURTHER])}
         kind.check_rows(splits[FURTHER], where)
-        return TaskData(task, splits, self.fingerprint, self.origin, self.kind)
+        return TaskData(task, splits, self.fingerprint, self.origin, self.kind, tuple(notes))
 
 
 @dataclass(frozen=True)
@@ -92,8 +95,8 @@ class FurtherRequest:
         path = self.on.expanduser().absolute()
         if self.delimiter is not None and len(self.delimiter) != 1:
             raise InputError(f"--delimiter {self.delimiter!r}: is not one character; give one, as ';'")
-        delimiter = self.delimiter or trained_on.delimiter
-        table = find_set(path, self.split, delimiter)
+        reading = replace(trained_on.reading, delimiter=self.delimiter or trained_on.reading.delimiter)
+        table = find_set(path, self.split, reading)
         columns, label = self.text or trained_on.text, self.label or trained_on.label
         if len(columns) != len(trained_on.text):
             wanted = f"{len(trained_on.text)} text column{'s' if trained_on.is_pair else ''}"
@@ -102,7 +105,7 @@ class FurtherRequest:
             raise InputError("--text, --label: name the same column; name different ones")
         task = replace(
             trained_on,
-            name=self.name or (path.name if path.is_dir() else path.name.removesuffix(path.suffix)),
+            name=self.name or (path.name if path.is_dir() else path.name.removesuffix(ending_of(path))),
             text=columns,
             label=label,
             select_splits=(),
@@ -111,29 +114,29 @@ class FurtherRequest:
             folder=path,
             hub=None,
             builtin=False,
-            delimiter=delimiter,
+            reading=reading,
+            files=None,
         )
         return FurtherSet(task, table, trained_on.name)
 
 
-def find_set(path: Path, split: str | None, delimiter: str | None = None) -> FileTable:
+def find_set(path: Path, split: str | None, reading: ReadOptions = PLAIN) -> FileTable:
     """The table of a file, or of a folder: the requested split, else test, else validation, else the only file."""
     if not path.exists():
         raise InputError(f"--on {path}: no such file or folder; check the path")
     if not path.is_dir():
         if split is not None:
             raise InputError(f"--split {split}: --on names a file; leave --split out")
-        if path.suffix not in FORMATS:
+        if not is_table(path):
             raise InputError(f"--on {path}: a table is a {FORMATS_TEXT} file; convert it")
-        return FileTable((path,), delimiter)
-    names = SPLIT_FILES.get(split, (split,)) if split is not None else ()
-    for stems in [names] if names else [SPLIT_FILES[name] for name in IN_ORDER]:
-        if (table := find_table(path, stems, delimiter)) is not None:
-            return table
-    files = sorted(file for file in path.iterdir() if file.suffix in FORMATS)
+        return FileTable((path,), reading)
+    files = sorted(file for file in path.iterdir() if is_table(file))
     if split is None and len(files) == 1:
-        return FileTable((files[0],), delimiter)
-    there = ", ".join(file.name for file in files[:8]) or "no table"
+        return FileTable((files[0],), reading)
+    for name in IN_ORDER if split is None else (split,):
+        if (table := find_table(path, SPLITS[name] if name in SPLITS else (name,), reading)) is not None:
+            return table
+    there = listed(path, files) or "no table"
     missing = f"no {split} file" if split is not None else "no test or validation file"
     raise InputError(f"--on {path}: {missing} ({FORMATS_TEXT}) in the folder, which has {there}; name one")
 

@@ -17,7 +17,7 @@ from hashbench.common.errors import InputError
 from hashbench.data.corpora import batches as streaming
 from hashbench.data.corpora.batches import RowStream, StreamedData, StreamLoader, StreamPlace
 from hashbench.data.sources import shards as shards_module
-from hashbench.data.sources.documents import CorpusSource, corpus_files
+from hashbench.data.sources.documents import folder_corpus
 from hashbench.data.sources.shards import CorpusShard
 from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import Batch
@@ -41,7 +41,7 @@ def shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[CorpusShard]
     for part in range(2):
         some = TEXTS[200 * part : 200 * part + 200]
         pq.write_table(pa.table({"text": some}), folder / f"{part}.parquet", row_group_size=30)
-    made = CorpusSource("mine", "folder mine", "folder", corpus_files(folder)).shards()
+    made = folder_corpus("mine", "folder mine", folder).shards()
     assert len(made) > 3
     return made
 
@@ -154,6 +154,6 @@ def test_corpora_that_end_too_soon_are_one_line(shards: list[CorpusShard]) -> No
 
 def test_no_token_at_all(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(" \n")
-    empty = CorpusSource("mine", "folder mine", "folder", corpus_files(tmp_path)).shards()
+    empty = folder_corpus("mine", "folder mine", tmp_path).shards()
     with pytest.raises(InputError, match="there is no token in them"):
         next(iter(StreamLoader(data(empty))))

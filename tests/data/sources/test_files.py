@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import tracemalloc
 from collections.abc import Callable
@@ -10,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources.files import FileTable, find_table, iterate_column, read_columns
+from hashbench.data.sources import files
+from hashbench.data.sources.files import FileTable, ReadOptions, find_table, iterate_column, read_columns
 
 EMOJI = "emoji \U0001f600\U0001f468\u200d\U0001f469"
 ODD_TEXTS = ["", EMOJI, "x" * 100_000, "NUL \0 inside", 'a,b "c"\nd', "y" * 200_000]
@@ -29,9 +31,13 @@ def jsonl(path: Path) -> None:
     path.write_text("\n".join(json.dumps({"text": text, "label": i}) for i, text in enumerate(ODD_TEXTS)) + "\n")
 
 
-@pytest.mark.parametrize("write", [parquet, csv, jsonl])
+def array(path: Path) -> None:
+    path.write_text(json.dumps([{"text": text, "label": i} for i, text in enumerate(ODD_TEXTS)], indent=1) + "\n")
+
+
+@pytest.mark.parametrize("write", [parquet, csv, jsonl, array])
 def test_odd_texts_come_back_as_they_are(tmp_path: Path, write: Callable[[Path], None]) -> None:
-    path = tmp_path / f"train.{write.__name__}"
+    path = tmp_path / f"train.{'json' if write is array else write.__name__}"
     write(path)
     found = FileTable((path,)).read(["text", "label"])
     assert found["text"] == ODD_TEXTS
@@ -180,7 +186,7 @@ def test_jsonl_line_without_a_key(tmp_path: Path) -> None:
 
 def test_unknown_format(tmp_path: Path) -> None:
     (tmp_path / "train.xls").write_text("x")
-    wrong(tmp_path / "train.xls", r"a table is a \.parquet, \.csv, \.tsv or \.jsonl file; convert it")
+    wrong(tmp_path / "train.xls", r"a table is a \.parquet, \.csv, \.tsv, \.jsonl or \.json file; convert it")
 
 
 def test_two_files_for_one_split(tmp_path: Path) -> None:
@@ -200,3 +206,132 @@ def test_fingerprint_follows_the_content(tmp_path: Path, suffix: str) -> None:
     path.write_text("one")
     assert first != second
     assert FileTable((path,)).fingerprint() == first
+
+
+FIRST = '{"text": "a", "label": 0}'
+TWICE = '{"text": "a", "label": 0, "label": 1}'
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.json", f"[{FIRST}]"),
+        ("t.json", f"\ufeff\n [\n{FIRST}\n]\n\n"),
+        ("t.json", f"{FIRST}\n"),
+        ("t.JSON", f"[{FIRST}]"),
+        ("t.ndjson", FIRST),
+        ("t.Csv", "text,label\na,0\n"),
+        ("t.tsv", "text\tlabel\na\t0\n"),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_formats_by_their_content_and_in_any_case(tmp_path: Path, name: str, content: str, packed: bool) -> None:
+    path = tmp_path / (f"{name}.gz" if packed else name)
+    path.write_bytes(gzip.compress(content.encode()) if packed else content.encode())
+    table = FileTable((path,))
+    cells = table.read(["text", "label"])
+    assert cells["text"] == ["a"] and int(str(cells["label"][0])) == 0
+    assert table.about_n_rows() in (0, 1, 2, 3, 5)
+
+
+@pytest.mark.parametrize("indent", [None, 0, 2])
+def test_an_array_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indent: int | None) -> None:
+    rows = [{"text": f"{number} ] , {{ \u2028 " + "x" * number, "label": [number, {"n": None}]} for number in range(99)]
+    (tmp_path / "t.json").write_text(json.dumps(rows, indent=indent, ensure_ascii=False))
+    for block in (1, 7, 64, 10_000):
+        monkeypatch.setattr(files, "BLOCK", block)
+        cells = read_columns(tmp_path / "t.json", ["label", "text"])
+        assert cells == {name: [row[name] for row in rows] for name in ("label", "text")}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (f"[\n{FIRST},\n{FIRST[:-1]}\n", r"t\.json:[34]: is not JSON"),
+        (f"[\n{FIRST},\n{{'text': 1}}]", r"t\.json:3: is not JSON .*; mend the array"),
+        (f"[\n{FIRST},\n[1]]", r"t\.json:3: is list, not an object"),
+        (f"[\n{FIRST}]\n[{FIRST}]", r"t\.json:2: something follows the array"),
+        ('[\n{"text": "a"}]', r"t\.json:2: no column 'label'; it has text"),
+        (f"[\n{TWICE}]", r"t\.json:2: column 'label' is there 2 times"),
+        ('{"data": [1]}', r"t\.json:1: no column 'text'; it has data"),
+        ('{\n "text": "a"\n}', r"t\.json:1: is not JSON"),
+        ("[]", "has no rows"),
+    ],
+)
+def test_wrong_json_is_one_line(tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "t.json").write_text(content)
+    wrong(tmp_path / "t.json", said)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
+def test_a_column_that_is_there_twice(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"t.{suffix}"
+    if suffix == "parquet":
+        pq.write_table(pa.Table.from_arrays([pa.array(["a"]), pa.array([0]), pa.array([1])], ["text", "n", "n"]), path)
+    elif suffix == "jsonl":
+        path.write_text('{"text": "a", "n": 1, "n": 2, "deep": {"text": 1, "text": 2}}\n')
+    else:
+        path.write_text("text,n,n\na,0,1\n".replace(",", "\t" if suffix == "tsv" else ","))
+    assert read_columns(path, ["text"]) == {"text": ["a"]}
+    with pytest.raises(InputError, match=r"t\.\w+(:1)?: column 'n' is there 2 times; rename or drop one"):
+        read_columns(path, ["text", "n"])
+    with pytest.raises(InputError, match="is there 2 times"):
+        list(iterate_column(path, "n"))
+
+
+def notes(path: Path, reading: ReadOptions = files.PLAIN) -> list[str]:
+    found: list[str] = []
+    FileTable((path,), reading).read(["text", "label"], found)
+    return found
+
+
+def test_a_lone_quotation_mark_that_takes_rows_with_it_is_noted_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('text,label\na,0\n"cold soup,0\ngreat tea,1\nends here",1\nb,1\n')
+    assert notes(path) == [f"{files.ROWS_IN_A_CELL}: 1, the first in t.csv, line 3"]
+    path.write_text('text,label\na,0\n"two\nlines",0\n"two\rmore, and a comma",0\n')
+    assert notes(path) == ["quoted cells that hold line ends: 2, the first in t.csv, line 3"]
+    path.write_text('text,label\n"a, ""b""",0\n')
+    assert notes(path) == []
+    path.write_text('text,label\na,0\n"never closed,0\nb,1\n')
+    with pytest.raises(InputError, match=r"t\.csv:4: the row that begins in line 3 is not CSV"):
+        notes(path)
+
+
+def test_doubled_quotation_marks_of_a_tsv_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text('text\tlabel\nplain "a" b\t0\n"he said ""hi"" 1"\t1\n"quoted"\t1\n"he said ""no"""\t0\n""\t0\n')
+    assert notes(path) == [f"{files.DOUBLED_QUOTES}: 2, the first in t.tsv, line 3"]
+
+
+def test_bad_lines_are_left_out_where_that_is_asked_for(tmp_path: Path) -> None:
+    skip = ReadOptions(skip_bad_lines=True)
+    (tmp_path / "t.jsonl").write_text(f'{FIRST}\n{{"text"\n\n[1]\n{FIRST}\n{"[" * 100_000}\n')
+    (tmp_path / "t.csv").write_text("text,label\na,0\nb, c,1\nd,1\ne\n")
+    for name, line in (("t.jsonl", 2), ("t.csv", 3)):
+        path = tmp_path / name
+        assert len(FileTable((path,), skip).read(["text"])["text"]) == 2
+        n = 3 if name == "t.jsonl" else 2
+        assert notes(path, skip) == [f"lines left out (on_bad_lines: skip): {n}, the first in {name}, line {line}"]
+        assert FileTable((path,), skip).fingerprint() != FileTable((path,)).fingerprint()
+        with pytest.raises(InputError, match=rf"{name}:{line}: "):
+            notes(path)
+    (tmp_path / "t.jsonl").write_text('{"text": "a"}\n')
+    with pytest.raises(InputError, match="no column 'label'"):
+        notes(tmp_path / "t.jsonl", skip)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "json", "conll"])
+def test_a_line_without_end_is_one_line_of_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+    monkeypatch.setattr(files, "LONGEST_LINE", 1_000)
+    path = tmp_path / f"t.{suffix}"
+    begin = {"csv": "text,label\n", "tsv": "text\tlabel\n"}.get(suffix, "")
+    path.write_text(begin + "x" * 2_000)
+    with pytest.raises(InputError, match=rf"t\.{suffix}:\d: a line of more than 1,000 characters"):
+        read_columns(path, ["tokens"] if suffix == "conll" else ["text"])
+
+
+def test_quoted_cells_have_the_same_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LONGEST_LINE", 1_000)
+    (tmp_path / "t.csv").write_text('text,label\n"' + "x\n" * 2_000 + '",0\n')
+    wrong(tmp_path / "t.csv", r"t\.csv:\d+: the row that begins in line 2 is not CSV \(field larger than field limit")

@@ -30,9 +30,8 @@ def test_rows_that_stand_twice_and_texts_that_were_trained_on() -> None:
 def test_of_pairs_both_texts_count() -> None:
     pairs = {name: Split((["a"], [second]), np.array([0])) for name, second in (("train", "x"), ("test", "y"))}
     assert repeated_rows(pairs) == []
-    assert missing_texts({"train": {"a": ["x", None, "y"], "b": [None, None, "z"]}}, ["a", "b"]) == [
-        "missing texts: 2 rows of train"
-    ]
+    some = Split((["x", "", "y"], [" ", "", "z"]), np.zeros(3))
+    assert missing_texts({"train": some, "test": pairs["test"]}) == ["missing texts: 2 rows of train"]
 
 
 def test_check_says_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

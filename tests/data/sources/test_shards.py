@@ -9,7 +9,7 @@ import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources import shards as module
-from hashbench.data.sources.documents import CorpusSource, corpus_files
+from hashbench.data.sources.documents import CorpusSource, folder_corpus
 from hashbench.data.sources.files import iterate_column
 from hashbench.data.sources.opening import line_spans
 from hashbench.data.sources.sources import locate_corpus, open_sources
@@ -26,7 +26,7 @@ def corpus(folder: Path) -> CorpusSource:
         (folder / f"{i}.txt").write_text(TEXTS[i])
     (folder / "7.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS[62:80]))
     (folder / "8.csv").write_text("text\n" + "\n".join(TEXTS[80:]))
-    return CorpusSource("mine", "folder mine", "folder", corpus_files(folder))
+    return folder_corpus("mine", "folder mine", folder)
 
 
 @pytest.mark.parametrize("size", [1, 300, 10**9])
@@ -70,7 +70,7 @@ def test_a_wrong_cell_is_named_by_its_row_in_the_file(tmp_path: Path, monkeypatc
     monkeypatch.setattr(module, "SHARD_BYTES", 1)
     (tmp_path / "c").mkdir()
     pq.write_table(pa.table({"text": [1, 2, 3, 4]}), tmp_path / "c" / "a.parquet", row_group_size=2)
-    first, second = CorpusSource("c", "folder c", "folder", corpus_files(tmp_path / "c")).shards()
+    first, second = folder_corpus("c", "folder c", tmp_path / "c").shards()
     with pytest.raises(InputError, match=r"^folder c: a\.parquet row 1: int in column 'text', not text$"):
         list(first.texts())
     with pytest.raises(InputError, match=r"^folder c: a\.parquet row 4: int in column"):
@@ -80,7 +80,7 @@ def test_a_wrong_cell_is_named_by_its_row_in_the_file(tmp_path: Path, monkeypatc
 def test_a_parquet_file_without_the_column(tmp_path: Path) -> None:
     (tmp_path / "c").mkdir()
     pq.write_table(pa.table({"body": ["a"]}), tmp_path / "c" / "a.parquet")
-    (shard,) = CorpusSource("c", "folder c", "folder", corpus_files(tmp_path / "c")).shards()
+    (shard,) = folder_corpus("c", "folder c", tmp_path / "c").shards()
     with pytest.raises(InputError, match="no column 'text'; it has body"):
         list(shard.texts())
 
@@ -103,6 +103,27 @@ def test_a_line_that_is_wrong_is_named_by_its_place_in_the_file(
         shards = CorpusSource("mine", "folder mine", "folder", (file,)).shards()
         with pytest.raises(InputError, match=rf"0\.jsonl:71: {words}"):
             [text for shard in shards for text in shard.texts()]
+
+
+def test_a_wrong_cell_of_a_large_file_is_named_by_its_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SHARD_BYTES", 100)
+    file = tmp_path / "mine" / "0.jsonl"
+    file.parent.mkdir()
+    lines = [json.dumps({"text": 7 if number == 70 else text}) for number, text in enumerate(TEXTS)]
+    file.write_text("\n".join(lines))
+    shards = folder_corpus("mine", "folder mine", file.parent).shards()
+    assert len(shards) > 5
+    with pytest.raises(InputError, match=r"^folder mine: 0\.jsonl row 71: int in column 'text', not text$"):
+        [text for shard in shards for text in shard.texts()]
+
+
+def test_names_of_shards_tell_subfolders_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SHARD_BYTES", 1)
+    for name in ("AA", "AB"):
+        (tmp_path / "c" / name).mkdir(parents=True)
+        (tmp_path / "c" / name / "wiki_00.jsonl").write_text(f'{{"text": "{name}"}}\n')
+    first, second = folder_corpus("c", "folder c", tmp_path / "c").shards()
+    assert first.name != second.name and "AA/wiki_00.jsonl" in first.name and str(tmp_path) not in first.name
 
 
 def test_a_file_is_cut_between_lines_whatever_their_characters_are(tmp_path: Path) -> None:

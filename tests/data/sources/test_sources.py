@@ -132,7 +132,7 @@ def test_a_misspelled_corpus(tmp_path: Path) -> None:
 
 def test_a_corpus_folder_without_files(tmp_path: Path) -> None:
     (tmp_path / "corpora" / "empty").mkdir(parents=True)
-    formats = r"\.parquet, \.csv, \.tsv, \.jsonl, \.txt"
+    formats = r"\.parquet, \.csv, \.tsv, \.jsonl, \.json, \.txt"
     with pytest.raises(InputError, match=rf"corpora/empty: no corpus files; put some there \({formats}, or with"):
         locate_corpus("empty", open_sources(str(tmp_path)))
 

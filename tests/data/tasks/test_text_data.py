@@ -41,7 +41,7 @@ def test_with_all_three_splits_test_is_reported_and_never_selected_on(tmp_path: 
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["dev", "valid"])
+@pytest.mark.parametrize("name", ["dev", "valid", "val", "VAL"])
 def test_dev_is_validation(tmp_path: Path, name: str) -> None:
     write(tmp_path, train=ROWS, **{name: ROWS[:4]})
     data = load(tmp_path)
@@ -126,7 +126,7 @@ def test_file_for_a_folder(tmp_path: Path) -> None:
 
 def test_folder_without_a_train_split(tmp_path: Path) -> None:
     write(tmp_path, test=ROWS)
-    wrong(r"no train split; put a train file there \(\.parquet, \.csv, \.tsv or \.jsonl\)", tmp_path)
+    wrong(r"no train split; put a train file there \(\.parquet, \.csv, \.tsv, \.jsonl or", tmp_path)
 
 
 def test_name_of_a_known_task(tmp_path: Path) -> None:
@@ -213,3 +213,40 @@ def test_a_sample_is_seeded_noted_and_another_data_set(tmp_path: Path) -> None:
     assert data.notes == ("sample: train 8 of 20 rows",) and whole.notes == ()
     assert len({whole.fingerprint, data.fingerprint, load(tmp_path, max_rows=9).fingerprint}) == 3
     assert load(tmp_path, max_rows=20).splits["train"].texts[0] == whole.splits["train"].texts[0]
+
+
+def test_missing_texts_are_counted_in_the_sample(tmp_path: Path) -> None:
+    write(tmp_path, train=[*ROWS[:4], ("", 0), (None, 1)], validation=ROWS[:2])
+    assert any("missing texts: 2 rows of train" in note for note in load(tmp_path).notes)
+    few = load(tmp_path, max_rows=2)
+    n = sum(not text for text in few.splits["train"].texts[0])
+    assert [note for note in few.notes if "missing" in note] == ([f"missing texts: {n} row of train"] if n else [])
+
+
+def test_files_of_the_splits_may_be_named(tmp_path: Path) -> None:
+    write(tmp_path, train=ROWS, eval=ROWS[:4], train_small=ROWS[:2])
+    wrong("eval.jsonl may be the validation or the test split; rename it, or name the files: splits in", tmp_path)
+    data = load(tmp_path, splits={"train": "train", "test": "eval.jsonl"})
+    assert {split: len(part) for split, part in data.splits.items()} == {"train": 18, "holdout": 2, "test": 4}
+    data = load(tmp_path, splits={"train": "train_small", "validation": "eval"})
+    assert {split: len(part) for split, part in data.splits.items()} == {"train": 2, "validation": 4}
+    wrong("splits: no file 'dev' for validation", tmp_path, splits={"train": "train", "validation": "dev"})
+    wrong("no train split", tmp_path, splits={"test": "eval"})
+    (tmp_path / "train-0-of-2.csv").touch()
+    wrong("shard 00001 of 2 is missing", tmp_path, splits={"train": "train-0-of-2.csv"})
+
+
+def test_what_looks_like_a_split_is_a_note_of_the_data(tmp_path: Path) -> None:
+    write(tmp_path, train=ROWS, validation=[("other", 0), ("thing", 1)], train_small=ROWS[:2])
+    assert load(tmp_path).notes == ("not read: train_small.jsonl",)
+
+
+def test_skipped_lines_are_a_note_of_the_data_and_another_data_set(tmp_path: Path) -> None:
+    write(tmp_path, train=ROWS, validation=[("other", 0), ("thing", 1)])
+    plain = load(tmp_path).fingerprint
+    assert load(tmp_path, on_bad_lines="error").fingerprint == plain != load(tmp_path, on_bad_lines="skip").fingerprint
+    with (tmp_path / "train.jsonl").open("a") as file:
+        file.write('\n{"text": "cut')
+    wrong(r"train\.jsonl:21: is not JSON", tmp_path)
+    note = "lines left out (on_bad_lines: skip): 1, the first in train.jsonl, line 21"
+    assert load(tmp_path, on_bad_lines="skip").notes == (note,)

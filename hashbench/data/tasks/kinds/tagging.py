@@ -2,7 +2,7 @@
 
 The data hold a list of words and a list of tags a row (parquet, JSONL), or have CoNLL's form. A label of a row is
 the ids of its words' tags. A text is its words joined by a space, so noise leaves every tag with its word: it changes
-letters of words and neither adds nor removes one.
+letters of words and neither adds nor removes one. A blank within a word becomes a no-break space.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hashbench.data.sources.labels import unseen_note
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import Split, TaskData
-from hashbench.models.text.tags import NO_WORD, OUTSIDE, SCHEME, TAG, TagScheme, words_of
+from hashbench.models.text.tags import NO_WORD, OUTSIDE, SCHEME, TAG, TagScheme, iobes, words_of
 from hashbench.models.text.unicode import offsets_from
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hashbench.models.text.base import Tokenizer
 
 SHOWN = 40  # characters of a wrong cell that a message repeats
+NO_BREAK = "\u00a0"
 
 
 def most_frequent_tag(data: TaskData, splits: Sequence[str], *, for_test: bool = False) -> dict[str, np.ndarray]:
@@ -82,7 +83,7 @@ class Tagging(TextKind):
     exported = False
 
     def read_texts(self, cells: Cells, where: str) -> list[str]:
-        """Lists of words, as texts. Raises InputError for a cell that is none, or a word with white space."""
+        """Lists of words, as texts. Raises InputError for a cell that is none, or an empty word."""
         return [" ".join(self._words(cell, f"{where}: row {row}")) for row, cell in enumerate(cells, start=1)]
 
     def read_labels(
@@ -144,15 +145,14 @@ class Tagging(TextKind):
             )
         if not cell:
             raise InputError(f"{where}: has no words; leave the row out")
-        for word in cell:
-            if not word or any(letter.isspace() for letter in word):
-                raise InputError(f"{where}: word {word[:SHOWN]!r} is empty or holds white space; split or rename it")
-        return cell
+        if "" in cell:
+            raise InputError(f"{where}: word {cell.index('') + 1} is empty; write it or leave it out with its tag")
+        return [word.replace(" ", NO_BREAK) for word in cell]
 
     def _tags(self, cell: object, where: str, names: Sequence[str]) -> list[str]:
         if not isinstance(cell, list):
             raise InputError(f"{where}: {repr(cell)[:SHOWN]} is no list of tags; give each word one")
-        tags = [names[tag] if isinstance(tag, int) and 0 <= tag < len(names) else tag for tag in cell]
+        tags = [names[tag] if isinstance(tag, int) and 0 <= tag < len(names) else iobes(tag) for tag in cell]
         for tag in tags:
             if isinstance(tag, int):
                 raise InputError(f"{where}: tag {tag} is a number without a name; name the tags in label_names.json")

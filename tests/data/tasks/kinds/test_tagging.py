@@ -38,7 +38,7 @@ def folder(path: Path, rows: list = ROWS) -> Path:
     return path
 
 
-def entry(path: Path, **changes: str) -> Task:
+def entry(path: Path, **changes: object) -> Task:
     keys = {"name": "own", "path": "own", "text": "words", "label": "tags", "metric": "span_f1"} | changes
     return own_task(TaskEntry.model_validate(keys), path)
 
@@ -122,13 +122,50 @@ def test_noise_leaves_each_tag_with_its_word(tmp_path: Path) -> None:
     assert (batch.places >= 0).sum() == 9
 
 
+@pytest.mark.parametrize("blank", [" ", "\u00a0", "\u3000", "\u2028", "\t"])
+def test_a_blank_in_a_word_parts_no_word(tmp_path: Path, blank: str) -> None:
+    data = loaded(tmp_path, [*ROWS, ([f"10{blank}000", blank, "miles"], ["B-date", "O", "O"])])
+    assert len(words_of(data.splits["train"].texts[0][3])) == 3
+    made = batches(data, "words", path=tmp_path)
+    batch = next(iter(made.evaluation_loader("test", whole=True)))
+    row = batch.row_ids.tolist().index(3)
+    assert batch.labels[row].tolist()[:3] == [1 + data.label_names[1:].index("B-date"), 0, 0]
+    assert batch.places[row].tolist()[0] == 1 and batch.places[row].tolist()[2] > 1
+    noisy = perturb_task(data, {"perturbations": ["delete"], "rates": (1.0,), "seed": 0}, None).data
+    KIND.check_rows(noisy.splits["test~delete=1"], "test")
+
+
+def test_bilou_is_iobes_in_other_letters(tmp_path: Path) -> None:
+    words = ["new", "york", "and", "rome"]
+    data = loaded(tmp_path / "a", [*ROWS, (words, ["B-city", "L-city", "O", "U-city"])])
+    same = loaded(tmp_path / "b", [*ROWS, (words, ["B-city", "E-city", "O", "S-city"])])
+    assert data.label_names == same.label_names == ("O", "B-city", "B-date", "E-city", "I-city", "S-city")
+    assert data.splits["test"].labels.tolist() == same.splits["test"].labels.tolist()
+    assert KIND.targets(data.task, data.splits["test"]).tolist() == [2, 1, 1, 2]
+
+
+def test_named_columns_are_another_data_set(tmp_path: Path) -> None:
+    home = tmp_path / "own"
+    home.mkdir()
+    lines = ["#\thttp://x.example [2009]", "1\tRome\tB-city\tO", "2\tto\tO\tO", "3\tParis\tB-city\tB-inner", ""]
+    for split in ("train", "test"):
+        (home / f"{split}.conll").write_text("\n".join(lines * 2))
+    with pytest.raises(InputError, match=r"name the columns, from 1 on, as columns: \{word: 2, tag: 4\}"):
+        load_task(entry(tmp_path, text="tokens"), ())
+    outer = load_task(entry(tmp_path, text="tokens", columns={"word": 2, "tag": 3}), ())
+    inner = load_task(entry(tmp_path, text="tokens", columns={"word": 2, "tag": 4}), ())
+    assert outer.splits["test"].texts == inner.splits["test"].texts == (["Rome to Paris"] * 2,)
+    assert outer.label_names == ("O", "B-city") and inner.label_names == ("O", "B-inner")
+    assert outer.fingerprint != inner.fingerprint
+
+
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
         ([(["a", "b"], ["O"]), *ROWS], r"train.jsonl: row 1: 1 tags for 2 words; give each word one"),
         ([*ROWS, (["a"], ["X-city"])], r"row 4: tag 'X-city' is outside the scheme; a tag is O, or B-, I-"),
         ([*ROWS, (["a"], [7])], r"row 4: tag 7 is a number without a name; name the tags in label_names.json"),
-        ([*ROWS, (["a b"], ["O"])], r"row 4: word 'a b' is empty or holds white space"),
+        ([*ROWS, (["a", ""], ["O", "O"])], r"row 4: word 2 is empty; write it or leave it out with its tag"),
         ([*ROWS, ([], [])], r"row 4: has no words; leave the row out"),
         ([*ROWS, ("a b", ["O", "O"])], r"row 4: 'a b' is no list of words; take parquet"),
         ([*ROWS, (["a"], "O")], r"row 4: 'O' is no list of tags"),

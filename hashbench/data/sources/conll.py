@@ -1,0 +1,105 @@
+"""Files in CoNLL's form: a word a line with its tag in a column behind it, an empty line behind each sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from hashbench.common.errors import InputError
+
+COLUMNS = ("tokens", "tags")
+COMMENT = re.compile(r"#\s+(id\b|newdoc\b|newpar\b|[^=\s]+\s*=)")
+DOCUMENT = "-DOCSTART-"
+# CoNLL-U: 3-4 is a word that the next two lines part, 5.1 one that was left out of the text
+RANGE = re.compile(r"\d+[-.]\d+")
+
+
+class Line(NamedTuple):
+    """A line of a sentence."""
+
+    number: int  # of the file
+    text: str
+    cells: list[str]
+
+
+def sentences(
+    path: Path, lines: Iterable[str], columns: Sequence[str], places: tuple[int, int] | None = None
+) -> Iterator[tuple[object, ...]]:
+    """The sentences of a file in CoNLL's form as rows of these columns, each cell a list of texts.
+
+    The columns are `tokens` and `tags`: the first and the last of a line, or those at `places`, counted from 1. Cells
+    are parted by tabs, or by blanks where a line has no tab; a no-break space is a letter. Lines that begin a sentence
+    with `# key = value` or `# id`, or with `#` and another number of cells than the words have, are comments; `#id`
+    without a blank is a word. A line of `-DOCSTART-` is no word, whatever follows it.
+
+    Raises:
+        InputError: another column; a line without a word or a tag, or with more or fewer cells than its sentence; a
+            first column that counts the words, unless `places` are given.
+    """
+    for name in columns:
+        if name not in COLUMNS:
+            raise InputError(f"{path}: no column {name!r}; a CoNLL file has tokens (the words) and tags")
+    n = counting = width = 0
+    for block in _blocks(lines):
+        width = next((len(line.cells) for line in block if not line.text.startswith("#")), width)
+        while block and _is_comment(block[0], width):
+            block.pop(0)
+        if not block:
+            continue
+        n, width = n + 1, len(block[0].cells)
+        counting += _counts(block)
+        words, tags = zip(*_words(path, block, places), strict=True)
+        cells = dict(zip(COLUMNS, (list(words), list(tags)), strict=True))
+        yield tuple(cells[name] for name in columns)
+    if places is None and 2 * counting > n:
+        which = f"columns: {{word: 2, tag: {width}}}"
+        raise InputError(f"{path}: its first column counts the words; name the columns, from 1 on, as {which}")
+
+
+def _blocks(lines: Iterable[str]) -> Iterator[list[Line]]:
+    """The lines between empty ones, and those of `-DOCSTART-`."""
+    block: list[Line] = []
+    for number, line in enumerate(lines, start=1):
+        text = line.rstrip("\r\n")
+        cells = [cell.strip(" ") for cell in text.split("\t")] if "\t" in text else text.split(" ")
+        cells = cells if "\t" in text else [cell for cell in cells if cell]
+        if text.strip() and cells[0] != DOCUMENT:
+            block.append(Line(number, text, cells))
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _is_comment(line: Line, width: int) -> bool:
+    """True for a line before a sentence whose words have `width` cells (0: not known) that is no word itself."""
+    if COMMENT.match(line.text):
+        return True
+    return line.text.startswith(("# ", "#\t")) and (len(line.cells) < 2 or width not in (0, len(line.cells)))
+
+
+def _counts(block: Sequence[Line]) -> bool:
+    """True where the first cells are 1, 2, 3 and so on, or begin with 0."""
+    first = [line.cells[0] for line in block if not RANGE.fullmatch(line.cells[0])]
+    return bool(first) and first in [[str(number) for number in range(begin, begin + len(first))] for begin in (0, 1)]
+
+
+def _words(path: Path, block: Sequence[Line], places: tuple[int, int] | None) -> Iterator[tuple[str, str]]:
+    """The words of a sentence with their tags."""
+    n_cells = len(block[0].cells)
+    for number, text, cells in block:
+        if places is not None and places[0] > 1 and RANGE.fullmatch(cells[0]):
+            continue
+        word, tag = (1, len(cells)) if places is None else places
+        if len(cells) < max(2, word, tag):
+            what = "has no tag; a line is a word, then its tag" if len(cells) < 2 else f"has no column {max(word, tag)}"
+            raise InputError(f"{path}:{number}: {text[:60]!r} {what}")
+        if len(cells) != n_cells and places is None:
+            remedy = "part cells by tabs, or name the columns: columns: {word: 1, tag: 2}"
+            raise InputError(f"{path}:{number}: {len(cells)} cells, the sentence begins with {n_cells}; {remedy}")
+        if not cells[word - 1]:
+            raise InputError(f"{path}:{number}: the word before tag {cells[tag - 1][:60]!r} is empty; write or drop it")
+        yield cells[word - 1], cells[tag - 1]

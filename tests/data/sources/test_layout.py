@@ -1,0 +1,180 @@
+"""Names of files: which is which split or a part of a corpus, what is refused, and what is passed over by name."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hashbench.common.errors import InputError
+from hashbench.data.sources.files import FileTable
+from hashbench.data.sources.layout import SPLITS, find_corpus_files, find_splits, named
+
+
+def put(folder: Path, *names: str) -> Path:
+    """Files of these names, each a table of two rows that name the file."""
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rows = [f"{name} {number}" for number in range(2)]
+        text = "text\n" + "".join(f"{row}\n" for row in rows)
+        if named(path).format in (".jsonl", ".json"):
+            text = "".join(json.dumps({"text": row}) + "\n" for row in rows)
+        path.write_bytes(gzip.compress(text.encode()) if path.suffix.lower() == ".gz" else text.encode())
+    return folder
+
+
+def found(folder: Path) -> dict[str, list[str]]:
+    return {
+        split: [path.relative_to(folder).as_posix() for path in paths]
+        for split, paths in find_splits(folder).files.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("split", "name"),
+    [
+        ("train", "train.csv"), ("train", "training.jsonl"), ("train", "TRAIN.CSV"), ("train", "Train.jsonl.gz"),
+        ("validation", "val.csv"), ("validation", "valid.tsv"), ("validation", "dev.json"),
+        ("validation", "validation.ndjson"), ("validation", "Dev.JSON.gz"),
+        ("test", "test.csv.gz"), ("test", "test.jsonl.zst"), ("test", "testing.parquet"), ("test", "test.conll"),
+        ("test", "test.conllu"), ("test", "data/test.csv"), ("test", "test/0000.parquet"), ("test", "test/any.csv"),
+        ("test", "data/test/part-0.csv"), ("test", "test-00000-of-00001.csv"),
+        ("test", "data/test-00000-of-00001-0123abcd.parquet"), ("test", "test_0_of_1.jsonl.gz"),
+        ("test", "test.00001-of-00001.json"),
+    ],
+)  # fmt: skip
+def test_known_names_are_read(tmp_path: Path, split: str, name: str) -> None:
+    assert found(put(tmp_path, name)) == {split: [name]}
+
+
+SHARDS = ["train-00000-of-00003.csv", "train-00001-of-00003.csv", "train-00002-of-00003.csv"]
+
+
+def test_shards_are_read_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    assert found(put(tmp_path, *reversed(SHARDS))) == {"train": SHARDS}
+    hashed = [f"dev-{number}-of-11-{11 - number:x}.jsonl.gz" for number in range(11)]
+    from_1 = ["test-1-of-2.csv", "test-2-of-2.csv"]
+    assert found(put(tmp_path, *hashed, *from_1)) == {"train": SHARDS, "validation": hashed, "test": from_1}
+    counted = [f"train/{number:04d}.parquet" for number in range(3)]
+    assert found(put(tmp_path / "hub", *counted)) == {"train": counted}
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (SHARDS[::2], r"train-00000-of-00003\.csv: shard 00001 of 3 is missing; put it back, or rename the others"),
+        (SHARDS[2:], r"train-00002-of-00003\.csv: shard 00000, 00001 of 3 are missing"),
+        ([*SHARDS, "train-00000-of-00001.csv"], "are shards of two writings; keep one of them"),
+        ([*SHARDS, "train-00001-of-00003-ab.csv"], "are the same shard; keep one"),
+        ([*SHARDS, "train-00001-of-00003.csv.gz"], "are the same shard; keep one"),
+        ([*SHARDS[:2], "train-00002-of-00003.jsonl"], "are shards of two formats; keep one"),
+        ([*SHARDS, "train-00003-of-00003.csv"], r"train-00003-of-00003\.csv is no shard of 3"),
+        ([*SHARDS, "train.csv"], r"train-00000-of-00003\.csv and train\.csv are both the train split; keep one"),
+        ([*SHARDS, "data/train.csv"], r"are both the train split"),
+        (["train.csv", "Train.jsonl"], r"are both the train split"),
+        (["train.csv", "train.csv.gz"], r"are both the train split"),
+        (["train.csv", "train/a.csv"], r"are both the train split"),
+        (["train.csv", "training.csv"], r"are both the train split"),
+        (["dev.csv", "val.csv"], r"dev\.csv and val\.csv are both the validation split"),
+        (["dev-0-of-1.csv", "validation-0-of-1.csv"], r"are both the validation split"),
+        (["train/0000.csv", "train/0002.csv"], r"shard 00001 of 3 is missing"),
+        (["train/a.csv", "train/b.csv"], r"which hold the split\? name them with splits, or keep one"),
+        (["train.csv", "eval.csv"], r"eval\.csv may be the validation or the test split; rename it, or name the files"),
+        (["train.csv", "evaluation-0-of-1.csv"], r"may be the validation or the test split"),
+        (["train.csv", "eval/0.csv"], r"eval may be the validation or the test split"),
+        (["train.csv", "test.xlsx"], r"test\.xlsx looks like the test split and is not read; make it test"),
+        (["train.csv", "test.csv.bz2"], r"test\.csv\.bz2 looks like the test split"),
+        (["train.csv", "test.parquet.gz"], r"test\.parquet\.gz looks like the test split"),
+        (["train.csv", "test.txt"], r"test\.txt looks like the test split"),
+        (["train.csv", "my_testset.csv"], r"my_testset\.csv looks like the test split"),
+        (["train.csv", "test0.csv", "test1.csv"], r"test0\.csv looks like the test split"),
+        (["train.csv", "emotion/test.csv"], r"emotion/test\.csv looks like the test split"),
+        (["train.csv", "test/pos/1.txt"], r"test looks like the test split"),
+        (["train-00000-of-00002.arrow"], r"looks like the train split"),
+    ],
+)  # fmt: skip
+def test_what_is_not_plain_is_refused(tmp_path: Path, names: list[str], said: str) -> None:
+    with pytest.raises(InputError, match=said) as error:
+        found(put(tmp_path, *names))
+    assert "\n" not in str(error.value)
+
+
+def test_what_looks_like_a_split_beside_it_is_named_and_the_rest_is_not(tmp_path: Path) -> None:
+    beside = ["train_small.csv", "train.csv.bak", "test_report.txt", "old/train.csv", "test.xlsx"]
+    rest = [".train.csv.swp", "._test.csv", "train.py", "test.sh", "latest.csv", "vocabulary.txt", "train.csv.sha256"]
+    put(tmp_path, "train.csv", "test.csv", *beside, *rest)
+    files = find_splits(tmp_path)
+    assert {split: len(paths) for split, paths in files.files.items()} == {"train": 1, "test": 1}
+    (note,) = files.notes
+    assert set(note.removeprefix("not read: ").split(", ")) == set(beside)
+
+
+def test_the_package_datasets_reads_the_same_names(tmp_path: Path) -> None:
+    patterns = pytest.importorskip("datasets.data_files")
+    endings = (".csv", "-00000-of-00001.csv")
+    names = [(split, f"{stem}{end}") for split, stems in SPLITS.items() for stem in stems for end in endings]
+    for split, name in names:
+        folder = put(tmp_path / name, name)
+        theirs = patterns.DataFilesDict.from_patterns(patterns.get_data_patterns(str(folder)), str(folder))
+        assert {key: [Path(file).name for file in files] for key, files in theirs.items()} == {split: [name]}
+
+
+NAMES = st.builds(
+    lambda folder, stem, shard, ending: f"{folder}{stem}{shard}{ending}",
+    st.sampled_from(["", "", "", "data/", "train/", "old/"]),
+    st.sampled_from(["train", "train", "Train", "dev", "val", "test", "eval", "train_small", "notes"]),
+    st.one_of(
+        st.just(""),
+        st.builds(lambda n, of: f"-{n:05d}-of-{of:05d}", st.integers(0, 3), st.integers(1, 3)),
+        st.builds(
+            lambda n, of, end: f"-{n}-of-{of}-{end}", st.integers(0, 2), st.integers(1, 2), st.sampled_from("ab")
+        ),
+    ),
+    st.sampled_from([".csv", ".csv", ".jsonl", ".csv.gz", ".json"]),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sets(NAMES, min_size=1, max_size=5))
+def test_of_any_names_all_rows_are_read_once_or_it_is_an_error(names: set[str]) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        folder = put(Path(place), *names)
+        try:
+            files = find_splits(folder)
+        except InputError as error:
+            assert "\n" not in str(error)
+            return
+        rows = [str(row) for paths in files.files.values() for row in FileTable(paths).read(["text"])["text"]]
+        assert len(rows) == len(set(rows))
+        read = {row.rsplit(" ", 1)[0] for row in rows}
+        assert len(rows) == 2 * len(read)
+        noted = {name for note in files.notes for name in note.removeprefix("not read: ").split(", ")}
+        # Files without the name of a split are no part of the set, nor are those of another folder
+        stems = {stem for names_of_split in SPLITS.values() for stem in names_of_split}
+        no_part = {
+            name for name in names if "train/" not in name and named(Path(name)).stem not in {*stems, "train_small"}
+        }
+        no_part |= {name for name in names if name.startswith("old/train_small")}
+        assert not read & noted and read | noted >= names - no_part
+        for split, paths in files.files.items():
+            of = {named(path).shard for path in paths}
+            assert of == {None} or len(paths) == max(shard[1] for shard in of if shard), split
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sets(NAMES, min_size=1, max_size=5))
+def test_of_any_names_a_corpus_has_all_rows_once_or_it_is_an_error(names: set[str]) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        folder = put(Path(place), *names)
+        try:
+            files = find_corpus_files(folder).files
+        except InputError as error:
+            assert "\n" not in str(error)
+            return
+        assert sorted(path.relative_to(folder).as_posix() for path in files) == sorted(names)
