@@ -26,6 +26,7 @@ from hashbench.results.tables.recipes import (
     finetuning_deviations,
     plain,
     pretraining_deviations,
+    set_spreads,
     tuned_on_reported,
     tuning_line,
 )
@@ -86,6 +87,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
         ("data", _data(task_origins(measured, paper))),
         ("metrics", _metrics(measured, table) if scores else ""),
         ("encoder", distinct(run.encoder for run in measured.runs if not run.is_baseline)),
+        ("initial spread", set_spreads(measured)),
         ("pre-training", _pretraining(measured)),
         ("fine-tuning", _finetuning(measured) if scores else ""),
         ("tuning", tuning_line(measured) if scores or facts else ""),

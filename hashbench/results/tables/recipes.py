@@ -117,6 +117,14 @@ def encoder_deviation(measured: Measured, paper: Paper) -> list[str]:
     return _deviations("encoder", {(run.model, None): (run.encoder, paper.recipe.encoder) for run in runs})
 
 
+def set_spreads(measured: Measured) -> str:
+    """The spreads of word vectors at the start that the experiment sets, with their models; '' where it sets none."""
+    blocks = {(run.model, None): run.spec["model"] for run in measured.runs if "model" in run.spec}
+    values = {place: block.get("initial_spread") for place, block in blocks.items()}  # older runs have no such key
+    texts = [((f"word vectors {plain(value)}", ""), place) for place, value in values.items() if value is not None]
+    return "; ".join(by_place(texts, values))
+
+
 def pretraining_deviations(measured: Measured, paper: Paper) -> list[str]:
     """Lines on how the experiment's pre-trainings differ from the paper's."""
     runs = measured.pretrainings()

@@ -68,6 +68,22 @@ def test_models_whose_head_reads_more_than_the_first_token_are_named(tmp_path, m
     assert _facts(_table(tmp_path, World(tasks=("cola",))))["fine-tuning"].endswith(f"precision 32{told}")
 
 
+@pytest.mark.parametrize(
+    ("spreads", "told"),
+    [
+        ({}, None),
+        ({"bert-mlm": 0.05}, "word vectors 0.05 for bert-mlm"),
+        (dict.fromkeys(World.models, "matched"), "word vectors matched"),
+    ],
+)
+def test_spreads_that_an_experiment_sets_are_printed(tmp_path, monkeypatch, spreads, told) -> None:
+    def block(model: str, encoder: str) -> dict[str, object]:
+        return {**model_block(model, encoder), "initial_spread": spreads.get(model)}
+
+    monkeypatch.setattr("tests.databases.made_up.model_block", block)
+    assert _facts(_table(tmp_path, World(tasks=("cola",)))).get("initial spread") == told
+
+
 def test_deviations_name_ours_and_the_papers(small_store: Store) -> None:
     deviations = _facts(tables(small_store, ReportRequest(table="1"))[0])["deviations"]
     assert "encoder tiny (paper: base)" in deviations
