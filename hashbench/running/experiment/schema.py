@@ -266,8 +266,8 @@ class Experiment(Strict):
         default={},
         description=(
             "how values were chosen, by name: {finetune.learning_rate: {tried: [1e-4, 3e-4], on: validation}}; "
-            "names begin with pretrain, finetune, finetune.per_task.TASK, coder, embedding or encoder; what is not "
-            "listed is printed as not declared"
+            "names are initial_spread or begin with pretrain, finetune, finetune.per_task.TASK, coder, embedding or "
+            "encoder; what is not listed is printed as not declared"
         ),
     )
     efficiency: bool | Efficiency = Field(

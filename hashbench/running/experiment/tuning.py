@@ -17,7 +17,7 @@ from hashbench.running.experiment.schema import ModelEntry, Tuning
 
 KEY = "tuned"
 PER_TASK = "per_task"
-NAMES = "pretrain, finetune, finetune.per_task.TASK, coder, embedding or encoder"
+NAMES = "pretrain, finetune, finetune.per_task.TASK, coder, embedding, encoder or initial_spread"
 Declared = dict[str, Tuning]  # by the name of the recipe value
 
 
@@ -81,20 +81,23 @@ def _values(model: ResolvedModel, size: str) -> dict[str, Any]:
         blocks["pretrain"] = model.pretrain.model_dump()
     for task, recipe in model.per_task.items():
         blocks[f"finetune.{PER_TASK}.{task}"] = recipe.model_dump(exclude={PER_TASK})
-    return {f"{block}.{key}": value for block, values in blocks.items() for key, value in values.items()}
+    inner = {f"{block}.{key}": value for block, values in blocks.items() for key, value in values.items()}
+    return inner if spec.initial_spread is None else {**inner, "initial_spread": spec.initial_spread}
 
 
 def _is_set(entry: ModelEntry | None, name: str) -> bool:
     """True where the entry of a model sets a value, so that a declaration for all models does not hold for it."""
     block, _, key = name.partition(".")
     values = getattr(entry, block) if entry else None
+    if not key:
+        return values is not None
     return isinstance(values, dict) and key.partition(".")[0] in values
 
 
 def _overridden(loaded: Loaded, name: str) -> bool:
     """True where the command line set a value, for which the file's declaration then does not hold."""
     keys = tuple(name.split("."))
-    return any(keys[:end] in loaded.overrides for end in range(2, len(keys) + 1))
+    return any(keys[:end] in loaded.overrides for end in range(min(2, len(keys)), len(keys) + 1))
 
 
 def _unknown(name: str, names: Iterable[str]) -> str:

@@ -90,7 +90,8 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
     resolved = ResolvedExperiment(loaded.experiment, models, baseline, located_tasks, corpora, names, tuned, blocks)
     runs = tuple(run for kind in kinds().values() for run in kind.planned(resolved))
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
-    return Plan(resolved, runs, places, (*_claim_notes(resolved), *_rate_notes(models)), tuple(absent.errors))
+    notes = (*_claim_notes(resolved), *_rate_notes(models), *_spread_notes(resolved))
+    return Plan(resolved, runs, places, notes, tuple(absent.errors))
 
 
 def _claim_notes(resolved: ResolvedExperiment) -> tuple[str, ...]:
@@ -98,6 +99,13 @@ def _claim_notes(resolved: ResolvedExperiment) -> tuple[str, ...]:
     assert not isinstance(claims, str)  # the rows of a file are in its place
     labels = [*resolved.models, resolved.baseline.label]
     return tuple(absent_from(claims, labels, {entry.task.name: entry.task.metrics for entry in resolved.tasks}))
+
+
+def _spread_notes(resolved: ResolvedExperiment) -> Iterator[str]:
+    """A note on the models to which the experiment's `initial_spread` does not apply."""
+    labels = [label for label, model in resolved.models.items() if model.spec.initial_spread is None]
+    if labels and resolved.experiment.initial_spread is not None:
+        yield f"initial_spread does not apply to published weights: {', '.join(labels)}"
 
 
 def _rate_notes(models: Mapping[str, ResolvedModel]) -> Iterator[str]:

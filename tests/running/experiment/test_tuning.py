@@ -49,6 +49,19 @@ def test_other_models_than_the_files_may_lack_a_declared_value(experiment) -> No
     assert _declared(experiment(lines, "models=[hashformer-md-proj]")) == {"hashformer-md-proj": {}}
 
 
+def test_a_spread_is_declared_under_its_name_for_models_that_do_not_set_another(experiment) -> None:
+    lines = """
+models: [bert-mlm, {name: proj, like: hashformer-md-proj, initial_spread: 0.02}]
+initial_spread: matched
+tuned: {initial_spread: {tried: [matched, 0.005], on: validation}}
+"""
+    known = _declared(experiment(lines))
+    assert list(known["bert-mlm"]) == ["initial_spread"] and known["proj"] == {}
+    assert _declared(experiment(lines, "initial_spread=0.1")) == {"bert-mlm": {}, "proj": {}}
+    with pytest.raises(InputError, match="'bert-mlm' has matched, which is not among the tried"):
+        _declared(experiment(lines.replace("[matched, 0.005]", "[0.01, 0.005]")))
+
+
 def test_run_ids_do_not_know_it(experiment) -> None:
     with_it, without = plan(experiment(FILE)), plan(experiment(FILE.partition("\ntuned:")[0]))
     assert [run.id for run in with_it.runs] == [run.id for run in without.runs]

@@ -389,6 +389,11 @@ def test_a_machine_that_would_plan_other_runs_is_refused(experiment) -> None:
         refuse_other_runs(planned.resolved, {other.id: replace(other, kind="own")}, "worker on a")
 
 
+def test_models_that_an_initial_spread_does_not_apply_to_are_noted(experiment) -> None:
+    (note,) = plan(experiment("initial_spread: matched\nmodels: [bert-mlm, canine-c]\n"), dry=True).notes
+    assert note == "initial_spread does not apply to published weights: canine-c"
+
+
 def test_a_learning_rate_above_1_gets_a_note(experiment) -> None:
     changes = ("finetune.learning_rate=[1.0e-3, 3]", "pretrain.learning_rate=1.0e-3")
     (note,) = plan(experiment("models: [bert-mlm]\n", *changes)).notes
