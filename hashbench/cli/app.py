@@ -4,6 +4,7 @@ Exit codes: 0 done, 1 some runs failed, 2 wrong input, 129, 130 and 143 interrup
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
@@ -14,7 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hashbench.cli import cache, data, db
+from hashbench.cli import cache, data, db, streams
 from hashbench.cli.check import check, schema
 from hashbench.cli.figures import dashboard, plot
 from hashbench.cli.models import costs, encode, models, neighbours, params
@@ -56,7 +57,7 @@ class Commands(TyperGroup):
             print("interrupted", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:  # the reader, `head` perhaps, has left
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            streams.leave()
             raise typer.Exit() from None
 
 
@@ -106,9 +107,10 @@ def main(arguments: list[str] | None = None) -> None:
     # Imports make a million objects that stay, which Python would look through for garbage again and again: a tenth
     # of the time of a short command. Workers of a sweep are other processes, with Python's default.
     gc.set_threshold(50_000)
+    streams.prepare()
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
-        code = typer.main.get_command(app).main(args=arguments, prog_name="hashbench", standalone_mode=False)
+        code = _run(arguments)
     except InputError as error:
         code = _complain(str(error))
     except UsageError as error:
@@ -124,6 +126,17 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _run(arguments: list[str] | None) -> object:
+    """The exit code of a command, or None; what it printed has left the buffer."""
+    try:
+        code = typer.main.get_command(app).main(args=arguments, prog_name="hashbench", standalone_mode=False)
+        sys.stdout.flush()  # of --help
+        return code
+    except streams.StdoutGone as error:
+        streams.leave()
+        raise InputError(f"stdout: {error.strerror}; print to another place") from error
+
+
 def _outage(error: Exception) -> str:
     """A line on a database that does not answer or has no space left. Raises `error` if it is another one."""
     from hashbench.store.retry import is_outage, reason_of
@@ -135,7 +148,8 @@ def _outage(error: Exception) -> str:
 
 def _complain(message: str) -> int:
     """Prints the message as one line on stderr; returns the exit code of wrong input."""
-    print("hashbench: " + printable(" ".join(message.split())), file=sys.stderr)
+    with contextlib.suppress(OSError):  # stderr may be full too
+        print("hashbench: " + printable(" ".join(message.split())), file=sys.stderr)
     return WRONG_INPUT
 
 

@@ -1,0 +1,87 @@
+"""Standard streams as commands need them: open, and able to print any character.
+
+A stream that was closed before the program began is replaced by one that goes nowhere: else the next file that is
+opened, perhaps the database, would get its number and what C libraries print. A character that the encoding of a stream
+lacks is printed as an ASCII one, or escaped as in JSON.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import sys
+from typing import Any, Literal
+
+HANDLER = "hashbench"  # registered name
+SUBSTITUTES = {
+    "─": "-", "–": "-", "—": "-", "−": "-", "│": "|", "±": "+-", "†": "!", "‡": "#", "§": "$", "×": "x", "⋅": ",",
+    "·": ".", "≠": "!=", "≤": "<=", "≥": ">=", "→": "->", "…": "...", "✓": "yes", "✗": "no", "█": "#", "━": "-",
+    "╸": "-", "╺": "-", "•": "*", **{sign: f"^{digit}" for digit, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
+}  # fmt: skip
+
+
+class StdoutGone(OSError):
+    """Stdout takes no more: the disk under it is full, say."""
+
+
+class _Stdout(io.FileIO):
+    """The file of stdout, whose errors differ from those of other files."""
+
+    def write(self, data: Any) -> int:
+        """Writes bytes. Raises StdoutGone, and BrokenPipeError where the reader has left."""
+        try:
+            return super().write(data)
+        except (BrokenPipeError, BlockingIOError):
+            raise
+        except OSError as error:
+            raise StdoutGone(error.errno, error.strerror) from error
+
+
+def prepare() -> None:
+    """Makes stdin, stdout and stderr streams that a command can use."""
+    number = os.open(os.devnull, os.O_RDWR)
+    while number <= 2:  # the lowest that is free, so that no number of a standard stream stays free
+        os.set_inheritable(number, True)
+        number = os.open(os.devnull, os.O_RDWR)
+    os.close(number)
+    modes: dict[str, Literal["r", "w"]] = {"stdin": "r", "stdout": "w", "stderr": "w"}
+    for number, (name, mode) in enumerate(modes.items()):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))
+    codecs.register_error(HANDLER, _substitute)
+    # Streams that were replaced, as in tests, stay
+    plain: Any = sys.stdout
+    buffer: Any = getattr(plain, "buffer", None)  # with PYTHONUNBUFFERED the file itself
+    if type(getattr(buffer, "raw", buffer)) is io.FileIO:
+        file = _Stdout(plain.fileno(), "w", closefd=False)
+        options = {"line_buffering": plain.line_buffering, "write_through": plain.write_through}
+        above: Any = file if type(buffer) is io.FileIO else io.BufferedWriter(file)
+        sys.stdout = io.TextIOWrapper(above, plain.encoding, HANDLER, **options)
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors=HANDLER)
+
+
+def leave() -> None:
+    """Directs stdout to nowhere, so that what is left in its buffer is no error at the end of the program."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _substitute(error: UnicodeError) -> tuple[str | bytes, int]:
+    """ASCII for the characters of an encoding error, and the position behind them.
+
+    >>> _substitute(UnicodeEncodeError("ascii", "1 ± 2", 2, 3, ""))
+    ('+-', 3)
+    """
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    characters = error.object[error.start : error.end]
+    if all("\udc80" <= character <= "\udcff" for character in characters):  # bytes of a file's name
+        return bytes(ord(character) - 0xDC00 for character in characters), error.end
+    return "".join(SUBSTITUTES.get(character) or _escaped(character) for character in characters), error.end
+
+
+def _escaped(character: str) -> str:
+    """A character as JSON escapes it, in two parts beyond 16 bits."""
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

@@ -1,0 +1,73 @@
+"""cli/streams.py: output where a standard stream is full, closed, or of an encoding without some characters."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from hashbench.cli.streams import SUBSTITUTES, prepare
+
+ROOT = Path(__file__).parents[2]
+FULL = Path("/dev/full")
+REPORT = ("report", "glue_tiny", "--db", "results.db.example", "--table", "own")
+
+
+def _run(
+    shell: str, variables: Mapping[str, str] = {}, arguments: tuple[str, ...] = REPORT
+) -> tuple[int, bytes, bytes]:
+    """Exit code, stdout and stderr of a command with the redirections of a shell behind it."""
+    command = f'exec "$0" -m hashbench "$@" {shell}'
+    program = ["sh", "-c", command, sys.executable, *arguments]
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, env={**os.environ, **variables})
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="a device of Linux")
+@pytest.mark.parametrize("arguments", [REPORT, ("schema",), ("--help",), ("list", "--db", "results.db.example")])
+def test_a_full_disk_under_stdout_is_one_line(arguments: tuple[str, ...]) -> None:
+    for unbuffered in ("", "1"):
+        code, _, err = _run("> /dev/full", {"PYTHONUNBUFFERED": unbuffered}, arguments)
+        assert (code, err) == (2, b"hashbench: stdout: No space left on device; print to another place\n")
+
+
+def test_closed_streams_are_no_error(tmp_path: Path) -> None:
+    assert _run(">&-") == (0, b"", b"")
+    assert _run("2>&-")[0] == 0
+    assert _run("<&- >&- 2>&-", arguments=("report", "nothing", "--db", "results.db.example"))[0] == 2
+    shown = _run(f"-o '{tmp_path / 'report.txt'}' >&-")  # the file must not get the number of stdout
+    assert shown == (0, b"", b"") and (tmp_path / "report.txt").read_text() == _run("")[1].decode()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "gbk"])
+def test_every_number_is_printed_in_every_encoding(encoding: str) -> None:
+    code, out, err = _run("", {"PYTHONIOENCODING": encoding})
+    assert (code, err) == (0, b"")
+    plain = _run("")[1].decode()
+    lines, expected = out.decode(encoding).splitlines(), plain.splitlines()
+    assert len(lines) == len(expected)
+    for line, whole in zip(lines, expected, strict=True):
+        wanted = "".join(
+            character if _encodable(character, encoding) else SUBSTITUTES[character] for character in whole
+        )
+        assert line == wanted
+
+
+def _encodable(character: str, encoding: str) -> bool:
+    try:
+        character.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def test_other_characters_are_escaped_as_json_does() -> None:
+    prepare()
+    text = "भाषा 🙂"
+    assert json.loads(f'"{text}"'.encode("ascii", "hashbench")) == text
+    assert "a\udcff".encode("utf-8", "hashbench") == b"a\xff"  # a byte of a file's name
