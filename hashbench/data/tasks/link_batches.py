@@ -79,7 +79,7 @@ class EntityData(ItemData):
         return np.minimum(np.diff(self.train.offsets), self.protocol.segment_items)
 
     def case_batches(self, split: str) -> list[np.ndarray]:
-        """Numbers (B,) of the cases of each batch."""
+        """Indices (B,) of the cases of a split, one batch after the other."""
         n = len(self.cases[split])
         return [np.arange(start, min(start + CASES_AT_ONCE, n)) for start in range(0, n, CASES_AT_ONCE)]
 

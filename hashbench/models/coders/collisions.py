@@ -35,8 +35,9 @@ def shared_tokens(codes: np.ndarray, counts: np.ndarray) -> float | None:
 
 
 def agreement(coder: Coder, first: np.ndarray, second: np.ndarray) -> float | None:
-    """Mean agreement of codes (n, c) pair by pair: the share of equal bits, or of equal row numbers; of sums and
-    floats the cosine. None without pairs."""
+    """Mean agreement of codes (n, c) pair by pair: the share of equal bits or row numbers, or the cosine.
+
+    The cosine is of sums and floats. None without pairs."""
     if not len(first):
         return None
     if coder.bits is not None:

@@ -149,8 +149,10 @@ class ProjectionCoder(Coder):
         return project(*pack([f"{BEGIN}{word}{END}" for word in words]), self._flip(), self.n_bits, self.places)
 
     def encode_few(self, strings: Sequence[str]) -> np.ndarray:
-        """Sums (n, places * T) of a handful of strings, as the base class. They are lower-cased here: the table of all
-        letters, by which a device does it, takes as long as numba."""
+        """Sums (n, places * T) of a handful of strings, without waiting for numba.
+
+        They are lower-cased here: the table of all letters, by which a device does it, takes as long as numba.
+        """
         sums_of = projection(self._sizes() | WITHOUT_CASE, str)
         return np.array([sums_of(string.lower()) for string in strings], self.dtype).reshape(-1, self.width)
 

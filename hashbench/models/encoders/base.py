@@ -118,8 +118,9 @@ class Encoder(ModelPart):
         return states.repeat_interleave(-(-length // states.shape[1]), dim=1)[:, :length]
 
     def token_layers(self) -> nn.Module | None:
-        """Fresh layers that a head of single tokens puts behind `token_states`: called with states (B, L, w) and
-        mask (B, L) or None, it gives (B, L, d)."""
+        """Fresh layers that a head of single tokens puts behind `token_states`.
+
+        Called with states (B, L, w) and mask (B, L) or None, the module returns (B, L, d)."""
         return None
 
     def at(

@@ -123,8 +123,9 @@ class CanineEncoder(PublishedBert):
     def before_layers(
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
-        """Vectors (B, L, d), mask and segments (B, L) or None -> the molecules that enter the first deep layer
-        (B, ceil(L / 4), d), and their mask (B, ceil(L / 4)), None where none is padded."""
+        """The molecules that enter the first deep layer (B, ceil(L / 4), d), and their mask (B, ceil(L / 4)).
+
+        From vectors (B, L, d), mask and segments (B, L) or None. The mask is None where no molecule is padded."""
         characters, mask = self._characters(vectors, mask, segments)
         return self._molecules(characters), None if mask is None else self.states_mask(mask)
 

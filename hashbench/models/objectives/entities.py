@@ -220,8 +220,9 @@ class NextSentence(nn.Module):
 
 
 def draw_log_uniform(n_rows: int, wanted: int, *, device: torch.device | str = "cpu") -> tuple[Tensor, int]:
-    """`wanted` different ranks (n,) below `n_rows`, P(rank) = log((rank + 2) / (rank + 1)) / log(n_rows + 1), and the
-    number of draws with replacement that it took. Numbers come from torch's generator.
+    """`wanted` different random ranks (n,) below `n_rows`, and the number of draws with replacement that it took.
+
+    P(rank) = log((rank + 2) / (rank + 1)) / log(n_rows + 1). Numbers come from torch's generator.
     """
     draws = torch.empty(0, dtype=torch.long, device=device)
     while True:

@@ -1,5 +1,7 @@
-"""The exact search of item_search.py on a CPU, compiled: the buckets of all maps are gone through from the best one
-down until nothing that is left can enter the ranking (the threshold algorithm of Fagin, Lotem and Naor, on m lists).
+"""The exact search of item_search.py on a CPU, compiled.
+
+The buckets of all maps are gone through from the best one down until nothing that is left can enter the ranking (the
+threshold algorithm of Fagin, Lotem and Naor, on m lists).
 
 Nearly all of its time is the one reading of the m distributions: some thousands of millions of items are scored.
 """

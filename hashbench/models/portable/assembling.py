@@ -52,15 +52,18 @@ class TextSide:
         return self._packed[token]
 
     def inputs(self, texts: Sequence[Any]) -> dict[str, list[Any]]:
-        """Texts, or pairs of texts -> codes (n, c) of their n distinct tokens, positions (B, L), and of a model that
-        distinguishes the texts of a pair, segments (B, L). At least one code, so that no array is empty."""
+        """A model's inputs as lists: codes (n, c) of the n distinct tokens, positions (B, L), perhaps segments (B, L).
+
+        From texts, or pairs of texts. Segments are of a model that distinguishes the texts of a pair. There is at least
+        one code, so that no array is empty."""
         places, arrays = self._rows(texts)
         codes = [list(self.code(token)) for token in places] or [[0] * self.values["width"]]
         return {"codes": codes, **arrays}
 
     def buffers(self, texts: Sequence[Any]) -> dict[str, tuple[bytes, str, tuple[int, int]]]:
-        """The inputs of `inputs` as bytes, the type of their numbers and their shape: what `numpy.frombuffer` and
-        tensors of other runtimes are made of without a copy of each number."""
+        """The arrays of `inputs` as bytes, with the type of their numbers and their shape.
+
+        `numpy.frombuffer` and tensors of other runtimes take them without a copy of each number."""
         places, arrays = self._rows(texts)
         kind, width = self.values["graph_codes"], self.values["width"]
         codes = b"".join([self.packed(token) for token in places]) or bytes(array(TYPES[kind]).itemsize * width)

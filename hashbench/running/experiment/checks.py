@@ -100,8 +100,9 @@ def check_streaming(loaded: Loaded, model: ResolvedModel) -> None:
 
 
 def check_robustness(loaded: Loaded, models: Iterable[ResolvedModel], tasks: Sequence[Task]) -> None:
-    """Raises InputError where robustness is requested on hidden items, or a perturbation that needs a corpus where no
-    model reads any."""
+    """Raises InputError for evaluations with noise that the experiment cannot have.
+
+    That is any of hidden items, and a perturbation that needs a corpus where no model reads any."""
     block = loaded.experiment.robustness_block
     if block is None:
         return
@@ -136,8 +137,9 @@ def _check_positions(loaded: Loaded, model: ResolvedModel, task: Task) -> None:
 
 
 def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
-    """Raises InputError with file and line for published weights that are not there or of another shape, by their
-    config; the tensors are read by the runs."""
+    """Raises InputError with file and line for published weights that are not there or of another shape.
+
+    The shape is that of their config; the tensors are read by the runs."""
     spec = model.spec
     if spec.training.weights is None or spec.training.weights == RANDOM:
         return
@@ -176,8 +178,9 @@ def check_warmup(loaded: Loaded, model: ResolvedModel) -> None:
 
 
 def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
-    """Raises InputError where sequences are longer than the encoder's positions, or of a fixed length that its groups
-    of neighbours do not divide."""
+    """Raises InputError for lengths of sequences that the encoder cannot read.
+
+    They are longer than its positions, or of a fixed length that its groups of neighbours do not divide."""
     encoder = _encoder(loaded, model.spec)
     finetunes = [model.finetune, *model.per_task.values()]
     for recipe in finetunes:

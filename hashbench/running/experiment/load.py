@@ -64,8 +64,9 @@ class Loaded:
         return own_place if own_place in self.lines else (block, key)
 
     def sources(self, data: Sequence[str] | None = None) -> tuple[str, ...]:
-        """Where data come from, in order: "hub", "builtin" or absolute folders. `data` (relative to the working
-        folder) overrides the file's own sources (relative to the file)."""
+        """Where data come from, in order: "hub", "builtin" or absolute folders.
+
+        `data` (relative to the working folder) overrides the file's sources (relative to the file)."""
         listed = self.experiment.data
         names, base = (data, Path.cwd()) if data else ((listed,) if isinstance(listed, str) else listed, self.folder)
         return tuple(name if name in ("hub", "builtin") else _absolute(name, base) for name in names)

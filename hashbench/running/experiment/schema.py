@@ -1,5 +1,6 @@
-"""The keys of an experiment file, each with its default. Those of recipes are in `recipes.py`; a kind of task may bring
-another block of keys.
+"""The keys of an experiment file, each with its default.
+
+Those of recipes are in `recipes.py`; a kind of task may bring another block of keys.
 """
 
 from __future__ import annotations

@@ -232,8 +232,9 @@ def names(*, measures_time: bool) -> tuple[str, ...]:
 
 
 def carry_out(run: Run, place: Workplace, machine: Machine) -> Result:
-    """Carries out a run of any kind; returns its result with notes on tuning and hardware, and the seconds of earlier
-    attempts that it resumed."""
+    """Carries out a run of any kind and returns its result.
+
+    With it come notes on tuning and hardware, and the seconds of earlier attempts that it resumed."""
     kind = kind_of(run)
     result = kind.carry_out(run, place, machine)
     notes = {**result.notes, **machine.notes, **(place.tuning(run) if kind.is_training else {})}

@@ -47,8 +47,9 @@ def training_seconds(encoder: Mapping[str, Any], tokens: float) -> float:
 
 @cache
 def operations_per_second() -> float:
-    """Operations a second of a matrix product on this machine, a multiply-add counted as two: the best of eight trials,
-    as other work on the machine slows some of them."""
+    """Operations a second of a matrix product on this machine, a multiply-add counted as two.
+
+    The best of eight trials, as other work on the machine slows some of them."""
     size = 1024
     device = "cuda" if torch.cuda.is_available() else "cpu"
     matrix = torch.randn(size, size, device=device)

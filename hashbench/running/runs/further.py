@@ -1,5 +1,6 @@
-"""A further labelled set of a task: a user's table on which a model that was trained before is evaluated, such as
-AdvGLUE or the test set of another year."""
+"""Runs that evaluate a trained model on a further labelled set of its task: a user's table.
+
+Such sets are AdvGLUE, or the test set of another year."""
 
 from __future__ import annotations
 

@@ -82,8 +82,9 @@ class OwnFile:
 
 @dataclass(frozen=True)
 class PackedAssignment:
-    """A pickled assignment for another process, perhaps on another machine, with the user-defined files that must be
-    imported before it is unpickled."""
+    """A pickled assignment for another process, perhaps on another machine.
+
+    With it go the user-defined files that must be imported before it is unpickled."""
 
     files: tuple[OwnFile, ...]
     content: bytes

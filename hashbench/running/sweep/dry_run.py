@@ -29,8 +29,9 @@ NO_ID = "-" * 12  # the id of a run follows from what it reads
 def print_plan(
     planned: Plan, db: str, n_workers: int, card: Card | None = None, *, nice: bool = False, artifacts: str = ""
 ) -> None:
-    """Prints the runs in the order in which they start, those that are done, and how long the rest will take on this
-    machine or a card.
+    """Prints the runs in the order in which they start, those that are done, and the time that the rest will take.
+
+    The time is estimated for this machine or a card.
 
     Finished runs whose weights are gone are made again where others read them; with `artifacts` another machine may
     have them, which is not looked up.

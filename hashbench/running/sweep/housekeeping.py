@@ -1,5 +1,7 @@
-"""Housekeeping of a sweep: retries while the database is away, results kept on disk until it answers, runs of dead
-processes freed, temporary files removed."""
+"""Housekeeping of a sweep.
+
+Retries while the database is away, results kept on disk until it answers, runs of dead processes freed, temporary
+files removed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Batches computed a few rows at a time, one after the other or on several devices, weighted so that the gradients
-equal those of the whole batch.
+"""Batches computed a few rows at a time, one after the other or on several devices.
+
+Parts are weighted so that the gradients equal those of the whole batch.
 
 A term of a loss is a mean over labels, and parts of a batch have unequal numbers of labels. So a part's mean is
 weighted by its labels over those of the whole batch; the mean of the parts' means would be another loss.
@@ -38,8 +39,9 @@ class MicroBatch:
 def micro_batches(
     batch: Batch, size: int | None, counts: LabelCounts, *, rank: int = 0, world_size: int = 1
 ) -> list[MicroBatch]:
-    """A batch on the CPU in parts of `size` rows (None: one part), the last perhaps smaller; for each term of the loss
-    the parts' shares of the labels sum to 1.
+    """A batch on the CPU in parts of `size` rows (None: one part), the last perhaps smaller.
+
+    For each term of the loss the parts' shares of the labels sum to 1.
 
     Of several processes each takes every `world_size`-th row of the same batch. The shares of all of them sum to their
     number, because gradients are averaged over processes. One that has fewer parts than another, or no row at all,

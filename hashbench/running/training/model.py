@@ -56,8 +56,9 @@ class Model(nn.Module):
         return self.encoder.at(self.vectors(batch), mask, batch.segments, columns, valid)
 
     def for_head(self, batch: Batch, pooling: Pooling) -> tuple[Tensor, Tensor | None]:
-        """States (B, L', d) and their mask for a head with this pooling; for one that reads only the first state of a
-        row, that one (B, 1, d) and no mask."""
+        """States (B, L', d) and their mask for a head with this pooling.
+
+        For one that reads only the first state of a row: that state (B, 1, d) and no mask."""
         if pooling == "first":
             first = torch.zeros((batch.positions.shape[0], 1), dtype=torch.int64, device=batch.positions.device)
             return self.at(batch, first)[:, None], None

@@ -20,8 +20,10 @@ Schedule = Callable[[int], float]  # optimizer step -> factor of the peak learni
 def adamw(
     module: nn.Module, *, learning_rate: float, betas: tuple[float, float], eps: float, weight_decay: float
 ) -> AdamW:
-    """AdamW over the trained parameters. Biases and LayerNorm weights are not decayed (HashFormers, released code), nor
-    the `undecayed` parameters of an embedding."""
+    """AdamW over the trained parameters.
+
+    Biases and LayerNorm weights are not decayed (HashFormers, released code), nor the `undecayed` parameters of an
+    embedding."""
     from hashbench.running.training.sharding import by_kind  # imports torch.distributed
 
     undecayed: set[int] = set()

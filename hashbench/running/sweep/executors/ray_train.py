@@ -1,5 +1,6 @@
-"""One run on several devices or nodes of a Ray cluster by Ray Train, which starts, connects and ends its processes
-together."""
+"""One run on several devices or nodes of a Ray cluster.
+
+Ray Train starts, connects and ends its processes together."""
 
 from __future__ import annotations
 
