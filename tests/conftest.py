@@ -4,6 +4,7 @@ The root of the checkout goes last on the path, for `tests.oracles`, `analysis` 
 hashbench, a wheel in continuous integration, comes before the sources beside the tests.
 """
 
+import os
 import signal
 import sys
 from functools import partial
@@ -15,6 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+# Before torch is imported: layers of tests are so small that its threads do little but wait for each other, which took
+# fifty times the CPU time of one. Processes that tests start inherit it.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Fixtures of every room that reads results.
 from tests.databases.stores import paper_store as paper_store  # noqa: E402

@@ -76,6 +76,7 @@ def floor(name: str) -> float:
     return 100 * float((outputs == targets).mean())
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize(("name", "least"), [("atis", 91.5), ("trec", 89.2)])
 def test_floors_of_small_sets(name: str, least: float) -> None:
     assert floor(name) >= least
