@@ -19,7 +19,7 @@ def chance_of(first: Sequence[int] | np.ndarray, second: Sequence[int] | np.ndar
     two classes are left to compare.
 
     >>> round(chance_of([60, 40], [45, 55]), 4), chance_of([10, 0], [10, 0])
-    (0.0339, 1.0)
+    (0.0337, 1.0)
     """
     counts = _pooled(np.array([first, second], dtype=np.float64))
     if counts.shape[1] < 2 or 0 in counts.sum(axis=1):

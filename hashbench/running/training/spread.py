@@ -84,7 +84,7 @@ def around_mean(vectors: Tensor, weights: Tensor) -> Tensor:
 def spread_of(vectors: Tensor, weights: Tensor) -> float:
     """The spread of vectors (n, d) with weights (n,) that sum to 1.
 
-    >>> spread_of(torch.tensor([[1.0, 5.0], [3.0, 5.0]]), torch.tensor([0.5, 0.5])) ** 2
+    >>> round(spread_of(torch.tensor([[1.0, 5.0], [3.0, 5.0]]), torch.tensor([0.5, 0.5])) ** 2, 6)
     0.5
     """
     squares = around_mean(vectors, weights).square().mean(1)  # (n,)
