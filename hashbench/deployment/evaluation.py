@@ -46,7 +46,8 @@ def evaluated(
     forms = []
     for name, graph in graphs.items():
         note(f"evaluating {name} on {len(part):,} rows of {split}")
-        outputs = outputs_of(graph, predictor, columns)
+        # One text at a time, as it is timed: int8 scales activations over a whole batch
+        outputs = outputs_of(graph, predictor, columns, rows=1)
         scores = text_kind(task.task).scores(task.task, SplitOutputs(_answers(outputs), part.labels))
         score = next(row.value for row in scores if row.name == metric)
         size, median = graph.path.stat().st_size, _milliseconds(graph, predictor, columns)

@@ -41,6 +41,10 @@ from hashbench.store.status import find_run
 
 DEVICE, FACTS = "onnx", "deployment.json"  # the folder that is shipped, and what was measured of it
 CARD_TITLE = "## On a device"
+INT8_NOTE = (
+    "The int8 graph scales activations over a whole batch, so the answer for a text depends a little on the other "
+    "texts of its batch. Give it one text at a time for answers that repeat; scores here are measured so."
+)
 PACKAGES = ("onnx", "onnxscript", "onnxruntime")  # that a graph needs
 
 
@@ -137,9 +141,9 @@ def _write_device(
     except InputError as error:
         lines.append(str(error))
     lines.append(f"{device}: {size_of(shipped):,} bytes in all")
-    if forms:
-        lines += table_of(forms)
-        _add_to_card(device.parent, forms)
+    lines += table_of(forms) if forms else []
+    if forms or wishes.int8:
+        _add_to_card(device.parent, [*table_of(forms), ""] if forms else [], wishes)
     facts = {"difference": difference, "bytes": sizes, "shipped_bytes": size_of(shipped)}
     return lines, {**facts, "evaluated": [vars(form) for form in forms]}
 
@@ -156,11 +160,12 @@ def checked_difference(graph: GraphFile, predictor: Predictor) -> float:
     return difference
 
 
-def _add_to_card(folder: Path, forms: Sequence[Form]) -> None:
-    """Appends the comparison of forms to the model card."""
+def _add_to_card(folder: Path, table: Sequence[str], wishes: Wishes) -> None:
+    """Appends the comparison of forms, if there is one, and what to know of int8 to the model card."""
     card = folder / CARD
     text = card.read_text(encoding="utf-8") if card.is_file() else ""
-    card.write_text(f"{text}\n{CARD_TITLE}\n\n" + "\n".join(table_of(forms)) + "\n", encoding="utf-8")
+    lines = [*table, *([INT8_NOTE] if wishes.int8 else [])]
+    card.write_text(f"{text}\n{CARD_TITLE}\n\n" + "\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
 
 
 PROGRAM = "model.pt2"

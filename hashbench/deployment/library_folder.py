@@ -22,7 +22,7 @@ from hashbench.deployment.config import CONFIG, MODEL_PREFIX, WEIGHTS
 from hashbench.deployment.loading import Predictor
 from hashbench.deployment.text_side import VALUES, joined_parts, parts_of, side_values
 from hashbench.deployment.writing import write_weights
-from hashbench.models.embeddings.base import Batch
+from hashbench.models.embeddings.base import Batch, EmbeddingSpec
 from hashbench.models.encoders.base import encoder_config
 from hashbench.models.objectives.classification import ClassificationHead
 from hashbench.results.rendering.rows import json_text
@@ -73,18 +73,30 @@ def write_library_files(predictor: Predictor, folder: Path) -> list[str]:
 
 
 TOKENIZER_IMPORTS = (
-    "from transformers import BatchEncoding, PreTrainedTokenizer\n", "import json\n", "import shutil\n",
-    "from pathlib import Path\n",
+    "from transformers import BatchEncoding, PreTrainedTokenizer\n", "import json\n", "import math\n",
+    "import numpy as np\n", "import shutil\n", "from pathlib import Path\n",
 )  # fmt: skip
 
 
 def _modeling(predictor: Predictor) -> str:
     """The source of modeling_hashed.py: the model's classes and their wrappers for transformers."""
     model = predictor.model
-    kinds = {"Embedding": type(model.embedding), "Encoder": type(model.encoder), "Shape": type(model.encoder.config)}
-    source = bundled([*kinds.values(), ClassificationHead, Model, Batch], predictor.config.name)
+    kinds = {"Encoder": type(model.encoder), "Shape": type(model.encoder.config)}
+    families = [part.family for part in _chain(predictor.spec.embedding)]
+    source = bundled([*families, *kinds.values(), ClassificationHead, Model, Batch], predictor.config.name)
     names = {key: kind.__name__ for key, kind in kinds.items()}
-    return _template("modeling.txt", {"version": hashbench.__version__, "parts": source, **names})
+    embedding = ""
+    for number, family in reversed([*enumerate(families)]):
+        base = f"base={embedding}, " if embedding else ""
+        arguments = f"**config.below[{number - 1}]" if number else "**config.embedding"
+        embedding = f"{family.__name__}(config.hidden_size, {base}{arguments})"
+    values = {"version": hashbench.__version__, "parts": source, "Embedding": embedding, **names}
+    return _template("modeling.txt", values)
+
+
+def _chain(embedding: EmbeddingSpec) -> list[EmbeddingSpec]:
+    """An embedding, the one that it is built over, and so on."""
+    return [embedding, *([] if embedding.base is None else _chain(embedding.base))]
 
 
 def _extend_config(predictor: Predictor, folder: Path) -> None:
@@ -97,10 +109,12 @@ def _extend_config(predictor: Predictor, folder: Path) -> None:
         "auto_map": {name: place for name, place in CODE.items() if name != "AutoTokenizer"},
         "architectures": ["HashedModel" if config.n_outputs is None else "HashedForSequenceClassification"],
         "embedding": config.spec["embedding_args"],
+        "below": [part.args for part in _chain(spec.embedding)[1:]],
         "encoder": asdict(encoder_config(spec.encoder.kind, config.size, **spec.encoder.args)),
         "hidden_size": predictor.model.config.dim,
         "pooling": spec.head.pooling,
         "dense_head": spec.head.dense,
+        "specials": len(spec.text.template.specials),
         "id2label": labels,
         "label2id": {label: i for i, label in labels.items()},
         "dtype": "float32",

@@ -43,6 +43,7 @@ def test_a_device_folder_is_small_and_says_so(tmp_path: Path) -> None:
     assert list(forms) == ["float32", "int8"] and forms["int8"]["bytes"] < forms["float32"]["bytes"] / 3
     assert all(0 <= form["score"] <= 1 and form["milliseconds"] > 0 for form in forms.values())
     card = (folder / "README.md").read_text()
+    assert "depends a little on the other texts of its batch" in card
     assert "## On a device" in card and f"| int8 | {forms['int8']['bytes']:,} |" in card
     assert len((folder / "vectors.jsonl").read_text().splitlines()) == 1_000
 

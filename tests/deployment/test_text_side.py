@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,7 @@ from hashbench.deployment.text_side import (
 from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.portable.assembling import TextSide
+from hashbench.models.portable.hashing import md5_bits
 from hashbench.models.portable.tokens import words as words_of
 from hashbench.models.text.words import WordTokenizer
 from tests.exported import exported_folder
@@ -135,6 +137,33 @@ def test_a_wrong_code_is_found(made, tmp_path: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError) as failed:
         python(folder, "--check", str(wrong))
     assert "wrong.jsonl:6: 'play plays playing'" in failed.value.stderr
+
+
+def test_no_text_gives_inputs_without_rows(made) -> None:
+    predictor, folder = made("hashformer-md-proj")
+    parts = parts_of(predictor)
+    side = TextSide.of(
+        words_of,
+        md5_bits,
+        {"tokenizer": parts.tokenizer.values, "coder": parts.coder.values, "inputs": parts.values},
+        str,
+    )
+    assert side.inputs([])["positions"] == []
+    content, kind, shape = side.buffers([])["positions"]
+    assert (content, kind, shape) == (b"", "int64", (0, 3)) and side.buffers([])["codes"][2] == (1, 128)
+
+
+def test_a_text_side_can_be_pickled(made) -> None:
+    """Also one whose coder reads a table."""
+    _, folder = made("hashformer-lsh-proj")
+    code = (
+        "import sys, pickle; sys.path.insert(0, sys.argv[1]); import hashed_text as h; side = h.load();"
+        "again = pickle.loads(pickle.dumps(side)); print(again.inputs(['A film']) == side.inputs(['A film']))"
+    )
+    command = [sys.executable, "-I", "-S", "-c", code, str(folder)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "True"
+    with pytest.raises(TypeError, match="can be pickled if TextSide.of made it"):
+        pickle.dumps(TextSide(str.split, len, {}))
 
 
 def test_one_text_in_place_of_a_list_is_no_list_of_characters() -> None:

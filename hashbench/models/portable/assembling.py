@@ -6,6 +6,8 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+# From values and a function that reads a table to a step of the text side
+StepMaker = Callable[[Mapping[str, Any], Callable[[str], str]], Callable[[str], Any]]
 TYPES = {"uint8": "B", "float32": "f", "int64": "q", "int32": "i"}  # of the numbers of a code, as `array` calls them
 
 
@@ -26,7 +28,10 @@ def lengths_kept(first: int, second: int, budget: int, truncation: str) -> tuple
 
 
 class TextSide:
-    """From texts to the inputs of a model's graph. Codes of tokens are computed once and kept."""
+    """From texts to the inputs of a model's graph. Codes of tokens are computed once and kept.
+
+    One that `of` made can be pickled: what it is made of is kept, and it is made again.
+    """
 
     def __init__(
         self, tokenize: Callable[[str], list[str]], encode: Callable[[str], Sequence[float]], values: Mapping[str, Any]
@@ -34,6 +39,34 @@ class TextSide:
         self.tokenize, self._encode, self.values = tokenize, encode, values
         self._known: dict[str, Sequence[float]] = {}
         self._packed: dict[str, bytes] = {}
+        self._made_of: tuple[Any, ...] | None = None
+
+    @classmethod
+    def of(
+        cls, tokenizer: StepMaker, coder: StepMaker, values: Mapping[str, Any], read: Callable[[str], str]
+    ) -> TextSide:
+        """A text side of two functions that make its steps from their values and from tables that `read` gives."""
+        tables: dict[str, str] = {}
+
+        def kept(name: str) -> str:
+            tables[name] = read(name)
+            return tables[name]
+
+        side = cls(tokenizer(values["tokenizer"], kept), coder(values["coder"], kept), values["inputs"])
+        side._made_of = (tokenizer, coder, values, tables)
+        return side
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._made_of is None:
+            raise TypeError("a text side can be pickled if TextSide.of made it")
+        *parts, tables = self._made_of
+        return TextSide.of, (*parts, tables.__getitem__)
+
+    def varied(self, tokenize: Callable[[Any], list[str]] | None = None, **values: Any) -> TextSide:
+        """This text side with other values, or another way to tokens; codes that are known are known to both."""
+        side = TextSide(tokenize or self.tokenize, self._encode, {**self.values, **values})
+        side._known, side._packed = self._known, self._packed
+        return side
 
     def code(self, token: str) -> Sequence[float]:
         """The code of a token."""
@@ -70,7 +103,8 @@ class TextSide:
         buffers = {"codes": (codes, kind, (max(1, len(places)), width))}
         for name, rows in arrays.items():
             flat = rows[0] if len(rows) == 1 else [number for row in rows for number in row]
-            buffers[name] = array("q", flat).tobytes(), "int64", (len(rows), len(rows[0]))
+            length = len(rows[0]) if rows else self.values["shortest"]
+            buffers[name] = array("q", flat).tobytes(), "int64", (len(rows), length)
         return buffers
 
     def _rows(self, texts: Sequence[Any]) -> tuple[dict[str, int], dict[str, list[list[int]]]]:
