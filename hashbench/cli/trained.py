@@ -162,6 +162,15 @@ TextColumns = Annotated[
     list[str] | None, typer.Option(help="The column of texts; give it twice for pairs. Default: as in the task.")
 ]
 LabelColumn = Annotated[str | None, typer.Option(help="The column of labels. Default: as in the task.")]
+LabelNames = Annotated[
+    str | None,
+    typer.Option(
+        "--labels",
+        metavar="LABEL=CLASS,...",
+        help="What the labels of the set mean, as 0=no,1=yes. Default: a label is the name of a class, or its place in "
+        "an order that the task declares.",
+    ),
+]
 Delimiter = Annotated[
     str | None, typer.Option(help="What separates the cells of a .csv file. Default: as in the task, else a comma.")
 ]
@@ -183,6 +192,7 @@ def evaluate(
     split: SplitOfFolder = None,
     text: TextColumns = None,
     label: LabelColumn = None,
+    labels: LabelNames = None,
     delimiter: Delimiter = None,
     experiment: AllOfExperiment = None,
     task: TrainedTask = None,
@@ -210,7 +220,7 @@ def evaluate(
     from hashbench.running.sweep.further import evaluate as evaluate_model
     from hashbench.running.sweep.further import trainings_of
 
-    request = FurtherRequest(on, name, split, tuple(text or ()), label, delimiter)
+    request = FurtherRequest(on, name, split, tuple(text or ()), label, delimiter, labels)
     runs = []
     for model in named if experiment is None else trainings_of(store, experiment, str(task)):
         subject = exported_model(model, trust_code=trust_code) if model in folders else model

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+# Begins the topic of a run's note on the class that a metric counts: "class of f1"
+COUNTED = "class of "
+
 
 @dataclass(frozen=True)
 class MetricRow:

@@ -52,6 +52,8 @@ class Config:
     is_pair: bool = False
     n_outputs: int | None = None
     labels: tuple[str, ...] = ()
+    # Classes by the numbers that they may have in data; () where no order was declared
+    label_order: tuple[str, ...] = ()
     format: int = FORMAT
 
     def write(self, folder: Path) -> None:
@@ -65,7 +67,8 @@ def read_config(folder: Path) -> Config:
         values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         names = {field.name for field in fields(Config)}  # others are for other libraries
         own = {key: value for key, value in values.items() if key in names}
-        config = Config(**{**own, "labels": tuple(values["labels"])})
+        order = tuple(values["label_order"]) if "label_order" in values else ()  # folders of earlier versions have none
+        config = Config(**{**own, "labels": tuple(values["labels"]), "label_order": order})
     except (OSError, ValueError, TypeError, KeyError):
         raise not_exported(folder) from None
     if config.format != FORMAT:

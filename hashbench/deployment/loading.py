@@ -226,6 +226,7 @@ def exported_model(folder: str | Path, *, trust_code: bool = False) -> ExportedM
         config.size,
         config.n_outputs,
         config.labels,
+        config.label_order,
         config.is_pair,
         file_fingerprint(place / WEIGHTS),
         parts,

@@ -73,8 +73,10 @@ def _config(run_id: str, size: str, model: ResolvedModel, reader: Reader, task: 
     config = Config(model.label, run_id, size, spec_values(spec, size, reader.coder.num_rows), recipe.max_length)
     if task is None:
         return config
-    name, is_pair = task.task.name, task.task.is_pair
-    return replace(config, task=name, is_pair=is_pair, n_outputs=task.n_outputs, labels=task.label_names)
+    name, is_pair, order = task.task.name, task.task.is_pair, task.task.label_order or ()
+    return replace(
+        config, task=name, is_pair=is_pair, n_outputs=task.n_outputs, labels=task.label_names, label_order=order
+    )
 
 
 def _sizes(trained: TrainedModel, model: ResolvedModel, weight_bytes: int) -> Sizes:

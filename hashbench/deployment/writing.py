@@ -28,6 +28,7 @@ from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import Counts, ModelSpec
 from hashbench.models.text.base import Tokenizer
 from hashbench.results.tables.recipes import NOT_DECLARED
+from hashbench.scores.registry import metric_of
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def model_card(config: Config, spec: ModelSpec, facts: CardFacts, sizes: Sizes) 
         "## Training\n\n" + "\n".join(_training(config, facts)),
     ]
     if facts.scores:
-        parts.append("## Scores\n\n" + _scores(facts))
+        parts.append("## Scores\n\n" + _scores(facts, config.labels))
     parts.append(f"Run {config.run}, {facts.origin}.")
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -165,11 +166,14 @@ def _training(config: Config, facts: CardFacts) -> list[str]:
     return lines
 
 
-def _scores(facts: CardFacts) -> str:
+def _scores(facts: CardFacts, labels: Sequence[str]) -> str:
     rows = ["| split | metric | score |", "|---|---|---:|"]
     for row in facts.scores:
         value = row["reason"] if row["value"] is None else f"{row['value']:.4f}"
-        rows.append(f"| {row['split']} | {row['metric']} | {value} |")
+        metric = metric_of(row["metric"])
+        number = None if metric is None else metric.counted_class
+        of_class = "" if number is None or number >= len(labels) else f" of {labels[number]}"
+        rows.append(f"| {row['split']} | {row['metric']}{of_class} | {value} |")
     return "\n".join(rows)
 
 

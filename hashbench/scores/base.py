@@ -43,6 +43,8 @@ class Metric(ABC):
     unit: ClassVar[str] = "example"  # what is drawn: examples, or groups of them
     # What counts where predictions are constant and it is therefore undefined; None: nothing
     of_constant: ClassVar[float | None] = None
+    # The class of two that it counts, by its id; None: no single one
+    counted_class: ClassVar[int | None] = None
     # Whether it says little of a model whose accuracy is below the majority class's
     needs_accuracy: ClassVar[bool] = False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hashbench.scores.base import SummedMetric, predicted_classes
+from hashbench.scores.base import SummedMetric, UndefinedScore, predicted_classes
 
 
 class Accuracy(SummedMetric):
@@ -61,6 +61,7 @@ class F1(MacroF1):
     """
 
     name = "f1"
+    counted_class = 1
     needs_accuracy = True
     undefined = "class 1 is neither in the targets nor predicted"
 
@@ -76,7 +77,7 @@ class F1(MacroF1):
 
 
 class Matthews(SummedMetric):
-    """Matthews correlation; 0 by definition where predictions or targets are constant.
+    """Matthews correlation; 0 by definition where predictions are constant, undefined where all targets are one class.
 
     >>> Matthews().score(np.array([0, 1, 1, 0]), np.array([1, 1, 1, 1]))
     0.0
@@ -85,6 +86,12 @@ class Matthews(SummedMetric):
     name = "matthews"
     outputs = "classes"
     of_constant = 0.0
+
+    def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
+        """The correlation of targets (n,), outputs (n,) or (n, C). Raises UndefinedScore for targets of one class."""
+        if (targets == targets[:1]).all():  # scikit-learn gives 0 there, even where all are right
+            raise UndefinedScore("the targets are constant")
+        return super().score(targets, outputs)
 
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
         """Hits, then occurrences of each class in the targets and in the predictions.
@@ -97,7 +104,7 @@ class Matthews(SummedMetric):
         return np.concatenate([(targets == predicted)[:, None], real, predictions], axis=1)
 
     def of_sums(self, n: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """Examples (draws,) and sums (draws, 1 + 2 k) -> scores (draws,)."""
+        """Examples (draws,) and sums (draws, 1 + 2 k) -> scores (draws,); 0 in a draw of one class."""
         real, predictions = np.split(sums[:, 1:], 2, axis=1)  # (draws, k) each
         shared = sums[:, 0] * n - (real * predictions).sum(axis=1)
         square = (n**2 - (real**2).sum(axis=1)) * (n**2 - (predictions**2).sum(axis=1))

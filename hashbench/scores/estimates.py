@@ -32,6 +32,7 @@ class Estimate:
     n_seeds: int = 0
     n_examples: int = 0
     spread: Spread = "none"
+    n_undefined: int = 0  # draws without a value, which the interval leaves out
 
 
 def combine(
@@ -46,7 +47,7 @@ def combine(
     """The value with its interval over seeds (n,) and draws of examples (draws,); either may be missing.
 
     Differences are taken before: one a matched seed, one a draw with the same examples on both sides. Draws without a
-    value (NaN) are left out.
+    value (NaN) are left out and counted.
 
     What seeds and examples vary only together is in both intervals, so that their sum is too wide (measured: it covers
     97 to 99 % with three to five seeds). `example_share` of the draws' variance is that of the examples alone: with the
@@ -62,7 +63,8 @@ def combine(
     seeds_agree = over_seeds and over_draws and over_seeds[1] - over_seeds[0] < ALIKE * (over_draws[1] - over_draws[0])
     factor = math.sqrt(example_share) if over_seeds and not seeds_agree else 1.0
     below, above = (math.hypot(by_seed, factor * by_draw) for by_seed, by_draw in zip(of_seeds, of_draws, strict=True))
-    return Estimate(value, value - below, value + above, len(seeds), n_examples, spread)
+    n_undefined = undefined_draws(by_draw)
+    return Estimate(value, value - below, value + above, len(seeds), n_examples, spread, n_undefined)
 
 
 def combine_matched(by_seed: Sequence[float], by_seed_and_draw: np.ndarray | None, *, n_examples: int = 0) -> Estimate:
@@ -146,6 +148,11 @@ def percentile_interval(draws: np.ndarray | None, confidence: float = CONFIDENCE
     tail = (1 - confidence) / 2
     low, high = np.quantile(finite, [tail, 1 - tail])
     return float(low), float(high)
+
+
+def undefined_draws(draws: np.ndarray | None) -> int:
+    """The number of draws (draws,) without a value; 0 of None."""
+    return 0 if draws is None else int(np.isnan(draws).sum())
 
 
 def _spread(has_seeds: bool, has_draws: bool) -> Spread:

@@ -72,6 +72,12 @@ def test_f1_is_of_class_one() -> None:
     assert score("f1", [1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 1, 0]) == pytest.approx(4 / 7)
 
 
+@pytest.mark.parametrize("outputs", [[1, 1, 1], [1, 0, 1], [0, 0, 0]])
+def test_matthews_of_targets_of_one_class_is_undefined(outputs: list[int]) -> None:
+    row = find_metric("matthews").scored(np.ones(3, np.int64), np.array(outputs))
+    assert (row.value, row.reason) == (None, "the targets are constant")
+
+
 def test_matthews_of_a_constant_prediction_is_zero() -> None:
     targets = np.array([1] * 721 + [0] * 322)  # CoLA's dev set
     assert score("matthews", targets, np.ones(1_043, np.int64)) == 0.0

@@ -52,6 +52,9 @@ class DataTable(Protocol):
     def read(self, columns: Sequence[str], notes: list[str] | None = None) -> dict[str, Cells]:
         """The cells of the requested columns by name; `notes` gets what is odd in the rows."""
 
+    def class_names(self, column: str) -> tuple[str, ...]:
+        """The names that the table gives to the numbers in a column; () where it names none."""
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -140,6 +143,38 @@ class FileTable:
         if notes is not None:
             notes += remarks.notes
         return cells
+
+    def class_names(self, column: str) -> tuple[str, ...]:
+        """The names that the features of parquet files give to the numbers in a column; () where there are none.
+
+        Raises InputError where two files of the table name them differently.
+        """
+        names = [feature_names(path, column) for path in self.paths]
+        first = next((of_path for of_path in names if of_path), ())  # an empty part may have none
+        for path, of_path in zip(self.paths, names, strict=True):
+            if of_path not in ((), first):
+                raise InputError(f"{path}: names the classes of {column!r} otherwise than another part of the table")
+        return first
+
+
+def feature_names(path: Path, column: str) -> tuple[str, ...]:
+    """The names of a ClassLabel feature (or a list of such) that the library `datasets` wrote into a parquet file.
+
+    () for another format, and where the column has no such feature.
+    """
+    if format_of(path) != ".parquet":
+        return ()
+    written = (open_parquet(path).schema_arrow.metadata or {}).get(b"huggingface")
+    try:
+        feature = json.loads(written or b"{}")["info"]["features"][column]
+        while isinstance(feature, dict) and "names" not in feature:  # Sequence(ClassLabel), or List in newer versions
+            feature = feature["feature"]
+        if isinstance(feature, list):  # of one feature, in files of old versions
+            feature = feature[0]
+        names = tuple(feature["names"])
+    except (ValueError, KeyError, TypeError, IndexError):
+        return ()
+    return names if all(isinstance(name, str) for name in names) else ()
 
 
 def find_table(folder: Path, names: Sequence[str], reading: ReadOptions = PLAIN) -> FileTable | None:

@@ -109,10 +109,18 @@ class HubTable:
         `notes` gets what is odd in the rows.
         """
         made_of = self.sources_of(columns)
-        table = FileTable(tuple(self._fetch(file) for file in self.files()))
+        table = self._files()
         with located(self.where):
             cells = table.read(list(dict.fromkeys(part for parts in made_of.values() for part in parts)), notes)
         return {name: joined([cells[part] for part in parts]) for name, parts in made_of.items()}
+
+    def class_names(self, column: str) -> tuple[str, ...]:
+        """The names that the data set gives to the numbers in a column; () where it names none."""
+        made_of = self.sources_of([column])[column]
+        return self._files().class_names(made_of[0]) if len(made_of) == 1 else ()
+
+    def _files(self) -> FileTable:
+        return FileTable(tuple(self._fetch(file) for file in self.files()))
 
     def check_columns(self, made_of: Mapping[str, Sequence[str]], present: Sequence[str]) -> None:
         """Raises InputError where a hub column in `made_of` is not among those present."""

@@ -1,26 +1,463 @@
-"""Labels as numbers: class ids from integers or names, or floats; what is no label is wrong input.
+"""Labels as numbers: class ids from cells of any kind, or floats; what is no label is wrong input.
 
-Names come from the task or its label_names.json, else from all splits. A label that only an evaluation split has is a
-class like any other, which training never saw and the model hardly predicts: it counts as an error, as it should.
-What is odd in texts and labels (missing texts, repeated rows, texts of train in test sets, unseen labels) gets a note.
+A label is the name of its class. Names come from the task (its own, or the key `labels` of an entry), from ClassLabel
+features of a parquet file, from label_names.json, else from the cells of all splits. A cell that equals a name is that
+name, whether it is text or a number: 1, 1.0, "1" and "1.0" are one label, and true is "true". It counts as a position
+only where an order is declared and no name is a number. What could be two classes of one, or one of two, is refused.
+A label that only an evaluation split has is a class like any other, which training never saw and the model hardly
+predicts: it counts as an error, as it should.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from hashbench.common.errors import InputError
+from hashbench.common.errors import InputError, located, near_match
 from hashbench.data.sources.files import Cells
 
-INTEGER = re.compile(r"[+-]?[0-9]+")
+# 1, -1, and 1.0 as pandas writes 1 in a column with gaps; longer ones are no numbers of classes
+WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,29}))(?:\.0*)?")
+CODE = re.compile(r"[+-]?[0-9]{1,30}")  # of the others: 01, +1, 007, whose spelling may be their meaning
+DECIMAL = re.compile(r"[+-]?[0-9]*[.,]?[0-9]+(?:[eE][+-]?[0-9]+)?")
+LARGEST_FLOAT, LARGEST_DECIMAL = 2**53, 10**30  # whole floats above it are not the number that was written
+LIST = re.compile(r"\[.*\]", re.DOTALL)  # several labels of a row, as a table writes them
+TRUTH = {"false": "0", "true": "1"}
+# How pandas and spreadsheets spell a cell that is not there. "none" and "null" are names of classes in published sets.
+MISSING = frozenset(("nan", "<na>", "nat", "#n/a"))
+PERHAPS_MISSING = frozenset(("-", "--", "?", "n/a", "na", "null", "unlabeled", "unlabelled"))  # noted, not refused
 SHOWN = 60  # characters of a wrong label that a message repeats
-Label = str | int | float | None
-SHOWN_NAMES = 5  # names of labels in a note
+SHOWN_NAMES = 8  # names of labels in a message
+NOTED_NAMES = 5  # the same in a note
+LabelKind = Literal["number", "code", "decimal", "truth", "name", "none"]
+
+
+class Label(NamedTuple):
+    """A cell as a label: what it looks like, and its text, which is one for all spellings of a whole number."""
+
+    kind: LabelKind
+    text: str
+    typed: bool = False  # whether the cell is no text
+
+
+def label_of(cell: object) -> Label:
+    """The label in a cell. Text has no meaning of space around it; kind "none" is a cell without a label.
+
+    >>> label_of(" 1.0"), label_of(1), label_of("01").kind, label_of(True).text, label_of(float("nan")).kind
+    (Label(kind='number', text='1', typed=False), Label(kind='number', text='1', typed=True), 'code', 'True', 'none')
+    """
+    if isinstance(cell, bool | np.bool_):
+        return Label("truth", str(bool(cell)), True)
+    if isinstance(cell, int | np.integer):
+        return Label("number", str(int(cell)), True)
+    if isinstance(cell, float | np.floating | Decimal):
+        return _of_fraction(cell)
+    if not isinstance(cell, str) or not (text := cell.strip()):
+        return Label("none", "")
+    if whole := WHOLE.fullmatch(text):
+        return Label("number", "0" if int(whole[1]) == 0 else whole[1])
+    if CODE.fullmatch(text):
+        return Label("code", text)
+    if text.lower() in TRUTH:
+        return Label("truth", text)
+    return Label("decimal" if DECIMAL.fullmatch(text) else "name", text)
+
+
+def _of_fraction(cell: float | np.floating | Decimal) -> Label:
+    if not math.isfinite(cell):
+        return Label("none", "")
+    largest = LARGEST_DECIMAL if isinstance(cell, Decimal) else LARGEST_FLOAT
+    whole = int(cell)
+    if abs(whole) <= largest and cell == whole:
+        return Label("number", str(whole), True)
+    return Label("decimal", str(cell), True)
+
+
+def variant_key(name: str) -> str:
+    """A key that is equal for names that differ in case, blanks, Unicode normal form or invisible characters alone.
+
+    >>> variant_key("Very  Positive") == variant_key("very positive\\u200b")
+    True
+    """
+    plain = unicodedata.normalize("NFKC", name)
+    return " ".join("".join(letter for letter in plain if unicodedata.category(letter) != "Cf").casefold().split())
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Classes with declared names, which turn a cell of any kind into the name of its class.
+
+    `order`: the names by their numbers; () where no order is declared. `spellings`: texts or numbers of the files, each
+    with the name that it means.
+    """
+
+    names: tuple[str, ...]
+    order: tuple[str, ...] = ()
+    spellings: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def declared(cls, names: Sequence[str], labels: Sequence[tuple[str, str]] = ()) -> Classes | None:
+        """The classes of `labels`, pairs of a spelling and a name, else of `names` in their order; None of neither.
+
+        Pairs of equal texts are a list of names in order.
+        """
+        if any(spelling != name for spelling, name in labels):
+            return cls(tuple(dict.fromkeys(name for _, name in labels)), (), tuple(labels))
+        in_order = tuple(name for _, name in labels) or tuple(names)
+        return cls(in_order, in_order) if in_order else None
+
+    @classmethod
+    def of_trained(
+        cls, names: Sequence[str], order: Sequence[str] | None, labels: Sequence[tuple[str, str]]
+    ) -> Classes:
+        """The classes of a trained task, for cells of another data set: a mapping in `labels` counts over `order`.
+
+        `order`: None for that of the names.
+        """
+        spellings = tuple(labels) if any(spelling != name for spelling, name in labels) else ()
+        in_order = tuple(names if order is None else order)
+        return cls(tuple(names), () if spellings else in_order, spellings)
+
+    def name_of(self, cell: object) -> str | None:
+        """The name of the class that a cell means; None where it means none, or could mean two."""
+        label = label_of(cell)
+        if label.kind == "none":
+            return None
+        written = cell.strip() if isinstance(cell, str) else label.text
+        for among in (dict(self.spellings), {name: name for name in self.names}):
+            if (name := _among(among, written, label)) is not None:
+                return name
+        if label.kind == "number" and label.text.isdigit():
+            places = (self.order if self.has_positions else ())[int(label.text) :][:1]
+            means = {*places, *self._by_truth(label.text)}
+            return means.pop() if len(means) == 1 else None
+        return self._by_variant.get(variant_key(written))
+
+    def _by_truth(self, number: str) -> list[str]:
+        """The class that 0 or 1 means where the classes are true and false."""
+        truths = {name: TRUTH.get(name.lower()) for name in self.names}
+        return [name for name in truths if truths[name] == number] if set(truths.values()) == {"0", "1"} else []
+
+    @cached_property
+    def has_positions(self) -> bool:
+        """True where a number means a class by its place: an order is declared, and no name is a number."""
+        numbers = ("number", "code", "decimal")
+        return bool(self.order) and not any(label_of(name).kind in numbers for name in self.order)
+
+    @cached_property
+    def _by_variant(self) -> dict[str, str]:
+        """The names by `variant_key`, without names that share a key."""
+        counts = Counter(map(variant_key, self.names))
+        return {key: name for name in self.names if counts[key := variant_key(name)] == 1}
+
+    @property
+    def expected(self) -> str:
+        """The expected cells, as a message lists them."""
+        places = f"0 to {len(self.order) - 1}, or " if self.has_positions else ""
+        return f"{places}one of {listed(self.names)}"
+
+
+def _among(names: Mapping[str, str], written: str, label: Label) -> str | None:
+    """The value of the key that a label equals: as it is written, else by its number or its truth; None for none."""
+    if written in names:
+        return names[written]
+    same = {names[key] for key in names if _equal(label_of(key), label)}
+    if not same and label.kind == "truth":
+        same = {names[key] for key in names if label_of(key)[:2] == ("number", TRUTH[label.text.lower()])}
+    return same.pop() if len(same) == 1 else None
+
+
+def _equal(label: Label, other: Label) -> bool:
+    if label.kind == other.kind == "truth":
+        return label.text.lower() == other.text.lower()
+    return label.kind == other.kind == "number" and label.text == other.text
+
+
+def listed(names: Sequence[str], most: int = SHOWN_NAMES) -> str:
+    """The names joined by commas; of many the first ones.
+
+    >>> listed(["a", "b", "c"], 2)
+    'a, b, ...'
+    """
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+class ReadClasses(NamedTuple):
+    """Class ids int64 (n,) of each split, the names in the order of their ids, and notes on how they were read."""
+
+    ids: dict[str, np.ndarray]
+    names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def read_classes(
+    columns: Mapping[str, Cells], where: Mapping[str, str], declared: Classes | None = None, positive: str | None = None
+) -> ReadClasses:
+    """The class ids of each split, and the names of the classes.
+
+    `where` names the table of each split in messages; `declared`: the classes, where the task or a file declares them.
+    `positive`: the name of the class of two that is to have id 1.
+
+    Raises:
+        InputError: a cell is no label: missing, NaN, out of range, of another kind than the rest. Two labels could be
+            one class. Every label of a split is one that train never has.
+    """
+    classes: Classes | _Discovered
+    for split, column in columns.items():
+        _refuse_nested(column, where[split])
+    with located(next(iter(where.values()))):
+        classes = declared or _Discovered(columns)
+    named = {split: _named(column, where[split], classes) for split, column in columns.items()}
+    with located(next(iter(where.values()))):
+        if len(classes.names) < 2:
+            raise InputError(f"every label is {classes.names[0]!r}; a task needs two or more")
+        names = _with_positive(classes.names, positive)
+    refuse_all_unseen({split: set(column) for split, column in named.items()}, where)
+    ids = {name: number for number, name in enumerate(names)}
+    notes = respelled(columns, named) if isinstance(classes, Classes) else classes.notes
+    numbered = {split: np.array([ids[name] for name in column], np.int64) for split, column in named.items()}
+    return ReadClasses(numbered, names, tuple(notes))
+
+
+def _named(column: Cells, where: str, classes: Classes | _Discovered) -> list[str]:
+    """The class of each cell. Raises InputError for the first that has none."""
+    names: list[str] = []
+    remembered: dict[tuple[type, object], str | None] = {}
+    for row, cell in enumerate(column, start=1):
+        key = (type(cell), cell)
+        if key not in remembered:
+            remembered[key] = classes.name_of(cell)
+        name = remembered[key]
+        if name is None:
+            shown = f"row {row}: {repr(cell)[:SHOWN]} is not a label; expected {classes.expected}{_hint(cell)}"
+            raise InputError(f"{where}: {shown}")
+        names.append(name)
+    return names
+
+
+def _refuse_nested(column: Cells, where: str) -> None:
+    """Raises InputError for a cell that holds several values."""
+    for row, cell in enumerate(column, start=1):
+        if isinstance(cell, list | tuple | dict):
+            raise InputError(f"{where}: row {row}: {repr(cell)[:SHOWN]} is not a label; {_of_several(cell)}")
+
+
+def _of_several(cell: object) -> str:
+    """The reason against a cell that holds several values, with the remedy."""
+    if isinstance(cell, dict):
+        return "it is nested; write its name into a column of its own"
+    return "a row has one: several labels a row (multi-label) are not supported; tags, one a word, need metric: span_f1"
+
+
+def _hint(cell: object) -> str:
+    """The end of a message about a label that is none."""
+    label = label_of(cell)
+    if label.kind == "decimal":
+        return "; numbers to predict as such need metric: pearson or spearman"
+    if label.text == "-1":
+        return "; -1 often means no label: leave such rows out, or list the classes, as labels: [-1, 0, 1]"
+    if LIST.fullmatch(label.text):
+        return f"; {_of_several(cell)}"
+    return "; leave the row out" if label.kind == "none" else ""
+
+
+def _with_positive(names: Sequence[str], positive: str | None) -> tuple[str, ...]:
+    """The names, with the positive one of two as the second."""
+    if positive is None:
+        return tuple(names)
+    name = Classes(tuple(names)).name_of(positive)
+    if name is None or len(names) != 2:
+        hint = near_match(positive, list(names)) if name is None else ""
+        raise InputError(f"positive: {positive!r} is none of two classes{hint or '; the classes are ' + listed(names)}")
+    return (names[1 - list(names).index(name)], name)
+
+
+YES = frozenset(("1", "true", "yes", "y", "positive", "pos", "t"))
+NO = frozenset(("0", "-1", "false", "no", "n", "negative", "neg", "f", "none", "other", "neutral"))
+NOT = re.compile(r"(not|no|non|un|in|dis)[ _-]?")
+
+
+def positive_by_name(names: Sequence[str]) -> str | None:
+    """The one of two classes that is positive by its name: yes, not no; duplicate, not not_duplicate. None: none is.
+
+    >>> [positive_by_name(names) for names in (["duplicate", "not_duplicate"], ["hate", "none"], ["a", "b"])]
+    ['duplicate', 'hate', None]
+    """
+    keys = {name: variant_key(name) for name in names}
+    for name, other in (names, names[::-1]):
+        negated = NOT.match(keys[other])
+        is_negation = negated is not None and keys[other][negated.end() :] == keys[name]
+        if (
+            is_negation
+            or (keys[name] in YES and keys[other] not in YES)
+            or (keys[other] in NO and keys[name] not in NO)
+        ):
+            return name
+    return None
+
+
+def refuse_all_unseen(names: Mapping[str, Collection[str]], where: Mapping[str, str]) -> None:
+    """Raises InputError where train has none of the labels of a split."""
+    trained = set(names.get("train", ()))
+    for split, present in names.items():
+        if trained and present and trained.isdisjoint(present):
+            raise InputError(
+                f"{where[split]}: no row has a label that train has ({listed(sorted(present))}; train: "
+                f"{listed(sorted(trained))}); spell both alike, or give labels: {{SPELLING: NAME, ...}} in the task's "
+                "entry; a split without labels is no split to evaluate on"
+            )
+
+
+def respelled(columns: Mapping[str, Cells], named: Mapping[str, Sequence[object]]) -> list[str]:
+    """A note on labels that were read as a name which they equal but for case, blanks or invisible characters."""
+    pairs = dict.fromkeys(
+        pair
+        for split, column in columns.items()
+        for pair in zip(column, named[split], strict=True)
+        if isinstance(pair[0], str)
+    )
+    shown = [
+        f"{cell!r} as {name!r}"
+        for cell, name in ((str(cell).strip(), str(name)) for cell, name in pairs)
+        if cell != name and variant_key(cell) == variant_key(name)
+    ]
+    return [f"labels read in another spelling: {listed(list(dict.fromkeys(shown)), NOTED_NAMES)}"] if shown else []
+
+
+class _Discovered:
+    """The classes of labels whose names nobody declared. The kind of most labels, number or name, is that of all.
+
+    Raises InputError where two labels could be one class, or one label no class.
+    """
+
+    def __init__(self, columns: Mapping[str, Cells]) -> None:
+        self._by_split = {split: _counted(column) for split, column in columns.items()}
+        counts = sum(self._by_split.values(), Counter[Label]())
+        others = {label.text for label in counts if label.kind not in ("truth", "none")}
+        self._truth_is_number = bool(others) and others <= {"0", "1"}
+        self._truths = _spelled_truths(counts)
+        numeric = ("number", "decimal", *(("truth",) if self._truth_is_number else ()))
+        n_numbers = sum(n for label, n in counts.items() if label.kind in numeric)
+        self._has_codes = any(label.kind == "code" for label in counts)
+        self._are_numbers = not self._has_codes and 2 * n_numbers >= counts.total()
+        self._hidden = ""
+        self.notes: list[str] = []
+        texts = {label: text for label in counts if (text := self._text(label)) is not None}
+        self.names = self._numbers(texts) if self._are_numbers else self._names(texts)
+        above = "" if any(name.startswith("-") for name in self.names) else " from 0 on"
+        self.expected = f"{f'an integer{above}' if self._are_numbers else 'a name'}, as most labels are here"
+
+    def name_of(self, cell: object) -> str | None:
+        """The name of the class of a cell; None where the cell is no label."""
+        return self._text(label_of(cell))
+
+    def _text(self, label: Label) -> str | None:
+        if label.kind == "none" or label.text.lower() in MISSING or label.text == self._hidden:
+            return None
+        text = label.text
+        if LIST.fullmatch(text):
+            return None
+        if label.kind == "truth":
+            text = TRUTH[text.lower()] if self._truth_is_number else self._truths[text.lower()]
+        return text if not self._are_numbers or WHOLE.fullmatch(text) else None
+
+    def _numbers(self, texts: Mapping[Label, str]) -> tuple[str, ...]:
+        """The classes in the order of their numbers; -1 beside 0 is none, since it may mean that a row has no label."""
+        numbers = sorted(set(map(int, texts.values())))
+        if numbers[:1] == [-1] and numbers != [-1, 1]:
+            self._hidden = str(numbers.pop(0))
+        return tuple(map(str, numbers))
+
+    def _names(self, texts: Mapping[Label, str]) -> tuple[str, ...]:
+        """The classes in the order of their names. Raises InputError where two of them may be one."""
+        by_key: dict[str, set[str]] = {}
+        for label, text in texts.items():
+            number = str(int(text)) if label.kind in ("number", "code") else ""
+            by_key.setdefault(number or variant_key(text), set()).add(text)
+        for group in by_key.values():
+            if len(group) > 1:
+                first, second = sorted(group)[:2]
+                # 01 and 1 in one split are two codes; nobody means two classes by +1 and 1, or by Yes and yes
+                if not (first.isdigit() and second.isdigit() and self._in_one_split(first, second)):
+                    raise InputError(
+                        f"labels {first!r} and {second!r}: one class in two spellings, or two classes? list the "
+                        "classes in the task's entry, labels: [...], or join them, labels: "
+                        f"{{{first}: NAME, {second}: NAME, ...}}"
+                    )
+                self.notes.append(f"labels {first!r} and {second!r} are two classes")
+        numbers = sorted({text for label, text in texts.items() if label.kind in ("number", "decimal")})
+        if numbers and not self._has_codes:
+            self.notes.append(f"numbers among names of classes: {listed([repr(n) for n in numbers], NOTED_NAMES)}")
+        if perhaps := sorted(text for text in set(texts.values()) if text.lower() in PERHAPS_MISSING):
+            self.notes.append(
+                f"counted as a class, though it often means no label: {listed([repr(n) for n in perhaps])}"
+            )
+        return tuple(sorted(set(texts.values())))
+
+    def _in_one_split(self, *texts: str) -> bool:
+        """True where a split has all of these labels as texts, and no split has one of them as a number."""
+        typed = any(label.text in texts and label.typed for counts in self._by_split.values() for label in counts)
+        return not typed and any(set(texts) <= {label.text for label in counts} for counts in self._by_split.values())
+
+
+def _counted(column: Cells) -> Counter[Label]:
+    """How often each label is in a column."""
+    counts: Counter[Label] = Counter()
+    for (_, cell), n in Counter((type(cell), cell) for cell in column).items():
+        counts[label_of(cell)] += n
+    return counts
+
+
+def _spelled_truths(counts: Mapping[Label, int]) -> dict[str, str]:
+    """The spellings of true and false: that of most texts, else Python's."""
+    spelled = {key: key.capitalize() for key in TRUTH}
+    for label, _ in sorted(counts.items(), key=lambda item: item[1]):
+        if label.kind == "truth" and not label.typed:
+            spelled[label.text.lower()] = label.text
+    return spelled
+
+
+def named_by_features(
+    columns: Mapping[str, Cells], features: Mapping[str, tuple[str, ...]], declared: Classes | None
+) -> tuple[dict[str, Cells], tuple[str, ...]]:
+    """The columns with the names of ClassLabel features in place of their numbers, and the names of the classes.
+
+    `features`: the names that the table of a split gives to the numbers in it, () for none. `declared`: the classes
+    that the task declares; then their names are returned, and a table whose names are other ones keeps its numbers.
+    Cells may be lists. Raises InputError where a table has some of the declared names alone.
+    """
+    named = dict(columns)
+    names: tuple[str, ...] = declared.names if declared else ()
+    for split, of_table in features.items():
+        if not of_table:
+            continue
+        if declared is None:
+            names = (*names, *(name for name in of_table if name not in names))
+        else:
+            spelled = Classes(declared.names, (), declared.spellings)
+            by_number = dict(declared.spellings).keys() >= {str(number) for number in range(len(of_table))}
+            there = [spelled.name_of(name) is not None for name in of_table]
+            if by_number or not any(there):
+                continue
+            if not all(there):
+                raise InputError(f"{split}: the file names its classes {listed(of_table)}, the task {listed(names)}")
+        named[split] = [_feature(cell, of_table) for cell in columns[split]]
+    return named, names
+
+
+def _feature(cell: object, names: Sequence[str]) -> object:
+    if isinstance(cell, list):
+        return [_feature(inner, names) for inner in cell]
+    return names[cell] if isinstance(cell, int) and not isinstance(cell, bool) and 0 <= cell < len(names) else cell
 
 
 def read_values(columns: Mapping[str, Cells], where: Mapping[str, str]) -> dict[str, np.ndarray]:
@@ -31,86 +468,11 @@ def read_values(columns: Mapping[str, Cells], where: Mapping[str, str]) -> dict[
     }
 
 
-def read_classes(
-    columns: Mapping[str, Cells], where: Mapping[str, str], names: Sequence[str] = ()
-) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
-    """Class ids, int64 (n,) for each split, and the names of the classes in the order of their ids.
-
-    `where` names the table of each split in messages; `names` are the classes where they are known beforehand.
-
-    Raises:
-        InputError: a cell is no label: missing, NaN, out of range, of another kind than the rest.
-    """
-    labels = {split: [_plain(cell) for cell in column] for split, column in columns.items()}
-    present = [label for column in labels.values() for label in column]
-    ids, names, expected = _known(names) if names else _discover(present)
-    class_ids = {}
-    for split, column in labels.items():
-        numbers = [ids.get(label) for label in column]
-        if None in numbers:
-            row = numbers.index(None)
-            shown = repr(columns[split][row])[:SHOWN]
-            raise InputError(f"{where[split]}: row {row + 1}: {shown} is not a label; expected {expected}")
-        class_ids[split] = np.array(numbers, np.int64)
-    if len(names) < 2:
-        raise InputError(f"{next(iter(where.values()))}: every label is {names[0]!r}; a task needs two or more")
-    return class_ids, tuple(names)
-
-
-def names_of(cells: Cells, names: Sequence[str]) -> tuple[list[str | None], list[str]]:
-    """The class that each cell names, and the distinct cells that name none, as a message shows them.
-
-    `names`: of the classes in the order of their ids. A cell is a name, or an id where no class has such a name.
-
-    >>> names_of([1, "no", 2.0, None], ["no", "yes"])
-    (['yes', 'no', None, None], ['2.0', 'None'])
-    """
-    name_of: dict[str, str] = {str(number): name for number, name in enumerate(names)}
-    name_of |= {name: name for name in names}
-    named = [name_of.get(str(_plain(cell))) for cell in cells]
-    strange = [repr(cell)[:SHOWN] for cell, name in zip(cells, named, strict=True) if name is None]
-    return named, list(dict.fromkeys(strange))
-
-
-def _known(names: Sequence[str]) -> tuple[dict[Label, int], Sequence[str], str]:
-    """Ids by label (an id or a name) of classes named beforehand, their names, and what a message says is expected."""
-    ids: dict[Label, int] = {str(i): i for i in range(len(names))}  # cells of a CSV file are text
-    ids |= {i: i for i in range(len(names))} | {name: i for i, name in enumerate(names)}
-    return ids, names, f"0 to {len(names) - 1}, or one of {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
-
-
-def _discover(present: Sequence[Label]) -> tuple[dict[Label, int], Sequence[str], str]:
-    """Ids by label of the labels that occur, the names of the classes, and what a message says is expected.
-
-    The kind of most labels, number or name, is the kind of all.
-    """
-    numbers = {label: int(label) for label in present if _is_integer(label)}  # type: ignore[arg-type]
-    if 2 * sum(label in numbers for label in present) >= len(present):
-        order = sorted({number for number in numbers.values() if number >= 0})
-        ids: dict[Label, int] = {label: order.index(number) for label, number in numbers.items() if number >= 0}
-        return ids, [str(number) for number in order], "an integer from 0 on, as most labels are here"
-    order_of_names = sorted({label for label in present if isinstance(label, str) and label})
-    return {name: i for i, name in enumerate(order_of_names)}, order_of_names, "a name, as most labels are here"
-
-
-def _plain(cell: object) -> Label:
-    """A cell as a label: text without space around it, whole floats as integers (1.0 is how pandas writes 1)."""
-    if isinstance(cell, str):
-        return cell.strip()
-    if isinstance(cell, float) and cell.is_integer():
-        return int(cell)
-    return int(cell) if isinstance(cell, bool) else cell if isinstance(cell, int | float) else None
-
-
-def _is_integer(label: Label) -> bool:
-    return isinstance(label, int) or (isinstance(label, str) and INTEGER.fullmatch(label) is not None)
-
-
 def _number(cell: object, where: str) -> float:
     try:
-        read = isinstance(cell, str | int | float) and not isinstance(cell, bool)
-        # Python's float reads 1_5 as 15, no reader of tables does
-        value = float(cell) if read and not (isinstance(cell, str) and "_" in cell) else math.nan  # type: ignore[arg-type]
+        # Python reads 1_5 as 15, which no program that writes tables means
+        odd = isinstance(cell, bool) or "_" in str(cell)
+        value = float(cell) if isinstance(cell, str | int | float | Decimal) and not odd else math.nan
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
@@ -162,8 +524,8 @@ def unseen_note(unit: str, label: str, split: str, ids: Sequence[int] | np.ndarr
     "2 rows of test have a label that train never has: 'maybe'"
     """
     shown = [repr(names[number]) for number in sorted(set(map(int, ids)))]
-    listed = ", ".join(shown[:SHOWN_NAMES]) + (
-        f" and {len(shown) - SHOWN_NAMES} more" if len(shown) > SHOWN_NAMES else ""
+    listed = ", ".join(shown[:NOTED_NAMES]) + (
+        f" and {len(shown) - NOTED_NAMES} more" if len(shown) > NOTED_NAMES else ""
     )
     have = f"{unit} of {split} has" if len(ids) == 1 else f"{unit}s of {split} have"
     return f"{len(ids):,} {have} a {label} that train never has: {listed}"

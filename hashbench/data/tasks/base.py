@@ -48,6 +48,12 @@ class Task:
     # 1: regression; None: an own data set, known once its labels are read
     n_classes: int | None = None
     label_names: tuple[str, ...] = ()
+    # Its classes by the numbers that they may have in data: () where no order is declared, None for that of label_names
+    label_order: tuple[str, ...] | None = None
+    # As an entry of `tasks` writes them: a label of the files with the name that it means; of a list the name twice
+    labels: tuple[tuple[str, str], ...] = ()
+    positive: str | None = None  # the class of two whose F1 it is, as an entry writes it; None: the second
+    label_notes: tuple[str, ...] = ()  # on how the labels were read
     # Split -> rows of the published data set
     official_rows: dict[str, int] = field(default_factory=dict)
     folder: Path | None = None  # of an own data set; None: looked for in the sources

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticKnownError, core_schema
 
 
@@ -57,6 +58,14 @@ class WordColumns(Strict):
     tag: int = Field(gt=0, description="column of its tag in CoNLL files, counted from 1")
 
 
+def _as_text(value: Any) -> Any:
+    """A number or truth value of the file as text, since the name of a class is text; anything else as it is."""
+    return json.dumps(value) if isinstance(value, bool | int | float) else value
+
+
+ClassName = Annotated[str, Field(min_length=1), BeforeValidator(_as_text, json_schema_input_type=str | float | bool)]
+
+
 class TaskEntry(Strict):
     """A user-defined data set, in place of a task's name."""
 
@@ -81,6 +90,14 @@ class TaskEntry(Strict):
         ),
     )
     label: str = Field(default="label", description="column of the label")
+    labels: Annotated[tuple[ClassName, ...], Field(min_length=2)] | dict[str, ClassName] | None = Field(
+        default=None,
+        description="the classes: a list of names in order, as [no, yes], or what the files hold with the name that it "
+        "means, as {0: no, 1: yes}; null: the names in parquet files or label_names.json, else the labels that occur",
+    )
+    positive: ClassName | None = Field(
+        default=None, description="with metric f1: the class of two whose F1 it is; null: the second of the two"
+    )
     metric: str = Field(default="accuracy", description="the metric to select and report by; see hashbench data list")
     delimiter: str | None = Field(
         default=None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,13 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hashbench.common.errors import InputError
+from hashbench.common.errors import InputError, located
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.builtin import NOTE, Generated
 from hashbench.data.sources.files import Cells, DataTable, ReadOptions
 from hashbench.data.sources.fingerprints import digest, file_fingerprint
 from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
-from hashbench.data.sources.labels import missing_texts, repeated_rows
+from hashbench.data.sources.labels import Classes, missing_texts, named_by_features, repeated_rows
 from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS
 from hashbench.data.sources.sources import LABEL_NAMES, Place, Source, SourceKind
 from hashbench.data.tasks.base import CheckedData, SplitOutputs, Task, TaskKind
@@ -38,7 +39,7 @@ from hashbench.data.tasks.text_data import (
 from hashbench.models.text.normal_forms import form_notes
 from hashbench.models.text.words import WordTokenizer
 from hashbench.scores.base import OutputKind
-from hashbench.scores.registry import evaluate, metrics
+from hashbench.scores.registry import evaluate, find_metric, metrics
 
 if TYPE_CHECKING:
     from hashbench.data.tasks.text_batches import FinetuningData
@@ -73,6 +74,8 @@ class LocatedTexts:
         task = self.task
         more = [] if task.max_rows is None else [f"max_rows {task.max_rows}"]
         more += [] if task.protocol is None else [f"protocol {task.protocol.model_dump_json()}"]
+        more += [f"labels {json.dumps(task.labels)}"] if task.labels else []
+        more += [f"positive {task.positive}"] if task.positive is not None else []
         return digest("task", *parts, *task.text, task.label, task.kind.name, names, *task.evaluation_splits, *more)
 
     def checked_items(self) -> CheckedData:
@@ -92,6 +95,10 @@ class LocatedTexts:
         kind = text_kind(self.task)
         names = self.task.label_names or (label_names(self.names_file.parent) if self.names_file else ())
         cells = {split: column[self.task.label] for split, column in columns.items()}
+        if kind.own_classes is None:  # otherwise labels are values
+            features = {split: table.class_names(self.task.label) for split, table in self.tables.items()}
+            with located(next(iter(where.values()))):
+                cells, names = named_by_features(cells, features, Classes.declared(names, self.task.labels))
         labels, task = kind.read_labels(self.task, cells, where, names)
         splits = {}
         for split, column in columns.items():
@@ -99,7 +106,7 @@ class LocatedTexts:
             splits[split] = Split(texts, labels[split])
             kind.check_rows(splits[split], where[split])
         splits, sampled = sample_rows(splits, self.task.max_rows)
-        notes = (*odd, *sampled, *self._notes(splits, task.label_names))
+        notes = (*odd, *sampled, *self._notes(splits, task.label_names), *task.label_notes)
         if self.kind != "builtin":  # generated texts repeat each other
             notes = (*notes, *missing_texts(splits), *repeated_rows(splits))
             notes = (*notes, *form_notes({split: part.texts for split, part in splits.items()}))
@@ -210,6 +217,7 @@ class TextKind(TaskKind):
         reading = ReadOptions(entry.delimiter, places, entry.on_bad_lines == "skip")
         files = None if entry.splits is None else {str(split): name for split, name in entry.splits.items()}
         splits, _ = own_tables(folder, where, reading, files)
+        labels = self._labels(entry, where)
         task = Task(
             name=entry.name,
             kind=self,
@@ -218,12 +226,29 @@ class TextKind(TaskKind):
             metrics=tuple(dict.fromkeys((entry.metric, *self.common_metrics))),
             select_metric=entry.metric,
             n_classes=self.own_classes,
+            labels=labels,
+            positive=entry.positive,
             folder=folder,
             reading=reading,
             files=files,
             max_rows=entry.max_rows,
         )
         return with_splits(task, splits)
+
+    def _labels(self, entry: TaskEntry, where: str) -> tuple[tuple[str, str], ...]:
+        """The key `labels` of an entry as pairs of spelling and name. Raises InputError where it cannot be meant."""
+        if self.own_classes is not None and (entry.labels or entry.positive):
+            raise InputError(f"{where}: metric {entry.metric} predicts numbers; leave labels and positive out")
+        if entry.positive is not None and find_metric(entry.metric).counted_class is None:
+            raise InputError(f"{where}: positive is the class that metric f1 counts; leave it out, or set metric: f1")
+        pairs = (
+            entry.labels.items() if isinstance(entry.labels, dict) else [(name, name) for name in entry.labels or ()]
+        )
+        labels = tuple((spelling.strip(), name.strip()) for spelling, name in pairs)
+        names, spellings = ([pair[place] for pair in labels] for place in (1, 0))
+        if labels and (len(set(names)) < 2 or len(set(spellings)) < len(spellings)):
+            raise InputError(f"{where}: labels: needs two or more different names")
+        return labels
 
     def find_in(self, source: Source, task: Task) -> LocatedTexts | None:
         splits = ("train", *task.evaluation_splits)

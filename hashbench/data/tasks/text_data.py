@@ -18,6 +18,7 @@ from hashbench.data.sources.fingerprints import digest
 from hashbench.data.sources.layout import FORMATS_TEXT, find_splits, named_splits
 from hashbench.data.sources.sources import LABEL_NAMES, SourceKind
 from hashbench.data.tasks.base import Task
+from hashbench.scores.registry import find_metric
 
 HOLDOUT_SHARE = 10  # one training row of ten
 HOLDOUT = "holdout"  # a seeded tenth of train, where there is no validation split
@@ -58,6 +59,12 @@ class TaskData:
     def n_outputs(self) -> int:
         """Outputs of a head for this task; 1 is a regression."""
         return self.task.n_classes or 1
+
+    @property
+    def counted(self) -> dict[str, str]:
+        """The class that a metric counts, by metric; of those, as f1, that count one of two."""
+        classes = {name: find_metric(name).counted_class for name in self.task.metrics}
+        return {name: self.label_names[number] for name, number in classes.items() if number is not None}
 
     def with_held_out_rows(self) -> TaskData:
         """A copy with the rows of split `holdout` put back into train."""

@@ -9,14 +9,23 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Protocol
 
+from hashbench.common.measured import COUNTED
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import SCRATCH, MeasuredRun, grouped
+from hashbench.scores.draws import DRAWS
+from hashbench.scores.registry import metric_of
 
 BUILT_IN = ("builtin", "built-in")  # in the origin or a note of generated texts
 SAMPLE = "sample"
 SOURCES = "sources"  # the topic of a run's notes that holds the fingerprints of its code
 SHORT = 8  # letters of a fingerprint
 MOST_NAMES = 3  # of many models or fingerprints so many are named
+# Of runs that were stored before they noted it: the class whose F1 GLUE's tasks report
+F1_OF = {"mrpc": "equivalent", "qqp": "duplicate"}
+UNDEFINED_DRAWS = (
+    "Intervals leave out draws without a value (such as draws without an example of the class), which makes them too "
+    f"narrow for rare classes; of {DRAWS:,} draws"
+)
 GLUE = frozenset(("mnli", "qnli", "qqp", "rte", "sst2", "mrpc", "cola", "stsb", "wnli"))
 
 
@@ -86,6 +95,26 @@ def _origin(task: str, runs: Sequence[MeasuredRun], measured: Measured, paper: F
         # Another number of examples than the official one is a sample, whatever the notes are
         origin.notes.append(f"sample: {split} {origin.n_reported:,} of {official:,} rows")
     return origin
+
+
+def counted_classes(measured: Measured, readings: Iterable[tuple[str, str, str]]) -> list[str]:
+    """A line for each metric of (task, metric, split) that counts one class of two, with the class of each task."""
+    noted = {
+        (run.task, topic.removeprefix(COUNTED)): text
+        for run in measured.runs
+        for topic, text in run.origin.notes
+        if topic.startswith(COUNTED)
+    }
+    classes: dict[str, dict[str, str]] = {}
+    for task, name, _ in readings:
+        metric = metric_of(name)
+        if metric is not None and metric.counted_class is not None:
+            name_of_class = noted.get((task, metric.name)) or F1_OF.get(task) or f"number {metric.counted_class}"
+            classes.setdefault(metric.name, {})[task] = name_of_class
+    return [
+        f"{metric} is of class {', '.join(f'{name} ({task})' for task, name in of_tasks.items())}."
+        for metric, of_tasks in classes.items()
+    ]
 
 
 def data_warnings(origins: dict[str, TaskOrigin], corpora: Sequence[str], *, published: bool) -> list[str]:

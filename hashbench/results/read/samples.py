@@ -17,7 +17,7 @@ from hashbench.common.errors import InputError
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry, SeedScore
 from hashbench.scores.draws import DRAWS, drawn
-from hashbench.scores.estimates import percentile_interval
+from hashbench.scores.estimates import percentile_interval, undefined_draws
 from hashbench.scores.registry import metric_of, metrics
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint, Predictions
@@ -63,12 +63,25 @@ class Evidence:
         `by_task`: one metric of one task each. It says nothing about other seeds: these share their draws. None where
         predictions are missing.
         """
-        samples = [self.of(entry, scores[0].run.task or "", scores[0].metric, scores[0].split) for scores in by_task]
+        draws = self._mean_by_draw(entry, by_task)
+        ends = percentile_interval(draws)
+        return None if ends is None else (*ends, sum(sample.n for sample in self._samples_of(entry, by_task)))
+
+    def n_undefined(self, entry: Entry, by_task: Sequence[Sequence[SeedScore]]) -> int:
+        """The number of draws without a value, which `interval` leaves out."""
+        return undefined_draws(self._mean_by_draw(entry, by_task))
+
+    def _samples_of(self, entry: Entry, by_task: Sequence[Sequence[SeedScore]]) -> list[Sample]:
+        return [self.of(entry, scores[0].run.task or "", scores[0].metric, scores[0].split) for scores in by_task]
+
+    def _mean_by_draw(self, entry: Entry, by_task: Sequence[Sequence[SeedScore]]) -> np.ndarray | None:
+        """The mean over tasks in each draw (draws,), NaN where a task has no value; None without predictions."""
+        samples = self._samples_of(entry, by_task)
         drawable = metrics("classes", "values", "spans")
         if not samples or any(sample.metric not in drawable or sample.missing() for sample in samples):
             return None
-        ends = percentile_interval(np.sum([sample.by_draw() for sample in samples], axis=0) / len(samples))
-        return None if ends is None else (*ends, sum(sample.n for sample in samples))
+        mean: np.ndarray = np.sum([sample.by_draw() for sample in samples], axis=0) / len(samples)
+        return mean
 
     def stored(self, run_id: str, split: str) -> Predictions | None:
         """The stored predictions of a finished run on a split, or None."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from hashbench.results.read.comparison import Comparison, PairedDifference, Side
 from hashbench.results.read.measured import AVERAGE, PERCENT
-from hashbench.results.read.origins import data_warnings, task_origins
+from hashbench.results.read.origins import UNDEFINED_DRAWS, counted_classes, data_warnings, task_origins
 from hashbench.results.read.texts import share_lost, unequal_note
 from hashbench.results.tables.experiment import own_table
 from hashbench.results.tables.numbers import MISSING, signs, signs_said
@@ -106,6 +106,14 @@ def remarks(comparison: Comparison) -> list[str]:
     metrics = [metric_of(line.metric) for line in comparison.lines]
     if any(metric.unit == "page" for metric in metrics if metric):
         notes.append("Cases of links: pages are drawn, with all of their cases.")
+    measured = comparison.first.evidence.measured
+    notes += counted_classes(measured, [(line.task, line.metric, line.split) for line in comparison.lines])
+    undefined = [
+        f"{_where(line)} ({line.metric}) {line.difference.n_undefined:,}"
+        for line in comparison.lines
+        if line.difference.n_undefined
+    ]
+    notes += [f"{UNDEFINED_DRAWS}: {', '.join(undefined)}."] if undefined else []
     notes += [*_flags_of_both(comparison), *_unequal_texts(comparison)]
     return [*notes, *(f"not compared: {why}" for why in comparison.skipped)]
 

@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 from hashbench.results.papers.paper import Paper
 from hashbench.results.read.measured import PERCENT, Measured
 from hashbench.results.read.origins import (
+    UNDEFINED_DRAWS,
     TaskOrigin,
+    counted_classes,
     data_warnings,
     different_sources,
     scratch_warning,
@@ -76,6 +78,25 @@ def _weak_baseline(baseline: str, table: Table) -> list[str]:
         f"WEAK BASELINE: {baseline} is not above the best trivial baseline on {', '.join(weak)}: PRR there is a share "
         "of a score that shows nothing learned; the average has it too."
     ]
+
+
+def score_notes(measured: Measured, table: Table) -> list[str]:
+    """Notes on the scores of a table: the class whose F1 is counted, and draws that intervals leave out."""
+    if not {column.measure for column in table.columns} & SCORES:
+        return []
+    readings = _readings(measured, table) or [(run.task or "", run.metric, "") for run in measured.runs if run.metric]
+    return [*counted_classes(measured, readings), *_undefined_draws(table)]
+
+
+def _undefined_draws(table: Table) -> list[str]:
+    """A note on cells whose interval leaves out draws without a value, with their number."""
+    cells = [
+        f"{row.title.strip()} on {column.title} {cell.undefined_draws:,}"
+        for row in table.rows
+        for column in table.columns
+        if (cell := row.cells[column.name]).undefined_draws
+    ]
+    return [f"{UNDEFINED_DRAWS}: {', '.join(cells)}."] if cells else []
 
 
 def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from hashbench.common.registry import registered
 from hashbench.results.papers.paper import Paper, check_number, load_paper, papers
 from hashbench.results.read.measured import Measured, measure
 from hashbench.results.tables.hyperparameters import hyperparameter_table, models_of
-from hashbench.results.tables.notes import provenance, warnings
+from hashbench.results.tables.notes import provenance, score_notes, warnings
 from hashbench.results.tables.paper import paper_table
 from hashbench.results.tables.request import ReportRequest, ReportSource, TableFile, count_known, paper_of
 from hashbench.results.tables.table import Table
@@ -105,4 +105,5 @@ def _annotated(source: ReportSource, tables: Sequence[Table], *, warns_once: boo
         warning_lines = () if place and warns_once else warnings(source.measured, source.paper, table)
         wants_provenance = source.request.provenance and (not place or bool(table.paper))
         lines = provenance(source.measured, source.paper, table) if wants_provenance else ()
-        yield replace(table, warnings=tuple(warning_lines), provenance=tuple(lines))
+        notes = (*table.notes, *score_notes(source.measured, table))
+        yield replace(table, warnings=tuple(warning_lines), provenance=tuple(lines), notes=notes)

@@ -84,12 +84,14 @@ def task_block(task: LocatedTask) -> dict[str, Any]:
     """The part of a spec on a task: its name and, for a user's data set, its columns and metric, but not its path."""
     if not task.task.is_own:
         return {"name": task.task.name}
-    return {
+    block: dict[str, Any] = {
         "name": task.task.name,
         "text": list(task.task.text),
         "label": task.task.label,
         "metric": task.task.select_metric,
     }
+    written = {"labels": [list(pair) for pair in task.task.labels], "positive": task.task.positive}
+    return block | {key: value for key, value in written.items() if value}
 
 
 def weights_setting(spec: ModelSpec) -> dict[str, Any]:

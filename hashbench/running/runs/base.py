@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hashbench.common.declared import card_lines
-from hashbench.common.measured import MetricRow
+from hashbench.common.measured import COUNTED, MetricRow
 from hashbench.common.registry import registered
 from hashbench.data.tasks.base import LocatedTask, SplitOutputs, Task
 from hashbench.data.tasks.items import LinkSet
@@ -201,7 +201,9 @@ def scored_metrics(task: Task, result: SplitOutputs, split: str, step: int = 0) 
 
 def notes_on(data: TaskData | LinkSet) -> dict[str, str]:
     """Notes that tables print about results on these data."""
-    return {"origin": data.origin, "data": "; ".join(data.notes)}
+    counted = data.counted if isinstance(data, TaskData) else {}
+    classes = {f"{COUNTED}{metric}": name for metric, name in counted.items()}
+    return {"origin": data.origin, "data": "; ".join(data.notes), **classes}
 
 
 def weight_bytes(model: ResolvedModel, size: str) -> int:

@@ -55,6 +55,7 @@ class ExportedModel:
     size: str
     n_outputs: int
     class_names: tuple[str, ...]
+    label_order: tuple[str, ...]  # classes by the numbers that they may have in data; () where no order is declared
     is_pair: bool
     weights: str  # SHA-256 of the file
     # SHA-256 of model and head as a fine-tuning stores them, by kind of file

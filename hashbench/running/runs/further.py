@@ -4,15 +4,18 @@ Such sets are AdvGLUE, or the test set of another year."""
 
 from __future__ import annotations
 
+import csv
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from hashbench.common.errors import InputError
+from hashbench.common.errors import InputError, located
 from hashbench.data.sources.files import PLAIN, DataTable, FileTable, MissingColumn, ReadOptions, find_table
 from hashbench.data.sources.fingerprints import digest
+from hashbench.data.sources.labels import Classes, named_by_features, respelled
 from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS, is_table, listed
 from hashbench.data.sources.opening import ending_of
 from hashbench.data.sources.sources import SourceKind
@@ -49,7 +52,8 @@ class FurtherSet:
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the table's content, of its columns and of the task that gives the labels their meaning."""
-        return digest("further", self.table.fingerprint(), *self.task.text, self.task.label, self.trained_on)
+        labels = [f"labels {json.dumps(self.task.labels)}"] if self.task.labels else []
+        return digest("further", self.table.fingerprint(), *self.task.text, self.task.label, self.trained_on, *labels)
 
     def checked_items(self) -> CheckedData:
         """Notes on the rows, all of which are read. Raises InputError as `load` does."""
@@ -68,11 +72,17 @@ class FurtherSet:
         except MissingColumn as error:
             options = "the task reads pairs: --text, twice," if task.is_pair else "--text"
             raise InputError(f"{error}; {options} and --label name the columns") from error
-        cells = kind.as_trained(task, columns[task.label], where, seen=self.seen)
-        labels, task = kind.read_labels(task, {FURTHER: cells}, {FURTHER: where}, task.label_names)
+        declared = Classes.declared(task.label_names, [pair for pair in task.labels if pair[0] != pair[1]])
+        features = {FURTHER: self.table.class_names(task.label) if kind.own_classes is None else ()}
+        with located(where):
+            named, _ = named_by_features({FURTHER: columns[task.label]}, features, declared)
+        cells = kind.as_trained(task, named[FURTHER], where, seen=self.seen)
+        trained = replace(task, labels=(), positive=None)  # the cells are names in the order of the training
+        labels, task = kind.read_labels(trained, {FURTHER: cells}, {FURTHER: where}, task.label_names)
         texts = tuple(kind.read_texts(columns[name], f"{where}: column {name!r}") for name in task.text)
         splits = {FURTHER: Split(texts, labels[FURTHER])}
         kind.check_rows(splits[FURTHER], where)
+        notes += respelled(named, {FURTHER: cells})
         return TaskData(task, splits, self.fingerprint, self.origin, self.kind, tuple(notes))
 
 
@@ -86,6 +96,7 @@ class FurtherRequest:
     text: tuple[str, ...] = ()  # columns; () and None: those of the task
     label: str | None = None
     delimiter: str | None = None  # of a .csv file; None: that of the task
+    labels: str | None = None  # as 0=no,1=yes: a label of the set, and its class; None: as in the task
 
     def of(self, trained_on: Task) -> FurtherSet:
         """The further set that the options name, as one of the task `trained_on`; its rows are not read.
@@ -104,8 +115,10 @@ class FurtherRequest:
             raise InputError(f"--text: task {trained_on.name!r} has {wanted}; give --text so many times")
         if label in columns or len(set(columns)) < len(columns):
             raise InputError("--text, --label: name the same column; name different ones")
+        labels = trained_on.labels if self.labels is None else spelled_labels(self.labels)
         task = replace(
             trained_on,
+            labels=labels,
             name=self.name or (path.name if path.is_dir() else path.name.removesuffix(ending_of(path))),
             text=columns,
             label=label,
@@ -119,6 +132,21 @@ class FurtherRequest:
             files=None,
         )
         return FurtherSet(task, table, trained_on.name)
+
+
+def spelled_labels(text: str) -> tuple[tuple[str, str], ...]:
+    """The pairs of spelling and class in the option --labels; quotes around a pair keep a comma in a name.
+
+    >>> spelled_labels('0=no, "1=yes, sir"')
+    (('0', 'no'), ('1', 'yes, sir'))
+    """
+    parts = next(csv.reader([text], skipinitialspace=True), [])
+    pairs = tuple((spelling.strip(), name.strip()) for spelling, _, name in (part.partition("=") for part in parts))
+    if not pairs or not all(spelling and name for spelling, name in pairs):
+        raise InputError(f'--labels {text!r}: is not of the form "0=no,1=yes": a label of the set, then its class')
+    if len({spelling for spelling, _ in pairs}) < len(pairs):
+        raise InputError(f"--labels {text!r}: names a label twice; name each once")
+    return pairs
 
 
 def find_set(path: Path, split: str | None, reading: ReadOptions = PLAIN) -> FileTable:
@@ -144,7 +172,8 @@ def find_set(path: Path, split: str | None, reading: ReadOptions = PLAIN) -> Fil
 
 def with_classes(further: FurtherSet, trained: TaskData) -> FurtherSet:
     """The set with the classes of the data that the model was trained on, and the ids of those in its train set."""
-    task = replace(further.task, n_classes=trained.task.n_classes, label_names=trained.label_names)
+    n_classes, order = trained.task.n_classes, trained.task.label_order
+    task = replace(further.task, n_classes=n_classes, label_names=trained.label_names, label_order=order)
     seen = frozenset(np.unique(trained.splits["train"].labels).tolist()) if trained.label_names else None
     return replace(further, task=task, seen=seen)
 

@@ -242,7 +242,8 @@ def _task_of_folder(exported: ExportedModel, request: FurtherRequest) -> Task:
         metrics = kind.common_metrics
         text = ("first", "second") if exported.is_pair else ("text",)
         task = Task(exported.task, kind, text, metrics=metrics, select_metric=metrics[0])
-    return replace(task, n_classes=exported.n_outputs, label_names=exported.class_names)
+    order = exported.label_order or (task.label_names if task.label_names == exported.class_names else ())
+    return replace(task, n_classes=exported.n_outputs, label_names=exported.class_names, label_order=order)
 
 
 def _evaluate(store: Store, subject: Subject, request: FurtherRequest) -> EvaluatedRun:

@@ -177,6 +177,7 @@ def check_data(planned: Plan) -> dict[str, tuple[str, ...]]:
         if checked.texts is not None:
             of_texts += unknown_tokens(planned, checked.texts)
             of_texts += word_shapes(checked.texts, planned.resolved.models.values())
+            of_texts += [f"{metric} is of class {name!r}" for metric, name in checked.texts.counted.items()]
         notes[task.task.name] = (*checked.notes, *of_texts)
     return notes
 

@@ -1,20 +1,28 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources.labels import read_classes, read_values
+from hashbench.data.sources.labels import Classes, named_by_features, read_classes, read_values
 
 WHERE = {"train": "train.csv", "test": "test.csv"}
 
 
-def classes(train: list[object], test: list[object] | None = None, names: tuple[str, ...] = ()):
+def classes(train: list[object], test: list[object] | None = None, names: tuple[str, ...] = (), **options: object):
     columns = {"train": train} | ({"test": test} if test is not None else {})
-    labels, found = read_classes(columns, WHERE, names)
-    return {split: ids.tolist() for split, ids in labels.items()}, found
+    read = read_classes(columns, WHERE, Classes.declared(names), **options)
+    return {split: ids.tolist() for split, ids in read.ids.items()}, read.names
+
+
+def names_by_split(train: list[object], test: list[object] | None = None, names: tuple[str, ...] = ()):
+    ids, found = classes(train, test, names)
+    return {split: [found[number] for number in numbers] for split, numbers in ids.items()}
 
 
 def wrong(message: str, train: list[object], test: list[object] | None = None, names: tuple[str, ...] = ()) -> None:
@@ -39,9 +47,9 @@ def test_names_become_ids_in_their_order() -> None:
 
 
 def test_names_come_from_all_splits() -> None:
-    labels, names = classes(["a", "c"], ["b"])
+    labels, names = classes(["a", "c"], ["b", "a"])
     assert names == ("a", "b", "c")
-    assert labels == {"train": [0, 2], "test": [1]}
+    assert labels == {"train": [0, 2], "test": [1, 0]}
 
 
 def test_known_names_take_ids_and_names() -> None:
@@ -52,16 +60,19 @@ def test_a_name_that_is_a_number_is_first_of_all_a_name() -> None:
     assert classes(["1", "0"], names=("1", "0"))[0] == {"train": [0, 1]}
 
 
-def test_a_few_numbers_among_names_are_names() -> None:
-    assert classes(["a", "b", "c", "7"])[1] == ("7", "a", "b", "c")
+@pytest.mark.parametrize("seven", ["7", 7, 7.0, "7.0"])
+def test_a_few_numbers_among_names_are_names_and_noted(seven: object) -> None:
+    read = read_classes({"train": ["a", "b", "c", seven]}, WHERE)
+    assert read.names == ("7", "a", "b", "c")
+    assert read.notes == ("numbers among names of classes: '7'",)
 
 
-@pytest.mark.parametrize("cell", ["x", "", None, math.nan, 0.5, -1, [1]])
+@pytest.mark.parametrize("cell", ["x", "", None, math.nan, 0.5, "0.5", "0,5", "1e3", -1, "-1.0", 1e300, "١", "nan"])
 def test_what_is_no_label_among_integers(cell: object) -> None:
     wrong(r"test\.csv: row 2: .* is not a label; expected an integer from 0 on", [0, 1, 1, 0], [0, cell])
 
 
-@pytest.mark.parametrize("cell", ["", None, math.nan, 3])
+@pytest.mark.parametrize("cell", ["", None, math.nan, "nan", "<NA>", b"a"])
 def test_what_is_no_label_among_names(cell: object) -> None:
     wrong(r"train\.csv: row 3: .* is not a label; expected a name", ["a", "b", cell])
 
@@ -89,3 +100,225 @@ def test_values_are_float32() -> None:
 def test_what_is_no_value(cell: object) -> None:
     with pytest.raises(InputError, match=r"train\.csv: row 2: .* is not a label; a regression needs finite numbers"):
         read_values({"train": [1.0, cell]}, WHERE)
+
+
+ONE, ZERO = (
+    [1, 1.0, "1", "1.0", " 1 ", Decimal(1), True, "true"],
+    [0, 0.0, "0", "0.0", "-0.0", Decimal(0), False, "FALSE"],
+)
+
+
+@pytest.mark.parametrize("names", [(), ("0", "1"), ("1", "0"), ("1", "0", "2"), ("false", "true")])
+def test_all_spellings_of_two_numbers_are_two_classes(names: tuple[str, ...]) -> None:
+    one, zero = ("true", "false") if "true" in names else ("1", "0")
+    if "true" in names:  # numbers stand for them by no name, but by their place
+        assert Classes.declared(names).name_of(1) == "true"
+    assert names_by_split(ONE + ZERO, None, names)["train"] == [one] * len(ONE) + [zero] * len(ZERO)
+
+
+@pytest.mark.parametrize(
+    ("names", "cells", "right"),
+    [
+        (("1", "2", "3", "4", "5"), [5, "5", 5.0, "1.0"], ["5", "5", "5", "1"]),
+        (("1", "2", "3", "4"), [1, 2, 3], ["1", "2", "3"]),
+        (("-1", "0", "1"), [-1, 0, "1", "-1.0"], ["-1", "0", "1", "-1"]),
+        (("2021", "2020"), [2020, "2021"], ["2020", "2021"]),
+        (("no", "yes"), [1, "0", "Yes", "NO "], ["yes", "no", "yes", "no"]),
+        (("0.5", "1.5"), [0.5, "1.5"], ["0.5", "1.5"]),
+        (("01", "1"), ["01", "1", 1], ["01", "1", "1"]),
+    ],
+)
+def test_a_cell_that_equals_a_declared_name_is_that_name(names, cells, right) -> None:
+    assert names_by_split(cells, None, names)["train"] == right
+
+
+@pytest.mark.parametrize(
+    ("names", "cell"),
+    [
+        (("1", "2", "3"), 0), (("1", "0"), 2), (("true", "false"), 1), (("true", "false", "half"), 3),
+        (("01", "02"), 1), (("yes", "no"), True), (("US", "us"), "Us"),
+        (("no", "yes"), -1), (("no", "yes"), 2), (("no", "yes"), 0.5), (("-1", "1"), 0),
+    ],
+)  # fmt: skip
+def test_no_cell_counts_by_its_place_where_a_name_is_a_number_and_none_by_half(names, cell) -> None:
+    assert Classes.declared(names).name_of(cell) is None
+
+
+def test_truth_values_and_their_texts_are_one_class() -> None:
+    assert names_by_split([True, False], ["True", "FALSE"]) == {"train": ["True", "FALSE"], "test": ["True", "FALSE"]}
+    assert names_by_split([True, False], [1, 0, "1.0"]) == {"train": ["1", "0"], "test": ["1", "0", "1"]}
+    assert names_by_split(["true", "half-true", "false"], [False])["test"] == ["false"]
+
+
+def test_numbers_of_truth_values_mean_them_where_no_order_says_otherwise() -> None:
+    assert [Classes(("True", "False")).name_of(cell) for cell in (1, "0", 1.0, 2)] == ["True", "False", "True", None]
+    assert Classes(("true", "false", "half-true")).name_of(1) is None
+
+
+def test_leading_zeros_make_all_labels_names() -> None:
+    read = read_classes({"train": ["01", "1", "10", "1"]}, WHERE)
+    assert read.names == ("01", "1", "10") and read.ids["train"].tolist() == [0, 1, 2, 1]
+    assert read.notes == ("labels '01' and '1' are two classes",)
+
+
+@pytest.mark.parametrize(
+    ("train", "test"),
+    [
+        (["01", "02", "10"], ["1", "2", "10"]),  # a spreadsheet took the zeros away
+        (["01", "02"], [1, 2]),
+        (["01", "1", "2"], [1, 2]),
+        (["+1", "-1", "1"], None),
+        (["Positive", "positive", "negative"], None),
+        (["Positive", "Negative"], ["positive", "negative"]),
+        (["a b", "c"], ["a  b", "c"]),
+        (["ja", "ne\u0301"], ["ja", "n\u00e9"]),
+        (["good", "bad"], ["good\u200b", "bad"]),
+    ],
+)
+def test_two_spellings_that_may_be_one_class_are_refused(train, test) -> None:
+    wrong("one class in two spellings, or two classes\\? list the classes", train, test)
+
+
+def test_signs_are_names() -> None:
+    assert names_by_split(["+1", "-1"], ["-1"])["test"] == ["-1"]
+
+
+def test_minus_one_is_a_class_beside_one_alone_or_other_negative_numbers() -> None:
+    assert classes([1, -1])[1] == ("-1", "1")
+    assert classes([-2, -1, 0, 1, 2])[1] == ("-2", "-1", "0", "1", "2")
+    wrong(r"row 1: -1 is not a label; .*; -1 often means no label: leave such rows out, or list", [-1, 0, 1])
+
+
+@pytest.mark.parametrize("column", [[0.5, 1.5, 2.5], ["0.5", "1.5", "2.5"], ["0,5", "1,5"], ["1e-3", "2e-3"]])
+def test_decimal_numbers_are_no_classes(column: list[object]) -> None:
+    wrong("is not a label; .*; numbers to predict as such need metric: pearson or spearman", column)
+
+
+@pytest.mark.parametrize("cell", [[0, 1], ["O", "B-PER"], []])
+def test_a_list_is_no_label(cell: object) -> None:
+    wrong(r"row 1: \[.*\] is not a label; .*multi-label\) are not supported; tags.* need metric: span_f1", [cell, [1]])
+    wrong(r"row 1: .* is not a label; expected a name.*multi-label", [str(cell), "a", "b"])
+    wrong("is nested", [{"a": 1}])
+
+
+def test_large_numbers_stay_apart_and_no_length_of_digits_is_too_much() -> None:
+    assert classes([10**18 + 1, 10**18 + 2])[1] == (str(10**18 + 1), str(10**18 + 2))
+    wrong("is not a label", ["1", "0", "9" * 6_000])
+
+
+@pytest.mark.parametrize("names", [(), ("a", "b", "c", "d")])
+def test_a_split_of_labels_that_train_never_has_is_refused(names: tuple[str, ...]) -> None:
+    wrong(r"^test\.csv: no row has a label that train has \(c, d; train: a, b\)", ["a", "b"], ["c", "d"], names)
+
+
+def test_what_often_means_no_label_is_noted() -> None:
+    read = read_classes({"train": ["a", "b", "-"]}, WHERE)
+    assert read.notes == ("counted as a class, though it often means no label: '-'",)
+
+
+def test_another_spelling_of_a_declared_name_is_noted() -> None:
+    read = read_classes({"train": ["Good", "bad", "1"]}, WHERE, Classes.declared(["bad", "good"]))
+    assert read.ids["train"].tolist() == [1, 0, 1] and read.notes == (
+        "labels read in another spelling: 'Good' as 'good'",
+    )
+
+
+def test_a_mapping_says_what_the_cells_mean() -> None:
+    known = Classes.declared((), [("0", "entailment"), ("1", "neutral"), ("b", "neutral")])
+    assert [known.name_of(cell) for cell in (0, "1.0", "b", "neutral", 2)] == [
+        "entailment",
+        "neutral",
+        "neutral",
+        "neutral",
+        None,
+    ]
+    swapped = Classes.declared((), [("0", "1"), ("1", "0")])
+    assert [swapped.name_of(cell) for cell in (0, "1")] == ["1", "0"]
+
+
+def test_the_positive_class_is_the_second() -> None:
+    assert classes(["duplicate", "not", "not"], positive="duplicate") == ({"train": [1, 0, 0]}, ("not", "duplicate"))
+    assert classes([1, 0], positive="0") == ({"train": [0, 1]}, ("1", "0"))
+    for train, positive in (["a", "b"], "c"), (["a", "b", "c"], "a"):
+        with pytest.raises(InputError, match=f"positive: '{positive}' is none of two classes; the classes are a, b"):
+            classes(train, positive=positive)
+
+
+def test_names_of_features_take_the_place_of_their_numbers() -> None:
+    columns = {"train": [0, 1], "test": ["yes", 1], "other": [1, 0]}
+    features = {"train": ("no", "yes"), "test": (), "other": ("yes", "no")}
+    named, names = named_by_features(columns, features, None)
+    assert names == ("no", "yes")
+    assert named == {"train": ["no", "yes"], "test": ["yes", 1], "other": ["no", "yes"]}
+    assert named_by_features({"train": [[0, 1]]}, {"train": ("O", "B-x")}, None)[0] == {"train": [["O", "B-x"]]}
+
+
+@pytest.mark.parametrize(
+    ("declared", "labels", "right"),
+    [
+        (("yes", "no"), (), ["no", "yes"]),  # by name
+        (("nein", "ja"), (), [0, 1]),  # other names: by the place that the task declares
+        ((), (("0", "yes"), ("1", "no")), [0, 1]),  # the task says what the numbers mean
+        ((), (("no", "bad"), ("yes", "good")), ["no", "yes"]),
+    ],
+)
+def test_declared_classes_count_over_those_of_features(declared, labels, right) -> None:
+    known = Classes.declared(declared, labels)
+    named, names = named_by_features({"train": [0, 1]}, {"train": ("no", "yes")}, known)
+    assert named["train"] == right and names == known.names
+    with pytest.raises(InputError, match="train: the file names its classes no, yes, the task no, other"):
+        named_by_features({"train": [0]}, {"train": ("no", "yes")}, Classes.declared(("no", "other")))
+
+
+TYPES = {
+    "text": str,
+    "padded text": lambda number: f" {number} ",
+    "float text": lambda number: f"{number}.0",
+    "int": int,
+    "float": float,
+    "decimal": Decimal,
+}
+a_type = st.sampled_from(sorted(TYPES))
+
+
+@given(st.data(), st.lists(st.integers(-3, 12), min_size=2, max_size=6, unique=True), st.booleans())
+def test_numbers_as_names_are_their_classes_in_every_type(data, numbers, declared) -> None:
+    """The plain rule: the class of a cell is the number that it writes, whatever its type; or an error."""
+    names = tuple(map(str, numbers))
+    rows = [
+        (number, data.draw(a_type)) for number in numbers + data.draw(st.lists(st.sampled_from(numbers), max_size=9))
+    ]
+    cells = [TYPES[name](number) for number, name in rows]
+    try:
+        found = names_by_split(cells, cells[::-1], names if declared else ())
+    except InputError:
+        assert not declared and -1 in numbers  # which may mean that there is no label
+        return
+    assert found == {"train": [str(number) for number, _ in rows], "test": [str(number) for number, _ in rows][::-1]}
+
+
+label_text = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6)
+
+
+@given(
+    st.lists(label_text, min_size=1, max_size=6), st.lists(st.one_of(label_text, st.integers(-2, 9), st.booleans())),
+    st.booleans(),
+)  # fmt: skip
+def test_equal_cells_are_equal_classes_and_different_names_are_different_ones(names, more, declared) -> None:
+    """Of any labels: a cell that is a name is that name, equal texts are one class, or there is an error."""
+    cells = [*names, *more]
+    known = tuple(dict.fromkeys(name.strip() for name in names)) if declared else ()
+    try:
+        found = names_by_split(cells, cells, known)
+    except InputError:
+        return
+    assert found["train"] == found["test"]
+    for cell, name in zip(cells, found["train"], strict=True):
+        if declared and isinstance(cell, str) and cell.strip() in known:
+            assert name == cell.strip()
+    texts = {cell.strip(): name for cell, name in zip(cells, found["train"], strict=True) if isinstance(cell, str)}
+    folded = {text.casefold(): name for text, name in texts.items()}
+    if not declared:  # no two classes of one, and no one of two
+        assert all(folded[text.casefold()] == name for text, name in texts.items())
+        plain = {text: name for text, name in texts.items() if text.isalpha() and text.lower() not in ("true", "false")}
+        assert len(set(plain.values())) == len(plain)

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hashbench.common.errors import InputError
@@ -81,8 +84,16 @@ def test_regression_by_its_metric(tmp_path: Path) -> None:
     assert data.splits["train"].labels.tolist() == [0.5, 3.0]
 
 
+def test_an_evaluation_split_of_one_value_is_noted(tmp_path: Path) -> None:
+    write(tmp_path, train=[("a", 0.5), ("b", 3)], dev=[("c", 1), ("d", 2)], test=[("e", -1.0), ("f", -1)])
+    note = "every label of test is -1, so that correlations have no value; does the split have labels?"
+    assert note in load(tmp_path, metric="pearson").notes
+    write(tmp_path, dev=[("c", "1_5"), ("d", 2)])
+    wrong("row 1: '1_5' is not a label; a regression needs finite numbers", tmp_path, metric="pearson")
+
+
 def test_label_names_file_says_the_classes(tmp_path: Path) -> None:
-    write(tmp_path, train=[("a", 0), ("b", 2)], dev=[("c", 1)])
+    write(tmp_path, train=[("a", 0), ("b", 2)], dev=[("c", 1), ("d", 2)])
     (tmp_path / "label_names.json").write_text('["x", "y", "z", "never"]')
     data = load(tmp_path)
     assert data.label_names == ("x", "y", "z", "never")
@@ -250,3 +261,96 @@ def test_skipped_lines_are_a_note_of_the_data_and_another_data_set(tmp_path: Pat
     wrong(r"train\.jsonl:21: is not JSON", tmp_path)
     note = "lines left out (on_bad_lines: skip): 1, the first in train.jsonl, line 21"
     assert load(tmp_path, on_bad_lines="skip").notes == (note,)
+
+
+def write_as(path: Path, rows: list[tuple[str, object]], feature: list[str] | None = None) -> None:
+    """Rows of text and label in the format of the path's ending; `feature`: names of a ClassLabel in parquet."""
+    texts, labels = map(list, zip(*rows, strict=True))
+    if path.suffix == ".parquet":
+        table = pa.table({"text": texts, "label": labels})
+        if feature is not None:
+            of_label = {"names": feature, "_type": "ClassLabel"}
+            info = {"info": {"features": {"text": {"dtype": "string", "_type": "Value"}, "label": of_label}}}
+            table = table.replace_schema_metadata({"huggingface": json.dumps(info)})
+        pq.write_table(table, path)
+        return
+    content = "".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in rows)
+    if ".csv" in path.suffixes:
+        content = "text,label\n" + "".join(f"{text},{label}\n" for text, label in rows)
+    path.write_bytes(gzip.compress(content.encode()) if path.suffix == ".gz" else content.encode())
+
+
+SPELLINGS = {  # of two classes, in one set: the cells of either, and the names that are declared for them
+    "numbers": ([0, 1], None),
+    "reversed names": ([1, 0], ["1", "0"]),
+    "stars": ([1, 5], ["1", "2", "3", "4", "5"]),
+    "signs": ([-1, 1], ["-1", "0", "1"]),
+    "floats": ([0.0, 1.0], None),
+    "truth": ([False, True], None),
+    "names": (["no", "yes"], ["yes", "no"]),
+    "places": ([0, 1], ["no", "yes"]),
+}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet", ".csv.gz", ".jsonl.gz"])
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_label_is_one_class_in_every_file_type(tmp_path: Path, spelling: str, suffix: str) -> None:
+    (first, second), names = SPELLINGS[spelling]
+    rows = [(f"text {i}", second if i % 3 == 0 else first) for i in range(12)]
+    write_as(tmp_path / "train.csv", rows)
+    write_as(tmp_path / f"test{suffix}", rows[:5])
+    if names:
+        (tmp_path / "label_names.json").write_text(json.dumps(names))
+    data = load(tmp_path)
+    by_text: dict[str, set[str]] = {}
+    for split in data.splits.values():
+        for text, label in zip(split.texts[0], split.labels.tolist(), strict=True):
+            by_text.setdefault(text, set()).add(data.label_names[label])
+    shown = {"places": {"0": "no", "1": "yes"}}.get(spelling, {})
+    right = [shown.get(name, name) for name in (str(cell).removesuffix(".0") for _, cell in rows)]
+    assert [by_text[text] for text, _ in rows] == [{name} for name in right]
+
+
+def test_the_names_in_a_parquet_file_are_those_of_its_classes(tmp_path: Path) -> None:
+    rows = [(f"text {i}", i % 2) for i in range(20)]
+    write_as(tmp_path / "train.parquet", rows, ["no", "yes", "never"])
+    write_as(tmp_path / "validation.parquet", [(text, 1 - label) for text, label in rows], ["yes", "no"])
+    write_as(tmp_path / "test.jsonl", [("a", "yes"), ("b", 0)])
+    data = load(tmp_path)
+    assert data.label_names == data.task.label_order == ("no", "yes", "never")
+    assert data.splits["train"].labels.tolist() == data.splits["validation"].labels.tolist() == [0, 1] * 10
+    assert data.splits["test"].labels.tolist() == [1, 0]
+
+
+def test_an_entry_lists_its_classes_or_maps_what_the_files_hold(tmp_path: Path) -> None:
+    rows = [(f"text {i}", (-1, 0, 1)[i % 3]) for i in range(12)]
+    write(tmp_path, train=rows, dev=rows[:4])
+    wrong("row 1: -1 is not a label", tmp_path)
+    data = load(tmp_path, labels=[-1, 0, 1])
+    assert data.label_names == ("-1", "0", "1") and data.splits["train"].labels.tolist() == [0, 1, 2] * 4
+    mapped = load(tmp_path, labels={"-1": "bad", "0": "bad", "1": "good"})
+    assert mapped.label_names == ("bad", "good") and mapped.splits["train"].labels.tolist() == [0, 0, 1] * 4
+    assert mapped.task.label_order == () and data.task.label_order == ("-1", "0", "1")
+    assert len({data.fingerprint, mapped.fingerprint, load(tmp_path, labels=[0, -1, 1]).fingerprint}) == 3
+
+
+def test_labels_and_positive_where_they_mean_nothing(tmp_path: Path) -> None:
+    write(tmp_path, train=ROWS, dev=ROWS)
+    wrong("task 'mine': labels: needs two or more different names", tmp_path, labels=["a", "a"])
+    wrong("metric pearson predicts numbers; leave labels and positive out", tmp_path, labels=[0, 1], metric="pearson")
+    wrong("positive is the class that metric f1 counts; leave it out, or set metric: f1", tmp_path, positive="1")
+    wrong("positive: '2' is none of two classes; the classes are 0, 1", tmp_path, positive="2", metric="f1")
+
+
+def test_the_positive_class_is_that_of_id_1(tmp_path: Path) -> None:
+    rows = [(f"text {i}", "not_duplicate" if i % 4 else "duplicate") for i in range(20)]
+    write(tmp_path, train=rows, dev=rows)
+    plain, data = load(tmp_path, metric="f1"), load(tmp_path, metric="f1", positive="duplicate")
+    assert plain.label_names == ("duplicate", "not_duplicate") and data.label_names == ("not_duplicate", "duplicate")
+    assert data.splits["train"].labels.sum() == 5 and plain.fingerprint != data.fingerprint
+
+
+def test_most_rows_with_a_class_of_their_own_are_noted(tmp_path: Path) -> None:
+    rows = [(f"text {i}", f"label {i % 15}") for i in range(20)]
+    write(tmp_path, train=rows, dev=rows)
+    assert "15 classes in 20 rows of train; is this the column of classes?" in load(tmp_path).notes

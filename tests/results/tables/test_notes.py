@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
+from hashbench.results.papers.paper import Column
 from hashbench.results.read.runs import RunOrigin
+from hashbench.results.tables.notes import _undefined_draws
 from hashbench.results.tables.recipes import _deviations
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
-from hashbench.results.tables.table import Table
+from hashbench.results.tables.table import Cell, Row, Table
 from hashbench.store.engine import Store
 from hashbench.store.result import Result
 from hashbench.store.schema import metric, run
@@ -50,6 +52,25 @@ def test_everything_that_a_table_stands_on_is_named(small_store: Store) -> None:
     assert facts["metrics"] == "matthews on validation: cola; accuracy on validation: sst2"
     assert "sst2 (sample: train 1,000 of 67,349 rows, 872 examples, data data-sst)" in facts["data"]
     assert "38 of 39 runs finished" in facts["experiment"]
+
+
+def test_the_class_whose_f1_it_is_stands_under_every_table(tmp_path: Path) -> None:
+    """Of runs stored before they noted it, the class of GLUE's tasks."""
+    world = World(tasks=("qqp", "sst2"))
+    assert "f1 is of class duplicate (qqp)." in _table(tmp_path, world).notes
+    noted = replace(world, notes={"qqp": {"class of f1": "same"}})
+    for folder, number in (("own", "own"), ("paper", "1")):
+        (tmp_path / folder).mkdir()
+        assert "f1 is of class same (qqp)." in _table(tmp_path / folder, noted, number).notes
+    (tmp_path / "none").mkdir()
+    assert not any("f1" in note for note in _table(tmp_path / "none", World(tasks=("sst2",))).notes)
+
+
+def test_draws_without_a_value_are_counted_under_the_table() -> None:
+    cells = {"a": Cell(1.0, undefined_draws=1_234), "b": Cell(1.0)}
+    columns = tuple(Column(name, "percent", "score", name.upper()) for name in cells)
+    table = Table("", "own", "", "", columns, (Row("m", "m", cells),))
+    assert _undefined_draws(table)[0].endswith("of 10,000 draws: m on A 1,234.")
 
 
 @pytest.mark.parametrize(

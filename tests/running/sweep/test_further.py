@@ -259,9 +259,13 @@ def test_columns_formats_and_folders(here: Path) -> None:
             writer.writerows(rows)
     for place in (["folder"], ["tabbed.tsv"], ["commas.csv"], ["semicolons.csv", "--delimiter", ";"]):
         assert command("evaluate", run_id, "--on", *place, "--text", "text", "--label", "gold") == 0
+    swapped = [f"{row['text']}\t{1 - label}\n" for row, label in zip(rows, table["label"], strict=True)]
+    Path("mapped.tsv").write_text("text\tlabel\n" + "".join(swapped))
+    mapping = ["--labels", "0=positive,1=negative"]
+    assert command("evaluate", run_id, "--on", "mapped.tsv", "--text", "text", *mapping) == 0
     assert command("evaluate", run_id, "--on", "same.parquet") == 0
     sql = "SELECT task, value FROM scores WHERE metric = 'accuracy' AND kind = 'evaluation'"
-    assert {row["task"] for row in query(sql)} == {"folder", "tabbed", "commas", "semicolons", "same"}
+    assert {row["task"] for row in query(sql)} == {"folder", "tabbed", "commas", "semicolons", "mapped", "same"}
     assert len({row["value"] for row in query(sql)}) == 1
 
 
@@ -280,6 +284,9 @@ def test_wrong_input_is_one_line_and_leaves_nothing(here: Path, capsys) -> None:
     assert "no column 'sentence'; did you mean 'sentnce'?" in text and "--text and --label name the columns" in text
     assert "is an empty file" in refused(capsys, run_id, "--on", written("empty.csv", ""))
     assert "--delimiter ';;': is not one character" in refused(capsys, run_id, "--on", odd, "--delimiter", ";;")
+    assert 'is not of the form "0=no,1=yes"' in refused(capsys, run_id, "--on", odd, "--labels", "positive")
+    unknown = refused(capsys, run_id, "--on", odd, "--labels", "mixed=negativ,7=positive")
+    assert "--labels: 'negativ' is none of the classes that training saw; did you mean 'negative'" in unknown
     assert "has no rows" in refused(capsys, run_id, "--on", written("none.csv", "sentence,label\n"))
     assert "a table is a .parquet" in refused(capsys, run_id, "--on", written("some.txt", "a"))
     assert "not a parquet file" in refused(capsys, run_id, "--on", written("bad.parquet", "PAR"))

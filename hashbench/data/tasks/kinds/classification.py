@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from hashbench.common.errors import InputError
+from hashbench.common.errors import InputError, near_match
 from hashbench.data.sources.files import Cells
-from hashbench.data.sources.labels import names_of, read_classes, unseen_note
+from hashbench.data.sources.labels import Classes, label_of, listed, positive_by_name, read_classes, unseen_note
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text import BASELINES, TextKind
 from hashbench.data.tasks.text_data import Split
@@ -19,13 +19,14 @@ from hashbench.scores.registry import find_metric
 # Of the logistic regression. 10 fits short texts better than scikit-learn's 1, which holds words back too much.
 C = 10.0
 MAX_ITERATIONS = 1_000
-SHOWN = 8  # labels that a message lists
+MANY_ROWS = 20  # of train, from which on it is strange that half of them have a class that no other has
+SHOWN = 60  # characters of a wrong label that a message repeats
 
 
 class Classification(TextKind):
     """The kind of texts with a class.
 
-    Labels are class ids (n,) int64, by the names of the task, of label_names.json, or of all splits.
+    Labels are class ids (n,) int64, by the names of the task, of a parquet file, of label_names.json, or of all splits.
     """
 
     name = "classification"
@@ -38,34 +39,53 @@ class Classification(TextKind):
         self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]
     ) -> tuple[dict[str, np.ndarray], Task]:
         """Class ids (n,) int64 of each split, and the task with its classes."""
-        labels, names = read_classes(cells, where, names)
+        declared = Classes.declared(names, task.labels)
+        read = read_classes(cells, where, declared, task.positive)
         for name in task.metrics:
-            if refusal := find_metric(name).refuses(len(names)):
+            if refusal := find_metric(name).refuses(len(read.names)):
                 raise InputError(f"task {task.name!r}: {refusal}")
-        return labels, replace(task, n_classes=len(names), label_names=tuple(names))
+        return read.ids, replace(
+            task,
+            n_classes=len(read.names),
+            label_names=read.names,
+            label_order=declared.order if declared else (),
+            label_notes=(*read.notes, *(_counted_note(task, read.names) if "train" in cells else ())),
+        )
 
     def as_trained(self, task: Task, cells: Cells, where: str, *, seen: Collection[int] | None) -> Cells:
-        """The cells as names of a trained task's classes. A cell may hold a name, or the number of a class."""
+        """The cells as names of a trained task's classes.
+
+        A cell may be a name, a spelling of `task.labels`, or a class's place in a declared order.
+        """
         names = task.label_names
-        given_names, strange = names_of(cells, names)
+        for _, name in task.labels:
+            if name not in names:
+                hint = near_match(name, list(names)) or f"; they are {listed(names)}"
+                raise InputError(f"--labels: {name!r} is none of the classes that training saw{hint}")
+        classes = Classes.of_trained(names, task.label_order, task.labels)
+        converted = [classes.name_of(cell) for cell in cells]
         trained = [name for i, name in enumerate(names) if seen is None or i in seen]
-        unseen = [
-            *strange,
-            *(repr(name) for name in dict.fromkeys(given_names) if name is not None and name not in trained),
+        strange = [cell for cell, name in zip(cells, converted, strict=True) if name is None]
+        unseen = [repr(cell)[:SHOWN] for cell in strange] + [
+            repr(name) for name in converted if name is not None and name not in trained
         ]
         if unseen:
-            listed = ", ".join(unseen[:SHOWN]) + (", ..." if len(unseen) > SHOWN else "")
+            shown = listed(list(dict.fromkeys(unseen)))
             raise InputError(
-                f"{where}: column {task.label!r}: labels that training never saw: {listed}; it saw "
-                f"{', '.join(trained[:SHOWN])}: leave out or rename the others"
+                f"{where}: column {task.label!r}: labels that training never saw: {shown}; it saw {listed(trained)}: "
+                f"{_remedy(strange, trained)}"
             )
-        return list(given_names)
+        return list(converted)
 
     def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
         """Notes, one a split, on labels that training never saw; their rows count as errors."""
         trained = np.unique(splits["train"].labels)
         unseen = {split: part.labels[~np.isin(part.labels, trained)] for split, part in splits.items()}
-        return [unseen_note("row", "label", split, ids, names) for split, ids in unseen.items() if len(ids)]
+        notes = [unseen_note("row", "label", split, ids, names) for split, ids in unseen.items() if len(ids)]
+        n_rows = len(splits["train"])
+        if n_rows >= MANY_ROWS and len(names) > n_rows / 2:
+            notes.append(f"{len(names):,} classes in {n_rows:,} rows of train; is this the column of classes?")
+        return notes
 
     def constant(self, labels: np.ndarray) -> np.generic:
         """The most frequent class of labels (n,), the smallest of several."""
@@ -78,6 +98,36 @@ class Classification(TextKind):
         if len(np.unique(labels)) < 2:
             return None
         return LogisticRegression(C=C, max_iter=MAX_ITERATIONS, tol=tolerance)
+
+
+def _counted_note(task: Task, names: Sequence[str]) -> list[str]:
+    """A note where a metric counts a class of a user's data set that is not the positive one by its name."""
+    if not task.is_own or task.positive is not None:
+        return []
+    notes = []
+    for metric in task.metrics:
+        number = find_metric(metric).counted_class
+        if number is not None and positive_by_name(names) != names[number]:
+            other = names[1 - number]
+            notes.append(
+                f"{metric} is of {names[number]!r}; if {other!r} is the class to find, write positive: {other}"
+            )
+    return notes
+
+
+def _remedy(cells: Cells, trained: Sequence[str]) -> str:
+    """The remedy for labels of a further set that training never saw; `cells`: those that are no class of the model.
+
+    Numbers need a mapping where the classes have names and no order.
+    """
+    if not cells:
+        return "leave out or rename the others"
+    labels = [label_of(cell) for cell in cells]
+    if all(label.kind == "number" for label in labels) and not any(label_of(name).kind == "number" for name in trained):
+        numbers = sorted({int(label.text) for label in labels})
+        mapping = ",".join(f"{number}=NAME" for number in numbers)
+        return f'no order of the classes is declared, so give their names: --labels "{mapping}"'
+    return 'leave out or rename the others, or give their names: --labels "LABEL=NAME,..."'
 
 
 KIND = Classification()

@@ -41,6 +41,8 @@ class PageLinks(ItemKind):
         folder = (base / Path(entry.path).expanduser()).absolute()
         if not isinstance(entry.text, str):
             raise InputError(f"task {entry.name!r}: text is the column of the page, one name; the items stand in links")
+        if entry.labels or entry.positive:
+            raise InputError(f"task {entry.name!r}: a page-link set has no classes; leave labels and positive out")
         # The schema's default is for texts
         metric = METRICS[0] if entry.metric == "accuracy" else entry.metric
         if metric not in METRICS:

@@ -8,7 +8,7 @@ letters of words and neither adds nor removes one. A blank within a word becomes
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from hashbench.common.errors import InputError, near_match
 from hashbench.data.sources.files import Cells
 from hashbench.data.sources.fingerprints import digest
-from hashbench.data.sources.labels import unseen_note
+from hashbench.data.sources.labels import Classes, refuse_all_unseen, unseen_note
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import Split, TaskData
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from hashbench.models.coders.base import Coder
     from hashbench.models.text.base import Tokenizer
 
+# What to do about tags without names
+REMEDY = "name the tags in label_names.json, or in the entry's key labels"
 SHOWN = 40  # characters of a wrong cell that a message repeats
 NO_BREAK = "\u00a0"
 
@@ -90,13 +92,18 @@ class Tagging(TextKind):
         self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]
     ) -> tuple[dict[str, np.ndarray], Task]:
         """Ids of tags, tuples (n,) of each split, and the task with its tags, the one outside first."""
+        declared = Classes.declared(names, task.labels)
         tags = {
-            split: [self._tags(cell, f"{where[split]}: row {row}", names) for row, cell in enumerate(column, start=1)]
+            split: [
+                self._tags(cell, f"{where[split]}: row {row}", declared) for row, cell in enumerate(column, start=1)
+            ]
             for split, column in cells.items()
         }
-        all_tags = tuple(names) or self._found(tags)
+        all_tags = tuple(map(iobes, declared.names)) if declared else self._found(tags)
         if len(all_tags) < 2:
             raise InputError(f"{next(iter(where.values()))}: every tag is {OUTSIDE}; a task needs spans")
+        spans = {split: {tag for row in rows for tag in row} - {OUTSIDE} for split, rows in tags.items()}
+        refuse_all_unseen(spans, where)
         ids = {tag: number for number, tag in enumerate(all_tags)}
         labels = {}
         for split, rows in tags.items():
@@ -107,7 +114,20 @@ class Tagging(TextKind):
                         hint = near_match(tag, list(all_tags)) or "; leave out or rename it"
                         raise InputError(f"{where[split]}: row {row + 1}: tag {tag!r} is none of this task{hint}")
                 labels[split][row] = tuple(ids[tag] for tag in row_tags)
-        return labels, replace(task, n_classes=len(all_tags), label_names=all_tags)
+        return labels, replace(
+            task,
+            n_classes=len(all_tags),
+            label_names=all_tags,
+            label_order=tuple(map(iobes, declared.order)) if declared else (),
+        )
+
+    def as_trained(self, task: Task, cells: Cells, where: str, *, seen: Collection[int] | None) -> Cells:
+        """Lists of tags as names of a trained task's tags, where they are numbers or spellings of `task.labels`."""
+        declared = Classes.of_trained(task.label_names, task.label_order, task.labels)
+        return [
+            self._tags(cell, f"{where}: row {row}", declared, '--labels "0=TAG,..."')
+            for row, cell in enumerate(cells, 1)
+        ]
 
     def check_rows(self, split: Split, where: str) -> None:
         """Raises InputError where a row has another number of tags than words."""
@@ -149,13 +169,13 @@ class Tagging(TextKind):
             raise InputError(f"{where}: word {cell.index('') + 1} is empty; write it or leave it out with its tag")
         return [word.replace(" ", NO_BREAK) for word in cell]
 
-    def _tags(self, cell: object, where: str, names: Sequence[str]) -> list[str]:
+    def _tags(self, cell: object, where: str, declared: Classes | None, remedy: str = REMEDY) -> list[str]:
         if not isinstance(cell, list):
             raise InputError(f"{where}: {repr(cell)[:SHOWN]} is no list of tags; give each word one")
-        tags = [names[tag] if isinstance(tag, int) and 0 <= tag < len(names) else iobes(tag) for tag in cell]
+        tags = [iobes((declared.name_of(tag) if declared else None) or tag) for tag in cell]
         for tag in tags:
             if isinstance(tag, int):
-                raise InputError(f"{where}: tag {tag} is a number without a name; name the tags in label_names.json")
+                raise InputError(f"{where}: tag {tag} is a number without a name; {remedy}")
             if not isinstance(tag, str) or not TAG.fullmatch(tag):
                 raise InputError(f"{where}: tag {repr(tag)[:SHOWN]} is outside the scheme; a tag is {SCHEME}")
         return tags

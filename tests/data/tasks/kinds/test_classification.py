@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,6 +32,39 @@ def test_a_metric_of_two_classes_refuses_three() -> None:
 def test_labels_of_a_further_set_are_the_trained_classes_by_name_or_number() -> None:
     assert KIND.as_trained(TASK, ["good", "bad"], "set", seen=None) == ["good", "bad"]
     assert KIND.as_trained(TASK, [2, 0], "set", seen={0, 2}) == ["good", "bad"]
+
+
+def test_numbers_of_a_further_set_need_a_declared_order_or_a_mapping() -> None:
+    found = replace(TASK, label_order=())  # the names were those of the rows
+    with pytest.raises(
+        InputError, match='it saw bad, fair, good: no order .* is declared.*: --labels "0=NAME,2=NAME"$'
+    ):
+        KIND.as_trained(found, [2, 0, "good"], "set", seen=None)
+    mapped = replace(found, labels=(("0", "good"), ("2", "bad")))
+    assert KIND.as_trained(mapped, [2, 0, "good", "0.0"], "set", seen=None) == ["bad", "good", "good", "good"]
+    with pytest.raises(
+        InputError, match="--labels: 'god' is none of the classes that training saw; did you mean 'good'"
+    ):
+        KIND.as_trained(replace(found, labels=(("0", "god"),)), [0], "set", seen=None)
+
+
+@pytest.mark.parametrize(
+    ("names", "noted"),
+    [(("duplicate", "not_duplicate"), True), (("a", "b"), True), (("ham", "spam"), True), (("no", "yes"), False),
+     (("0", "1"), False)],
+)  # fmt: skip
+def test_a_class_that_is_not_positive_by_its_name_is_noted(names: tuple[str, str], noted: bool) -> None:
+    task = Task("mine", KIND, ("text",), metrics=("f1",), folder=Path())
+    _, read = KIND.read_labels(task, {"train": list(names)}, {"train": "t"}, ())
+    note = f"f1 is of {names[1]!r}; if {names[0]!r} is the class to find, write positive: {names[0]}"
+    assert read.label_notes == ((note,) if noted else ())
+    _, chosen = KIND.read_labels(replace(task, positive=names[0]), {"train": list(names)}, {"train": "t"}, ())
+    assert chosen.label_names[1] == names[0] and chosen.label_notes == ()
+
+
+def test_numbers_of_a_further_set_are_names_where_the_names_are_numbers() -> None:
+    stars = replace(TASK, label_names=("1", "3", "2"), label_order=())
+    assert KIND.as_trained(stars, [1, "2.0", 3.0], "set", seen=None) == ["1", "2", "3"]
 
 
 def test_labels_that_training_never_saw_are_named_with_those_that_it_saw() -> None:

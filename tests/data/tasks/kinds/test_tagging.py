@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hashbench.common.errors import InputError
@@ -183,6 +185,34 @@ def test_tags_may_be_numbers_with_names(tmp_path: Path) -> None:
     folder(tmp_path, rows)
     (tmp_path / "own" / "label_names.json").write_text('["O", "B-city"]')
     assert load_task(entry(tmp_path), ()).splits["train"].labels.tolist() == [(0, 1), (0,)]
+
+
+def test_tags_may_have_their_names_in_the_parquet_file_or_in_the_entry(tmp_path: Path) -> None:
+    rows = [(["a", "b"], [0, 1]), (["a"], [2])]
+    folder(tmp_path, rows)
+    data = load_task(entry(tmp_path, labels=["O", "B-city", "I-city"]), ())
+    assert data.splits["train"].labels.tolist() == [(0, 1), (2,)]
+    features = {"feature": {"names": ["O", "I-city", "B-city"], "_type": "ClassLabel"}, "_type": "Sequence"}
+    table = pa.table({"words": [words for words, _ in rows], "tags": [tags for _, tags in rows]})
+    for written in (features, {**features, "_type": "List"}, [features["feature"]]):
+        info = {"info": {"features": {"tags": written}}}
+        for split in ("train", "validation", "test"):
+            (tmp_path / "own" / f"{split}.jsonl").unlink(missing_ok=True)
+            pq.write_table(
+                table.replace_schema_metadata({"huggingface": json.dumps(info)}), tmp_path / "own" / f"{split}.parquet"
+            )
+        data = load_task(entry(tmp_path), ())
+        assert data.label_names == ("O", "I-city", "B-city") and data.splits["train"].labels.tolist() == [(0, 1), (2,)]
+    # by name, whatever the order of the entry
+    data = load_task(entry(tmp_path, labels=["O", "B-city", "I-city"]), ())
+    assert data.splits["train"].labels.tolist() == [(0, 2), (1,)]
+
+
+def test_a_split_of_tags_that_train_never_has_is_refused(tmp_path: Path) -> None:
+    folder(tmp_path, [(["a"], ["B-city"]), (["b"], ["O"])])
+    (tmp_path / "own" / "test.jsonl").write_text(json.dumps({"words": ["a"], "tags": ["B-town"]}))
+    with pytest.raises(InputError, match=r"test.jsonl: no row has a label that train has \(B-town; train: B-city\)"):
+        load_task(entry(tmp_path), ())
 
 
 def test_a_tag_that_the_names_lack(tmp_path: Path) -> None:
