@@ -119,7 +119,7 @@ def test_texts_without_a_device_step_have_none() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"normalise": "nfc"}, "^tokenizer words: normalise 'nfc'; choose from none, NFC, NFKC$"),
+        ({"normalise": "nfc"}, "^tokenizer words: normalise 'nfc'; did you mean 'NFC'.; choose from none, NFC, NFKC$"),
         ({"normalise": True}, "^tokenizer words: normalise True; choose from none, NFC, NFKC$"),
         (
             {"normalize": "NFC"},
