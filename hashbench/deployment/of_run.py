@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hashbench.common.errors import InputError
+from hashbench.common.texts_read import TextsRead
 from hashbench.data.sources.fingerprints import usable_cache_folder
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import load_task
@@ -59,7 +60,7 @@ def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -
             learned = f"it learned {kind.description}, which exported models do not read"
             raise InputError(f"--run {prefix}: {learned}; name another")
     size = loaded.experiment.encoder
-    config = _config(run_id, size, model, reader, task)
+    config = _config(run_id, size, model, reader, task, _length(store, run_id, model, task))
     places = files["weights"], files.get("head")
     trained = TrainedModel(config, reader.model.spec, reader.tokenizer, reader.coder, *places)
     sizes = _sizes(trained, model, write(trained, folder))
@@ -67,10 +68,23 @@ def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -
     return ExportedRun(sizes, task)
 
 
-def _config(run_id: str, size: str, model: ResolvedModel, reader: Reader, task: TaskData | None) -> Config:
-    spec = reader.model.spec
+def _length(store: Store, run_id: str, model: ResolvedModel, task: TaskData | None) -> int:
+    """The tokens of an input that a run was trained with, special tokens included."""
     recipe = model.finetune if task is None else model.recipe(task.task.name)
-    config = Config(model.label, run_id, size, spec_values(spec, size, reader.coder.num_rows), recipe.max_length)
+    read = None if isinstance(recipe.max_length, int) else TextsRead.of_notes(_notes(store, run_id))
+    return recipe.longest if read is None else read.max_length
+
+
+def _notes(store: Store, run_id: str) -> Mapping[str, str]:
+    """The notes of a finished run."""
+    return next((attempt.notes for attempt in reversed(attempts(store, run_id)) if attempt.state == "done"), {})
+
+
+def _config(
+    run_id: str, size: str, model: ResolvedModel, reader: Reader, task: TaskData | None, max_length: int
+) -> Config:
+    spec = reader.model.spec
+    config = Config(model.label, run_id, size, spec_values(spec, size, reader.coder.num_rows), max_length)
     if task is None:
         return config
     name, is_pair, order = task.task.name, task.task.is_pair, task.task.label_order or ()
@@ -90,12 +104,11 @@ def _facts(store: Store, run_id: str, loaded: Loaded, model: ResolvedModel) -> C
     """The facts of a run for its model card."""
     spec = run_spec(store, run_id)
     source = spec["pretrain"] if spec["kind"] == FINETUNING.name else run_id
-    notes = next((attempt.notes for attempt in reversed(attempts(store, run_id)) if attempt.state == "done"), {})
     return CardFacts(
         spec=spec,
         pretrain=None if source is None else run_spec(store, source),
         scores=[dict(row) for row in best_scores(store, run_id)],
-        notes=notes,
+        notes=_notes(store, run_id),
         tuned={name: tuning.model_dump(mode="json") for name, tuning in tuning_of(loaded, model).items()},
         origin=f"experiment {loaded.experiment.name}",
     )

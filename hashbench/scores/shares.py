@@ -9,6 +9,7 @@ import numpy as np
 from hashbench.common.texts_read import NOTED, TextsRead
 
 CHANCE = 0.01  # a p-value below which a difference is more than chance
+SHOWN = 4  # classes that a note names
 LEAST_EXPECTED = 5.0  # counts below which chi-squared is no guide (Cochran 1954, Biometrics 10)
 
 
@@ -43,6 +44,27 @@ def _pooled(counts: np.ndarray) -> np.ndarray:
         counts = np.concatenate([counts[:, :1] + counts[:, 1:2], counts[:, 2:]], axis=1)
         counts = counts[:, np.argsort(counts.sum(axis=0), kind="stable")]
     return counts
+
+
+def class_shift(train: np.ndarray, other: np.ndarray, names: Sequence[str], split: str) -> str:
+    """A note on a split whose class shares differ from those of train by more than chance; "" where they do not.
+
+    Counts (k,) of the classes in each. Named are the classes that differ most.
+
+    >>> class_shift(np.array([680, 320]), np.array([250, 250]), ["world", "sports"], "test")
+    'class shares differ by more than chance: world 68 % of train and 50 % of test, sports 32 % and 50 % (chi-squared)'
+    """
+    if chance_of(train, other) >= CHANCE:
+        return ""
+    shares = np.array([train / train.sum(), other / other.sum()])  # (2, k)
+    named: list[str] = []
+    for i in np.argsort(-np.abs(shares[0] - shares[1]), kind="stable")[:SHOWN]:
+        of = ("", "") if named else (" of train", f" of {split}")
+        digits = 0 if abs(shares[0, i] - shares[1, i]) >= 0.01 else 1
+        named.append(
+            f"{names[i]} {100 * shares[0, i]:.{digits}f} %{of[0]} and {100 * shares[1, i]:.{digits}f} %{of[1]}"
+        )
+    return f"class shares differ by more than chance: {', '.join(named)} (chi-squared)"
 
 
 def cut_otherwise(read: TextsRead, reported: str) -> str:

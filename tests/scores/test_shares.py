@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
 from hashbench.common.texts_read import TextCounts, TextsRead
-from hashbench.scores.shares import chance_of, cut_otherwise
+from hashbench.scores.shares import chance_of, class_shift, cut_otherwise
 
 COUNTS = st.lists(st.tuples(st.integers(20, 500), st.integers(20, 500)), min_size=2, max_size=6)
 
@@ -44,3 +44,14 @@ def test_texts_that_are_cut_otherwise_than_in_train() -> None:
     assert cut_otherwise(TextsRead(64, {"train": of(3, 10), "test": of(5, 10)}), "test") == "", "chance"
     assert cut_otherwise(TextsRead(64, {"train": of(10_000, 10**6), "test": of(11_000, 10**6)}), "test") == "", "little"
     assert cut_otherwise(TextsRead(64, {"test": of(5, 10)}), "test") == ""
+
+
+def test_classes_that_differ_most_are_named_with_both_shares() -> None:
+    """Counts like those of a sample of AG News whose train set has other class shares than its test set."""
+    train, test = np.array([3_960, 3_960, 1_880, 1_860]), np.array([1_900, 1_900, 1_900, 1_900])
+    assert class_shift(train, test, ["world", "sports", "business", "science"], "test") == (
+        "class shares differ by more than chance: science 16 % of train and 25 % of test, world 34 % and 25 %, "
+        "sports 34 % and 25 %, business 16 % and 25 % (chi-squared)"
+    )
+    assert class_shift(np.array([50, 50]), np.array([9, 11]), ["no", "yes"], "test") == ""
+    assert "; " not in class_shift(train, test, list("abcd"), "test"), "notes of a run are joined by it"

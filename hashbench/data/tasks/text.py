@@ -40,6 +40,7 @@ from hashbench.models.text.normal_forms import form_notes
 from hashbench.models.text.words import WordTokenizer
 from hashbench.scores.base import OutputKind
 from hashbench.scores.registry import evaluate, find_metric, metrics
+from hashbench.scores.shares import class_shift
 
 if TYPE_CHECKING:
     from hashbench.data.tasks.text_batches import FinetuningData
@@ -126,7 +127,19 @@ class LocatedTexts:
         if HOLDOUT in self.task.evaluation_splits:
             n_held = max(1, len(splits["train"]) // HOLDOUT_SHARE)
             notes.append(f"no validation split: selected on a seeded tenth of train ({n_held:,} rows)")
+        notes += self._shift_notes(splits, names) if self.kind != "builtin" else []
         return (*notes, *text_kind(self.task).label_notes(splits, names))
+
+    def _shift_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
+        """Notes, one a reported split, on class shares that differ from those of train by more than chance."""
+        kind = text_kind(self.task)
+        reported = [split for split in self.task.report_splits if split in splits]
+        train = kind.class_counts(splits["train"], len(names))
+        if train is None:
+            return []
+        others = [(split, kind.class_counts(splits[split], len(names))) for split in reported]
+        notes = [class_shift(train, other, names, split) for split, other in others if other is not None]
+        return [note for note in notes if note]
 
 
 def cells_as_texts(cells: Cells, where: str) -> list[str]:
@@ -173,6 +186,10 @@ class TextKind(TaskKind):
     def targets(self, task: Task, split: Split) -> np.ndarray:
         """The targets (n,) of a split, which its outputs are scored against."""
         return split.labels
+
+    def class_counts(self, split: Split, n_classes: int) -> np.ndarray | None:
+        """How often each class (n_classes,) is a label of the split; None for labels that are no classes."""
+        return None
 
     @abstractmethod
     def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ EFFICIENCY: Final = "efficiency"
 ROBUSTNESS: Final = "robustness"
 EVALUATION: Final = "evaluation"
 FURTHER_BASELINE: Final = "evaluation-floor"
+LENGTH = "max_length"  # of a recipe: a number, or a request that each training resolves
 SCRATCH = "from scratch"  # how a table marks random weights in the place of published ones
 
 
@@ -100,10 +101,13 @@ class MeasuredRun:
         return dict(self.origin.notes).get("precision_found", requested)
 
     def block(self, name: str) -> Mapping[str, Any]:
-        """A block of its spec, such as 'finetune', with the precision that was used in place of the requested one."""
+        """A block of its spec, such as 'finetune', with precision and length that were used in place of requests."""
         block: Mapping[str, Any] = self.spec[name]
         noted = dict(self.origin.notes).get("precision_found")
-        return {**block, "precision": noted} if noted and "precision" in block else block
+        used: dict[str, Any] = {"precision": noted} if noted and "precision" in block else {}
+        if isinstance(limit := block.get(LENGTH), Mapping):  # the length that keeps a share of the tokens of train
+            used[LENGTH] = limit["at_most"] if self.texts_read is None else self.texts_read.max_length
+        return {**block, **used} if used else block
 
     @cached_property
     def texts_read(self) -> TextsRead | None:

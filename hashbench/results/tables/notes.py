@@ -19,7 +19,7 @@ from hashbench.results.read.origins import (
     starts,
     task_origins,
 )
-from hashbench.results.read.runs import MeasuredRun, RunOrigin, grouped
+from hashbench.results.read.runs import LENGTH, MeasuredRun, RunOrigin, grouped
 from hashbench.results.read.texts import cut_line, texts_line
 from hashbench.results.tables.recipes import (
     corpora_of,
@@ -217,9 +217,19 @@ def _finetuning(measured: Measured) -> str:
     precision = " and ".join(f"{of} ({tasks})" if len(precisions) > 1 else of for of, tasks in precisions.items())
     seeds = distinct(sorted({run.seed for run in runs if run.seed is not None}))
     return (
-        f"{length}, batch {_values(recipes, 'batch_size')}, {_values(recipes, 'max_length')} tokens at most, "
+        f"{length}, batch {_values(recipes, 'batch_size')}, {_lengths(runs)} tokens at most, "
         f"{_rates(measured, recipes)}, seeds {seeds}, precision {precision}{_pooling(runs)}"
     )
+
+
+def _lengths(runs: Sequence[MeasuredRun]) -> str:
+    """The largest numbers of tokens of an input, and the shares of train's tokens that they were found to keep."""
+    apart = {(id(run.spec["finetune"]), id(run.origin.notes)): run for run in runs}.values()
+    shares = [limit["keep"] for run in apart if isinstance(limit := run.spec["finetune"][LENGTH], dict)]
+    rule = (
+        f" (the fewest that keep {distinct(f'{PERCENT * share:g} %' for share in shares)} of train's)" if shares else ""
+    )
+    return distinct(run.block("finetune")[LENGTH] for run in apart) + rule
 
 
 def _values(recipes: Sequence[Mapping[str, Any]], key: str) -> str:

@@ -7,7 +7,7 @@ longest input of the batch, per sample and task. Ratios come from pairs measured
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -26,7 +26,7 @@ from hashbench.models.text.base import Tokenizer
 from hashbench.running.efficiency.memory import peak_bytes
 from hashbench.running.efficiency.parameters import count
 from hashbench.running.efficiency.timing import Effort, Pairs, Work, filling_batch, in_turn
-from hashbench.running.experiment.recipes import Finetune, OnHardware, Pretrain
+from hashbench.running.experiment.recipes import Finetune, OnHardware, Pretrain, input_length
 from hashbench.running.experiment.schema import Efficiency
 from hashbench.running.training.devices import matmul_precision, pick_device, precision_found
 from hashbench.running.training.model import Model, build_model, make_head
@@ -183,8 +183,15 @@ class PretrainingStep:
         self._optimizer.step()
 
 
+def _of_task(candidate: Candidate, task: TaskData, setting: Setting) -> Candidate:
+    """The candidate with the number of tokens that an input of the task has under its recipe."""
+    length = input_length(candidate.finetune, task, candidate.tokenizer, candidate.spec.text.template, setting.cache)
+    return replace(candidate, finetune=candidate.finetune.model_copy(update={"max_length": length}))
+
+
 def inference_facts(model: Candidate, baseline: Candidate, task: TaskData, setting: Setting) -> list[MetricRow]:
     """Time of an input of a task: from ready codes, and from its text with a cold and a warm cache of codes."""
+    model, baseline = (_of_task(candidate, task, setting) for candidate in (model, baseline))
     split = task.splits[task.task.select_splits[0]]
     texts = tuple(column[: setting.samples] for column in split.texts)
     n = len(texts[0])
@@ -255,7 +262,7 @@ class Inference:
             candidate.tokenizer,
             coder,
             candidate.spec.text.template,
-            max_length=recipe.max_length,
+            max_length=recipe.longest,
             batch_size=self._size,
             pad_to_max=recipe.pad_to_max,
         )

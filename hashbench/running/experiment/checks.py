@@ -184,18 +184,18 @@ def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
     encoder = _encoder(loaded, model.spec)
     finetunes = [model.finetune, *model.per_task.values()]
     for recipe in finetunes:
-        if recipe.pad_to_max and recipe.max_length % encoder.length_multiple:
+        if recipe.pad_to_max and recipe.longest % encoder.length_multiple:
             multiple = encoder.length_multiple
             where = loaded.where(*loaded.place_of(model.place, "finetune", "max_length"))
             raise InputError(
                 f"{where}: finetune.max_length: the encoder of '{model.label}' joins {multiple} neighbours, which do "
-                f"not divide {recipe.max_length} tokens; take {-(-recipe.max_length // multiple) * multiple}, or "
+                f"not divide {recipe.longest} tokens; take {-(-recipe.longest // multiple) * multiple}, or "
                 "pad_to_max: false"
             )
     longest = encoder.max_length
     if longest is None:
         return
-    recipes = [("finetune", "max_length", recipe.max_length) for recipe in finetunes]
+    recipes = [("finetune", "max_length", recipe.longest) for recipe in finetunes]
     if pretrains(model.spec):
         recipes.append(("pretrain", "sequence_length", model.pretrain.sequence_length))
         if timed := loaded.experiment.efficiency_block:
@@ -211,6 +211,21 @@ def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
                 f"{where}: {block}.{key}: {length} tokens, but the encoder of '{model.label}' has {longest} positions; "
                 f"{remedy}"
             )
+
+
+def untrained_positions(loaded: Loaded, model: ResolvedModel) -> str:
+    """A note on positions that a model's fine-tunings may read and its pre-training does not train; "" for none.
+
+    Only learned positions have to be trained.
+    """
+    longest = max(recipe.longest for recipe in (model.finetune, *model.per_task.values()))
+    trained = model.pretrain.sequence_length
+    if not pretrains(model.spec) or longest <= trained or _encoder(loaded, model.spec).max_length is None:
+        return ""
+    return (
+        f"fine-tunings read up to {longest} tokens (finetune.max_length), and pre-training trains {trained} positions "
+        f"(pretrain.sequence_length): positions {trained + 1} to {longest} begin untrained"
+    )
 
 
 def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:

@@ -7,11 +7,17 @@ are the papers' values: HashFormers, tables 4 and 5.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from hashbench.data.tasks.blocks import Seed, Strict
+
+if TYPE_CHECKING:
+    from hashbench.data.tasks.text_data import TaskData
+    from hashbench.models.embeddings.base import Template
+    from hashbench.models.text.base import Tokenizer
 
 Rate = Annotated[float, Field(gt=0)]
 Beta = Annotated[float, Field(ge=0, lt=1)]
@@ -36,6 +42,16 @@ def _all_different(rates: tuple[float, ...]) -> tuple[float, ...]:
 
 
 Grid = Annotated[tuple[Rate, ...], Field(min_length=1), AfterValidator(_all_different)]
+
+
+class KeptTokens(Strict):
+    """A number of tokens that is found in the data: the least one that keeps a share of the tokens of train."""
+
+    keep: float = Field(gt=0, le=1, description="share of the tokens of train")
+    at_most: int = Field(ge=8, description="tokens of an input, special tokens included")
+
+
+Length = Annotated[int, Field(ge=8)]
 
 
 class OnHardware(Strict):
@@ -166,7 +182,13 @@ class Finetune(OnHardware):
     eps: float = Field(default=1e-6, gt=0, description="of AdamW")
     weight_decay: float = Field(default=0.0, ge=0, description="not on biases and LayerNorm weights")
     clip: float = Field(default=1.0, gt=0, description="largest gradient norm")
-    max_length: int = Field(default=128, ge=8, description="tokens of an input, special tokens included")
+    max_length: Length | KeptTokens = Field(
+        default=128,
+        description=(
+            "tokens of an input, special tokens included; {keep: 0.99, at_most: 512}: the least number with which a "
+            "model reads 99 % of the tokens of its task's train set"
+        ),
+    )
     pad_to_max: bool = Field(default=False, description="pad every batch to max_length instead of to its longest row")
     evaluations_per_epoch: int | None = Field(
         default=None,
@@ -190,6 +212,11 @@ class Finetune(OnHardware):
         default={}, description="values of this block that differ on a task: {atis: {epochs: 12}}"
     )
 
+    @property
+    def longest(self) -> int:
+        """The largest number of tokens that an input may have, special tokens included."""
+        return self.max_length if isinstance(self.max_length, int) else self.max_length.at_most
+
     def recipes(self) -> list[FinetuneRecipe]:
         """The recipe at each rate of its grid, in ascending order, where a rate is set (`complete_finetune`)."""
         rates = sorted(self.learning_rate) if isinstance(self.learning_rate, tuple) else [self.learning_rate]
@@ -200,6 +227,18 @@ class FinetuneRecipe(Finetune):
     """A fine-tuning recipe with one learning rate."""
 
     learning_rate: float
+
+
+def input_length(
+    finetune: Finetune, data: TaskData, tokenizer: Tokenizer, template: Template, cache: Path | None = None
+) -> int:
+    """The tokens of an input under a recipe, special tokens included: as it says, or as the train set needs."""
+    if isinstance(finetune.max_length, int):
+        return finetune.max_length
+    from hashbench.data.tasks.reading import length_that_keeps  # torch, which a file is read without
+
+    limit = finetune.max_length
+    return length_that_keeps(data, tokenizer, template, keep=limit.keep, at_most=limit.at_most, folder=cache)
 
 
 def complete_pretrain(pretrain: Pretrain, *, objective: str, encoder: str) -> Pretrain:

@@ -20,6 +20,7 @@ from hashbench.running.experiment.recipes import OnHardware
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ModelFiles
 from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_metrics, stored_predictions
+from hashbench.running.runs.finetuning import length_of
 from hashbench.running.runs.further import FurtherSet
 from hashbench.running.training.devices import precision_found
 from hashbench.running.training.machine import Machine
@@ -102,7 +103,7 @@ def tuned_model(tuned: Run, data: TaskData, place: Workplace, files: ModelFiles)
     load_weights(built, files.weights)
     load_weights(head, files.head)
     return FinetunedModel(
-        model.spec, texts.tokenizer, texts.coder, built, head, recipe.max_length, recipe.pad_to_max, recipe
+        model.spec, texts.tokenizer, texts.coder, built, head, length_of(tuned, place), recipe.pad_to_max, recipe
     )
 
 

@@ -18,14 +18,14 @@ from hashbench.running.efficiency.cards import TrainingStep, step_of
 from hashbench.running.efficiency.parameters import count, token_cost
 from hashbench.running.experiment.checks import words_note
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.recipes import SETTINGS, Finetune, FinetuneRecipe
+from hashbench.running.experiment.recipes import SETTINGS, Finetune, FinetuneRecipe, input_length
 from hashbench.running.experiment.resolved import ResolvedExperiment, weights_setting
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.running.runs.base import TrainingKind, Workplace, keeps_best, notes_on, stored_predictions, weight_bytes
 from hashbench.running.runs.materials import Texts
 from hashbench.running.runs.pretraining import KIND as PRETRAINING
 from hashbench.running.runs.pretraining import restore
-from hashbench.running.runs.reading import counted
+from hashbench.running.runs.reading import counted, counted_before
 from hashbench.running.training.devices import precision_found
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model, load_published, save_weights
@@ -108,9 +108,7 @@ class Finetuning(TrainingKind):
         texts = place.materials.texts(model)
         if shape := words_note(data, texts.tokenizer):
             unknown["words"] = shape
-        read = counted(
-            run.spec, data, texts.tokenizer, model.spec.text.template, model.finetune.max_length, place.materials.cache
-        )
+        read = counted(run.spec, data, texts.tokenizer, model.spec.text.template, model.finetune, place.materials.cache)
         return Result(
             metrics=[*facts_of(run, tuned, data, place), *points],
             predictions=predictions,
@@ -131,7 +129,7 @@ class Finetuning(TrainingKind):
         return float(rows_shown(run, rows) * TOKENS_PER_ROW)
 
     def step(self, run: Run, model: ResolvedModel) -> TrainingStep:
-        length = model.finetune.max_length
+        length = model.finetune.longest
         return step_of(model, run.encoder, model.finetune, length=length, typical_length=TOKENS_PER_ROW)
 
     def recipe(self, model: ResolvedModel) -> Finetune:
@@ -181,6 +179,17 @@ def first_weights(spec: ModelSpec, texts: Texts, size: str, *, seed: int) -> Mod
     return built
 
 
+def length_of(run: Run, place: Workplace) -> int:
+    """The tokens of an input of a fine-tuning, special tokens included; the data of its task may be read for it."""
+    model = place.model(run)
+    if isinstance(model.finetune.max_length, int):
+        return model.finetune.max_length
+    if (read := counted_before(run.spec)) is not None:
+        return read.max_length
+    data, texts = place.materials.task_data(str(run.task)), place.materials.texts(model)
+    return input_length(model.finetune, data, texts.tokenizer, model.spec.text.template, place.materials.cache)
+
+
 def batches_of(data: TaskData, run: Run, place: Workplace, machine: Machine) -> FinetuningData:
     """Batches of a task's rows for the model and recipe of a run."""
     from hashbench.data.tasks.text_batches import FinetuningData
@@ -193,7 +202,7 @@ def batches_of(data: TaskData, run: Run, place: Workplace, machine: Machine) -> 
         texts.coder,
         template=model.spec.text.template,
         batch_size=recipe.batch_size,
-        max_length=recipe.max_length,
+        max_length=length_of(run, place),
         pad_to_max=recipe.pad_to_max,
         seed=int(run.seed or 0),
         world_size=machine.devices,

@@ -18,6 +18,7 @@ from hashbench.models.embeddings.base import Template
 from hashbench.models.text.base import Tokenizer
 from hashbench.running.experiment.identity import whole
 from hashbench.running.experiment.measured_before import recall, remember
+from hashbench.running.experiment.recipes import Finetune, input_length
 
 RECORDS = "texts"  # of records in the cache
 FORMAT = 1  # raised when what is counted changes
@@ -30,15 +31,16 @@ def counted_before(spec: Mapping[str, Any]) -> TextsRead | None:
 
 
 def counted(
-    spec: Mapping[str, Any], data: TaskData, tokenizer: Tokenizer, template: Template, max_length: int, cache: Path
+    spec: Mapping[str, Any], data: TaskData, tokenizer: Tokenizer, template: Template, finetune: Finetune, cache: Path
 ) -> TextsRead:
-    """The counts for the fine-tuning of a spec, counted now if the cache has none. `max_length`: the resolved limit."""
+    """The counts for the fine-tuning of a spec, counted now if the cache has none."""
     before = counted_before(spec)
     if before is not None:
         return before
     from hashbench.data.tasks.reading import texts_read  # torch
 
-    counts = texts_read(data, tokenizer, template, max_length, cache)
+    length = input_length(finetune, data, tokenizer, template, cache)
+    counts = texts_read(data, tokenizer, template, length, cache)
     remember(RECORDS, _digest(spec), counts.record())
     return counts
 

@@ -30,6 +30,7 @@ from hashbench.running.experiment.checks import (
     check_streaming,
     check_warmup,
     check_weights,
+    untrained_positions,
     word_shapes,
 )
 from hashbench.running.experiment.claims import absent_from
@@ -90,8 +91,18 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
     resolved = ResolvedExperiment(loaded.experiment, models, baseline, located_tasks, corpora, names, tuned, blocks)
     runs = tuple(run for kind in kinds().values() for run in kind.planned(resolved))
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
-    notes = (*_claim_notes(resolved), *_rate_notes(models), *_spread_notes(resolved))
+    notes = (
+        *_claim_notes(resolved), *_position_notes(loaded, models), *_rate_notes(models), *_spread_notes(resolved),
+    )  # fmt: skip
     return Plan(resolved, runs, places, notes, tuple(absent.errors))
+
+
+def _position_notes(loaded: Loaded, models: Mapping[str, ResolvedModel]) -> list[str]:
+    """Notes on positions that fine-tunings read and pre-training does not train, with the models."""
+    labels_by_note: dict[str, list[str]] = {}
+    for label, model in models.items():
+        labels_by_note.setdefault(untrained_positions(loaded, model), []).append(label)
+    return [f"{', '.join(labels)}: {note}" for note, labels in labels_by_note.items() if note]
 
 
 def _claim_notes(resolved: ResolvedExperiment) -> tuple[str, ...]:

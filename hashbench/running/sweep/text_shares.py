@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hashbench.common.texts_read import NOTED, TextCounts, TextsRead
 from hashbench.data.tasks.base import LocatedTask
@@ -28,8 +28,8 @@ def take(resolved: ResolvedExperiment, materials: Materials) -> None:
         spec = FINETUNING.of(resolved, model, task, resolved.experiment.seeds[0]).spec
         if counted_before(spec) is None:
             tokenizer = materials.texts(model).tokenizer
-            data, length = materials.task_data(task.task.name), model.recipe(task.task.name).max_length
-            counted(spec, data, tokenizer, model.spec.text.template, length, materials.cache)
+            data, recipe = materials.task_data(task.task.name), model.recipe(task.task.name)
+            counted(spec, data, tokenizer, model.spec.text.template, recipe, materials.cache)
 
 
 def rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
@@ -39,7 +39,10 @@ def rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
         return []
     of_models: dict[str, SummaryRow] = {}
     for task, model in _pairs(resolved):
-        row = of_models.setdefault(model.label, {"model": model.label, "limit": _limits(resolved, model)})
+        if model.label not in of_models:
+            of_model = [(other, counts[other.task.name, model.label]) for other, of in _pairs(resolved) if of is model]
+            of_models[model.label] = {"model": model.label, "limit": _limits(of_model, model)}
+        row = of_models[model.label]
         read = counts[task.task.name, model.label]
         row[task.task.name] = _missing(model) if read is None else _in_short(reported(read, task))
     return list(of_models.values())
@@ -86,9 +89,14 @@ def _counts(resolved: ResolvedExperiment) -> dict[tuple[str, str], TextsRead | N
     }
 
 
-def _limits(resolved: ResolvedExperiment, model: ResolvedModel) -> int | str:
+def _limits(of_model: Sequence[tuple[LocatedTask, TextsRead | None]], model: ResolvedModel) -> int | str:
     """The tokens of an input, special ones included, of a model; several where tasks differ."""
-    limits = dict.fromkeys(model.recipe(task.task.name).max_length for task in resolved.tasks)
+    limits: dict[int | str, None] = {}
+    for task, read in of_model:
+        limit = model.recipe(task.task.name).max_length
+        limits[limit if isinstance(limit, int) else f"at most {limit.at_most}" if read is None else read.max_length] = (
+            None
+        )
     return next(iter(limits)) if len(limits) == 1 else ", ".join(map(str, limits))
 
 

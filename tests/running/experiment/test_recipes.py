@@ -34,6 +34,33 @@ def test_a_short_pretraining_warms_up_for_six_percent() -> None:
     assert complete_pretrain(Pretrain(steps=1_000), objective="mlm", encoder="tiny").warmup_steps == 60
 
 
+KEEP = {"keep": 0.99, "at_most": 512}
+
+
+def test_length_that_keeps_tokens_is_part_of_the_identity_and_a_number_stays_what_it_was(experiment) -> None:
+    def ids(*overrides: str) -> list[str]:
+        return [run.id for run in plan(experiment(MODELS, *overrides)).runs if run.kind == "finetune"]
+
+    assert ids("finetune.max_length=128") == ids()
+    by_share = ids("finetune.max_length={keep: 0.99, at_most: 512}")
+    assert not set(by_share) & set(ids()) and by_share != ids("finetune.max_length={keep: 0.9, at_most: 512}")
+    specs = [run.spec for run in plan(experiment(MODELS, "finetune.max_length={keep: 0.99, at_most: 512}")).runs]
+    assert KEEP in [spec["finetune"]["max_length"] for spec in specs if spec["kind"] == "finetune"]
+
+
+@pytest.mark.parametrize("value", ["{keep: 0, at_most: 64}", "{keep: 1.1, at_most: 64}", "{keep: 0.9, at_most: 7}",
+                                   "{keep: 0.9}", "7", "0.99"])  # fmt: skip
+def test_length_that_is_none_is_refused_in_one_line(experiment, value: str) -> None:
+    with pytest.raises(InputError, match=r"a\.yaml|max_length") as error:
+        experiment(MODELS, f"finetune.max_length={value}")
+    assert "\n" not in str(error.value)
+
+
+def test_longest_input_is_the_number_or_the_bound_of_a_share() -> None:
+    assert Finetune(max_length=64).longest == 64
+    assert Finetune.model_validate({"max_length": KEEP}).longest == 512
+
+
 def test_what_is_set_stays() -> None:
     recipe = complete_pretrain(Pretrain(learning_rate=1.0, warmup_steps=0), objective="mlm", encoder="tiny")
     assert (recipe.learning_rate, recipe.warmup_steps) == (1.0, 0)

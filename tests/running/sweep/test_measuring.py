@@ -1,14 +1,23 @@
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from hashbench.data.sources.fingerprints import cache_folder
+from hashbench.models.text.base import make_tokenizer
+from hashbench.running.runs.artifacts import ArtifactFolder
+from hashbench.running.runs.base import Workplace
+from hashbench.running.runs.finetuning import KIND as FINETUNING
+from hashbench.running.runs.finetuning import batches_of, length_of
+from hashbench.running.runs.materials import Materials
 from hashbench.running.sweep import measuring, text_shares
 from hashbench.running.sweep.measuring import Measurement, results, take_all
 from hashbench.running.sweep.plan import plan
 from hashbench.running.sweep.text_shares import LATER
+from hashbench.running.training.machine import Machine
 
 
 def test_every_measurement_is_taken_and_only_what_is_known_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,3 +56,27 @@ def test_share_of_text_is_counted_once_and_then_printed_by_every_plan(experiment
     (note,) = [line for line in text_shares.notes(resolved) if line.startswith("stsb: models do not read the same")]
     assert f"bert-mlm {shares['bert-mlm']} %" in note
     assert text_shares.rows(plan(experiment(BPE, "finetune.max_length=9")).resolved) == [], "another limit"
+
+
+def test_length_that_keeps_a_share_of_tokens_is_resolved_for_each_tokenizer(experiment: Any, tmp_path: Path) -> None:
+    keep = "models: [hashformer-md-proj, bytes]\nfinetune: {max_length: {keep: 0.9, at_most: 40}}\n"
+    resolved = plan(experiment(keep)).resolved
+    materials = Materials(resolved.sources, cache_folder(), resolved.tasks)
+    found = {}
+    for model in resolved.models.values():
+        run = FINETUNING.of(resolved, model, resolved.tasks[0], 0)
+        place = Workplace(resolved, {run.id: run}, materials, ArtifactFolder(cache_folder()))
+        data = materials.task_data("cola")
+        batches = batches_of(data, run, place, Machine(folder=tmp_path))
+        found[model.label] = length_of(run, place)
+        assert batches.row_lengths().max() == found[model.label]
+        held_out = batches_of(data.held_out(0), run, place, Machine(folder=tmp_path))
+        assert held_out.row_lengths().max() <= found[model.label], "a grid of rates is searched with the same length"
+    assert found["hashformer-md-proj"] < found["bytes"] == 40, "bytes need more than are allowed"
+    words = [len(make_tokenizer("words").tokenize(text)) for text in data.splits["train"].texts[0]]
+    kept = [sum(min(n, found["hashformer-md-proj"] - 2 - less) for n in words) / sum(words) for less in (0, 1)]
+    assert kept[0] >= 0.9 > kept[1], "two special tokens, and no token more than the share needs"
+    take_all(resolved)
+    assert {row["model"]: str(row["limit"]).split(", ")[0] for row in text_shares.rows(resolved)} == {
+        label: str(length) for label, length in found.items()
+    }

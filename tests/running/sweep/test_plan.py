@@ -49,6 +49,18 @@ def test_kinds_and_order(experiment) -> None:
     assert len({run.id for run in runs}) == 14
 
 
+def test_positions_that_pretraining_does_not_train_are_noted(experiment) -> None:
+    """Pre-training on 32 tokens, fine-tuning on 128; a model without pre-training trains all that it reads."""
+    (note,) = plan(experiment(f"models: [bert-mlm, hashformer-md-proj, {RAW}]\n")).notes
+    assert note == (
+        "bert-mlm, hashformer-md-proj: fine-tunings read up to 128 tokens (finetune.max_length), and pre-training "
+        "trains 32 positions (pretrain.sequence_length): positions 33 to 128 begin untrained"
+    )
+    assert plan(experiment(MODELS + "finetune: {max_length: 32}")).notes == ()
+    by_share = plan(experiment(MODELS + "finetune: {max_length: {keep: 0.99, at_most: 64}}")).notes
+    assert "positions 33 to 64 begin untrained" in by_share[0]
+
+
 def test_a_measurement_is_repeated_as_a_run_of_its_own(experiment) -> None:
     once = ids(plan(experiment(MODELS + "efficiency: true")).runs, "efficiency")
     again = plan(experiment(MODELS + "efficiency: {repeats: 3}")).runs
@@ -390,11 +402,11 @@ def test_a_machine_that_would_plan_other_runs_is_refused(experiment) -> None:
 
 
 def test_models_that_an_initial_spread_does_not_apply_to_are_noted(experiment) -> None:
-    (note,) = plan(experiment("initial_spread: matched\nmodels: [bert-mlm, canine-c]\n"), dry=True).notes
+    *_, note = plan(experiment("initial_spread: matched\nmodels: [bert-mlm, canine-c]\n"), dry=True).notes
     assert note == "initial_spread does not apply to published weights: canine-c"
 
 
 def test_a_learning_rate_above_1_gets_a_note(experiment) -> None:
     changes = ("finetune.learning_rate=[1.0e-3, 3]", "pretrain.learning_rate=1.0e-3")
-    (note,) = plan(experiment("models: [bert-mlm]\n", *changes)).notes
+    (note,) = plan(experiment("models: [bert-mlm]\nfinetune: {max_length: 32}\n", *changes)).notes
     assert note.startswith("bert-mlm: finetune.learning_rate 3 is above 1")

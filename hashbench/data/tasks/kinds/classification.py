@@ -77,6 +77,10 @@ class Classification(TextKind):
             )
         return list(converted)
 
+    def class_counts(self, split: Split, n_classes: int) -> np.ndarray:
+        """The number of rows of each class (n_classes,)."""
+        return np.bincount(split.labels, minlength=n_classes)
+
     def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
         """Notes, one a split, on labels that training never saw; their rows count as errors."""
         trained = np.unique(splits["train"].labels)

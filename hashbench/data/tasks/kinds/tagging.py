@@ -135,6 +135,10 @@ class Tagging(TextKind):
             if (words := len(words_of(text))) != len(tags):
                 raise InputError(f"{where}: row {row}: {len(tags)} tags for {words} words; give each word one")
 
+    def class_counts(self, split: Split, n_classes: int) -> np.ndarray:
+        """The number of words with each tag (n_classes,)."""
+        return np.bincount([tag for tags in split.labels for tag in tags], minlength=n_classes)
+
     def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
         """Notes, one a split, on tags that training never saw; their words count as errors."""
         trained = {tag for tags in splits["train"].labels for tag in tags}
