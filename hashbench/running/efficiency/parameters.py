@@ -14,6 +14,7 @@ from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import Counts, Frame, ModelSpec, Parts, stored
 from hashbench.models.embeddings.registry import build_embedding, with_dim
 from hashbench.models.encoders.base import encoder_config, encoder_outline
+from hashbench.models.layers import on_meta
 from hashbench.models.objectives.classification import classification_head
 from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.models import ResolvedModel
@@ -45,7 +46,7 @@ def count(
     Counts(total=86146562, embedding=99072)
     """
     encoder = encoder_outline(spec.encoder.kind, size, **spec.encoder.args)
-    with torch.device("meta"):
+    with on_meta():
         embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=vocabulary_rows)
         outputs = spec.origin.classes if n_classes is None else n_classes
         fresh = classification_head(spec.head, encoder.config.dim, outputs)
@@ -94,7 +95,7 @@ def token_cost(spec: ModelSpec, size: str, vocabulary_rows: int | None = None) -
     """The costs of one word's vector for an encoder of this size; `vocabulary_rows` as in `count`."""
     dim = encoder_config(spec.encoder.kind, size, **spec.encoder.args).dim
     spec = with_dim(spec, dim)
-    with torch.device("meta"):
+    with on_meta():
         embedding = build_embedding(spec, dim, vocabulary_rows=vocabulary_rows)
     return TokenCost(embedding.active_parameters(code_of(spec)), embedding.multiply_adds())
 
@@ -139,7 +140,7 @@ def _counted(model: ResolvedModel, size: str, n_classes: int | None) -> Outline:
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
     rows = model.pretrain.vocabulary_size if tokenizer.needs_training else None
     encoder = encoder_outline(spec.encoder.kind, size, **spec.encoder.args)
-    with torch.device("meta"):
+    with on_meta():
         embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=rows)
     matrix = embedding.output_matrix()
     return Outline(

@@ -7,13 +7,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import torch
-
 from hashbench.common.errors import InputError, located
 from hashbench.common.showing import BUDGET_TOLERANCE, amount
 from hashbench.models.embeddings.base import ModelSpec, stored
 from hashbench.models.embeddings.registry import build_embedding, with_dim
 from hashbench.models.encoders.base import encoder_config
+from hashbench.models.layers import on_meta
 from hashbench.running.experiment.load import KeyPath, Loaded
 from hashbench.running.experiment.schema import ModelEntry
 
@@ -128,7 +127,7 @@ def with_size(spec: ModelSpec, size: int) -> ModelSpec:
 
 def embedding_size(spec: ModelSpec, dim: int) -> int:
     """All parameters of a model's embedding for an encoder of width `dim`, without making it."""
-    with torch.device("meta"):
+    with on_meta():
         return stored(build_embedding(with_dim(spec, dim), dim))
 
 
