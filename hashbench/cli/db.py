@@ -1,4 +1,4 @@
-"""Commands about the results store: db merge, export, upgrade, void."""
+"""Commands about the results store: db merge, export, upgrade, count-texts, void."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Database
+from hashbench.cli.options import DEFAULT_DB, Data, Database, ExperimentName
 from hashbench.cli.output import note, show
 from hashbench.common.showing import without_passwords
 
 DIFFERENT = 1  # exit code of a merge of results that disagree
 
-app = typer.Typer(help="Merge, export, upgrade the results store; void a run.", no_args_is_help=True)
+app = typer.Typer(help="Merge, export, upgrade the results store; count texts; void a run.", no_args_is_help=True)
 
 
 @app.command()
@@ -88,6 +88,25 @@ def upgrade(db: Database = DEFAULT_DB) -> None:
     before, after = upgrade_store(db)
     name = without_passwords(db)
     show(f"{name}: schema {before} -> {after}" if before != after else f"{name}: schema {after}, nothing to do")
+
+
+@app.command()
+def count_texts(
+    experiment: ExperimentName = None,
+    db: Database = DEFAULT_DB,
+    data: Data = None,
+) -> None:
+    """Count how much of its texts each finished fine-tuning read, for runs that were stored without these counts.
+
+    The data must be at hand, and the corpora for a vocabulary that is learned from them.
+
+    Example: hashbench db count-texts budgets_tiny --data ~/data
+    """
+    from hashbench.running.sweep.count_texts import count_texts as count
+    from hashbench.store.engine import open_store
+
+    for line in count(open_store(db, create=False), experiment, data or None):
+        show(line)
 
 
 @app.command()

@@ -26,7 +26,7 @@ FORMAT = 1  # raised when what is counted changes
 
 def counted_before(spec: Mapping[str, Any]) -> TextsRead | None:
     """The counts that the cache has for the fine-tuning of a spec; None where nobody has counted them here."""
-    record = recall(RECORDS, _digest(spec))
+    record = recall(RECORDS, digest_of(spec))
     return None if record is None else TextsRead.of_record(record)
 
 
@@ -41,11 +41,11 @@ def counted(
 
     length = input_length(finetune, data, tokenizer, template, cache)
     counts = texts_read(data, tokenizer, template, length, cache)
-    remember(RECORDS, _digest(spec), counts.record())
+    remember(RECORDS, digest_of(spec), counts.record())
     return counts
 
 
-def _digest(spec: Mapping[str, Any]) -> str:
+def digest_of(spec: Mapping[str, Any]) -> str:
     """SHA-256 (hex) of all that decides the counts: data, tokenizer, the corpora that it learns from, inputs' form."""
     model = whole(spec["model"])
     parts = [spec["data"], model["tokenizer"], spec["corpus"], model["template"], spec["finetune"]["max_length"]]
