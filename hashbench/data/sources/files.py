@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -19,11 +19,21 @@ from hashbench.common.errors import InputError, near_match
 from hashbench.data.sources.conll import sentences
 from hashbench.data.sources.fingerprints import digest, files_fingerprint
 from hashbench.data.sources.layout import FORMATS_TEXT, TAGGED, find_splits
-from hashbench.data.sources.opening import damaged, first_wrong_byte, format_of, not_utf_8, one_line, opened
+from hashbench.data.sources.opening import (
+    COMPRESSED,
+    damaged,
+    first_wrong_byte,
+    format_of,
+    not_utf_8,
+    one_line,
+    opened,
+)
 
 ROWS_AT_ONCE = 4_096
 BLOCK = 1 << 20  # bytes read at once to count lines, characters of a JSON array
 LONGEST_LINE = 1 << 26  # characters of a line, a quoted cell or a JSON object; a longer one is another kind of file
+NO_NAME = re.compile(r"[+-]?\d+(\.\d+)?|.{60,}")  # what is a cell, not the name of a column
+SHOWN = 60  # characters of a line that a message repeats
 BETWEEN = re.compile(r"[\s,]*")  # objects of a JSON array
 Cells = list[object]
 RowCells = tuple[object, ...]  # of the requested columns
@@ -320,7 +330,7 @@ def _tsv_rows(path: Path, columns: Sequence[str], reading: ReadOptions, remarks:
 
     with opened(path) as file:
         rows = csv.reader(_lines(path, file), delimiter="\t", quoting=csv.QUOTE_NONE)
-        yield from _rows(path, columns, rows, "a text must hold no tab", reading, remarks, odd)
+        yield from _rows(path, columns, rows, "a text must hold no tab and no line end", reading, remarks, odd)
 
 
 def _rows(
@@ -344,6 +354,9 @@ def _rows(
             raise InputError(f"{path}: is a binary file (its first line holds NUL); save it as UTF-8 or as parquet")
         if len(header) == 1 and header[0] not in columns:
             _check_delimiter(path, header[0])
+        if not set(columns) & set(header) and any(NO_NAME.fullmatch(name.strip()) for name in header):
+            shown = ", ".join(header)[:SHOWN]
+            raise MissingColumn(f"{path}: its first line, {shown}, names no column; write a line of names first")
         check_columns(path, columns, header)
         places = [header.index(name) for name in columns]
         begin = rows.line_num + 1
@@ -387,11 +400,11 @@ def _jsonl_rows(
             if not line.strip():
                 continue
             try:
-                row = json.loads(line, object_pairs_hook=_object)
+                row = json.loads(line)
             except (ValueError, RecursionError) as error:
                 row = error
             if isinstance(row, dict):
-                yield _cells_of(_line(path, begin, number), columns, row)
+                yield _cells_of(path, begin, number, columns, row, line)
             elif reading.skip_bad_lines:
                 remarks.add(SKIPPED, path, number)
             elif isinstance(row, Exception):
@@ -409,7 +422,7 @@ def _json_rows(path: Path, columns: Sequence[str], reading: ReadOptions, remarks
         if not text.lstrip().startswith("["):
             yield from _jsonl_rows(path, columns, reading, remarks)
             return
-        decoder = json.JSONDecoder(object_pairs_hook=_object)
+        decoder = json.JSONDecoder()
         at, line = text.index("[") + 1, 1 + text.count("\n", 0, text.index("["))
         while True:
             begin = BETWEEN.match(text, at).end()  # type: ignore[union-attr]  # it matches the empty text
@@ -430,38 +443,33 @@ def _json_rows(path: Path, columns: Sequence[str], reading: ReadOptions, remarks
                 continue
             if not isinstance(row, dict):
                 raise InputError(f"{path}:{line}: is {type(row).__name__}, not an object; an array holds one a row")
-            yield _cells_of(f"{path}:{line}", columns, row)
+            yield _cells_of(path, 0, line, columns, row, text[at:end])
             line, at = line + text.count("\n", at, end), end
 
 
-class RepeatedKeys(dict[str, object]):
-    """An object of which a key is there twice; `keys_twice` are these."""
+def _cells_of(
+    path: Path, begin: int, number: int, columns: Sequence[str], row: dict[str, object], text: str
+) -> RowCells:
+    """The cells of these columns in the object that JSON `text` holds in a line, the `number`-th from byte `begin` on.
 
-    keys_twice: frozenset[str]
-
-
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """A JSON object of its keys with values; RepeatedKeys where one is there twice."""
-    row = dict(pairs)
-    if len(row) == len(pairs):
-        return row
-    names = [name for name, _ in pairs]
-    repeated = RepeatedKeys(row)
-    repeated.keys_twice = frozenset(name for name in row if names.count(name) > 1)
-    return repeated
-
-
-def _cells_of(where: str, columns: Sequence[str], row: dict[str, object]) -> RowCells:
-    """The cells of these columns in an object. Raises InputError where one is missing, or there twice."""
+    Raises InputError where one is missing, or there twice.
+    """
     if missing := [name for name in columns if name not in row]:
-        check_columns(where, missing, row)
-    if isinstance(row, RepeatedKeys):
-        check_columns(where, columns, [*row, *row.keys_twice])
-    return tuple(row[name] for name in columns)
+        check_columns(_line(path, begin, number), missing, row)
+    # Twice in the text: perhaps in a cell, or deeper down. Only then is it worth the time to keep repeated keys
+    if any(text.count(f'"{name}"') > 1 or not name.isascii() for name in columns):
+        pairs = json.loads(text, object_pairs_hook=list)
+        check_columns(_line(path, begin, number), columns, [key for key, _ in pairs])
+    return tuple([row[name] for name in columns])
 
 
-def _lines(path: Path, file: TextIO, begin: int = 0) -> Iterator[str]:
-    """The lines of a file. Raises InputError for one of more than LONGEST_LINE characters."""
+def _lines(path: Path, file: TextIO, begin: int = 0) -> Iterable[str]:
+    """The lines of a file from byte `begin` on. Raises InputError for one of more than LONGEST_LINE characters."""
+    plain = path.suffix.lower() not in COMPRESSED
+    return file if plain and path.stat().st_size <= LONGEST_LINE else _limited_lines(path, file, begin)
+
+
+def _limited_lines(path: Path, file: TextIO, begin: int) -> Iterator[str]:
     for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), ""), start=1):
         if len(line) > LONGEST_LINE:
             what = f"a line of more than {LONGEST_LINE:,} characters; is it a table? write one row a line, or parquet"
@@ -502,7 +510,9 @@ def check_columns(where: Path | str, columns: Sequence[str], present: Collection
     there = list(present)
     for name in columns:
         if name not in there:
-            hint = near_match(name, there) or f"; it has {', '.join(there[:12])}"
+            inner = name.partition(".")[0]
+            nested = f"; {inner!r} is one, what lies in it is none: write it as a column" if inner in there else ""
+            hint = nested or near_match(name, there) or f"; it has {', '.join(there[:12])}"
             raise MissingColumn(f"{where}: no column {name!r}{hint}")
         if there.count(name) > 1:
             raise InputError(f"{where}: column {name!r} is there {there.count(name)} times; rename or drop one")

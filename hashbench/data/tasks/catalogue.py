@@ -199,7 +199,8 @@ def _available_corpora(source: Source) -> Iterator[Available]:
         except InputError as error:
             yield Available("corpus", name, _shown(source, table), {}, str(error))
             continue
-        yield Available("corpus", name, _shown(source, table), {"documents": documents}, _problem(table))
+        note = _problem(table) or ("; ".join(corpus.notes) if corpus else "")
+        yield Available("corpus", name, _shown(source, table), {"documents": documents}, note)
 
 
 def _shown(source: Source, table: DataTable | None) -> str:

@@ -53,6 +53,9 @@ def data_origins(planned: Plan) -> dict[str, Any]:
             "rows": {name: len(split) for name, split in data.splits.items()},
         }
     resolved = planned.resolved
+    for corpus in resolved.corpora.values():
+        for note in corpus.notes:
+            print(f"corpus {corpus.name}: {note}", file=sys.stderr)
     corpora = {corpus.name: {"origin": corpus.copy_read, "kind": corpus.kind} for corpus in resolved.corpora.values()}
     return {"sources": list(resolved.sources), "tasks": tasks, "corpora": corpora}
 

@@ -159,6 +159,17 @@ def test_missing_column_lists_what_there_is(tmp_path: Path) -> None:
     wrong(tmp_path / "train.parquet", "no column 'text'; it has words, klass")
 
 
+def test_a_table_without_a_line_of_names(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text('"3","Wall St. Bears Claw Back","Short-sellers"\n"4","Title","Text"\n')
+    wrong(tmp_path / "train.csv", r"its first line, 3, Wall St\. .*, names no column; write a line of names first")
+
+
+def test_a_name_within_a_column_is_no_column(tmp_path: Path) -> None:
+    (tmp_path / "train.jsonl").write_text('{"meta": {"text": "a"}, "label": 0}\n')
+    with pytest.raises(InputError, match=r"no column 'meta\.text'; 'meta' is one, what lies in it is none"):
+        read_columns(tmp_path / "train.jsonl", ["meta.text", "label"])
+
+
 def test_row_of_another_width(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("text,label\na,0\nb, c,1\n")
     wrong(tmp_path / "train.csv", r"train\.csv:3: 3 cells, the header has 2; quote texts with commas")
@@ -261,6 +272,13 @@ def test_an_array_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.Mon
 def test_wrong_json_is_one_line(tmp_path: Path, content: str, said: str) -> None:
     (tmp_path / "t.json").write_text(content)
     wrong(tmp_path / "t.json", said)
+
+
+def test_a_key_of_other_letters_that_is_there_twice(tmp_path: Path) -> None:
+    for text in ('{"wört": "a", "wört": "b"}', '{"w\\u00f6rt": "a", "wört": "b"}'):
+        (tmp_path / "t.jsonl").write_text(text)
+        with pytest.raises(InputError, match=r"t\.jsonl:1: column 'wört' is there 2 times"):
+            read_columns(tmp_path / "t.jsonl", ["wört"])
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
