@@ -262,7 +262,7 @@ def _hint(cell: object) -> str:
     """The end of a message about a label that is none."""
     label = label_of(cell)
     if label.kind == "decimal":
-        return "; numbers to predict as such need metric: pearson or spearman"
+        return "; numbers to predict as such need metric: pearson or spearman, codes of classes labels: [...]"
     if label.text == "-1":
         return "; -1 often means no label: leave such rows out, or list the classes, as labels: [-1, 0, 1]"
     if LIST.fullmatch(label.text):

@@ -86,7 +86,7 @@ def test_regression_by_its_metric(tmp_path: Path) -> None:
 
 def test_an_evaluation_split_of_one_value_is_noted(tmp_path: Path) -> None:
     write(tmp_path, train=[("a", 0.5), ("b", 3)], dev=[("c", 1), ("d", 2)], test=[("e", -1.0), ("f", -1)])
-    note = "every label of test is -1, so that correlations have no value; does the split have labels?"
+    note = "every label of test is -1, so that correlations have no value: does the split have labels?"
     assert note in load(tmp_path, metric="pearson").notes
     write(tmp_path, dev=[("c", "1_5"), ("d", 2)])
     wrong("row 1: '1_5' is not a label; a regression needs finite numbers", tmp_path, metric="pearson")
@@ -353,4 +353,4 @@ def test_the_positive_class_is_that_of_id_1(tmp_path: Path) -> None:
 def test_most_rows_with_a_class_of_their_own_are_noted(tmp_path: Path) -> None:
     rows = [(f"text {i}", f"label {i % 15}") for i in range(20)]
     write(tmp_path, train=rows, dev=rows)
-    assert "15 classes in 20 rows of train; is this the column of classes?" in load(tmp_path).notes
+    assert "15 classes in 20 rows of train: is this the column of classes?" in load(tmp_path).notes

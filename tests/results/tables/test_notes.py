@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
+from hashbench.common.measured import MetricRow
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.runs import RunOrigin
 from hashbench.results.tables.notes import _undefined_draws
@@ -18,8 +19,9 @@ from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Cell, Row, Table
 from hashbench.store.engine import Store
-from hashbench.store.result import Result
+from hashbench.store.result import Predictions, Result
 from hashbench.store.schema import metric, run
+from tests.databases.hand_made import STEP
 from tests.databases.made_up import World, build, model_block
 from tests.results.claims.world import Answers
 from tests.results.claims.world import build as build_answers
@@ -64,6 +66,30 @@ def test_the_class_whose_f1_it_is_stands_under_every_table(tmp_path: Path) -> No
         assert "f1 is of class same (qqp)." in _table(tmp_path / folder, noted, number).notes
     (tmp_path / "none").mkdir()
     assert not any("f1" in note for note in _table(tmp_path / "none", World(tasks=("sst2",))).notes)
+
+
+@dataclass(frozen=True)
+class Rare(Answers):
+    """A run on twenty rows, one of them of the class whose F1 is reported, which it never predicts elsewhere."""
+
+    def run(self):  # noqa: ANN201
+        return replace(super().run(), own=("f1", self.split))
+
+    def result(self) -> Result:
+        targets = (np.arange(20) == 0).astype(np.int64)
+        metrics = [MetricRow("f1", 1.0, self.split, STEP), MetricRow("best_step", STEP), MetricRow("last_step", STEP)]
+        return Result(metrics, [Predictions(self.split, "best", targets, targets, "rows")], notes={})
+
+
+def test_draws_of_a_rare_class_without_a_value_are_counted(tmp_path: Path) -> None:
+    """A draw of 20 rows lacks one of them with probability (19/20)^20, 36 %."""
+    store = build_answers(tmp_path / "r.db", [Rare("a", 1.0), Rare("b", 1.0)])
+    (table,) = tables(store, ReportRequest(examples=True))
+    cells = [row.cells["sst2"] for row in table.rows if row.kind == "model"]
+    assert len(cells) == 2 and all(3_400 < cell.undefined_draws < 3_800 for cell in cells)
+    (note,) = [note for note in table.notes if "draws without a value" in note]
+    assert f"a on SST-2 {cells[0].undefined_draws:,}" in note
+    assert "f1 is of class number 1 (sst2)." in table.notes
 
 
 def test_draws_without_a_value_are_counted_under_the_table() -> None:

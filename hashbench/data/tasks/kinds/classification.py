@@ -88,7 +88,7 @@ class Classification(TextKind):
         notes = [unseen_note("row", "label", split, ids, names) for split, ids in unseen.items() if len(ids)]
         n_rows = len(splits["train"])
         if n_rows >= MANY_ROWS and len(names) > n_rows / 2:
-            notes.append(f"{len(names):,} classes in {n_rows:,} rows of train; is this the column of classes?")
+            notes.append(f"{len(names):,} classes in {n_rows:,} rows of train: is this the column of classes?")
         return notes
 
     def constant(self, labels: np.ndarray) -> np.generic:
@@ -114,7 +114,7 @@ def _counted_note(task: Task, names: Sequence[str]) -> list[str]:
         if number is not None and positive_by_name(names) != names[number]:
             other = names[1 - number]
             notes.append(
-                f"{metric} is of {names[number]!r}; if {other!r} is the class to find, write positive: {other}"
+                f"{metric} is of {names[number]!r} (if {other!r} is the class to find, write positive: {other})"
             )
     return notes
 

@@ -37,7 +37,7 @@ class Regression(TextKind):
             split: part.labels[0] for split, part in splits.items() if split != "train" and len(set(part.labels)) == 1
         }
         return [
-            f"every label of {split} is {value:g}, so that correlations have no value; does the split have labels?"
+            f"every label of {split} is {value:g}, so that correlations have no value: does the split have labels?"
             for split, value in constant.items()
             if len(splits[split]) > 1
         ]

@@ -56,7 +56,7 @@ def test_numbers_of_a_further_set_need_a_declared_order_or_a_mapping() -> None:
 def test_a_class_that_is_not_positive_by_its_name_is_noted(names: tuple[str, str], noted: bool) -> None:
     task = Task("mine", KIND, ("text",), metrics=("f1",), folder=Path())
     _, read = KIND.read_labels(task, {"train": list(names)}, {"train": "t"}, ())
-    note = f"f1 is of {names[1]!r}; if {names[0]!r} is the class to find, write positive: {names[0]}"
+    note = f"f1 is of {names[1]!r} (if {names[0]!r} is the class to find, write positive: {names[0]})"
     assert read.label_notes == ((note,) if noted else ())
     _, chosen = KIND.read_labels(replace(task, positive=names[0]), {"train": list(names)}, {"train": "t"}, ())
     assert chosen.label_names[1] == names[0] and chosen.label_notes == ()
