@@ -32,7 +32,7 @@ class Estimate:
     n_seeds: int = 0
     n_examples: int = 0
     spread: Spread = "none"
-    n_undefined: int = 0  # draws without a value, which the interval leaves out
+    undefined: float = 0.0  # share of the draws without a value, which the interval leaves out
 
 
 def combine(
@@ -63,8 +63,7 @@ def combine(
     seeds_agree = over_seeds and over_draws and over_seeds[1] - over_seeds[0] < ALIKE * (over_draws[1] - over_draws[0])
     factor = math.sqrt(example_share) if over_seeds and not seeds_agree else 1.0
     below, above = (math.hypot(by_seed, factor * by_draw) for by_seed, by_draw in zip(of_seeds, of_draws, strict=True))
-    n_undefined = undefined_draws(by_draw)
-    return Estimate(value, value - below, value + above, len(seeds), n_examples, spread, n_undefined)
+    return Estimate(value, value - below, value + above, len(seeds), n_examples, spread, undefined_share(by_draw))
 
 
 def combine_matched(by_seed: Sequence[float], by_seed_and_draw: np.ndarray | None, *, n_examples: int = 0) -> Estimate:
@@ -150,9 +149,9 @@ def percentile_interval(draws: np.ndarray | None, confidence: float = CONFIDENCE
     return float(low), float(high)
 
 
-def undefined_draws(draws: np.ndarray | None) -> int:
-    """The number of draws (draws,) without a value; 0 of None."""
-    return 0 if draws is None else int(np.isnan(draws).sum())
+def undefined_share(draws: np.ndarray | None) -> float:
+    """The share of the draws (draws,) without a value; 0 of None."""
+    return 0.0 if draws is None else float(np.isnan(draws).mean())
 
 
 def _spread(has_seeds: bool, has_draws: bool) -> Spread:

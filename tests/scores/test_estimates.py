@@ -57,8 +57,8 @@ def test_no_spread_has_no_interval() -> None:
 
 
 def test_draws_without_a_value_are_left_out_and_counted() -> None:
-    assert combine(0.2, None, np.array([np.nan, 0.2, 0.2, np.nan])).n_undefined == 2
-    assert combine(0.2, None, DRAWS).n_undefined == 0
+    assert combine(0.2, None, np.array([np.nan, 0.2, 0.2, np.nan])).undefined == 0.5
+    assert combine(0.2, None, DRAWS).undefined == 0
     assert percentile_interval(np.array([np.nan, 0.2, 0.2, np.nan])) == (0.2, 0.2)
 
 

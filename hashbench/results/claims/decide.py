@@ -166,8 +166,8 @@ def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: 
         marks = [SEEDS_ONLY if several else NO_SPREAD]
     else:
         marks = [] if several else [ONE_SEED]
-    if estimate.n_undefined and quantity.by_draw is not None:
-        marks.append(f"{estimate.n_undefined:,} of {len(quantity.by_draw):,} draws have no value and are left out")
+    if estimate.undefined:
+        marks.append(f"{100 * estimate.undefined:.1f} % of the draws have no value and are left out")
     defined = not math.isnan(quantity.value)
     if not defined:
         marks.append("undefined: a ratio of values that are not above 0")

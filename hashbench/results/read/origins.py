@@ -12,7 +12,6 @@ from typing import Any, Protocol
 from hashbench.common.measured import COUNTED
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import SCRATCH, MeasuredRun, grouped
-from hashbench.scores.draws import DRAWS
 from hashbench.scores.registry import metric_of
 
 BUILT_IN = ("builtin", "built-in")  # in the origin or a note of generated texts
@@ -24,7 +23,7 @@ MOST_NAMES = 3  # of many models or fingerprints so many are named
 F1_OF = {"mrpc": "equivalent", "qqp": "duplicate"}
 UNDEFINED_DRAWS = (
     "Intervals leave out draws without a value (such as draws without an example of the class), which makes them too "
-    f"narrow for rare classes; of {DRAWS:,} draws"
+    "narrow for rare classes; share of the draws"
 )
 GLUE = frozenset(("mnli", "qnli", "qqp", "rte", "sst2", "mrpc", "cola", "stsb", "wnli"))
 

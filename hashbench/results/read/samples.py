@@ -17,7 +17,7 @@ from hashbench.common.errors import InputError
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry, SeedScore
 from hashbench.scores.draws import DRAWS, drawn
-from hashbench.scores.estimates import percentile_interval, undefined_draws
+from hashbench.scores.estimates import percentile_interval, undefined_share
 from hashbench.scores.registry import metric_of, metrics
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint, Predictions
@@ -67,9 +67,9 @@ class Evidence:
         ends = percentile_interval(draws)
         return None if ends is None else (*ends, sum(sample.n for sample in self._samples_of(entry, by_task)))
 
-    def n_undefined(self, entry: Entry, by_task: Sequence[Sequence[SeedScore]]) -> int:
-        """The number of draws without a value, which `interval` leaves out."""
-        return undefined_draws(self._mean_by_draw(entry, by_task))
+    def undefined(self, entry: Entry, by_task: Sequence[Sequence[SeedScore]]) -> float:
+        """The share of the draws without a value, which `interval` leaves out."""
+        return undefined_share(self._mean_by_draw(entry, by_task))
 
     def _samples_of(self, entry: Entry, by_task: Sequence[Sequence[SeedScore]]) -> list[Sample]:
         return [self.of(entry, scores[0].run.task or "", scores[0].metric, scores[0].split) for scores in by_task]

@@ -91,8 +91,8 @@ def _with_interval(cell: Cell, evidence: Evidence | None, entry: Entry, by_task:
     if interval is None:
         return cell
     low, high, n = interval
-    n_undefined = evidence.n_undefined(entry, by_task) if evidence else 0
-    return replace(cell, interval=(PERCENT * low, PERCENT * high), n_examples=n, undefined_draws=n_undefined)
+    undefined = PERCENT * evidence.undefined(entry, by_task) if evidence else 0.0
+    return replace(cell, interval=(PERCENT * low, PERCENT * high), n_examples=n, undefined=undefined)
 
 
 def _mean_of_groups(groups: Sequence[Sequence[str]], values: Mapping[str, float]) -> float:

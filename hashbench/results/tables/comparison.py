@@ -109,9 +109,9 @@ def remarks(comparison: Comparison) -> list[str]:
     measured = comparison.first.evidence.measured
     notes += counted_classes(measured, [(line.task, line.metric, line.split) for line in comparison.lines])
     undefined = [
-        f"{_where(line)} ({line.metric}) {line.difference.n_undefined:,}"
+        f"{_where(line)} ({line.metric}) {PERCENT * line.difference.undefined:.1f} %"
         for line in comparison.lines
-        if line.difference.n_undefined
+        if line.difference.undefined
     ]
     notes += [f"{UNDEFINED_DRAWS}: {', '.join(undefined)}."] if undefined else []
     notes += [*_flags_of_both(comparison), *_unequal_texts(comparison)]

@@ -89,12 +89,12 @@ def score_notes(measured: Measured, table: Table) -> list[str]:
 
 
 def _undefined_draws(table: Table) -> list[str]:
-    """A note on cells whose interval leaves out draws without a value, with their number."""
+    """A note on cells whose interval leaves out draws without a value, with their share."""
     cells = [
-        f"{row.title.strip()} on {column.title} {cell.undefined_draws:,}"
+        f"{row.title.strip()} on {column.title} {cell.undefined:.1f} %"
         for row in table.rows
         for column in table.columns
-        if (cell := row.cells[column.name]).undefined_draws
+        if (cell := row.cells[column.name]).undefined
     ]
     return [f"{UNDEFINED_DRAWS}: {', '.join(cells)}."] if cells else []
 
