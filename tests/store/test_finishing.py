@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store
-from hashbench.store.finishing import add_metrics, finish, void
+from hashbench.store.finishing import add_metrics, add_note, finish, void
 from hashbench.store.queue import LeaseLost
 from hashbench.store.result import Artifact, Predictions, Result
 from hashbench.store.status import artifacts, attempts, counts, predictions
@@ -158,3 +158,13 @@ def test_nothing_is_added_to_a_run_that_is_not_finished(store: Store, lab: Lab) 
     with pytest.raises(InputError, match="is not finished, so nothing can be added to it"):
         add_metrics(store, held.run_id, [MetricRow("int8_bytes", 100)])
     assert numbers(store) == []
+
+
+def test_note_is_added_to_a_finished_run_and_replaces_one_of_its_topic(store: Store, lab: Lab) -> None:
+    held = lab.claim(store, lab.plan(store, lab.run("a")))
+    with pytest.raises(InputError, match="is not finished, so nothing can be added to it"):
+        add_note(store, held.run_id, "texts_read", "none")
+    finish(store, held, Result(notes={"origin": "here"}))
+    for text in ("half", "all"):
+        add_note(store, held.run_id, "texts_read", text)
+    assert attempts(store, held.run_id)[-1].notes == {"origin": "here", "texts_read": "all"}
