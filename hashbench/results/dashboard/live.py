@@ -123,19 +123,27 @@ class Tracker:
         """True while calls still reach W&B."""
         return not self._failed
 
-    def record(self, values: Mapping[str, float], step: int) -> None:
-        """Sends values at an optimizer step. W&B's x-axis is this step, so that a resumed run continues its curves."""
-        if not self._failed:
-            self._calls.put(lambda: self._run.log({**values, "step": step}))  # type: ignore[attr-defined]
+    def record(self, values: Mapping[str, float], step: int, before: int) -> None:
+        """Sends values at an optimizer step. W&B's x-axis is this step, so that a resumed run continues its curves.
 
-    def finish(self, final: Mapping[str, float | None]) -> None:
-        """Writes the final values to the summary and ends the W&B run, waiting no longer than the time limit."""
+        `before`: the number of points before, in all attempts. It is W&B's own `_step`: offline, W&B cannot know where
+        an earlier attempt ended, and of two points with one `_step` its server keeps one.
+        """
+        if not self._failed:
+            self._calls.put(lambda: self._run.log({**values, "step": step}, step=before))  # type: ignore[attr-defined]
+
+    def finish(self, final: Mapping[str, float | None] | None) -> None:
+        """Writes the final values to the summary and ends the W&B run, waiting no longer than the time limit.
+
+        `final` None: the attempt was interrupted or failed, and ends so there.
+        """
         if self._failed:
             return
 
         def end() -> None:
-            self._run.summary.update({name: value for name, value in final.items() if value is not None})  # type: ignore[attr-defined]
-            self._run.finish()  # type: ignore[attr-defined]
+            values = {name: value for name, value in (final or {}).items() if value is not None}
+            self._run.summary.update(values)  # type: ignore[attr-defined]
+            self._run.finish(exit_code=1 if final is None else 0)  # type: ignore[attr-defined]
 
         self._calls.put(end)
         self._calls.put(None)

@@ -38,7 +38,7 @@ class Failed:
     error: Exception
 
 
-CurvePoint = tuple[dict[str, float], int, int]  # values by name, step, steps in all
+CurvePoint = tuple[dict[str, float], int, int, int]  # values by name, step, steps in all, points before
 Message = CurvePoint | Failed | Result
 
 
@@ -156,9 +156,11 @@ def carry_out_share(
         raise
 
 
-def send_point(tell: Callable[[Message], object], values: dict[str, float], step: int, total_steps: int) -> None:
+def send_point(
+    tell: Callable[[Message], object], values: dict[str, float], step: int, total_steps: int, before: int
+) -> None:
     """Sends a point of a curve to the worker, which shows it."""
-    tell((values, step, total_steps))
+    tell((values, step, total_steps, before))
 
 
 def end_with_parent() -> None:

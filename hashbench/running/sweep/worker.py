@@ -128,10 +128,10 @@ class Worker:
             seconds = time.monotonic() - began - not_its_own if not_its_own else result.seconds
             return replace(result, notes={**result.notes, "sources": self._sources_of(run)}, seconds=seconds)
 
-        final: dict[str, float | None] = {}
+        final: dict[str, float | None] | None = None
         try:
             ending = self._attempts.carry_out(held, work)
-            final = final_values(ending.result.metrics) if ending.result is not None else final
+            final = final_values(ending.result.metrics) if ending.result is not None else None
             return ending
         finally:
             if tracker is not None:
@@ -188,8 +188,8 @@ class Worker:
     def _machine(self, run: Run, stop: StopSignal, tracker: Tracker) -> Machine:
         experiment = self._assignment.resolved.experiment
 
-        def watch(values: dict[str, float], step: int, total_steps: int) -> None:
-            tracker.record(values, step)
+        def watch(values: dict[str, float], step: int, total_steps: int, before: int) -> None:
+            tracker.record(values, step, before)
             for name, value in values.items():
                 self._control.tell(RunProgress(self._index, name, value, step, total_steps))
 

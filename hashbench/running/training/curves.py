@@ -50,7 +50,8 @@ class Curves(torch.nn.Module):
         """Adds a point to the curves and sends its value, if it has one, to the live view."""
         self.points.append(point)
         if self._watch is not None and point.value is not None:
-            self._watch({f"{point.split}/{point.name}": point.value}, point.step, self._total_steps)
+            before = len(self.points) - 1
+            self._watch({f"{point.split}/{point.name}": point.value}, point.step, self._total_steps, before)
 
     def plain(self) -> list[list[Any]]:
         """The points as plain values, for a checkpoint."""

@@ -11,7 +11,8 @@ from hashbench.common.shared import SharedFolder
 
 # How several devices share a run: each has the whole model, or a part of every layer of its encoder.
 Strategy = Literal["ddp", "fsdp"]
-Watch = Callable[[dict[str, float], int, int], None]  # values by name, step, steps in all
+# Values by name, step, steps in all, and the number of points before, those of interrupted attempts included
+Watch = Callable[[dict[str, float], int, int, int], None]
 
 
 class Stop(Protocol):

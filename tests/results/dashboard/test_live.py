@@ -18,7 +18,7 @@ def make(mode, folder, **timeouts):
 
 def test_off_starts_nothing(tmp_path):
     tracker = make("off", tmp_path)
-    tracker.record({"loss": 1.0}, 1)
+    tracker.record({"loss": 1.0}, 1, 0)
     tracker.finish({"accuracy": 0.5})
     assert not tracker.active and not list(tmp_path.iterdir())
 
@@ -26,7 +26,7 @@ def test_off_starts_nothing(tmp_path):
 def test_offline_writes_a_run_under_our_id(tmp_path):
     pytest.importorskip("wandb", reason="wandb is an extra")
     tracker = make("offline", tmp_path)
-    tracker.record({"train/loss": 1.0}, 1)
+    tracker.record({"train/loss": 1.0}, 1, 0)
     tracker.finish({"accuracy": 0.5, "pearson": None})
     assert tracker.active
     assert [path.name for path in tmp_path.rglob("run-*.wandb")] == ["run-r1.wandb"]
@@ -36,11 +36,11 @@ class FakeRun:
     def __init__(self):
         self.logged, self.summary, self.ended = [], {}, False
 
-    def log(self, values):
-        self.logged.append(values)
+    def log(self, values, step):
+        self.logged.append((step, values))
 
-    def finish(self):
-        self.ended = True
+    def finish(self, exit_code):
+        self.ended, self.exit_code = True, exit_code
 
 
 def test_points_and_final_values_arrive_in_order(tmp_path, monkeypatch):
@@ -48,10 +48,18 @@ def test_points_and_final_values_arrive_in_order(tmp_path, monkeypatch):
     monkeypatch.setattr(tracking, "_start_run", lambda *_, **__: run)
     tracker = make("online", tmp_path)
     for step in range(3):
-        tracker.record({"loss": 1.0 / (step + 1)}, step)
+        tracker.record({"loss": 1.0 / (step + 1)}, step, 22 + step)
     tracker.finish({"accuracy": 0.5, "undefined": None})
-    assert run.logged == [{"loss": 1.0, "step": 0}, {"loss": 0.5, "step": 1}, {"loss": 1 / 3, "step": 2}]
-    assert run.summary == {"accuracy": 0.5} and run.ended
+    losses = [{"loss": 1.0, "step": 0}, {"loss": 0.5, "step": 1}, {"loss": 1 / 3, "step": 2}]
+    assert run.logged == list(zip((22, 23, 24), losses, strict=True))
+    assert run.summary == {"accuracy": 0.5} and run.ended and run.exit_code == 0
+
+
+def test_an_interrupted_part_ends_as_such(tmp_path, monkeypatch):
+    run = FakeRun()
+    monkeypatch.setattr(tracking, "_start_run", lambda *_, **__: run)
+    make("offline", tmp_path).finish(None)
+    assert run.ended and run.exit_code == 1 and run.summary == {}
 
 
 def test_a_failing_service_is_one_warning(tmp_path, monkeypatch, caplog):
@@ -62,7 +70,7 @@ def test_a_failing_service_is_one_warning(tmp_path, monkeypatch, caplog):
     with caplog.at_level(logging.WARNING):
         tracker = make("online", tmp_path)
         for step in range(5):
-            tracker.record({"loss": 1.0}, step)
+            tracker.record({"loss": 1.0}, step, step)
         tracker.finish({"accuracy": 0.5})
     assert [record.message for record in caplog.records] == [
         "Weights & Biases is left out of this run: OSError: no route to host"
@@ -74,7 +82,7 @@ def test_a_hanging_service_is_given_up(tmp_path, monkeypatch, caplog):
     began = time.monotonic()
     with caplog.at_level(logging.WARNING):
         tracker = make("online", tmp_path, start_timeout_s=0.2)
-        tracker.record({"loss": 1.0}, 1)
+        tracker.record({"loss": 1.0}, 1, 0)
         tracker.finish({})
     assert time.monotonic() - began < 10
     assert "no answer within 0.2 s" in caplog.text
@@ -82,7 +90,7 @@ def test_a_hanging_service_is_given_up(tmp_path, monkeypatch, caplog):
 
 def test_a_hanging_end_is_given_up(tmp_path, monkeypatch, caplog):
     run = FakeRun()
-    run.finish = lambda: time.sleep(60)
+    run.finish = lambda exit_code: time.sleep(60)
     monkeypatch.setattr(tracking, "_start_run", lambda *_, **__: run)
     tracker = make("online", tmp_path, finish_timeout_s=0.2)
     with caplog.at_level(logging.WARNING):

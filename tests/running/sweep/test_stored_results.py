@@ -79,7 +79,7 @@ def first_losses(run: Run, place: Workplace, folder: Path) -> dict[int, float]:
     losses: dict[int, float] = {}
     stop = threading.Event()
 
-    def watch(values: dict[str, float], step: int, total_steps: int) -> None:
+    def watch(values: dict[str, float], step: int, total_steps: int, before: int) -> None:
         if "train/loss" in values and len(losses) < POINTS:
             losses[step] = values["train/loss"]
         if len(losses) == POINTS:

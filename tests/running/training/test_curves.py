@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from hashbench.common.measured import MetricRow
 from hashbench.running.training.curves import Curves, NotFinite
 
 
@@ -21,3 +22,14 @@ def test_a_loss_that_is_no_number_ends_the_training_and_says_where(loss):
         curves.add_loss(torch.tensor(1.0), 2)
     with pytest.raises(NotFinite, match=f"^the loss is {loss} at step 1; "):
         Curves(total_steps=10).add_loss(torch.tensor(loss), 1)
+
+
+def test_points_are_numbered_over_all_attempts() -> None:
+    numbers: list[int] = []
+    first = Curves(10, lambda values, step, total, before: numbers.append(before))
+    for step in range(3):
+        first.add(MetricRow("loss", 1.0, "train", step))
+    second = Curves(10, lambda values, step, total, before: numbers.append(before))
+    second.restore(first.plain())
+    second.add(MetricRow("loss", 1.0, "train", 3))
+    assert numbers == [0, 1, 2, 3]
