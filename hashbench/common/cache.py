@@ -36,6 +36,8 @@ FOLDERS = {
     "fingerprints": "checksums of input files",
     "hub": "what was asked of the hub",
     "own": "files of one's own, from another machine",
+    "wandb": "files of Weights & Biases, as `tracking` wrote them",
+    "numba": "machine code of kernels, where the installation cannot be written",
 }
 KEPT = ("finished",)  # never removed: nowhere else
 

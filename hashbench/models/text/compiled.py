@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import RLock
 from types import FunctionType
 from typing import Any, TypeVar, cast
@@ -21,7 +22,8 @@ class Kernel:
 
     def __init__(self, function: FunctionType, **options: Any) -> None:
         """`options`: numba's."""
-        self.function, self._options, self._compiled = function, options, None
+        self.function, self._options = function, options
+        self._compiled: Callable[..., object] | None = None
         self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
 
     def __call__(self, *arguments: object) -> object:
@@ -37,8 +39,26 @@ class Kernel:
                 for name in self.function.__code__.co_names:
                     if name in names and isinstance(names[name], Kernel):
                         names[name] = names[name].compiled()
-                self._compiled = numba.njit(nogil=True, cache=True, **self._options)(self.function)
+                options = {"nogil": True, **self._options}
+                try:
+                    self._compiled = numba.njit(cache=True, **options)(self.function)
+                except RuntimeError:  # neither the installation nor a home folder can be written
+                    place = _own_cache()
+                    vars(numba.config)["CACHE_DIR"] = place
+                    self._compiled = numba.njit(cache=bool(place), **options)(self.function)
             return cast(Callable[..., object], self._compiled)
+
+
+def _own_cache() -> str:
+    """A folder for machine code below HASHBENCH_CACHE, "" where there is none that can be written."""
+    if not os.environ.get("HASHBENCH_CACHE"):
+        return ""
+    folder = Path(os.environ["HASHBENCH_CACHE"]).absolute() / "numba"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return ""
+    return str(folder) if os.access(folder, os.W_OK) else ""
 
 
 def compiled(function: F) -> F:

@@ -275,5 +275,5 @@ def autocast(recipe: OnHardware, device: torch.device) -> torch.autocast:
 
 
 def device_of(name: str) -> torch.device:
-    """The torch device of `auto`, `cpu`, `cuda` or `mps`."""
+    """The torch device of a name as in experiment files: `auto`, `gpu`, `cuda:1` and so on."""
     return torch.device(pick_device(name))

@@ -235,7 +235,13 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
     """
     experiment = loaded.experiment
     devices = experiment.all_devices
-    if not registered("executor")[experiment.executor].elsewhere:
+    elsewhere = registered("executor")[experiment.executor].elsewhere
+    if ":" in experiment.device and (devices > 1 or elsewhere):
+        raise InputError(
+            f"{loaded.where('device')}: device: {experiment.device} is one GPU of this machine; write device: cuda for "
+            "several, or for other machines"
+        )
+    if not elsewhere:
         _check_devices_here(loaded)
     for model in models:
         if experiment.strategy == "fsdp":
@@ -253,7 +259,9 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
 
 def _check_sharded(loaded: Loaded, model: ResolvedModel) -> None:
     """Raises InputError for recipe options that do not work with sharded layers (strategy: fsdp)."""
-    for block, recipe in (("pretrain", model.pretrain), ("finetune", model.finetune)):
+    finetunes = [("finetune", recipe) for recipe in (model.finetune, *model.per_task.values())]
+    recipes: list[tuple[str, Finetune | Pretrain]] = [("pretrain", model.pretrain), *finetunes]
+    for block, recipe in recipes:
         for key, refused in (("compile", recipe.compile), ("micro_batch_size", recipe.micro_batch_size == "auto")):
             if refused:
                 where = loaded.where(*loaded.place_of(model.place, block, key))
@@ -265,12 +273,16 @@ def _check_devices_here(loaded: Loaded) -> None:
     if loaded.experiment.nodes > 1:
         raise InputError(f"{loaded.where('nodes')}: nodes: more than one needs executor: ray; write it, or nodes: 1")
     cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
-    for name, there in (("cuda", cuda), ("mps", mps)):
-        if device == name and not there:
+    kind, _, index = device.partition(":")
+    for name, there in (("cuda", cuda), ("mps", mps), ("gpu", cuda or mps)):
+        if kind == name and not there:
             raise InputError(
                 f"{loaded.where('device')}: device: this machine has no {name} device that torch can use; "
                 "write device: auto, or install a torch that can"
             )
+    if index and int(index) >= torch.cuda.device_count():
+        last = f"cuda:{torch.cuda.device_count() - 1}"
+        raise InputError(f"{loaded.where('device')}: device: this machine has no {device}; the last is {last}")
     n_gpus = torch.cuda.device_count() if cuda and device != "mps" else 1 if mps else None
     if device != "cpu" and n_gpus is not None and devices > n_gpus:
         raise InputError(

@@ -106,9 +106,10 @@ def device_block(device: str) -> dict[str, Any]:
     """The device on which an efficiency run measures: its name, and the cores in use where it is a CPU."""
     import torch
 
-    if device in ("auto", "cuda") and torch.cuda.is_available():
-        return {"name": torch.cuda.get_device_name(0), "cores": None}
-    if device in ("auto", "mps") and torch.backends.mps.is_available():
+    kind, _, index = device.partition(":")
+    if kind in ("auto", "gpu", "cuda") and torch.cuda.is_available():
+        return {"name": torch.cuda.get_device_name(int(index or 0)), "cores": None}
+    if kind in ("auto", "gpu", "mps") and torch.backends.mps.is_available():
         return {"name": f"{cpu_name()} mps", "cores": None}
     return {"name": cpu_name(), "cores": usable_cores()}
 

@@ -5,10 +5,11 @@ Those of recipes are in `recipes.py`; a kind of task may bring another block of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, PrivateAttr, model_validator
+from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, model_validator
 from pydantic.fields import FieldInfo
 
 from hashbench.common.errors import InputError
@@ -19,6 +20,17 @@ from hashbench.results.dashboard.live import PROJECT, Mode
 from hashbench.running.experiment.claims import ClaimEntry
 from hashbench.running.experiment.recipes import Finetune, Pretrain
 
+DEVICES = r"auto|cpu|gpu|mps|cuda(:[0-9]{1,3})?"
+
+
+def _device(name: str) -> str:
+    """The name of a device. Raises ValueError where it is none."""
+    if not re.fullmatch(DEVICES, name):
+        raise ValueError(f"must be auto, cpu, gpu, cuda, cuda:N (the first GPU is cuda:0) or mps, not {name!r}")
+    return name
+
+
+Device = Annotated[str, AfterValidator(_device), Field(json_schema_extra={"pattern": f"^({DEVICES})$"})]
 Share = Annotated[float, Field(ge=0, le=1)]
 Parameters = Annotated[int, Field(gt=0)]
 
@@ -292,7 +304,10 @@ class Experiment(Strict):
     )
     workers: int = Field(default=1, gt=0, description="number of runs done at the same time")
     threads: int | None = Field(default=None, gt=0, description="CPU threads per run; null: cores divided by workers")
-    device: Literal["auto", "cpu", "cuda", "mps"] = Field(default="auto", description="auto: a GPU if there is one")
+    device: Device = Field(
+        default="auto",
+        description="auto: a GPU if there is one, gpu: refused without one; or cpu, cuda, cuda:1 (the second), mps",
+    )
     devices: int = Field(default=1, gt=0, description="GPUs per run, on each of its nodes")
     nodes: int = Field(default=1, gt=0, description="machines per run; more than one needs executor: ray")
     strategy: Literal["ddp", "fsdp"] = Field(

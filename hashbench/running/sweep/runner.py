@@ -178,7 +178,7 @@ def assign(planned: Plan, *, db: str, experiment_id: int, n_workers: int, artifa
         cache=cache_folder(),
         threads=threads_for(experiment, n_workers),
         max_attempts=experiment.retries + 1,
-        gpus=gpu_groups(experiment.devices) if experiment.device in ("auto", "cuda") else (),
+        gpus=gpu_groups(experiment.devices) if experiment.device in ("auto", "gpu", "cuda") else (),
         kinds=names(measures_time=False),
         artifacts=artifacts,
     )

@@ -11,8 +11,9 @@ from hashbench.running.experiment.recipes import MatmulPrecision, Precision
 
 
 def pick_device(device: str) -> str:
-    """The Lightning accelerator for `auto`, `cpu`, `cuda` or `mps`."""
-    if device != "auto":
+    """The torch device for `auto`, `cpu`, `gpu`, `cuda`, `cuda:1` or `mps`; without a GPU the CPU, which a check of
+    the experiment refuses for `gpu`."""
+    if device not in ("auto", "gpu"):
         return device
     if torch.cuda.is_available():
         return "cuda"
@@ -27,7 +28,7 @@ def precision_found(precision: Precision, device: str) -> Precision:
     """
     if precision == "32":
         return precision
-    match pick_device(device):
+    match pick_device(device).partition(":")[0]:
         case "cuda":
             has_it = torch.cuda.is_bf16_supported(including_emulation=False)
         case "cpu":

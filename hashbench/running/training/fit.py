@@ -81,10 +81,10 @@ def make_trainer(
     interval: int | None,
 ) -> Trainer:
     """Lightning's Trainer for a recipe on a machine, with these callbacks alone; other arguments as in `fit`."""
-    accelerator = pick_device(machine.device)
+    kind, _, index = pick_device(machine.device).partition(":")
     return Trainer(
-        accelerator="gpu" if accelerator == "cuda" else accelerator,
-        devices=machine.devices // machine.nodes,
+        accelerator="gpu" if kind == "cuda" else kind,
+        devices=[int(index)] if index else machine.devices // machine.nodes,
         num_nodes=machine.nodes,
         strategy=strategy_of(machine),
         # Named, since a SLURM job's own signals would compete with the leases. Several processes are there already.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from hashbench.models.text.compiled import in_threads, slices, thread_count
+from hashbench.models.text.compiled import Kernel, in_threads, slices, thread_count
 
 
 def test_threads_are_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,3 +44,24 @@ def test_numba_is_loaded_by_the_first_call_of_a_kernel() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True", "0x64636261"]
+
+
+@pytest.mark.parametrize("cache", [True, False])
+def test_without_a_place_beside_the_program_machine_code_goes_to_our_cache_or_nowhere(
+    cache: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container of another user: the package is read-only, and there is no home folder."""
+    import numba
+    from numba.core import caching
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    own = caching.CacheImpl._locator_classes
+    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [cls for cls in own if "UserProvided" in cls.__name__])
+    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path) if cache else "")
+    kernel = Kernel(_doubled)
+    assert kernel(21) == 42
+    assert bool(list(tmp_path.rglob("*.nbi"))) == cache
+
+
+def _doubled(number: int) -> int:
+    return 2 * number

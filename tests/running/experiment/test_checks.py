@@ -178,6 +178,9 @@ def machine(monkeypatch: pytest.MonkeyPatch, *, gpus: int = 0, mps: bool = False
 
 DEVICES = {
     "no CUDA": ({}, "device: cuda", r"^a\.yaml:9: device: this machine has no cuda device"),
+    "no GPU": ({}, "device: gpu", r"^a\.yaml:9: device: this machine has no gpu device"),
+    "no second GPU": ({"gpus": 1}, "device: cuda:1", r"^a\.yaml:9: device: .* no cuda:1; the last is cuda:0"),
+    "one GPU for two": ({"gpus": 2}, "device: cuda:1\ndevices: 2", r"^a\.yaml:9: device: cuda:1 is one GPU"),
     "no MPS": ({"gpus": 1}, "device: mps", r"^a\.yaml:9: device: this machine has no mps device"),
     "few GPUs": ({"gpus": 2}, "device: cuda\ndevices: 3", r"^a\.yaml:10: devices: 3 GPUs a run, .* has 2; take"),
     "few GPUs found": ({"gpus": 1}, "devices: 2", r"^a\.yaml:9: devices: 2 GPUs a run, .* has 1; take at most 1"),
@@ -214,6 +217,9 @@ FITTING = {
     "all GPUs": ({"gpus": 4}, "device: cuda\ndevices: 4"),
     "as many GPUs as were found": ({"gpus": 4}, "devices: 4"),
     "MPS": ({"mps": True}, "device: mps"),
+    "MPS as the GPU": ({"mps": True}, "device: gpu"),
+    "the GPU": ({"gpus": 1}, "device: gpu"),
+    "the second GPU": ({"gpus": 2}, "device: cuda:1"),
 }
 
 

@@ -266,3 +266,14 @@ def test_aliases_that_multiply_are_refused(load) -> None:
 def test_an_alias_of_itself_is_refused(load) -> None:
     with pytest.raises(InputError, match=r"a\.yaml"):
         load("name: &a [*a]\n")
+
+
+@pytest.mark.parametrize("device", ["auto", "cpu", "gpu", "cuda", "cuda:1", "mps"])
+def test_devices(load, device: str) -> None:
+    assert load(BASE, f"device={device}").experiment.device == device
+
+
+@pytest.mark.parametrize("device", ["gpus", "cuda:", "cuda:x", "mps:1", "CPU"])
+def test_what_is_no_device(load, device: str) -> None:
+    with pytest.raises(InputError, match="device: must be auto, cpu, gpu, cuda, cuda:N .* or mps, not "):
+        load(BASE, f"device='{device}'")

@@ -319,7 +319,7 @@ def cpus_of_process(n: int) -> int:
 
 
 def gpus_of_process(device: str) -> int:
-    """GPUs of a process: 1 for `cuda`, or for `auto` if the cluster has any; else 0."""
+    """GPUs of a process: 1 for `cuda` and `gpu`, or for `auto` if the cluster has any; else 0."""
     if device == "auto":
         return int(ray.cluster_resources().get("GPU", 0.0) > 0)
-    return int(device == "cuda")
+    return int(device in ("cuda", "gpu"))
