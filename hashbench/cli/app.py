@@ -32,6 +32,7 @@ PYDANTIC = {  # how it words what a type refuses -> plainly
     "Input should be less than or equal to": "must be at most",
     "Input should be ": "must be ",
 }
+OF_OTHERS = ("run", "train", "fit", "start", "experiment")  # commands that other programs have for a sweep
 WRONG_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 # typer carries its own click: this is that click's error for a wrong command line
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
@@ -45,6 +46,10 @@ class Commands(TyperGroup):
         both = " ".join(args[:2])
         if both in self.commands:
             return both, self.commands[both], args[2:]
+        if args and args[0] not in self.commands and (args[0] in OF_OTHERS or args[0].endswith((".yaml", ".yml"))):
+            raise InputError(
+                f"no command {args[0]!r}; the runs of an experiment are done by: hashbench sweep FILE.yaml"
+            )
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:

@@ -50,7 +50,7 @@ class RankingMetric(SummedMetric):
     def under(self, condition: str) -> Metric | None:
         """The metric of the cases of one decile, as "tenth=3"."""
         _, is_decile, decile = condition.partition(DECILE)
-        if not is_decile:
+        if not is_decile or decile not in map(str, range(1, DECILES + 1)):
             return None
         metric = copy.copy(self)
         metric.decile = int(decile)

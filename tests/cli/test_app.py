@@ -124,3 +124,9 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
     assert (process.stderr.read(), process.wait()) == (b"", 0)
+
+
+@pytest.mark.parametrize("word", ["run", "train", "mine.yaml"])
+def test_who_looks_for_another_programs_command_is_told_of_the_sweep(run: Run, word: str) -> None:
+    outcome = run(word)
+    assert outcome.code == 2 and outcome.err.endswith("are done by: hashbench sweep FILE.yaml\n")

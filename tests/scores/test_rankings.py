@@ -63,3 +63,9 @@ def test_deciles_are_of_equal_size_and_by_frequency() -> None:
 
 def test_pages_may_count_alike() -> None:
     assert page_mean(np.array([1.0, 1.0, 1.0, 0.0]), np.array([2, 2, 2, 7])) == 0.5
+
+
+@pytest.mark.parametrize("condition", ["tenth=x", "tenth=0", "tenth=11", "tenth="])
+def test_there_is_no_other_tenth(condition: str) -> None:
+    with pytest.raises(InputError, match="unknown metric"):
+        find_metric(f"rec@1 {condition}")

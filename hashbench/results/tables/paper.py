@@ -198,9 +198,12 @@ def _mean_cell(cells: Sequence[Cell]) -> Cell:
         return Cell(reason="not measured" if cells else "not in this experiment")
     if len(having) == 1:
         return having[0]
-    highs = [cell.value_high for cell in having if cell.value_high is not None]
+    # In the unit of the first: one may be printed in K, another in M
+    scales = [SIZES.get(cell.unit, 1.0) / SIZES.get(having[0].unit, 1.0) for cell in having]
+    pairs = list(zip(having, scales, strict=True))
+    highs = [cell.value_high * scale for cell, scale in pairs if cell.value_high is not None]
     high = sum(highs) / len(highs) if len(highs) == len(having) else None
-    mean = sum(cell.value or 0.0 for cell in having) / len(having)
+    mean = sum((cell.value or 0.0) * scale for cell, scale in pairs) / len(having)
     return replace(having[0], value=mean, value_high=high, interval=None, std=None)
 
 

@@ -154,3 +154,8 @@ def test_a_mean_over_a_family_has_no_interval_of_one_member() -> None:
     cells = [Cell(2.0, interval=(1.9, 2.1)), Cell(4.0, interval=(3.9, 4.1)), Cell(reason="not measured")]
     assert _mean_cell(cells) == Cell(3.0)
     assert _mean_cell(cells[:1]) == cells[0]
+
+
+def test_the_mean_of_a_family_is_in_one_unit() -> None:
+    mean = _mean_cell([Cell(1.5, unit="M"), Cell(500.0, unit="K")])
+    assert (mean.value, mean.unit) == (1.0, "M")
