@@ -236,8 +236,14 @@ def _check_select_metric(loaded: Loaded, model: ResolvedModel, tasks: Sequence[T
 
 def _check_per_task(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -> None:
     names = [task.name for task in tasks]
+    of_items = [task.name for task in tasks if task.kind.reads_items]
     for name in model.per_task:
         place = (*loaded.place_of(model.place, "finetune", "per_task"), name)
+        if name in of_items:
+            raise InputError(
+                f"{loaded.where(*place)}: finetune.per_task: task '{name}' has items, and one recipe for all of them; "
+                "write the values in finetune, or in the model's entry"
+            )
         # The file's recipes are for all of its tasks; an override may take a few of them.
         if name not in names and not (("tasks",) in loaded.overrides and place in loaded.lines):
             where = loaded.where(*place)

@@ -410,3 +410,10 @@ def test_a_learning_rate_above_1_gets_a_note(experiment) -> None:
     changes = ("finetune.learning_rate=[1.0e-3, 3]", "pretrain.learning_rate=1.0e-3")
     (note,) = plan(experiment("models: [bert-mlm]\nfinetune: {max_length: 32}\n", *changes)).notes
     assert note.startswith("bert-mlm: finetune.learning_rate 3 is above 1")
+
+
+def test_a_recipe_of_one_task_is_for_texts(experiment) -> None:
+    lines = "models: [superbloom-d256l1]\nbaseline: superbloom-d256l1\n"
+    changes = ("tasks=[entities]", "finetune.per_task={entities: {epochs: 2}}")
+    with pytest.raises(InputError, match=r"finetune.per_task: task 'entities' has items, and one recipe for all"):
+        plan(experiment(lines, *changes))
