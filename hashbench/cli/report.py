@@ -57,6 +57,10 @@ def report(
         bool,
         typer.Option("--texts", help="In the experiment's own table: tokens, texts cut and characters lost, by task."),
     ] = False,
+    ranks: Annotated[
+        bool,
+        typer.Option("--ranks", help="Print each model's rank with its 95 % interval in the place of scores."),
+    ] = False,
     checkpoint: EvaluationOption = "best",
     provenance: Annotated[
         bool,
@@ -74,7 +78,8 @@ def report(
         from hashbench.results.tables.request import ReportRequest
 
         request = ReportRequest(
-            named or experiment, paper, table, published, examples, all_metrics, checkpoint, provenance, texts=texts
+            named or experiment, paper, table, published, examples, all_metrics, checkpoint,
+            provenance=provenance, texts=texts, ranks=ranks,
         )
         if style != PAGE:
             print_report(db, request, style, output)
@@ -204,6 +209,14 @@ def compare(
         str | None,
         typer.Option("--experiment", help="The experiment of the two models. Default: the one that was swept last."),
     ] = None,
+    best: Annotated[
+        bool,
+        typer.Option(
+            "--best",
+            help="A is the best model of the experiment, chosen by these scores: wider intervals, which hold for every "
+            "model minus B. With one name, that is B, and A the model with the best average.",
+        ),
+    ] = False,
     checkpoint: EvaluationOption = "best",
     style: TableFormat = "text",
 ) -> None:
@@ -211,15 +224,19 @@ def compare(
 
     Only scores measured on the same examples are compared.
 
-    Examples: hashbench compare hashformer-lsh-proj bert-mlm; hashbench compare glue_tiny --db mine.db --db theirs.db
+    Examples: hashbench compare hashformer-lsh-proj bert-mlm; hashbench compare bert-mlm --best; hashbench compare
+    glue_tiny --db mine.db --db theirs.db
     """
+    from hashbench.results.read.comparison import best_model
     from hashbench.results.read.comparison import compare as compare_sides
     from hashbench.results.rendering.rows import fitted_text
     from hashbench.results.tables.comparison import comparison_rows, n_names, remarks, sides
     from hashbench.store.engine import open_results
 
-    stores = [open_results(place) for place in _places(db or [], alone=second is None)]
-    comparison = compare_sides(stores, first, second or first, experiment=experiment, checkpoint=checkpoint)
+    stores = [open_results(place) for place in _places(db or [], alone=second is None and not best)]
+    if best and second is None:
+        first, second = best_model(stores[0], first, experiment=experiment, checkpoint=checkpoint), first
+    comparison = compare_sides(stores, first, second or first, experiment=experiment, checkpoint=checkpoint, best=best)
     for_people = style in ("text", "md")
     columns, rows = comparison_rows(comparison, for_people=for_people)
     if style == "text":

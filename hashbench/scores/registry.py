@@ -47,6 +47,16 @@ def metric_of(name: str) -> Metric | None:
     return metric
 
 
+def is_drawable(metric: str) -> bool:
+    """True if a metric can be computed from the stored predictions; one under another beam width cannot.
+
+    >>> is_drawable("f1"), is_drawable("rec@1 tenth=3"), is_drawable("rec@1 beam=10")
+    (True, True, False)
+    """
+    name, _, condition = metric.partition(" ")
+    return not condition or condition.startswith("tenth=")
+
+
 def evaluate(names: Sequence[str], targets: np.ndarray, outputs: np.ndarray) -> dict[str, MetricRow]:
     """Each metric's score of targets (n,) and outputs (n,), (n, C) or (n, 3 + m); undefined ones with their reason."""
     targets, outputs = np.asarray(targets), np.asarray(outputs)

@@ -11,9 +11,9 @@ from hashbench.common.errors import InputError, near_match
 from hashbench.results.claims.columns import check_column
 from hashbench.results.claims.decide import NO_SPREAD, decide
 from hashbench.results.claims.grammar import Claim, read_file, read_rows
-from hashbench.results.claims.published import claims_of
+from hashbench.results.claims.published import claims_of, exact_value
 from hashbench.results.claims.quantities import Missing
-from hashbench.results.claims.results import Results, TimedRuns, drawable
+from hashbench.results.claims.results import Results, TimedRuns
 from hashbench.results.claims.verdicts import Decided
 from hashbench.results.papers.paper import Column, Paper, load_paper, papers
 from hashbench.results.read.measured import Measured, measure
@@ -22,9 +22,12 @@ from hashbench.results.tables.notes import provenance, warnings
 from hashbench.results.tables.request import ReportRequest, paper_of
 from hashbench.results.tables.table import Table
 from hashbench.scores.draws import DRAWS
+from hashbench.scores.registry import is_drawable
 from hashbench.store.engine import Store
 
 KEY = "claims"  # of the experiment file
+SIZE = "emb_params"
+COUNTED = "Counts of the paper's models at the paper's sizes. Nothing of the experiment is behind them."
 # Columns from which the warnings of a report of claims follow: scores and facts. Only the measures count.
 COLUMNS = (Column("score", "percent", "score"), Column("fact", "count", "fact"))
 
@@ -40,6 +43,7 @@ class DecidedClaims:
     warnings: tuple[str, ...]
     provenance: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
+    counted: bool = False  # on the sizes of the paper's models, counted here: nothing of the experiment is behind them
 
 
 def claim_sections(
@@ -47,8 +51,10 @@ def claim_sections(
 ) -> list[DecidedClaims]:
     """The decided claims of each paper, then user-defined ones, each with warnings and provenance.
 
-    Without a paper in the request: every claim of any paper that names a model of the experiment. Raises InputError for
-    wrong input, and where nothing can be decided for want of predictions.
+    Without a paper in the request: every claim of any paper that names a model of the experiment. Claims on a paper's
+    own sizes are a section of their own, shown if the paper is named or the experiment has its models at its sizes.
+
+    Raises InputError for wrong input, and where nothing can be decided for want of predictions.
     """
     user_claims = read_file(request.claims_file) if request.claims_file is not None else []
     source = load_paper(request.paper) if request.paper is not None else None
@@ -67,13 +73,38 @@ def claim_sections(
         (paper, Results(measured, columns_of, evidence, times, one_seed=request.one_seed), claims)
         for paper, columns_of, claims in sourced
     ]
-    if not any(claims for _, _, claims in results):
+    results = [group for of_paper in results for group in _by_frame(*of_paper, named=source is not None)]
+    if not results:
         raise InputError(f"{store.name}: no claim names a model of {measured.experiment.name}; "
                          "give --paper, or claims of your own with --claims-file FILE.csv")  # fmt: skip
     draw_together(_all_samples([(result, claims) for _, result, claims in results]))
-    sections = [_section(paper, result, claims) for paper, result, claims in results]
+    sections = [_section(*group, named=source is not None) for group in results]
     _refuse_undecidable(store, measured, [claim for section in sections for claim in section.decided])
     return sections
+
+
+def _by_frame(
+    paper: Paper | None, results: Results, claims: Sequence[Claim], *, named: bool
+) -> list[tuple[Paper | None, Results, list[Claim]]]:
+    """The claims on what the experiment measured, then those on the paper's own sizes; groups with claims alone.
+
+    The latter only if the paper is `named`, or if they are true of the experiment's models too.
+    """
+    on_sizes = [claim for claim in claims if paper is not None and claim.counts_only]
+    others = [claim for claim in claims if claim not in on_sizes]
+    shown = on_sizes if paper and (named or _has_sizes_of(paper, results.measured)) else []
+    return [(paper, results, group) for group in (others, shown) if group]
+
+
+def _has_sizes_of(paper: Paper, measured: Measured) -> bool:
+    """True if the experiment's models are the paper's: their encoder, and their numbers of embedding parameters."""
+    sizes = [(entry, exact_value(paper, entry.model, SIZE)) for entry in measured.entries if not entry.is_baseline]
+    own = [(entry, size) for entry, size in sizes if size is not None]
+    return bool(own) and all(
+        (fact := measured.fact(entry, SIZE)) is not None and fact.value == size
+        and entry.encoder == (paper.recipe.encoder or entry.encoder)
+        for entry, size in own
+    )  # fmt: skip
 
 
 def own_claims(config: Mapping[str, Any], name: str) -> list[Claim]:
@@ -124,16 +155,17 @@ def _all_samples(groups: Sequence[tuple[Results, Sequence[Claim]]]) -> list[Samp
             for slug, column in part.leaves:
                 with contextlib.suppress(Missing):
                     for sample in results.samples(slug, column):
-                        if drawable(sample.metric) and not sample.missing():
+                        if is_drawable(sample.metric) and not sample.missing():
                             drawn[id(sample)] = sample
     return list(drawn.values())
 
 
-def _section(paper: Paper | None, results: Results, claims: Sequence[Claim]) -> DecidedClaims:
-    """The claims of a paper (None: user-defined) decided, with warnings and provenance."""
+def _section(paper: Paper | None, results: Results, claims: Sequence[Claim], *, named: bool) -> DecidedClaims:
+    """The claims of a paper (None: user-defined) decided, with warnings and provenance. `named` in the request."""
     measured = results.measured
     shown = paper or results.paper or paper_of(measured)
     decided = [decide(claim, results.for_claim(claim, of_paper=paper is not None)) for claim in claims]
+    counted = paper is not None and all(claim.counts_only for claim in claims)
     if paper is not None:
         decided = [replace(claim, of_other_models=not _names_model(claim.claim, paper, measured)) for claim in decided]
     source = paper.name if paper else ""
@@ -141,16 +173,31 @@ def _section(paper: Paper | None, results: Results, claims: Sequence[Claim]) -> 
         source, "claims", "", measured.experiment.name, COLUMNS, (), published=paper is not None,
         readings=tuple(_readings(decided, measured)), statistic=shown.statistic,
     )  # fmt: skip
-    partial = paper is not None and len(claims) < len(claims_of(paper.name))
+    notes = _left_out(paper, results, claims, named=named) if paper else []
+    title = f"{f'Claims of {paper.title}' if paper else 'Own claims'}, on {measured.experiment.name}"
     return DecidedClaims(
-        title=f"{f'Claims of {paper.title}' if paper else 'Own claims'}, on {measured.experiment.name}",
+        title=f"The sizes of {paper.title}, counted here" if paper and counted else title,
         paper=source,
         experiment=measured.experiment.name,
         decided=tuple(decided),
-        warnings=tuple(warnings(measured, shown, basis)),
-        provenance=tuple(provenance(measured, shown, basis)),
-        notes=(f"Claims of {source} that name no model of the experiment are left out.",) if partial else (),
+        warnings=() if counted else tuple(warnings(measured, shown, basis)),
+        provenance=() if counted else tuple(provenance(measured, shown, basis)),
+        notes=(COUNTED,) if counted else tuple(notes),
+        counted=counted,
     )
+
+
+def _left_out(paper: Paper, results: Results, claims: Sequence[Claim], *, named: bool) -> list[str]:
+    """Notes on claims of a paper that its section does not have."""
+    every, name = claims_of(paper.name), results.measured.experiment.name
+    on_sizes = [claim for claim in every if claim.counts_only and _names_model(claim, paper, results.measured)]
+    notes = []
+    if sum(not claim.counts_only for claim in every) > sum(not claim.counts_only for claim in claims):
+        notes.append(f"Claims of {paper.name} that name no model of the experiment are left out.")
+    if on_sizes and not named and not _has_sizes_of(paper, results.measured):
+        notes.append(f"Claims on the paper's own sizes say nothing about this experiment ({len(on_sizes)}, with "
+                     f"hashbench report claims {name} --paper {paper.name}).")  # fmt: skip
+    return notes
 
 
 def _readings(decided: Sequence[Decided], measured: Measured) -> list[tuple[str, str, str]]:

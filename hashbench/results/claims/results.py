@@ -34,6 +34,7 @@ from hashbench.results.read.measured import PERCENT, Measured, baseline_value, b
 from hashbench.results.read.runs import Entry
 from hashbench.results.read.samples import Evidence, Sample
 from hashbench.results.tables.cells import CENTRES
+from hashbench.scores.registry import is_drawable
 
 BASELINE = "baseline_"
 Seeds = frozenset[int]
@@ -164,7 +165,7 @@ class Results:
         sample = self._sample(entry, score, suffix)
         by_seed = {seed: value for seed, value in sample.by_seed().items() if seed is not None and seed in self.seeds}
         centre = CENTRES[self.paper.statistic if self.paper else "mean"](list(by_seed.values()))
-        if not drawable(sample.metric) or sample.missing(list(by_seed)):
+        if not is_drawable(sample.metric) or sample.missing(list(by_seed)):
             return Quantity(centre, by_seed)
         draws = sample.by_seed_and_draw(list(by_seed))
         of_seeds = dict(zip(by_seed, draws, strict=True))
@@ -176,7 +177,7 @@ class Results:
         value = baseline_value(list(sample.scores.values()))
         if value is None:
             raise Missing(f"no {score.metric} of {entry.model} on {score.task}")
-        if not sample.by_seed() or not drawable(sample.metric) or sample.missing():
+        if not sample.by_seed() or not is_drawable(sample.metric) or sample.missing():
             return Quantity(value)
         return Quantity(value, None, sample.by_draw())
 
@@ -261,16 +262,6 @@ class TimedRuns:
         """The baseline's mean time over all runs of all models."""
         key = (f"{BASELINE}{name}", task)
         return statistics.fmean(run[key] for runs in self._runs.values() for run in runs.values() if key in run)
-
-
-def drawable(metric: str) -> bool:
-    """True if a metric can be computed from the stored predictions; one under another beam width cannot.
-
-    >>> drawable("f1"), drawable("rec@1 tenth=3"), drawable("rec@1 beam=10")
-    (True, True, False)
-    """
-    name, _, condition = metric.partition(" ")
-    return not condition or condition.startswith("tenth=")
 
 
 def _mean(column: ScoreColumn, value: Callable[[StoredScore], Quantity]) -> Quantity:

@@ -32,7 +32,6 @@ COLUMNS = tuple(
     Column(name.replace(" ", "_"), "", "text", name)
     for name in ("verdict", "statement", "measured", "claimed", "paper", "stands on", "remarks")
 )
-FEW = 3  # tasks that are named beside a verdict; more are counted
 BOUND_OURS = "bound-ours"  # tag of a claim whose bound the paper does not give
 SIGNS = {"greater": "> 0", "interaction": "> 0"}
 ABOUT_WORDS: dict[About, str] = {
@@ -207,15 +206,14 @@ def measured(claim: Claim, decision: Decision) -> str:
 
 
 def stands_on(decision: Decision) -> str:
-    """The seeds and examples behind a verdict: '2 seeds (0, 1); 1,150 examples of rte, sst2', or '... of 8 tasks'."""
+    """The seeds and examples behind a verdict: '2 seeds (0, 1); 1,150 examples of rte, sst2'."""
     parts = ["exact"] if decision.exact else []
     n = len(decision.seeds)
     if n:
         seeds = "" if decision.timed else f" ({', '.join(map(str, decision.seeds))})"
         parts.append(f"{n} {'timed run' if decision.timed else 'seed'}{'s' if n > 1 else ''}{seeds}")
     if decision.n_examples:
-        tasks = ", ".join(decision.tasks) if len(decision.tasks) <= FEW else f"{len(decision.tasks)} tasks"
-        parts.append(f"{decision.n_examples:,} examples of {tasks}")
+        parts.append(f"{decision.n_examples:,} examples of {', '.join(decision.tasks)}")
     return "; ".join(parts)
 
 

@@ -6,15 +6,16 @@ Only what was measured on the same examples is subtracted: seed by seed, and dra
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.results.read.measured import AVERAGE, measure
+from hashbench.results.read.measured import AVERAGE, Measured, measure
 from hashbench.results.read.runs import Entry
-from hashbench.results.read.samples import Evidence, RunSeed, Sample, draw_together
+from hashbench.results.read.samples import Evidence, RunSeed, Sample, ScorePart, draw_together
+from hashbench.results.read.standing import Compared, compared
 from hashbench.scores.draws import DRAWS
 from hashbench.scores.estimates import Estimate, combine_matched
 from hashbench.scores.registry import metrics
@@ -55,6 +56,7 @@ class PairedDifference:
     # Share of examples that only the first side has right, mean over seeds
     only_first: float | None = None
     only_second: float | None = None
+    n_models: int = 0  # of which the first side is the best: the interval holds for all of them; 0: it was not chosen
 
 
 @dataclass(frozen=True)
@@ -86,10 +88,12 @@ def compare(
     experiment: str | None = None,
     checkpoint: Checkpoint = "best",
     draws: int = DRAWS,
+    best: bool = False,
 ) -> Comparison:
     """`first` minus `second`: two models of an experiment (None: the last), or two experiments.
 
-    `stores`: one for both, or the first side's and the second's; then both may have the same name.
+    `stores`: one for both, or the first side's and the second's; then both may have the same name. `best`: the first
+    side was chosen by these scores as the best of its experiment, so that intervals must hold for any of its models.
 
     Raises InputError where nothing can be compared, with the reason.
     """
@@ -111,7 +115,74 @@ def compare(
     if not lines:
         more = f" (and {len(skipped) - 1} more like it)" if len(skipped) > 1 else ""
         raise InputError(f"compare: {skipped[0]}{more}")
+    if best:
+        lines = _corrected(side_a, side_b, lines, skipped)
     return Comparison(side_a, side_b, ", ".join(dict.fromkeys(encoders)), tuple(lines), tuple(skipped))
+
+
+def best_model(
+    store: Store, second: str, *, experiment: str | None = None, checkpoint: Checkpoint = "best", draws: int = DRAWS
+) -> str:
+    """The name of the model with the best average (or score on the only task) among those comparable with `second`.
+
+    Raises InputError where `second` is no model, cannot be compared, or is the best itself.
+    """
+    side = _find(second, experiment, lambda name: Evidence(store, measure(store, name, checkpoint=checkpoint), draws=draws))
+    measured = side.evidence.measured
+    if side.model is None:
+        raise InputError(f"compare: {second!r} is an experiment; --best is of models")
+    entries, column = _column(side.evidence, _trained(measured))
+    names = [entries[place].model for place in column.places]
+    if column.separation is None or second not in names:
+        why = column.why or next((w for of, w in zip(entries, column.whys, strict=True) if of.model == second), "")
+        raise InputError(f"compare: {second} with the best of {measured.experiment.name}: {why or 'no trained model'}")
+    name = names[int(column.separation.by_seed.mean(axis=1).argmax())]
+    if name == second:
+        raise InputError(f"compare: {second} itself is the best of {measured.experiment.name}; name another model")
+    return name
+
+
+def _trained(measured: Measured) -> list[str]:
+    """The tasks of an experiment's average."""
+    further = measured.further_sets()
+    return measured.shared_tasks([task for task in measured.tasks() if task not in further])
+
+
+def _column(evidence: Evidence, tasks: Sequence[str]) -> tuple[list[Entry], Compared]:
+    """(models with scores on all tasks, their comparison by the mean over the tasks)."""
+    entries, sums = [], []
+    for entry in evidence.measured.entries:
+        samples = [] if entry.is_baseline else [evidence.own(entry, task) for task in tasks]
+        parts = [ScorePart(1 / len(tasks), entry, of.task, of.metric, of.split) for of in samples if of is not None]
+        if parts and len(parts) == len(tasks):
+            entries.append(entry)
+            sums.append(parts)
+    return entries, compared(sums, [entry.group(tasks) for entry in entries], evidence)
+
+
+def _corrected(
+    side_a: Side, side_b: Side, lines: Sequence[PairedDifference], skipped: list[str]
+) -> list[PairedDifference]:
+    """The lines with intervals that hold for every model minus the second side at once, whichever was chosen as best.
+
+    Raises InputError unless both sides are models of one experiment.
+    """
+    if side_a.model is None or side_a.evidence is not side_b.evidence:
+        raise InputError("compare: --best is of two models of one experiment")
+    own = {line.task: line for line in lines if line.task != AVERAGE}
+    corrected = []
+    for line in lines:
+        entries, column = _column(side_a.evidence, list(own) if line.task == AVERAGE else [line.task])
+        names = [entries[place].model for place in column.places]
+        reported = line.task == AVERAGE or line.split == own[line.task].split
+        if column.separation is None or side_a.model not in names or side_b.model not in names or not reported:
+            skipped.append(f"{line.task} {line.split}: no interval for the best of several, {column.why or 'not reported'}")
+            continue
+        half = float(column.separation.half_widths(names.index(side_b.model))[names.index(side_a.model)])
+        value = line.difference.value
+        estimate = replace(line.difference, low=value - half, high=value + half)
+        corrected.append(replace(line, difference=estimate, n_models=len(names)))
+    return corrected
 
 
 def _sides(

@@ -82,6 +82,15 @@ class Measured:
         """The sets on which trainings were only evaluated: no average is taken over them."""
         return list(dict.fromkeys(run.task for run in self.runs if run.is_evaluation and run.task is not None))
 
+    def shared_tasks(self, tasks: Sequence[str]) -> list[str]:
+        """The tasks on which every model that was fine-tuned has a score: only over these are averages comparable."""
+        models = [entry for entry in self.entries if not entry.is_baseline and entry.runs]
+        return [
+            task
+            for task in tasks
+            if models and all(any(score.value is not None for score in self.own(entry, task)) for entry in models)
+        ]
+
     def own(self, entry: Entry, task: str) -> list[SeedScore]:
         """The scores of the metric and split that the experiment reports for the task, one a finished run."""
         return [score for run in entry.of_task(task) for score in self.scores_of(run) if score.own]

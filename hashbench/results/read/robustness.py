@@ -55,6 +55,12 @@ class RobustnessCurve:
         """The share of the score at rate 0 that is left at the rate with index `at`; None: its mean over the rates."""
         return self._estimate(self.retained, at)
 
+    def mean_retention(self) -> tuple[dict[int, float], dict[int, np.ndarray] | None]:
+        """The mean retention over the rates by seed, and by seed in each draw (draws,); None without predictions."""
+        by_seed, by_draw = self.retained
+        draws = None if by_draw is None else dict(zip(self.seeds, self._pick(by_draw, None), strict=True))
+        return dict(zip(self.seeds, self._pick(by_seed, None).tolist(), strict=True)), draws
+
     def less(self, other: RobustnessCurve, at: int | None = None) -> Estimate:
         """This model's retention minus the other's at the rate with index `at` (None: of the means), seeds matched."""
         both = [seed for seed in self.seeds if seed in other.seeds]

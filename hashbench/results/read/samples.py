@@ -26,6 +26,17 @@ from hashbench.store.status import predictions
 RunSeed = int | None  # None: a trivial baseline, in which nothing is random
 
 
+@dataclass(frozen=True)
+class ScorePart:
+    """One of the scores that a number is a weighted sum of: a metric of an entry's runs on a split of a task."""
+
+    weight: float
+    entry: Entry
+    task: str
+    metric: str
+    split: str
+
+
 class Evidence:
     """The scores of an experiment with their stored predictions and bootstrap draws, each read or computed once.
 
@@ -51,6 +62,10 @@ class Evidence:
             by_seed = {None if entry.is_baseline else score.run.seed: score for score in scores}
             self._samples[key] = Sample(self, entry, task, metric, split, by_seed)
         return self._samples[key]
+
+    def of_part(self, part: ScorePart) -> Sample:
+        """The sample of a part of a sum."""
+        return self.of(part.entry, part.task, part.metric, part.split)
 
     def own(self, entry: Entry, task: str) -> Sample | None:
         """The sample of the metric and split that the experiment reports for the task; None where it has no score."""

@@ -51,7 +51,7 @@ def budget_table(source: ReportSource) -> list[Table]:
         replace(
             own, number="budgets", title=f"Experiment {own.experiment}: embeddings at equal parameters",
             columns=columns, rows=tuple(rows),
-            notes=(*(note for note in own.notes if not note.startswith(OF_MINUTES)), OF_COSTS),
+            notes=(*(note for note in own.notes if not note.startswith(OF_MINUTES)), OF_COSTS), compares_sections=True,
         )
     ]  # fmt: skip
 

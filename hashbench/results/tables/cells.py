@@ -11,7 +11,7 @@ from hashbench.common.texts_read import NOTED
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.measured import PERCENT, Measured, hollow_accuracy
 from hashbench.results.read.runs import Entry, SeedScore
-from hashbench.results.read.samples import Evidence
+from hashbench.results.read.samples import Evidence, ScorePart
 from hashbench.results.read.texts import NOT_COUNTED, counts_on, share_lost
 from hashbench.results.tables.table import BINARY, BYTES, DECIMAL, TRIVIAL, Cell, Row, RowKind, scaled
 
@@ -46,7 +46,8 @@ def score_cell(
     cell = Cell(n=len(values) or None, planned=len(runs) or None, unit="percent", group=entry.group([task]))
     if not values:
         return replace(cell, reason=_why_no_score(entry, task, scores))
-    cell = replace(cell, value=CENTRES[statistic](values), std=_deviation(values))
+    parts = (ScorePart(1.0, entry, task, scores[0].metric, scores[0].split),)
+    cell = replace(cell, value=CENTRES[statistic](values), std=_deviation(values), parts=parts)
     if entry.is_baseline:
         cell = replace(cell, n=None, planned=None)  # nothing random in a trivial baseline
     return _with_interval(cell, evidence if statistic == "mean" else None, entry, [scores])
@@ -75,7 +76,12 @@ def average_cell(
         centres[name] = CENTRES[statistic](values)
     if not centres:
         return replace(cell, reason="no task")
-    cell = replace(cell, value=PERCENT * _mean_of_groups(groups, centres))
+    read_parts = (
+        ScorePart(1 / (len(groups) * len(group)), entry, scores[name][0].run.task or "", scores[name][0].metric,
+                  scores[name][0].split)
+        for group in groups for name in group
+    )  # fmt: skip
+    cell = replace(cell, value=PERCENT * _mean_of_groups(groups, centres), parts=tuple(read_parts))
     if not entry.is_baseline:
         averages = _seed_averages(groups, scores)
         planned = len({run.seed for run in entry.runs if run.task in tasks})

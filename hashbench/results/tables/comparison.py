@@ -95,6 +95,12 @@ def remarks(comparison: Comparison) -> list[str]:
         "seed and by example, each metric computed anew from every one of 10,000 draws.",
         f"Encoder {comparison.encoder}; matched seeds: {'; or '.join(sorted(names))}.",
     ]
+    n_models = sorted({line.n_models for line in comparison.lines if line.n_models})
+    if n_models:
+        notes.append(
+            f"A was chosen as the best of {' or '.join(map(str, n_models))} models by these scores: the intervals hold "
+            "for every one of them minus B at once, and are symmetric."
+        )
     if "examples" in spread:
         notes.append("One seed: examples only. This speaks of these trained models, not of their methods.")
     if any(line.only_first is not None for line in comparison.lines):

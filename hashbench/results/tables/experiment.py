@@ -59,7 +59,7 @@ def own_table(
     tasks = list(dict.fromkeys((*of_paper, *measured.tasks())))
     further = measured.further_sets()
     trained = [task for task in tasks if task not in further]
-    shared = shared_tasks(measured, trained)
+    shared = measured.shared_tasks(trained)
     columns = _columns(measured, paper, tasks, shared, all_metrics)
     columns = [shown for column in columns for shown in (column, *(_text_columns(column) if texts else ()))]
     rows = [
@@ -88,16 +88,6 @@ def own_table(
         published=False,
         readings=tuple((column.task or "", column.metric, column.split) for column in scores if column.metric),
     )
-
-
-def shared_tasks(measured: Measured, tasks: Sequence[str]) -> list[str]:
-    """The tasks on which every model that was fine-tuned has a score: only over these are averages comparable."""
-    models = [entry for entry in measured.entries if not entry.is_baseline and entry.runs]
-    return [
-        task
-        for task in tasks
-        if models and all(any(score.value is not None for score in measured.own(entry, task)) for entry in models)
-    ]
 
 
 def _average_note(tasks: Sequence[str], shared: Sequence[str]) -> str:

@@ -24,7 +24,7 @@ def decimals(value: float, unit: str) -> int:
     >>> decimals(79.54, "percent"), decimals(24.9, "ms/sample"), decimals(0.0421, "ms/sample")
     (1, 1, 3)
     """
-    if unit == "count":
+    if unit in ("count", "rank"):
         return 0 if value == round(value) else 1
     if unit != "ms/sample" or abs(value) >= 10:
         return 1
@@ -111,7 +111,7 @@ def spread(cell: Cell, column: Column, table: Table) -> str:
     if cell.value is None or cell.n is None:
         return ""
     runs = f"({cell.n})" if cell.planned in (None, cell.n) else f"({cell.n}/{cell.planned})"
-    runs = "" if table.seeds is not None else runs
+    runs = "" if (cell.n, cell.planned or cell.n) == table.seeds else runs
     return runs if cell.std is None else f"±{number(cell.std, cell.unit or column.unit)} {runs}".rstrip()
 
 
@@ -157,12 +157,13 @@ def legend(table: Table, *, best: str) -> str:
     cells = [cell for row in table.rows for cell in row.cells.values()]
     measured = [cell for row in table.rows if row.kind not in UNMEASURED for cell in row.cells.values()]
     deviation = any(cell.std is not None for cell in cells)
-    few = {None: "number of seeds in parentheses", 1: "one seed each"}
-    seeds = few[table.seeds] if table.seeds in few else f"{table.seeds} seeds each"
+    seeds = _seeds_in_words(table)
     parts = {
         f"{table.statistic} ± sd over seeds (n - 1 in the denominator), {seeds}": deviation,
         f"{seeds}; no deviation over seeds with one": not deviation and any(cell.n is not None for cell in cells),
-        "(2/3): a value of two of three seeds": any(0 < (cell.n or 0) < (cell.planned or 0) for cell in cells),
+        "(2/3): a value of two of three seeds": any(
+            0 < (cell.n or 0) < (cell.planned or 0) and (cell.n, cell.planned) != table.seeds for cell in cells
+        ),
         "a..b: 95 % interval over examples (bootstrap of the stored predictions), not over seeds": any(
             cell.interval and cell.n_examples for cell in cells
         ),
@@ -173,7 +174,13 @@ def legend(table: Table, *, best: str) -> str:
         "in brackets: published": table.published and any(cell.published for cell in cells),
         f"[{UNAVAILABLE}]: the paper's number is not available to us": table.published
         and any(cell.unavailable for cell in cells),
-        f"{best}: best of the models, trivial baselines aside": any(cell.best for cell in cells),
+        f"{best}: not separable from the best of the column (95 %, over seeds and examples), trivial baselines aside": any(
+            cell.best and cell.standing for cell in cells
+        ),
+        f"{best} of sizes, shares and times: the best of the models": any(
+            cell.best and not cell.standing for cell in cells
+        ),
+        "a..b of a rank: 95 % interval, of all models of a column at once": any(cell.unit == "rank" for cell in cells),
         f"{UNDER}: the value is not above that of the best trivial baseline": any(cell.under for cell in cells),
         f"{CONSTANT}: one constant prediction for every example, in a seed at least": any(c.constant for c in cells),
         f"{HOLLOW_F1}: counts the F1 of a task whose accuracy is below the majority class": any(
@@ -187,6 +194,22 @@ def legend(table: Table, *, best: str) -> str:
     }
     line = "; ".join(words for words, occurs in parts.items() if occurs)
     return line and f"{line}."
+
+
+def _seeds_in_words(table: Table) -> str:
+    """The number of seeds behind the values, or where it is printed.
+
+    >>> _seeds_in_words(Table("", "own", "", "", (), ()))
+    'number of seeds in parentheses'
+    """
+    if table.seeds is None:
+        return "number of seeds in parentheses"
+    n, planned = table.seeds
+    each = "one seed each" if n == 1 else f"{n} seeds each"
+    each = each if n == planned else f"{each} ({n}/{planned}: {n} of {planned} seeds)"
+    cells = [cell for row in table.rows for cell in row.cells.values() if cell.value is not None and cell.n is not None]
+    others = any((cell.n, cell.planned or cell.n) != table.seeds for cell in cells)
+    return f"{each} unless in parentheses" if others else each
 
 
 def notes(table: Table) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from statistics import fmean
 from typing import Any
 
 from hashbench.results.papers.paper import (
@@ -20,7 +21,7 @@ from hashbench.results.papers.paper import (
 )
 from hashbench.results.read.measured import AVERAGE, PERCENT, Measured
 from hashbench.results.read.runs import Entry, SeedScore
-from hashbench.results.read.samples import Evidence
+from hashbench.results.read.samples import Evidence, ScorePart
 from hashbench.results.tables.cells import average_cell, fact_cell, flagged, row_kind, score_cell
 from hashbench.results.tables.request import ReportSource, TableFile
 from hashbench.results.tables.table import SCORED, SIZES, Cell, Row, Table, mark_best, mark_under, missing_lines
@@ -204,7 +205,7 @@ def _mean_cell(cells: Sequence[Cell]) -> Cell:
     highs = [cell.value_high * scale for cell, scale in pairs if cell.value_high is not None]
     high = sum(highs) / len(highs) if len(highs) == len(having) else None
     mean = sum((cell.value or 0.0) * scale for cell, scale in pairs) / len(having)
-    return replace(having[0], value=mean, value_high=high, interval=None, std=None)
+    return replace(having[0], value=mean, value_high=high, interval=None, std=None, parts=())
 
 
 def _footnoted(
@@ -361,7 +362,18 @@ def _ratio(view: RowView, entry: Entry, column: Column) -> Cell:
         return replace(cell, reason="no ratio: a score is missing or the baseline's is not above 0")
     if task == AVERAGE and n_tasks < len(view.paper.tasks):
         return replace(cell, reason=f"only {n_tasks} of {len(view.paper.tasks)} tasks")
-    return replace(cell, value=PERCENT * ratio)
+    return replace(cell, value=PERCENT * ratio, parts=_parts_of_ratio(view, entry, column))
+
+
+def _parts_of_ratio(view: RowView, entry: Entry, column: Column) -> tuple[ScorePart, ...]:
+    """The scores that PRR is a weighted sum of, the baseline's taken as known; () where that is not so."""
+    baseline, readings = view.measured.find_entry(view.measured.experiment.baseline), view.readings(column)
+    scores = [view.measured.read(baseline, *reading) if baseline else [] for reading in readings]
+    values = [[score.value for score in of_task if score.value is not None] for of_task in scores]
+    total = sum(fmean(of_task) for of_task in values if of_task)
+    if not all(values) or total <= 0:
+        return ()
+    return tuple(ScorePart(1 / total, entry, *reading) for reading in readings)  # an average is the ratio of averages
 
 
 MEASURES: dict[str, Callable[[RowView, Entry, Column], Cell]] = {

@@ -12,6 +12,7 @@ from hashbench.results.read.measured import Measured, measure
 from hashbench.results.tables.hyperparameters import hyperparameter_table, models_of
 from hashbench.results.tables.notes import provenance, score_notes, warnings
 from hashbench.results.tables.paper import paper_table
+from hashbench.results.tables.ranking import with_groups, with_ranks
 from hashbench.results.tables.request import ReportRequest, ReportSource, TableFile, count_known, paper_of
 from hashbench.results.tables.table import Table
 from hashbench.store.engine import Store
@@ -100,10 +101,12 @@ def measured_columns(table: Table) -> list[str]:
 
 
 def _annotated(source: ReportSource, tables: Sequence[Table], *, warns_once: bool = False) -> Iterator[Table]:
-    """The tables with their warnings, and with provenance for a paper's tables and for the first one."""
+    """The tables with their groups of the best, warnings, and provenance for a paper's tables and for the first one."""
     for place, table in enumerate(tables):
+        table = with_groups(table, source.draws)
         warning_lines = () if place and warns_once else warnings(source.measured, source.paper, table)
         wants_provenance = source.request.provenance and (not place or bool(table.paper))
         lines = provenance(source.measured, source.paper, table) if wants_provenance else ()
         notes = (*table.notes, *score_notes(source.measured, table))
-        yield replace(table, warnings=tuple(warning_lines), provenance=tuple(lines), notes=notes)
+        table = replace(table, warnings=tuple(warning_lines), provenance=tuple(lines), notes=notes)
+        yield with_ranks(table) if source.request.ranks else table

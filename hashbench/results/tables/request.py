@@ -30,6 +30,7 @@ class ReportRequest:
     all_metrics: bool = False  # the experiment's own table has a column for every stored metric
     texts: bool = field(default=False, kw_only=True)  # and columns of how much of its texts a model read
     checkpoint: Checkpoint = "best"
+    ranks: bool = False  # ranks with intervals in the place of scores
     provenance: bool = True  # data, recipes, code and machines, below the tables
     claims_file: Path | None = None  # a CSV of further claims
     parts: bool = False  # each part of a claim by itself
@@ -72,9 +73,14 @@ class ReportSource:
         return self.request.source(self.measured)
 
     @cached_property
+    def draws(self) -> Evidence:
+        """Scores with stored predictions and draws of their examples, by which models are compared."""
+        return Evidence(self.store, self.measured, draws=DRAWS, as_stored=True)
+
+    @property
     def evidence(self) -> Evidence | None:
-        """Scores with stored predictions, if intervals over examples are requested, else None."""
-        return Evidence(self.store, self.measured, draws=DRAWS, as_stored=True) if self.request.examples else None
+        """The same, if intervals over examples are requested for every cell, else None."""
+        return self.draws if self.request.examples else None
 
 
 @dataclass(frozen=True)

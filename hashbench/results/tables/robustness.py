@@ -11,8 +11,11 @@ from hashbench.common.registry import registered
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.measured import AVERAGE, PERCENT
 from hashbench.results.read.robustness import RobustnessCurve, RobustnessResults, measure_robustness
+from hashbench.results.read.standing import FEW_SEEDS, NO_PREDICTIONS, Compared, separated
 from hashbench.results.tables.request import ReportSource, TableFile
-from hashbench.results.tables.table import Cell, Row, Table, mark_best
+from hashbench.results.tables.ranking import remark_on, with_standing
+from hashbench.results.tables.table import Cell, Row, Table
+from hashbench.scores.best import LEAST_SEEDS
 from hashbench.scores.estimates import Estimate
 
 TIDY = (
@@ -81,14 +84,47 @@ def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
                 for name, curve in curves.items()
             }
             rows.append(Row(model, model, cells, section="" if task == AVERAGE else task))
+    rows, remarks = _with_groups(results, rows, [column.name for column in columns])
     highest = max(rate for curve in results.curves for rate in curve.rates)
     over = f"over the rates 0 to {_rate(highest)}"
     what = f"average of {len(results.tasks()) - 1} tasks" if tasks == [AVERAGE] else ", ".join(tasks)
     title = f"Robustness in {results.experiment.name}: score retention under noise, {over}; {what}"
     named = "; ".join(f"{kind}: {_words_of(kind)}" for kind in results.kinds())
     notes = [f"{named}." if named else "", *_notes(results, results.tasks()[0], versus)]
-    marked = mark_best(rows, columns)
-    return _table(results, "summary", title, columns=columns, rows=marked, notes=[note for note in notes if note])
+    notes += remarks
+    return _table(results, "summary", title, columns=columns, rows=rows, notes=[note for note in notes if note])
+
+
+def _with_groups(results: RobustnessResults, rows: Sequence[Row], kinds: Sequence[str]) -> tuple[list[Row], list[str]]:
+    """(rows with the models marked that are not separable from the best under each noise, remarks on the columns)."""
+    cells = [dict(row.cells) for row in rows]
+    said: dict[str, list[str]] = {}
+    for section in dict.fromkeys(row.section for row in rows):
+        for kind in kinds:
+            places = [
+                place
+                for place, row in enumerate(rows)
+                if row.section == section and row.cells[kind].value is not None
+            ]
+            curves = [results.curve(rows[place].model, section or AVERAGE, kind) for place in places]
+            found = _compared([curve for curve in curves if curve is not None])
+            for place, standing in zip(places, found.standings, strict=True):
+                cells[place][kind] = with_standing(cells[place][kind], standing)
+            if len(places) > 1 and (remark := remark_on(found)):
+                said.setdefault(remark, []).append(f"{kind}{f' on {section}' if section else ''}")
+    lines = [f"{remark}: {', '.join(columns)}." for remark, columns in said.items()]
+    return [replace(row, cells=of_row) for row, of_row in zip(rows, cells, strict=True)], lines
+
+
+def _compared(curves: Sequence[RobustnessCurve]) -> Compared:
+    """The models of these curves compared by their mean retention."""
+    values, whys = {}, []
+    for place, curve in enumerate(curves):
+        by_seed, by_draw = curve.mean_retention()
+        whys.append(FEW_SEEDS if len(by_seed) < LEAST_SEEDS else "" if by_draw else NO_PREDICTIONS)
+        if by_draw and not whys[-1]:
+            values[place] = by_seed, by_draw
+    return separated(whys, values)
 
 
 def _task_table(results: RobustnessResults, task: str, versus: str | None) -> Table:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from statistics import fmean
 from typing import Any, Final, Literal
 
 from hashbench.results.papers.paper import Column, PublishedNumber
+from hashbench.results.read.samples import ScorePart
 
 RowKind = Literal["model", "floor", "family", "quoted", "task", "claim", "setting"]
 TRIVIAL: Final = "floor"  # the kind of a trivial baseline's row
@@ -18,6 +21,7 @@ BINARY: Scale = (("Gi", 2.0**30), ("Mi", 2.0**20), ("Ki", 2.0**10))
 BYTES: Scale = (("MB", 1e6), ("KB", 1e3), ("B", 1.0))
 # Measures that predictions decide
 SCORES = frozenset(("score", "average", "prr", "prr_average", "drop", "gain"))
+SCORED = ("score", "average", "prr", "prr_average")  # of them those that baselines have too
 SIZES = dict((*DECIMAL, *BINARY, *BYTES))
 
 
@@ -39,7 +43,12 @@ class Cell:
     reason: str = ""  # why the value is missing
     group: str = ""  # cells of different groups (encoder, data, precision) are not compared
     marks: tuple[int, ...] = ()  # footnotes
-    best: bool = False
+    best: bool = False  # of scores: not separable from the best of the column
+    # Of a compared score "best" or "below"; "not compared: WHY"; '' without a group
+    standing: str = ""
+    rank: int = 0  # in the column, 1 is the best; 0 where it is not compared
+    ranks: tuple[int, int] = (0, 0)  # the interval of the rank, of all models of the column at once
+    parts: tuple[ScorePart, ...] = field(default=(), compare=False, repr=False)  # until the column is compared
     under: str = ""  # the trivial baseline that it is not above; of several the best
     constant: bool = False  # whether the predictions of a seed are all one
     hollow_f1: bool = False  # whether it averages an F1 of a model whose accuracy is below the majority class
@@ -91,6 +100,7 @@ class Table:
     published: bool = True
     readings: tuple[tuple[str, str, str], ...] = ()  # (task, metric, split) of the scores
     statistic: str = "mean"  # over seeds
+    compares_sections: bool = False  # models are compared within a section, not with all of the table
     # Its rows for programs, where they are not its cells
     records: tuple[Mapping[str, Any], ...] | None = None
     # Printed in its place as JSON, where that holds more than rows
@@ -104,12 +114,13 @@ class Table:
             raise ValueError(f"table {self.title!r}: two columns are named {', '.join(doubles)}")
 
     @cached_property
-    def seeds(self) -> int | None:
-        """The number of seeds if all values have equally many, so that only the legend prints it, else None."""
+    def seeds(self) -> tuple[int, int] | None:
+        """(finished, planned) seeds of more than half of the values, which only the legend prints, else None."""
         cells = [cell for row in self.rows for cell in row.cells.values() if cell.value is not None]
-        counts = {(cell.n, cell.planned or cell.n) for cell in cells if cell.n is not None}
-        (n, planned) = counts.pop() if len(counts) == 1 else (None, None)
-        return n if n == planned else None
+        counts = Counter((cell.n, cell.planned or cell.n) for cell in cells if cell.n is not None)
+        for seeds, n_cells in counts.most_common(1):
+            return seeds if 2 * n_cells > counts.total() else None
+        return None
 
 
 def scaled(count: float, scale: Scale = DECIMAL) -> tuple[float, str]:
@@ -141,11 +152,11 @@ def _is_faster(cell: Cell, others: Sequence[Cell]) -> bool:
 
 
 def mark_best(rows: list[Row], columns: Sequence[Column]) -> list[Row]:
-    """Rows with the best measured value of each column marked.
+    """Rows with the best size, share or time of each column marked; models' scores are compared in `ranking`.
 
-    Trivial baselines do not compete, cells of different groups are not compared, values that print equally are both
-    best, and where only one model was measured nothing is. Of times only a speed-up has an interval, and it is best
-    where its interval ends before that of every other model begins; milliseconds of two runs are not compared.
+    Trivial baselines do not compete, cells of the most frequent group alone are compared, values that print equally are
+    both best, and where only one model was measured nothing is. Of times only a speed-up has an interval, and it is
+    best where its interval ends before that of every other model begins; milliseconds of two runs are not compared.
     """
     marked = [dict(row.cells) for row in rows]
     for column in columns:
@@ -153,9 +164,9 @@ def mark_best(rows: list[Row], columns: Sequence[Column]) -> list[Row]:
         for index, row in enumerate(rows):
             cell = row.cells[column.name]
             rank = comparable(cell)
-            if column.better and row.kind == "model" and rank is not None:
+            if column.better and column.measure not in SCORED and row.kind == "model" and rank is not None:
                 groups.setdefault(cell.group, {})[index] = rank
-        for ranks in groups.values():
+        for ranks in sorted(groups.values(), key=len, reverse=True)[:1]:
             least, most = min(ranks.values()), max(ranks.values())
             for index, rank in ranks.items():
                 if least < most and rank == (most if column.better == "high" else least):
@@ -165,17 +176,21 @@ def mark_best(rows: list[Row], columns: Sequence[Column]) -> list[Row]:
     return [replace(row, cells=cells) for row, cells in zip(rows, marked, strict=True)]
 
 
-SCORED = ("score", "average", "prr", "prr_average")  # measures that baselines have too
 TOLERANCE = 1e-9  # of sums of shares
+EACH_BEST = "each task's best trivial baseline"
 
 
 def marked(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
-    """Rows with marks on the best value of each column and on values not above the rows' trivial baselines."""
+    """Rows with marks on the best size of each column and on scores not above the rows' trivial baselines."""
     return mark_under(mark_best(list(rows), columns), [row for row in rows if row.is_baseline], columns)
 
 
 def mark_under(rows: Sequence[Row], baselines: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
-    """Rows in which models' cells are marked if they are not above a trivial baseline on the same data."""
+    """Rows in which models' cells are marked if they are not above a trivial baseline on the same data.
+
+    An average is marked too where all of its cells are, and where no single baseline has it, if it is not above the
+    average of each task's best one.
+    """
     by_row = [dict(row.cells) for row in rows]
     for column in columns:
         if column.measure not in SCORED or column.better != "high":
@@ -184,6 +199,12 @@ def mark_under(rows: Sequence[Row], baselines: Sequence[Row], columns: Sequence[
             if row.kind in ("model", "family"):
                 cell = cells[column.name]
                 cells[column.name] = replace(cell, under=_not_beaten(cell, column, baselines))
+    for column in columns:
+        members = _averaged(column, columns)
+        for row, cells in zip(rows, by_row, strict=True):
+            cell = cells[column.name]
+            if members and row.kind in ("model", "family") and cell.value is not None and not cell.under:
+                cells[column.name] = replace(cell, under=_average_not_beaten(cell, column, members, cells, baselines))
     return [replace(row, cells=cells) for row, cells in zip(rows, by_row, strict=True)]
 
 
@@ -198,6 +219,42 @@ def _not_beaten(cell: Cell, column: Column, baselines: Sequence[Row]) -> str:
         return ""
     best = max(values, key=lambda title: values[title])
     return best if cell.value <= values[best] + TOLERANCE else ""
+
+
+def _averaged(column: Column, columns: Sequence[Column]) -> list[list[Column]]:
+    """The columns of a table that an average is over, those that count together in one list; [] if one is missing."""
+    if column.measure == "prr_average":
+        return [[other] for other in columns if other.measure == "prr"]
+    if column.measure != "average":
+        return []
+    named = {other.name: other for other in columns if other.measure == "score"}
+    groups = [(part,) if isinstance(part, str) else part for part in column.tasks]
+    return [[named[name] for name in group] for group in groups] if set(sum(groups, ())) <= set(named) else []
+
+
+def _average_not_beaten(
+    cell: Cell, column: Column, members: Sequence[Sequence[Column]], cells: Mapping[str, Cell], baselines: Sequence[Row]
+) -> str:
+    """`EACH_BEST` if an average is not above the best trivial baselines of its tasks, else ''."""
+    if all(cells[member.name].under for group in members for member in group):
+        return EACH_BEST
+    if column.measure != "average" or any(row.cells[column.name].value is not None for row in baselines):
+        return ""
+    best = [[_best_of(cells[member.name], member, baselines) for member in group] for group in members]
+    if any(value is None for group in best for value in group):
+        return ""
+    mean = fmean(fmean(value for value in group if value is not None) for group in best)
+    return EACH_BEST if (cell.value or 0.0) <= mean + TOLERANCE else ""
+
+
+def _best_of(cell: Cell, column: Column, baselines: Sequence[Row]) -> float | None:
+    """The best trivial baseline's value on the data of a cell, or None."""
+    values = [
+        other.value
+        for row in baselines
+        if (other := row.cells[column.name]).value is not None and _data(other.group) == _data(cell.group)
+    ]
+    return max(values, default=None)
 
 
 def _data(group: str) -> set[str]:

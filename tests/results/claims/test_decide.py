@@ -197,7 +197,7 @@ def test_repeated_timed_runs_decide_and_one_does_not(tmp_path: Path, n: int, out
 
 def test_counts_need_no_run_and_are_exact(store: Store) -> None:
     sections = claim_sections(store, ReportRequest(paper="hashformers"), draws=DRAWS)
-    verdicts = {one.claim.id: one for one in sections[0].decided}
+    verdicts = {one.claim.id: one for section in sections for one in section.decided}
     assert (verdicts["hashformers-04d"].outcome, verdicts["hashformers-04d"].shown.exact) == ("holds", True)
     assert verdicts["hashformers-09d"].outcome == "fails"
     assert verdicts["hashformers-02a"].outcome == "not measured"
@@ -206,7 +206,7 @@ def test_counts_need_no_run_and_are_exact(store: Store) -> None:
 def test_a_size_is_decided_if_the_decimal_and_the_binary_unit_agree(store: Store) -> None:
     """UNO has 312,506 parameters of 4 bytes: 1.250 MB or 1.192 MiB, and the paper prints 1.2 MB."""
     sections = claim_sections(store, ReportRequest(paper="eelbert"), draws=DRAWS)
-    found = next(one for one in sections[0].decided if one.claim.id == "eelbert-04f")
+    found = next(one for one in sections[-1].decided if one.claim.id == "eelbert-04f")
     assert (found.outcome, found.about) == ("undecided", "counts")
     assert found.marks == ("read as MB it is 1.250 and fails; read as MiB it is 1.192 and holds",)
     other = replace(found.claim, bound=0.06)
@@ -265,5 +265,31 @@ def test_a_whole_paper_has_the_same_tally_as_the_claims_about_the_experiment(tmp
     whole = claim_sections(store, ReportRequest(paper="hashformers"), draws=DRAWS)
     assert len(whole[0].decided) > len(chosen[0].decided)
     assert tally(whole[0].decided) == tally(chosen[0].decided)
-    others = [one for one in whole[0].decided if one.of_other_models]
+    others = [one for section in whole for one in section.decided if one.of_other_models]
     assert {one.outcome for one in others} > {"not measured"} and all(one.names_absent_model for one in others)
+
+
+def test_claims_on_a_papers_own_sizes_are_shown_where_the_paper_is_named_alone(tmp_path: Path) -> None:
+    runs = [Answers(model, 0.6 + 0.01 * seed, seed) for seed in SEEDS for model in ("bert-mlm", "hashformer-lsh-proj")]
+    store = build(tmp_path / "results.db", [*runs, Answers("majority", 0.5, None)])
+    (own,) = (section for section in claim_sections(store, draws=DRAWS) if section.paper == "hashformers")
+    assert not any(one.claim.counts_only for one in own.decided) and not own.counted
+    assert any("--paper hashformers" in note for note in own.notes)
+    scores, sizes = claim_sections(store, ReportRequest(paper="hashformers"), draws=DRAWS)
+    assert not any(one.claim.counts_only for one in scores.decided)
+    assert sizes.counted and all(one.claim.counts_only for one in sizes.decided)
+    assert "counted here" in sizes.title and not sizes.warnings and not sizes.provenance
+
+
+@pytest.mark.parametrize(("encoder", "parameters", "shown"), [
+    ("base", 38_603_520, True), ("tiny", 38_603_520, False), ("base", 199_936, False),
+])  # fmt: skip
+def test_a_papers_own_models_have_its_claims_on_sizes(
+    tmp_path: Path, encoder: str, parameters: int, shown: bool
+) -> None:
+    counted = HandRun("bert-mlm", None, 0, facts={"emb_params": parameters}, kind="params", encoder=encoder)
+    runs = [HandRun("bert-mlm", "sst2", seed, {("accuracy", "validation", ""): 0.6 + 0.01 * seed},
+                    own=("accuracy", "validation"), encoder=encoder) for seed in SEEDS]  # fmt: skip
+    store = build(tmp_path / "results.db", [counted, *runs])
+    sections = claim_sections(store, draws=DRAWS)
+    assert any(section.counted and section.paper == "hashformers" for section in sections) == shown

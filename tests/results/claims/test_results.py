@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.results.claims.columns import TimeColumn
-from hashbench.results.claims.results import TimedRuns, drawable
+from hashbench.results.claims.results import TimedRuns
 from hashbench.results.read.measured import measure
 from tests.databases.hand_made import HandRun
 from tests.results.claims.world import build
@@ -40,5 +40,3 @@ def test_a_model_without_a_time_has_none(times: TimedRuns) -> None:
     assert times.of("bert-sr", TimeColumn("pretrain_ms", "")) == []
 
 
-def test_scores_under_another_search_cannot_be_drawn_anew() -> None:
-    assert [drawable(name) for name in ("f1", "rec@1 tenth=3", "rec@1 beam=10")] == [True, True, False]

@@ -15,7 +15,7 @@ from hashbench.results.tables.table import SIZES, Cell, Row, Table
 
 TIDY = (
     "paper", "table", "model", "column", "value", "value_high", "std", "n", "unit", "published", "experiment",
-    "encoder", "signs",
+    "encoder", "signs", "standing",
 )  # fmt: skip
 
 
@@ -41,7 +41,8 @@ def tidy(tables: Sequence[Table]) -> list[dict[str, Any]]:
                 if cell.interval is not None:
                     low, high = cell.interval
                     drawn = Cell(value=low, value_high=high, n=cell.n_examples, unit=cell.unit)
-                    rows.append(_tidy(table, row, column, cell=drawn) | {"column": f"{column.name}_over_examples"})
+                    over = "interval" if column.measure == "rank" else "over_examples"
+                    rows.append(_tidy(table, row, column, cell=drawn) | {"column": f"{column.name}_{over}"})
     return rows
 
 
@@ -54,7 +55,7 @@ def _tidy(table: Table, row: Row, column: Column, *, cell: Cell) -> dict[str, An
     values = (
         table.paper, table.number, row.key or row.model, column.name, cell.value, cell.value_high, cell.std, cell.n,
         unit, published.value if published else None, table.experiment, row.encoder,
-        numbers.signs_said(cell) or None,
+        numbers.signs_said(cell) or None, cell.standing or None,
     )  # fmt: skip
     return dict(zip(TIDY, values, strict=True))
 

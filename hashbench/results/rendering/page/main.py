@@ -19,7 +19,7 @@ from markupsafe import Markup
 from hashbench.common.errors import InputError
 from hashbench.common.texts_read import NOTE
 from hashbench.results.claims import table as wording
-from hashbench.results.claims.report import claim_sections
+from hashbench.results.claims.report import DecidedClaims, claim_sections
 from hashbench.results.claims.verdicts import Decided, Outcome
 from hashbench.results.papers.paper import Column, load_paper, papers
 from hashbench.results.read.measured import Measured, measure
@@ -128,17 +128,22 @@ def claims_of(store: Store, request: ReportRequest) -> Claims:
     except InputError as error:
         # Readers of a page have no use for the path of the database.
         return Claims(why=str(error).removeprefix(f"{store.name}: "))
-    rows = tuple(_claimed(decided, section.paper) for section in sections for decided in section.decided)
+    rows = tuple(_claimed(decided, _source(section)) for section in sections for decided in section.decided)
     counts = {section.title.partition(", on ")[0]: wording.tally_lines(section.decided) for section in sections}
     tally = tuple(" ".join([f"{title}."] * (len(counts) > 1) + lines) for title, lines in counts.items())
     return Claims(rows, tally=tally)
 
 
-def _claimed(decided: Decided, paper: str) -> Claimed:
+def _source(section: DecidedClaims) -> str:
+    """The source of a section's claims: a paper, its sizes as they are counted here, or the user."""
+    return f"{section.paper} (the paper's sizes, counted here)" if section.counted else section.paper or OWN
+
+
+def _claimed(decided: Decided, source: str) -> Claimed:
     claim, shown = decided.claim, decided.shown
     remarks = filter(None, [wording.stands_on(shown), *wording.remarks(decided), *decided.missing])
     return Claimed(
-        claim.number, claim.statement, ", ".join(filter(None, (paper or OWN, claim.section))), decided.outcome,
+        claim.number, claim.statement, ", ".join(filter(None, (source, claim.section))), decided.outcome,
         wording.verdict(decided), wording.measured(claim, shown), wording.claimed_beside_paper(claim),
         "; ".join(remarks), decided.names_absent_model,
     )  # fmt: skip

@@ -1,0 +1,152 @@
+"""The group of a column's models that are not separable from the best, ranks with intervals, and what averages rest on.
+
+`hashbench.scores.best` has the statistics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import groupby
+
+import numpy as np
+
+from hashbench.results.papers.paper import Column
+from hashbench.results.read.measured import PERCENT
+from hashbench.results.read.runs import grouped
+from hashbench.results.read.samples import Evidence
+from hashbench.results.read.standing import IN_GROUP, Compared, Standing, compared
+from hashbench.results.tables.table import SCORED, Cell, Table
+from hashbench.scores.best import variance_shares
+
+NOT_COMPARED = "not compared: "
+RANK = "rank"  # the unit of a cell
+NAMED = 8  # tasks whose shares of an average are printed; of more the first five and the others together
+FIRST = 5
+
+
+def with_groups(table: Table, evidence: Evidence) -> Table:
+    """The table with the group of the best marked in its columns of scores, and notes on it and on its averages."""
+    columns = [column for column in table.columns if column.measure in SCORED and column.better == "high"]
+    rows = [dict(row.cells) for row in table.rows]
+    said: dict[str, list[str]] = {}  # on columns: their titles
+    left_out: dict[tuple[str, str], list[str]] = {}  # models that are not compared, and why: titles of columns
+    for column in columns:
+        for section, places in _competing(table, column):
+            cells = [rows[place][column.name] for place in places]
+            found = compared([cell.parts for cell in cells], [cell.group for cell in cells], evidence)
+            for place, standing in zip(places, found.standings, strict=True):
+                rows[place][column.name] = with_standing(rows[place][column.name], standing)
+                if standing.why:
+                    left_out.setdefault((standing.why, table.rows[place].title.strip()), []).append(_title(column))
+            if remark := remark_on(found):
+                said.setdefault(remark, []).append(f"{_title(column)}{f' at {section}' if section else ''}")
+    notes = [line for column in columns for line in _shares(table, column, evidence)]
+    notes += [f"{remark}: {', '.join(titles)}." for remark, titles in said.items()]
+    alike = grouped(((why, tuple(dict.fromkeys(titles))), model) for (why, model), titles in left_out.items())
+    notes += [
+        f"Not compared, {why}: {', '.join(dict.fromkeys(models))} ({', '.join(titles)})."
+        for (why, titles), models in alike.items()
+    ]
+    rows = [{name: replace(cell, parts=()) if cell.parts else cell for name, cell in row.items()} for row in rows]
+    return replace(
+        table,
+        rows=tuple(replace(row, cells=cells) for row, cells in zip(table.rows, rows, strict=True)),
+        notes=(*table.notes, *notes),
+    )
+
+
+def with_standing(cell: Cell, standing: Standing) -> Cell:
+    """The cell with its standing, marked if it is in the group of the best."""
+    state = standing.state or (NOT_COMPARED + standing.why if standing.why else "")
+    return replace(cell, best=state == IN_GROUP, standing=state, rank=standing.rank, ranks=standing.ranks)
+
+
+def with_ranks(table: Table) -> Table:
+    """A table of `with_groups` with ranks and their intervals in the place of scores, without other columns."""
+    columns = [
+        replace(column, unit=RANK, measure="rank", better="", subtitle=column.subtitle or RANK)
+        for column in table.columns
+        if column.measure in SCORED and column.better == "high"
+    ]
+    rows = [
+        replace(row, cells={column.name: _rank_cell(row.cells[column.name]) for column in columns})
+        for row in table.rows
+        if row.kind == "model" and row.measured()
+    ]
+    note = "Ranks among the models that a column compares, 1 is the best."
+    return replace(
+        table, title=f"{table.title}: ranks", columns=tuple(columns), rows=tuple(rows), published=False, footnotes=(),
+        missing=(), notes=(note, *table.notes),
+    )  # fmt: skip
+
+
+def _rank_cell(cell: Cell) -> Cell:
+    if not cell.rank:
+        why = cell.standing.removeprefix(NOT_COMPARED) if cell.standing else cell.reason
+        return Cell(unit=RANK, reason=why or "no group", standing=cell.standing)
+    low, high = cell.ranks
+    return Cell(float(cell.rank), unit=RANK, interval=(low, high), best=cell.best, standing=cell.standing)
+
+
+def _competing(table: Table, column: Column) -> Iterable[tuple[str, list[int]]]:
+    """(section, indexes of the rows) of the models that a column compares, two or more: all, or those of a section."""
+    places = [
+        place
+        for place, row in enumerate(table.rows)
+        if row.kind == "model" and row.cells[column.name].parts and row.cells[column.name].value is not None
+    ]
+    groups = groupby(places, key=lambda place: table.rows[place].section if table.compares_sections else "")
+    return [(section, members) for section, some in groups if len(members := list(some)) > 1]
+
+
+def remark_on(column: Compared) -> str:
+    """The remark on a column that has no group of the best, or that separates no two models; else ''."""
+    if column.why:
+        return f"No group of the best, {column.why}"
+    ranks = [standing.ranks for standing in column.standings if standing.state]
+    return "No two models are separable" if all(interval == (1, len(ranks)) for interval in ranks) else ""
+
+
+def _title(column: Column) -> str:
+    return column.title or column.name
+
+
+def _shares(table: Table, column: Column, evidence: Evidence) -> list[str]:
+    """A line on the share that each task has in the variance of an average between models; none for other columns."""
+    if column.measure not in ("average", "prr_average"):
+        return []
+    said = []
+    for section, places in _competing(table, column):
+        cells = [table.rows[place].cells[column.name] for place in places]
+        tasks = list(dict.fromkeys(part.task for part in cells[0].parts))
+        if len(cells) < 3 or len(tasks) < 2:  # two models have one difference and no variance to speak of
+            continue
+        values = np.array([[_part_of(cell, task, evidence) for task in tasks] for cell in cells])
+        shares = dict(zip(tasks, PERCENT * variance_shares(values), strict=True))
+        if np.isfinite(list(shares.values())).all():
+            said.append(f"{f'{section}: ' if section else ''}{_listed(shares)}")
+    if not said:
+        return []
+    return [f"{_title(column)}: shares of the tasks in the variance between models: {'; '.join(said)}."]
+
+
+def _part_of(cell: Cell, task: str, evidence: Evidence) -> float:
+    """What a task contributes to an average: the weighted mean over seeds of its scores."""
+    parts = [part for part in cell.parts if part.task == task]
+    return sum(part.weight * float(np.mean(list(evidence.of_part(part).by_seed().values()))) for part in parts)
+
+
+def _listed(shares: Mapping[str, float]) -> str:
+    """Shares in words, the largest first.
+
+    >>> _listed({"atis": 15.2, "ag_news": 55.4, "sst2": 29.4})
+    'ag_news 55 %, sst2 29 %, atis 15 %'
+    """
+    ordered = sorted(shares.items(), key=lambda item: -item[1])
+    shown = ordered if len(ordered) <= NAMED else ordered[:FIRST]
+    words = [f"{task} {share:.0f} %" for task, share in shown]
+    if len(shown) < len(ordered):
+        rest = sum(share for _, share in ordered[FIRST:])
+        words.append(f"the other {len(ordered) - FIRST} together {rest:.0f} %")
+    return ", ".join(words)
