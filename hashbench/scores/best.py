@@ -8,9 +8,9 @@ column separates no models, and all are in the group. Ranks come from all pairs 
 
 The variance of a difference is that of the seeds, of either model, and that of the examples, which all models share.
 What seeds and examples vary only together counts as variance of seeds. Three seeds say little about one model's
-variance, so a model has the mean variance of the column's models without the most unstable one; its own only where that is
-six times as large. How far the largest of so many differences deviates by chance, estimated variances included, is read from
-joint draws.
+variance, so each has the mean of the column's models. Where the largest is over six times the mean of the others it is
+left out of that mean, and a model with so large a variance has its own. How far the largest of so many differences
+deviates by chance, estimated variances included, is read from joint draws.
 """
 
 from __future__ import annotations
@@ -168,9 +168,12 @@ class Separation:
 
 
 def _steadied(variances: np.ndarray) -> np.ndarray:
-    """The mean of all models' variances but the largest, or an unstable model's own (..., models)."""
-    others = (variances.sum(axis=-1) - variances.max(axis=-1)) / (variances.shape[-1] - 1)
-    return np.where(variances > UNSTABLE * others[..., None], variances, others[..., None])
+    """The mean of the models' variances, or an unstable model's own (..., models)."""
+    mean, largest = variances.mean(axis=-1), variances.max(axis=-1)
+    n = variances.shape[-1]
+    others = (n * mean - largest) / (n - 1)
+    pooled = np.where(largest > UNSTABLE * others, others, mean)[..., None]
+    return np.where(variances > UNSTABLE * pooled, variances, pooled)
 
 
 def variance_shares(parts: np.ndarray) -> np.ndarray:

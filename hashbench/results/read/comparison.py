@@ -175,13 +175,17 @@ def _corrected(
         entries, column = _column(side_a.evidence, list(own) if line.task == AVERAGE else [line.task])
         names = [entries[place].model for place in column.places]
         reported = line.task == AVERAGE or line.split == own[line.task].split
-        if column.separation is None or side_a.model not in names or side_b.model not in names or not reported:
-            skipped.append(f"{line.task} {line.split}: no interval for the best of several, {column.why or 'not reported'}")
+        absent = next((name for name in (side_a.model, side_b.model) if name not in names), None)
+        if column.separation is None or absent or not reported:
+            why = column.why or (f"{absent} is no model that can be compared" if absent else "not the reported split")
+            skipped.append(f"{line.task} {line.split}: no interval for the best of several: {why}")
             continue
         half = float(column.separation.half_widths(names.index(side_b.model))[names.index(side_a.model)])
         value = line.difference.value
         estimate = replace(line.difference, low=value - half, high=value + half)
         corrected.append(replace(line, difference=estimate, n_models=len(names)))
+    if not corrected:
+        raise InputError(f"compare: {skipped[-1]}")
     return corrected
 
 

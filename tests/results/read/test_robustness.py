@@ -203,6 +203,14 @@ def test_every_format(style: str, tmp_path: Path, capsys: pytest.CaptureFixture[
         assert "strong" in out and "adjacent characters swapped" in out and "50.0" in out
 
 
+def test_models_whose_retention_is_not_separable_from_the_best_are_marked(tmp_path: Path) -> None:
+    store = build(tmp_path / "r.db", seeds=(0, 1, 2))
+    (summary,) = robustness_tables(ReportSource(store, ReportRequest()))
+    assert {row.model: row.cells["swap"].standing for row in summary.rows} == {"strong": "best", "weak": "below"}
+    (kept_none,) = robustness_tables(ReportSource(build(tmp_path / "s.db", seeds=(0, 1), keep=False), ReportRequest()))
+    assert "No group of the best, no stored predictions: swap on sst2." in kept_none.notes
+
+
 def test_a_summary_comes_first_and_what_is_named_in_full(tmp_path: Path) -> None:
     store = build(tmp_path / "r.db", tasks=("sst2", "mrpc"))
 
@@ -213,7 +221,8 @@ def test_a_summary_comes_first_and_what_is_named_in_full(tmp_path: Path) -> None
     assert {row.model: row.cells["swap"].value for row in summary.rows} == {
         "strong": pytest.approx(90), "weak": pytest.approx(62.5)
     }  # fmt: skip
-    assert [row.model for row in summary.rows if row.cells["swap"].best] == ["strong"]
+    assert not any(row.cells["swap"].best for row in summary.rows)  # one seed
+    assert "No group of the best, fewer than two seeds: swap." in summary.notes
     assert {column.subtitle for column in summary.columns} == {"retention, %"}
     assert "average of 2 tasks" in summary.title and "--task (sst2, mrpc, average)" in summary.notes[-1]
     assert titles(tasks=("mrpc",)) == ["robustness summary", "robustness mrpc"]

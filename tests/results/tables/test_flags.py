@@ -154,10 +154,15 @@ def test_a_baseline_that_stands_in_two_rows_counts_with_each() -> None:
         assert mark_under([model], baselines, [SCORE])[0].cells["sst2"].under == "majority"
 
 
-def test_the_best_is_marked_and_what_is_under_a_baseline_of_the_same_rows() -> None:
+def test_the_best_size_is_marked_and_what_is_under_a_baseline_of_the_same_rows() -> None:
     values = {"bert-mlm": 70.0, "bert-sr": 50.0, "majority": 60.0}
     kinds: dict[str, RowKind] = {"majority": TRIVIAL}
-    rows = [Row(name, name, {"sst2": Cell(value)}, kinds.get(name, "model")) for name, value in values.items()]
-    cells = {row.model: row.cells["sst2"] for row in marked(rows, [SCORE])}
-    assert [name for name, cell in cells.items() if cell.best] == ["bert-mlm"]
+    size = Column("emb_params", "params", "fact", better="low")
+    rows = [
+        Row(name, name, {"sst2": Cell(value), "emb_params": Cell(value)}, kinds.get(name, "model"))
+        for name, value in values.items()
+    ]
+    found = marked(rows, [SCORE, size])
+    cells = {row.model: row.cells["sst2"] for row in found}
+    assert [row.model for row in found if row.cells["emb_params"].best] == ["bert-sr"]
     assert {name: cell.under for name, cell in cells.items() if cell.under} == {"bert-sr": "majority"}

@@ -53,9 +53,9 @@ def test_a_column_is_the_mean_of_the_languages_of_a_script(table: Table) -> None
         }
 
 
-def test_the_best_model_is_marked_and_so_is_one_under_a_trivial_baseline(table: Table) -> None:
+def test_models_are_comparable_by_script_and_one_under_a_trivial_baseline_is_marked(table: Table) -> None:
     by_model = {row.model: row.cells for row in table.rows}
-    assert by_model["bert-mlm"]["script_Latin"].best and not by_model["hashformer-lsh-proj"]["script_Latin"].best
+    assert any(note.startswith("No group of the best, no stored predictions: Latin") for note in table.notes)
     assert by_model["hashformer-lsh-proj"]["average"].under == "bag-of-words"  # 53.3, where it has 71
     assert by_model["bag-of-words"]["script_Devanagari"].value == pytest.approx(71)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hashbench.results.papers.paper import Column
-from hashbench.results.tables.table import Cell, Row, RowKind, Table, mark_best
+from hashbench.results.tables.table import EACH_BEST, TRIVIAL, Cell, Row, RowKind, Table, mark_best, mark_under
 
-SCORE = Column("cola", "percent", "score", better="high")
+SHARE = Column("cola", "percent", "fact", better="high")
 COUNT = Column("emb_params", "params", "fact", better="low")
 
 
@@ -21,21 +21,61 @@ def _best(rows: list[Row], column: Column) -> list[str]:
 
 def test_what_prints_alike_is_best_together() -> None:
     rows = [_row("a", Cell(50.04)), _row("b", Cell(50.01)), _row("c", Cell(49.9))]
-    assert _best(rows, SCORE) == ["a", "b"]
+    assert _best(rows, SHARE) == ["a", "b"]
 
 
 def test_a_floor_does_not_compete() -> None:
     rows = [_row("a", Cell(50.0)), _row("b", Cell(40.0)), _row("majority", Cell(60.0), "floor")]
-    assert _best(rows, SCORE) == ["a"]
+    assert _best(rows, SHARE) == ["a"]
 
 
 def test_scores_on_other_data_are_not_compared() -> None:
     rows = [_row("a", Cell(50.0, group="x")), _row("b", Cell(90.0, group="y")), _row("c", Cell(40.0, group="x"))]
-    assert _best(rows, SCORE) == ["a"]
+    assert _best(rows, SHARE) == ["a"]
+
+
+def test_a_column_has_one_best_though_its_cells_are_of_several_groups() -> None:
+    rows = [_row(name, Cell(value, group=group)) for name, value, group in (
+        ("a", 50.0, "x"), ("b", 40.0, "x"), ("c", 30.0, "x"), ("d", 20.0, "y"), ("e", 10.0, "y"),
+    )]  # fmt: skip
+    assert _best(rows, SHARE) == ["a"]
+
+
+def test_scores_are_compared_elsewhere() -> None:
+    score = Column("cola", "percent", "score", better="high")
+    assert _best([_row("a", Cell(50.0)), _row("b", Cell(40.0))], score) == []
+
+
+AVERAGE = Column("average", "percent", "average", better="high", tasks=("cola", "slots"))
+TASKS = (Column("cola", "percent", "score", better="high"), Column("slots", "percent", "score", better="high"))
+
+
+def _average_row(model: str, values: tuple[float | None, float | None], kind: RowKind = "model") -> Row:
+    known = [value for value in values if value is not None]
+    mean = sum(known) / 2 if len(known) == 2 else None
+    return Row(model, model, {"cola": Cell(values[0]), "slots": Cell(values[1]), "average": Cell(mean)}, kind)
+
+
+def _under_average(values: tuple[float, float], *baselines: tuple[float | None, float | None]) -> str:
+    rows = [_average_row(f"baseline {i}", each, TRIVIAL) for i, each in enumerate(baselines)]
+    return mark_under([_average_row("a", values)], rows, (*TASKS, AVERAGE))[0].cells["average"].under
+
+
+def test_an_average_that_no_baseline_has_is_compared_with_the_best_of_each_task() -> None:
+    assert _under_average((40.0, 40.0), (50.0, None), (None, 31.0)) == EACH_BEST
+    assert _under_average((60.0, 20.0), (50.0, None), (None, 31.0)) == EACH_BEST  # 40 against 40.5
+    assert _under_average((60.0, 22.0), (50.0, None), (None, 31.0)) == ""
+    assert _under_average((60.0, 22.0), (50.0, None)) == ""  # nothing is known of one task
+
+
+def test_an_average_of_tasks_that_are_all_under_a_baseline_is_under_it_too() -> None:
+    assert _under_average((50.0, 50.0), (60.0, 10.0), (10.0, 60.0)) == EACH_BEST
+    assert _under_average((50.0, 50.0), (60.0, 60.0)) == "baseline 0"
+    assert _under_average((61.0, 50.0), (60.0, 10.0), (10.0, 60.0)) == ""
 
 
 def test_one_model_alone_is_not_best_of_anything() -> None:
-    assert _best([_row("a", Cell(50.0)), _row("b", Cell(None))], SCORE) == []
+    assert _best([_row("a", Cell(50.0)), _row("b", Cell(None))], SHARE) == []
 
 
 def test_counts_in_thousands_are_below_counts_in_millions() -> None:
@@ -66,4 +106,4 @@ def test_milliseconds_of_two_runs_are_not_ranked() -> None:
 
 def test_a_table_has_no_two_columns_of_one_name() -> None:
     with pytest.raises(ValueError, match="table 'mine': two columns are named cola"):
-        Table("", "own", "mine", "x", (SCORE, COUNT, SCORE), ())
+        Table("", "own", "mine", "x", (SHARE, COUNT, SHARE), ())
