@@ -36,13 +36,13 @@ class World:
     tasks: int = 1
     metric: str = "accuracy"
     spread: float = 0.03  # of a skill over seeds: 0.9 points of accuracy
-    draws: int = 300
-    joint_draws: int = 2_000
+    draws: int = 1_000
+    joint_draws: int = 4_000
 
 
 @dataclass(frozen=True)
 class Found:
-    """Shares of the simulated worlds: all models in the group, the best in it, and of models far below those outside."""
+    """Shares of the worlds: all models in the group, the best in it; of models far below those outside."""
 
     all_in: float
     best_in: float

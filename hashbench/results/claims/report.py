@@ -26,7 +26,7 @@ from hashbench.scores.registry import is_drawable
 from hashbench.store.engine import Store
 
 KEY = "claims"  # of the experiment file
-SIZE = "emb_params"
+SIZES = ("emb_params", "total_params")
 COUNTED = "Counts of the paper's models at the paper's sizes. Nothing of the experiment is behind them."
 # Columns from which the warnings of a report of claims follow: scores and facts. Only the measures count.
 COLUMNS = (Column("score", "percent", "score"), Column("fact", "count", "fact"))
@@ -52,7 +52,7 @@ def claim_sections(
     """The decided claims of each paper, then user-defined ones, each with warnings and provenance.
 
     Without a paper in the request: every claim of any paper that names a model of the experiment. Claims on a paper's
-    own sizes are a section of their own, shown if the paper is named or the experiment has its models at its sizes.
+    own sizes are a separate section, shown if the paper is named or the experiment has its models at its sizes.
 
     Raises InputError for wrong input, and where nothing can be decided for want of predictions.
     """
@@ -97,13 +97,14 @@ def _by_frame(
 
 
 def _has_sizes_of(paper: Paper, measured: Measured) -> bool:
-    """True if the experiment's models are the paper's: their encoder, and their numbers of embedding parameters."""
-    sizes = [(entry, exact_value(paper, entry.model, SIZE)) for entry in measured.entries if not entry.is_baseline]
-    own = [(entry, size) for entry, size in sizes if size is not None]
+    """True if the experiment's models are the paper's: their encoder, and their numbers of parameters."""
+    models = [entry for entry in measured.entries if not entry.is_baseline]
+    sizes = [(entry, name, exact_value(paper, entry.model, name)) for entry in models for name in SIZES]
+    own = [(entry, name, size) for entry, name, size in sizes if size is not None]
     return bool(own) and all(
-        (fact := measured.fact(entry, SIZE)) is not None and fact.value == size
+        (fact := measured.fact(entry, name)) is not None and fact.value == size
         and entry.encoder == (paper.recipe.encoder or entry.encoder)
-        for entry, size in own
+        for entry, name, size in own
     )  # fmt: skip
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.results.read.measured import AVERAGE, Measured, measure
+from hashbench.results.read.ratings import Compared, compared
 from hashbench.results.read.runs import Entry
 from hashbench.results.read.samples import Evidence, RunSeed, Sample, ScorePart, draw_together
-from hashbench.results.read.standing import Compared, compared
 from hashbench.scores.draws import DRAWS
 from hashbench.scores.estimates import Estimate, combine_matched
 from hashbench.scores.registry import metrics
@@ -127,7 +127,9 @@ def best_model(
 
     Raises InputError where `second` is no model, cannot be compared, or is the best itself.
     """
-    side = _find(second, experiment, lambda name: Evidence(store, measure(store, name, checkpoint=checkpoint), draws=draws))
+    side = _find(
+        second, experiment, lambda name: Evidence(store, measure(store, name, checkpoint=checkpoint), draws=draws)
+    )
     measured = side.evidence.measured
     if side.model is None:
         raise InputError(f"compare: {second!r} is an experiment; --best is of models")

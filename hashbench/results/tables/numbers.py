@@ -174,11 +174,11 @@ def legend(table: Table, *, best: str) -> str:
         "in brackets: published": table.published and any(cell.published for cell in cells),
         f"[{UNAVAILABLE}]: the paper's number is not available to us": table.published
         and any(cell.unavailable for cell in cells),
-        f"{best}: not separable from the best of the column (95 %, over seeds and examples), trivial baselines aside": any(
-            cell.best and cell.standing for cell in cells
+        f"{best}: not separable from the best of the column (95 %, seeds and examples), trivial baselines aside": any(
+            cell.best and cell.rating for cell in cells
         ),
         f"{best} of sizes, shares and times: the best of the models": any(
-            cell.best and not cell.standing for cell in cells
+            cell.best and not cell.rating for cell in cells
         ),
         "a..b of a rank: 95 % interval, of all models of a column at once": any(cell.unit == "rank" for cell in cells),
         f"{UNDER}: the value is not above that of the best trivial baseline": any(cell.under for cell in cells),
@@ -205,11 +205,11 @@ def _seeds_in_words(table: Table) -> str:
     if table.seeds is None:
         return "number of seeds in parentheses"
     n, planned = table.seeds
-    each = "one seed each" if n == 1 else f"{n} seeds each"
-    each = each if n == planned else f"{each} ({n}/{planned}: {n} of {planned} seeds)"
+    words = "one seed each" if n == 1 else f"{n} seeds each"
+    words = words if n == planned else f"{words} ({n}/{planned}: {n} of {planned} seeds)"
     cells = [cell for row in table.rows for cell in row.cells.values() if cell.value is not None and cell.n is not None]
     others = any((cell.n, cell.planned or cell.n) != table.seeds for cell in cells)
-    return f"{each} unless in parentheses" if others else each
+    return f"{words} unless in parentheses" if others else words
 
 
 def notes(table: Table) -> list[str]:

@@ -13,9 +13,9 @@ import numpy as np
 
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.measured import PERCENT
+from hashbench.results.read.ratings import IN_GROUP, Compared, Rating, compared
 from hashbench.results.read.runs import grouped
 from hashbench.results.read.samples import Evidence
-from hashbench.results.read.standing import IN_GROUP, Compared, Standing, compared
 from hashbench.results.tables.table import SCORED, Cell, Table
 from hashbench.scores.best import variance_shares
 
@@ -29,24 +29,24 @@ def with_groups(table: Table, evidence: Evidence) -> Table:
     """The table with the group of the best marked in its columns of scores, and notes on it and on its averages."""
     columns = [column for column in table.columns if column.measure in SCORED and column.better == "high"]
     rows = [dict(row.cells) for row in table.rows]
-    said: dict[str, list[str]] = {}  # on columns: their titles
+    remarks: dict[str, list[str]] = {}  # titles of columns
     left_out: dict[tuple[str, str], list[str]] = {}  # models that are not compared, and why: titles of columns
     for column in columns:
         for section, places in _competing(table, column):
             cells = [rows[place][column.name] for place in places]
-            found = compared([cell.parts for cell in cells], [cell.group for cell in cells], evidence)
-            for place, standing in zip(places, found.standings, strict=True):
-                rows[place][column.name] = with_standing(rows[place][column.name], standing)
-                if standing.why:
-                    left_out.setdefault((standing.why, table.rows[place].title.strip()), []).append(_title(column))
-            if remark := remark_on(found):
-                said.setdefault(remark, []).append(f"{_title(column)}{f' at {section}' if section else ''}")
+            column_ratings = compared([cell.parts for cell in cells], [cell.group for cell in cells], evidence)
+            for place, rating in zip(places, column_ratings.ratings, strict=True):
+                rows[place][column.name] = with_rating(rows[place][column.name], rating)
+                if rating.why:
+                    left_out.setdefault((rating.why, table.rows[place].title.strip()), []).append(_title(column))
+            if remark := remark_on(column_ratings):
+                remarks.setdefault(remark, []).append(f"{_title(column)}{f' at {section}' if section else ''}")
     notes = [line for column in columns for line in _shares(table, column, evidence)]
-    notes += [f"{remark}: {', '.join(titles)}." for remark, titles in said.items()]
-    alike = grouped(((why, tuple(dict.fromkeys(titles))), model) for (why, model), titles in left_out.items())
+    notes += [f"{remark}: {', '.join(titles)}." for remark, titles in remarks.items()]
+    by_reason = grouped(((why, tuple(dict.fromkeys(titles))), model) for (why, model), titles in left_out.items())
     notes += [
         f"Not compared, {why}: {', '.join(dict.fromkeys(models))} ({', '.join(titles)})."
-        for (why, titles), models in alike.items()
+        for (why, titles), models in by_reason.items()
     ]
     rows = [{name: replace(cell, parts=()) if cell.parts else cell for name, cell in row.items()} for row in rows]
     return replace(
@@ -56,10 +56,10 @@ def with_groups(table: Table, evidence: Evidence) -> Table:
     )
 
 
-def with_standing(cell: Cell, standing: Standing) -> Cell:
-    """The cell with its standing, marked if it is in the group of the best."""
-    state = standing.state or (NOT_COMPARED + standing.why if standing.why else "")
-    return replace(cell, best=state == IN_GROUP, standing=state, rank=standing.rank, ranks=standing.ranks)
+def with_rating(cell: Cell, rating: Rating) -> Cell:
+    """The cell with its rating, marked if it is in the group of the best."""
+    state = rating.state or (NOT_COMPARED + rating.why if rating.why else "")
+    return replace(cell, best=state == IN_GROUP, rating=state, rank=rating.rank, ranks=rating.ranks)
 
 
 def with_ranks(table: Table) -> Table:
@@ -83,10 +83,10 @@ def with_ranks(table: Table) -> Table:
 
 def _rank_cell(cell: Cell) -> Cell:
     if not cell.rank:
-        why = cell.standing.removeprefix(NOT_COMPARED) if cell.standing else cell.reason
-        return Cell(unit=RANK, reason=why or "no group", standing=cell.standing)
+        why = cell.rating.removeprefix(NOT_COMPARED) if cell.rating else cell.reason
+        return Cell(unit=RANK, reason=why or "no group", rating=cell.rating)
     low, high = cell.ranks
-    return Cell(float(cell.rank), unit=RANK, interval=(low, high), best=cell.best, standing=cell.standing)
+    return Cell(float(cell.rank), unit=RANK, interval=(low, high), best=cell.best, rating=cell.rating)
 
 
 def _competing(table: Table, column: Column) -> Iterable[tuple[str, list[int]]]:
@@ -104,7 +104,7 @@ def remark_on(column: Compared) -> str:
     """The remark on a column that has no group of the best, or that separates no two models; else ''."""
     if column.why:
         return f"No group of the best, {column.why}"
-    ranks = [standing.ranks for standing in column.standings if standing.state]
+    ranks = [rating.ranks for rating in column.ratings if rating.state]
     return "No two models are separable" if all(interval == (1, len(ranks)) for interval in ranks) else ""
 
 
@@ -116,7 +116,7 @@ def _shares(table: Table, column: Column, evidence: Evidence) -> list[str]:
     """A line on the share that each task has in the variance of an average between models; none for other columns."""
     if column.measure not in ("average", "prr_average"):
         return []
-    said = []
+    lines = []
     for section, places in _competing(table, column):
         cells = [table.rows[place].cells[column.name] for place in places]
         tasks = list(dict.fromkeys(part.task for part in cells[0].parts))
@@ -125,14 +125,14 @@ def _shares(table: Table, column: Column, evidence: Evidence) -> list[str]:
         values = np.array([[_part_of(cell, task, evidence) for task in tasks] for cell in cells])
         shares = dict(zip(tasks, PERCENT * variance_shares(values), strict=True))
         if np.isfinite(list(shares.values())).all():
-            said.append(f"{f'{section}: ' if section else ''}{_listed(shares)}")
-    if not said:
+            lines.append(f"{f'{section}: ' if section else ''}{_listed(shares)}")
+    if not lines:
         return []
-    return [f"{_title(column)}: shares of the tasks in the variance between models: {'; '.join(said)}."]
+    return [f"{_title(column)}: shares of the tasks in the variance between models: {'; '.join(lines)}."]
 
 
 def _part_of(cell: Cell, task: str, evidence: Evidence) -> float:
-    """What a task contributes to an average: the weighted mean over seeds of its scores."""
+    """The contribution of a task to an average: the weighted mean over seeds of its scores."""
     parts = [part for part in cell.parts if part.task == task]
     return sum(part.weight * float(np.mean(list(evidence.of_part(part).by_seed().values()))) for part in parts)
 

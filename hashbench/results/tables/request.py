@@ -79,7 +79,7 @@ class ReportSource:
 
     @property
     def evidence(self) -> Evidence | None:
-        """The same, if intervals over examples are requested for every cell, else None."""
+        """Scores and draws if intervals over examples are requested for every cell, else None."""
         return self.draws if self.request.examples else None
 
 

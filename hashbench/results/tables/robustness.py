@@ -10,10 +10,10 @@ from typing import Any
 from hashbench.common.registry import registered
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.measured import AVERAGE, PERCENT
+from hashbench.results.read.ratings import FEW_SEEDS, NO_PREDICTIONS, Compared, separated
 from hashbench.results.read.robustness import RobustnessCurve, RobustnessResults, measure_robustness
-from hashbench.results.read.standing import FEW_SEEDS, NO_PREDICTIONS, Compared, separated
+from hashbench.results.tables.ranking import remark_on, with_rating
 from hashbench.results.tables.request import ReportSource, TableFile
-from hashbench.results.tables.ranking import remark_on, with_standing
 from hashbench.results.tables.table import Cell, Row, Table
 from hashbench.scores.best import LEAST_SEEDS
 from hashbench.scores.estimates import Estimate
@@ -98,21 +98,19 @@ def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
 def _with_groups(results: RobustnessResults, rows: Sequence[Row], kinds: Sequence[str]) -> tuple[list[Row], list[str]]:
     """(rows with the models marked that are not separable from the best under each noise, remarks on the columns)."""
     cells = [dict(row.cells) for row in rows]
-    said: dict[str, list[str]] = {}
+    remarks: dict[str, list[str]] = {}
     for section in dict.fromkeys(row.section for row in rows):
         for kind in kinds:
             places = [
-                place
-                for place, row in enumerate(rows)
-                if row.section == section and row.cells[kind].value is not None
+                place for place, row in enumerate(rows) if row.section == section and row.cells[kind].value is not None
             ]
             curves = [results.curve(rows[place].model, section or AVERAGE, kind) for place in places]
-            found = _compared([curve for curve in curves if curve is not None])
-            for place, standing in zip(places, found.standings, strict=True):
-                cells[place][kind] = with_standing(cells[place][kind], standing)
-            if len(places) > 1 and (remark := remark_on(found)):
-                said.setdefault(remark, []).append(f"{kind}{f' on {section}' if section else ''}")
-    lines = [f"{remark}: {', '.join(columns)}." for remark, columns in said.items()]
+            rated = _compared([curve for curve in curves if curve is not None])
+            for place, rating in zip(places, rated.ratings, strict=True):
+                cells[place][kind] = with_rating(cells[place][kind], rating)
+            if len(places) > 1 and (remark := remark_on(rated)):
+                remarks.setdefault(remark, []).append(f"{kind}{f' on {section}' if section else ''}")
+    lines = [f"{remark}: {', '.join(columns)}." for remark, columns in remarks.items()]
     return [replace(row, cells=of_row) for row, of_row in zip(rows, cells, strict=True)], lines
 
 

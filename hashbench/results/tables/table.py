@@ -45,7 +45,7 @@ class Cell:
     marks: tuple[int, ...] = ()  # footnotes
     best: bool = False  # of scores: not separable from the best of the column
     # Of a compared score "best" or "below"; "not compared: WHY"; '' without a group
-    standing: str = ""
+    rating: str = ""
     rank: int = 0  # in the column, 1 is the best; 0 where it is not compared
     ranks: tuple[int, int] = (0, 0)  # the interval of the rank, of all models of the column at once
     parts: tuple[ScorePart, ...] = field(default=(), compare=False, repr=False)  # until the column is compared

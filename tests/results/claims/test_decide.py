@@ -287,7 +287,14 @@ def test_claims_on_a_papers_own_sizes_are_shown_where_the_paper_is_named_alone(t
 def test_a_papers_own_models_have_its_claims_on_sizes(
     tmp_path: Path, encoder: str, parameters: int, shown: bool
 ) -> None:
-    counted = HandRun("bert-mlm", None, 0, facts={"emb_params": parameters}, kind="params", encoder=encoder)
+    counted = HandRun(
+        "bert-mlm",
+        None,
+        0,
+        facts={"emb_params": parameters, "total_params": 124_647_170},
+        kind="params",
+        encoder=encoder,
+    )
     runs = [HandRun("bert-mlm", "sst2", seed, {("accuracy", "validation", ""): 0.6 + 0.01 * seed},
                     own=("accuracy", "validation"), encoder=encoder) for seed in SEEDS]  # fmt: skip
     store = build(tmp_path / "results.db", [counted, *runs])

@@ -38,5 +38,3 @@ def test_a_speed_up_is_the_baselines_time_over_the_models(times: TimedRuns) -> N
 def test_a_model_without_a_time_has_none(times: TimedRuns) -> None:
     assert times.of("canine-c", TimeColumn("infer_ms", "")) == []
     assert times.of("bert-sr", TimeColumn("pretrain_ms", "")) == []
-
-

@@ -206,7 +206,7 @@ def test_every_format(style: str, tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_models_whose_retention_is_not_separable_from_the_best_are_marked(tmp_path: Path) -> None:
     store = build(tmp_path / "r.db", seeds=(0, 1, 2))
     (summary,) = robustness_tables(ReportSource(store, ReportRequest()))
-    assert {row.model: row.cells["swap"].standing for row in summary.rows} == {"strong": "best", "weak": "below"}
+    assert {row.model: row.cells["swap"].rating for row in summary.rows} == {"strong": "best", "weak": "below"}
     (kept_none,) = robustness_tables(ReportSource(build(tmp_path / "s.db", seeds=(0, 1), keep=False), ReportRequest()))
     assert "No group of the best, no stored predictions: swap on sst2." in kept_none.notes
 

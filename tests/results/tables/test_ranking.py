@@ -44,8 +44,8 @@ def store(tmp_path: Path) -> Store:
 
 
 def test_the_models_that_are_not_separable_from_the_best_are_marked(store: Store) -> None:
-    standings = {model: cell.standing for model, cell in _cells(_table(store)).items()}
-    assert standings == {
+    ratings = {model: cell.rating for model, cell in _cells(_table(store)).items()}
+    assert ratings == {
         "bert-mlm": "best", "bert-sr": "best", "hashformer-md-proj": "below", "hashformer-md-pool": "below",
         "majority": "",
     }  # fmt: skip
@@ -69,7 +69,7 @@ def test_formats_for_programs_have_the_standing(store: Store) -> None:
     for rows in (
         csv.DictReader(io.StringIO(render([_table(store)], "csv"))), json.loads(render([_table(store)], "json")),
     ):  # fmt: skip
-        found = {row["model"]: row["standing"] for row in rows if row["column"] == "sst2" and row["standing"]}
+        found = {row["model"]: row["rating"] for row in rows if row["column"] == "sst2" and row["rating"]}
         assert found == expected
 
 
@@ -83,7 +83,7 @@ def test_a_model_with_one_seed_is_not_compared_with_models_of_three(tmp_path: Pa
     runs = [run for run in _answers() if run.model != "bert-mlm" or run.seed == 0]
     table = _table(build(tmp_path / "r.db", runs))
     cells = _cells(table)
-    assert cells["bert-mlm"].standing == "not compared: fewer than two seeds" and cells["bert-sr"].best
+    assert cells["bert-mlm"].rating == "not compared: fewer than two seeds" and cells["bert-sr"].best
     assert any(note.startswith("Not compared, fewer than two seeds: bert-mlm (") for note in table.notes)
 
 
@@ -97,7 +97,7 @@ def test_a_column_has_one_group_among_the_models_of_its_most_frequent_precision(
     runs = [replace(run, precision="bf16") if run.model == "bert-mlm" else run for run in _answers()]
     table = _table(build(tmp_path / "r.db", runs))
     cells = _cells(table)
-    assert cells["bert-mlm"].standing == "not compared: precision bf16, most have 32" and not cells["bert-mlm"].best
+    assert cells["bert-mlm"].rating == "not compared: precision bf16, most have 32" and not cells["bert-mlm"].best
     assert [model for model, cell in cells.items() if cell.best] == ["bert-sr"]
 
 
@@ -109,7 +109,7 @@ def test_without_predictions_there_is_no_group(tmp_path: Path) -> None:
 
 def test_a_model_on_other_examples_is_not_compared(tmp_path: Path) -> None:
     runs = [replace(run, n=300) if run.model == "bert-mlm" else run for run in _answers()]
-    assert _cells(_table(build(tmp_path / "r.db", runs)))["bert-mlm"].standing == "not compared: other examples"
+    assert _cells(_table(build(tmp_path / "r.db", runs)))["bert-mlm"].rating == "not compared: other examples"
 
 
 def test_ranks_have_intervals_in_the_place_of_scores(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""How the models of one column stand to its best: compared where they were measured alike, on what all of them have."""
+"""The models of one column against its best: compared where encoder, precision and data are equal, on common seeds."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ SeedValues = tuple[Mapping[Any, float], Mapping[Any, np.ndarray]]  # by seed, an
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How a model stands in a column: in the group of the best, below it, or not compared, which `why` explains."""
+class Rating:
+    """The rating of a model in a column: in the group of the best, below it, or not compared, which `why` explains."""
 
     state: str = ""
     why: str = ""
@@ -43,17 +43,17 @@ class Compared:
     why: str = ""
 
     @cached_property
-    def standings(self) -> tuple[Standing, ...]:
-        """The standing of each model, in the column's order."""
+    def ratings(self) -> tuple[Rating, ...]:
+        """The rating of each model, in the column's order."""
         if self.separation is None:
-            return tuple(Standing() for _ in self.whys)
+            return tuple(Rating() for _ in self.whys)
         group, (first, last) = self.separation.group(), self.separation.ranks()
         means = self.separation.by_seed.mean(axis=1)
-        standings = [Standing(why=why) for why in self.whys]
+        rated = [Rating(why=why) for why in self.whys]
         for at, place in enumerate(self.places):
             rank, state = 1 + int((means > means[at]).sum()), IN_GROUP if group[at] else BELOW
-            standings[place] = Standing(state, rank=rank, ranks=(int(first[at]), int(last[at])))
-        return tuple(standings)
+            rated[place] = Rating(state, rank=rank, ranks=(int(first[at]), int(last[at])))
+        return tuple(rated)
 
 
 def compared(sums: Sequence[Sequence[ScorePart]], groups: Sequence[str], evidence: Evidence) -> Compared:
