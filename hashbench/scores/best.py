@@ -24,7 +24,7 @@ import numpy as np
 from hashbench.scores.estimates import ALIKE
 
 JOINT_DRAWS = 10_000
-# The share of joint draws below a bound. Joint draws take the models' variances as known and equal: their bound for 95 %
+# The share of joint draws below a bound. They take the models' variances as known and equal, so that a bound of 95 %
 # was exceeded in 6 to 7 % of simulated worlds.
 WITHIN = 0.96
 UNSTABLE = 6.0  # times the others' variance: of three seeds by chance one in 400
