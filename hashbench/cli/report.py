@@ -78,8 +78,16 @@ def report(
         from hashbench.results.tables.request import ReportRequest
 
         request = ReportRequest(
-            named or experiment, paper, table, published, examples, all_metrics, checkpoint,
-            provenance=provenance, texts=texts, ranks=ranks,
+            named or experiment,
+            paper,
+            table,
+            published,
+            examples,
+            all_metrics,
+            checkpoint,
+            provenance=provenance,
+            texts=texts,
+            ranks=ranks,
         )
         if style != PAGE:
             print_report(db, request, style, output)
