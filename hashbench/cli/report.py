@@ -29,6 +29,17 @@ from hashbench.common.errors import InputError
 if TYPE_CHECKING:
     from hashbench.results.tables.request import ReportRequest
 
+Ranks = Annotated[
+    bool, typer.Option("--ranks", help="Print each model's rank with its 95 % interval in the place of scores.")
+]
+Chosen = Annotated[
+    bool,
+    typer.Option(
+        "--best",
+        help="A is the best model of the experiment, chosen by these scores: wider intervals, which hold for every "
+        "model minus B. With one name, that is B, and A the model with the best average.",
+    ),
+]
 PAGE = "html"  # as a format: one page of everything, with figures
 
 
@@ -57,10 +68,7 @@ def report(
         bool,
         typer.Option("--texts", help="In the experiment's own table: tokens, texts cut and characters lost, by task."),
     ] = False,
-    ranks: Annotated[
-        bool,
-        typer.Option("--ranks", help="Print each model's rank with its 95 % interval in the place of scores."),
-    ] = False,
+    ranks: Ranks = False,
     checkpoint: EvaluationOption = "best",
     provenance: Annotated[
         bool,
@@ -217,14 +225,7 @@ def compare(
         str | None,
         typer.Option("--experiment", help="The experiment of the two models. Default: the one that was swept last."),
     ] = None,
-    best: Annotated[
-        bool,
-        typer.Option(
-            "--best",
-            help="A is the best model of the experiment, chosen by these scores: wider intervals, which hold for every "
-            "model minus B. With one name, that is B, and A the model with the best average.",
-        ),
-    ] = False,
+    best: Chosen = False,
     checkpoint: EvaluationOption = "best",
     style: TableFormat = "text",
 ) -> None:
