@@ -57,7 +57,7 @@ class Separation:
         """
         if not self._any_separable:
             return np.ones(len(self.by_seed), bool)
-        return ~(self._standardised > self._bounds[:, None]).any(axis=1)
+        return np.logical_not((self._standardised > self._bounds[:, None]).any(axis=1))
 
     def ranks(self) -> tuple[np.ndarray, np.ndarray]:
         """The first and the last rank that each model may have, (models,) each; all hold at once, 1 is the best."""

@@ -169,7 +169,7 @@ def _corrected(
 
     Raises InputError unless both sides are models of one experiment.
     """
-    if side_a.model is None or side_a.evidence is not side_b.evidence:
+    if side_a.model is None or side_b.model is None or side_a.evidence is not side_b.evidence:
         raise InputError("compare: --best is of two models of one experiment")
     own = {line.task: line for line in lines if line.task != AVERAGE}
     corrected = []

@@ -63,7 +63,8 @@ def compared(sums: Sequence[Sequence[ScorePart]], groups: Sequence[str], evidenc
     """
     samples = [[evidence.of_part(part) for part in parts] for parts in sums]
     seeds = [_seeds(of_model) for of_model in samples]
-    whys = [why or _lacks(*of) for why, *of in zip(_unlike(groups), samples, seeds, strict=True)]
+    unlike = _unlike(groups)
+    whys = [why or _lacks(of, its) for why, of, its in zip(unlike, samples, seeds, strict=True)]
     whys = _unlike_examples(samples, whys)
     places = [place for place, why in enumerate(whys) if not why]
     draw_together([sample for place in places for sample in samples[place]])
