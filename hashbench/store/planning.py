@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from hashbench.common.errors import InputError
 from hashbench.common.showing import without_passwords
 from hashbench.store.engine import Store, insert_rows
 from hashbench.store.environment import as_json
@@ -20,6 +21,7 @@ from hashbench.store.queue import members
 from hashbench.store.schema import dependency, experiment, experiment_run, run
 
 ToWrite = TypeVar("ToWrite")
+POSTGRES_INTEGER = 2**31 - 1  # SQLite's whole numbers have 64 bits
 AT_ONCE = 200  # runs a transaction: workers of other sweeps wait for a few milliseconds and not for the whole plan
 
 
@@ -58,8 +60,12 @@ def add_experiment(
 
     Many short transactions. What an interrupted call leaves is completed by the next one: a run joins the experiment,
     and can be claimed, only after all runs and needs are there, and the experiment is the last that was called only
-    when it is whole. Raises ValueError, and writes nothing, where a run needs one that nobody planned.
+    when it is whole. Raises ValueError, and writes nothing, where a run needs one that nobody planned; InputError
+    for a seed that the database cannot hold.
     """
+    largest = max((row.seed or 0 for row in runs), default=0)
+    if store.dialect == "postgresql" and largest > POSTGRES_INTEGER:
+        raise InputError(f"seed {largest}: PostgreSQL holds seeds up to {POSTGRES_INTEGER}; choose a smaller one")
     values = {"baseline": baseline, "config": as_json(dict(config)), "command": without_passwords(command)}
     fingerprint = hashlib.sha256(as_json([[row.model, row.id] for row in runs]).encode()).hexdigest()
     placed = [(position, row) for position, row in enumerate(runs)]

@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from hashbench.common.errors import InputError
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish, void
 from hashbench.store.free_runs import CHUNK
@@ -100,6 +101,17 @@ def test_a_later_call_adds_to_the_config_and_takes_nothing_away(store: Store, la
     for config in ({"retries": 1, "sources": "hub"}, {"retries": 2}):
         add_experiment(store, "exp", config, [lab.run("a")], baseline="bert-mlm")
     assert find_experiment(store).config == {"retries": 2, "sources": "hub"}
+
+
+def test_the_largest_seed_is_stored_or_refused_before_anything_is_written(store: Store, lab: Lab) -> None:
+    largest = 2**32 - 1
+    if store.dialect == "sqlite":
+        lab.plan(store, lab.run("a", seed=largest))
+        assert store.query("SELECT seed FROM run") == [{"seed": largest}]
+    else:
+        with pytest.raises(InputError, match=r"seed 4294967295: PostgreSQL holds seeds up to 2147483647"):
+            lab.plan(store, lab.run("a", seed=largest))
+        assert store.query("SELECT * FROM run") == []
 
 
 def test_a_config_that_json_cannot_hold_is_refused(store: Store) -> None:
