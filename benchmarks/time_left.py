@@ -39,10 +39,7 @@ class Replayed(estimate.TimeEstimate):
 
     def refresh(self) -> None:
         """The runs that have ended by now."""
-        ended = self._runs[: self.n_done]
-        self.done = {run.id for run in ended}
-        finished = [self._finished(run, self._taken[run.id]) for run in ended]
-        self._durations = estimate.Durations(finished, self._trainings)
+        self.take({run.id: self._taken[run.id] for run in self._runs[: self.n_done]})
 
 
 def replay(db: str, name: str) -> None:

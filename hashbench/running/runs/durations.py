@@ -29,8 +29,8 @@ FIXED_S, RATE = 3.0, 1.0
 RATES = np.geomspace(1 / 64, 64, 73)
 # How far a level may be from the one above it, as the deviation of a logarithm; a run's time varies by that of NOISE.
 APART, NOISE = math.log(4), math.log(1.3)
-# The factor of a model counts like so many runs without one.
-PRIOR_RUNS = 2.0
+# The factor of a model counts like so many runs without one: models differ more than runs of one do.
+PRIOR_RUNS = 0.5
 
 
 def training_seconds(encoder: Mapping[str, Any], tokens: float) -> float:
@@ -123,10 +123,9 @@ class Durations:
         factor = self._factors[run.model] if run.model in self._factors else 1.0
         return factor * self._line(run).at(run.guess)
 
-    def seconds_behind(self, kind: str, encoder: str) -> float:
-        """Total seconds of the finished runs behind an estimate for a kind: of all trainings, if it trains."""
-        kinds = self._trainings if kind in self._trainings else {kind}
-        return sum(run.seconds for run in self._finished if run.kind in kinds and run.encoder == encoder)
+    def behind(self, run: FinishedRun) -> list[FinishedRun]:
+        """The finished runs of a run's kind and encoder size, and of its task if it has one."""
+        return self._of(run.kind, run.task, run.encoder)
 
     def _line(self, run: FinishedRun) -> TimeLine:
         levels: list[tuple[str | None, str | None]] = [(run.kind, None), (run.kind, run.task)]
@@ -138,6 +137,8 @@ class Durations:
             if key not in self._lines:
                 self._lines[key] = fitted(self._of(*key), above)
             above = self._lines[key]
+            if kind is None:  # a rate is common to all trainings; what begins one (a corpus, imports) is not
+                above = TimeLine(FIXED_S, above.rate)
         return above
 
     def _of(self, kind: str | None, task: str | None, encoder: str) -> list[FinishedRun]:

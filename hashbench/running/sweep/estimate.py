@@ -19,6 +19,12 @@ from hashbench.store.status import durations, seconds_of
 ROWS_OF_A_TASK = 10_000  # where nothing is known of a task
 HISTORY = 500  # finished runs of other sweeps that are looked at
 ENOUGH_S = 10.0  # of finished trainings, before which no time that is left is printed
+ENOUGH = 0.1  # of a sweep's work, likewise
+# How many times the work of a finished training a run may have. What is not known of that training is how much of its
+# time was fixed: the run takes between its time and so many times as long.
+FARTHEST = 4.0
+RUNS_NEAR = 3  # so many of them: models differ in speed
+OFF = 1.5  # how many times too long or short the finished runs of a sweep together may be estimated
 
 
 class TimeEstimate:
@@ -31,6 +37,7 @@ class TimeEstimate:
         self._store, self._runs, self._n_workers, self._rows = store, runs, n_workers, rows or {}
         self._trainings = [name for name, kind in kinds().items() if kind.is_training]
         self.done: set[str] = set()
+        self._here: list[FinishedRun] = []  # of this sweep
         self._earlier = self._of_other_sweeps()
         self._durations = Durations(self._earlier, self._trainings)
         self.refresh()
@@ -39,11 +46,14 @@ class TimeEstimate:
         """Reads from the store which runs of the sweep are finished, and how long they took."""
         if self._store is None:
             return
+        self.take(seconds_of(self._store, list({run.id for run in self._runs})))
+
+    def take(self, taken: Mapping[str, float]) -> None:
+        """Takes over which runs of the sweep are finished, with their seconds."""
         by_id = {run.id: run for run in self._runs}
-        taken = seconds_of(self._store, list(by_id))
         self.done = set(taken)
-        here = [self._finished(by_id[run_id], seconds) for run_id, seconds in taken.items()]
-        self._durations = Durations([*self._earlier, *here], self._trainings)
+        self._here = [self._finished(by_id[run_id], seconds) for run_id, seconds in taken.items()]
+        self._durations = Durations([*self._earlier, *self._here], self._trainings)
 
     def seconds(self, run: Run) -> float:
         """Estimated seconds of one run, by the finished ones that are most like it."""
@@ -79,13 +89,30 @@ class TimeEstimate:
     def seconds_left(self) -> float | None:
         """Estimated seconds until the sweep is done; None while too little is finished for an estimate."""
         self.refresh()
-        founded = unfounded = 0.0
-        for run in {run.id: run for run in self._runs if run.id not in self.done}.values():
-            if self._durations.seconds_behind(run.kind, run.encoder) >= ENOUGH_S or not kind_of(run).is_training:
-                founded += self.seconds(run)
-            else:
-                unfounded += self.seconds(run)
-        return self.total() if self.done and founded >= unfounded else None
+        remaining = list({run.id: run for run in self._runs if run.id not in self.done}.values())
+        founded = sum(self.seconds(run) for run in remaining if self._is_known(run))
+        total, spent = self.total(), self._spent / self._n_workers
+        is_known = 2 * founded >= sum(map(self.seconds, remaining)) and spent >= ENOUGH * (spent + total)
+        return total if self.done and is_known and self._fits() else None
+
+    def _fits(self) -> bool:
+        """True where the estimates of the sweep's finished runs come to what these took."""
+        estimates = sum(self._durations.seconds(run) for run in self._here)
+        return self._spent <= OFF * estimates and estimates <= OFF * self._spent
+
+    @property
+    def _spent(self) -> float:
+        """Seconds that the finished runs of the sweep took."""
+        return sum(run.seconds for run in self._here)
+
+    def _is_known(self, run: Run) -> bool:
+        """True where finished runs say how long a run takes: of a training, ones whose work is near to its own."""
+        if not kind_of(run).is_training:
+            return True
+        unfinished = self._finished(run, 0.0)
+        finished = self._durations.behind(unfinished)  # of its task, whose texts may be longer than others
+        near = [like.seconds for like in finished if unfinished.guess <= FARTHEST * like.guess]
+        return len(near) >= RUNS_NEAR and sum(near) >= ENOUGH_S
 
 
 class CardEstimate(TimeEstimate):

@@ -13,7 +13,8 @@ from types import TracebackType
 from typing import TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TaskID, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from hashbench.common.showing import duration_text
 
@@ -75,7 +76,9 @@ class SweepProgress:
     def __enter__(self) -> SweepProgress:
         if self._bars is not None:
             self._bars.start()
-            self._sweep_row = self._bars.add_task("sweep", total=self._n_runs, completed=self._n_done, note="")
+            self._sweep_row = self._bars.add_task(
+                "sweep", total=self._n_runs, completed=self._n_done, note="", is_sweep=True
+            )
         else:
             self._line(f"{self._n_runs - self._n_done} of {self._n_runs} runs to do")
         return self
@@ -137,6 +140,8 @@ class SweepProgress:
         self._n_failed += event.state == "failed"
         seconds = self._time_left()
         rest = f", about {duration_text(seconds)} left" if seconds else ""
+        if seconds is None and self._n_done + self._n_failed < self._n_runs:
+            rest = ", time left not known yet"
         place = f"[{self._n_done}/{self._n_runs}{rest}]"
         note = f"; {event.note}" if event.note else ""
         self.tell(f"{place} {event.label}: {event.state} in {duration_text(event.seconds)}{note}")
@@ -148,12 +153,19 @@ class SweepProgress:
         print(text, file=self._stream, flush=True)
 
 
+class _TimeLeftOfRun(TimeRemainingColumn):
+    """The time left by the steps of a run; nothing for a sweep, whose runs differ and whose note has an estimate."""
+
+    def render(self, task: Task) -> Text:
+        return Text("") if task.fields.get("is_sweep") else super().render(task)
+
+
 def _bars(console: Console) -> Progress:
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        _TimeLeftOfRun(),
         TextColumn("{task.fields[note]}", markup=False),
         console=console,
         transient=True,

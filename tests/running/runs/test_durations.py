@@ -36,8 +36,15 @@ def test_a_model_that_is_slow_in_one_training_is_thought_slow_in_another() -> No
 def test_kinds_that_train_nothing_tell_of_themselves_alone() -> None:
     known = Durations([a_run(2.0, 900.0, "floor", "cola")], ["pretrain"])
     assert known.seconds(a_run(100, 0.0)) == TimeLine().at(100)
-    assert known.seconds_behind("pretrain", "tiny") == 0 and known.seconds_behind("floor", "tiny") == 900
-    assert known.seconds_behind("floor", "base") == 0
+    assert known.behind(a_run(100, 0.0)) == [] == known.behind(a_run(2.0, 0.0, "floor", "rte"))
+    assert [run.seconds for run in known.behind(a_run(2.0, 0.0, "floor", "cola", "m9"))] == [900.0]
+
+
+def test_the_fixed_part_of_a_pretraining_is_none_of_a_fine_tuning() -> None:
+    """A corpus that is prepared for 600 seconds, whatever the steps; a fine-tuning reads none."""
+    known = Durations([a_run(guess, 600 + guess) for guess in (1, 10, 100)], ["pretrain", "finetune"])
+    assert known.seconds(a_run(10, 0.0)) > 400
+    assert known.seconds(a_run(10, 0.0, "finetune", "cola")) < 60
 
 
 SPEED = 1e11

@@ -82,11 +82,49 @@ def test_timings_run_alone_and_nothing_is_left_when_all_is_done(monkeypatch):
 
 
 def test_a_few_seconds_tell_nothing(monkeypatch):
-    runs = [a_run("floor", 0, "cola"), a_run("pretrain", 0), a_run("pretrain", 1), a_run("finetune", 0, "cola")]
+    runs = [a_run("floor", 0, "cola"), *(a_run("pretrain", n) for n in range(4))]
+    few, enough = ({run.id: seconds for run in runs[:4]} for seconds in (1.0, 5.0))
     assert estimated(monkeypatch, runs, {}).seconds_left() is None
     assert estimated(monkeypatch, runs, {runs[0].id: 400.0}).seconds_left() is None  # no training among them
-    assert estimated(monkeypatch, runs, {runs[0].id: 1.0, runs[1].id: 4.0}).seconds_left() is None
-    assert estimated(monkeypatch, runs, {runs[0].id: 1.0, runs[1].id: 14.0}).seconds_left() is not None
+    assert estimated(monkeypatch, runs, few).seconds_left() is None
+    assert estimated(monkeypatch, runs, enough).seconds_left() is not None
+
+
+def test_nothing_is_said_before_a_tenth_of_the_work_nor_of_tasks_and_work_far_from_what_is_finished(monkeypatch):
+    alike = [a_run("finetune", n, "cola") for n in range(40)]
+    assert estimated(monkeypatch, alike, {run.id: 60.0 for run in alike[:2]}).seconds_left() is None
+    assert estimated(monkeypatch, alike, {run.id: 60.0 for run in alike[:8]}).seconds_left() is not None
+    other_task = [*alike[:4], *(a_run("finetune", n, "sst2") for n in range(4))]
+    assert estimated(monkeypatch, other_task, {run.id: 60.0 for run in alike[:4]}).seconds_left() is None
+    pretrainings = [a_run("pretrain", n) for n in range(8)]
+    for run in pretrainings[:4]:
+        run.spec["pretrain"] = RECIPE | {"steps": 4}  # were they slow to start or slow in their steps?
+    assert estimated(monkeypatch, pretrainings, {run.id: 60.0 for run in pretrainings[:4]}).seconds_left() is None
+
+
+FIXED_S, STEP_S = 25.0, 0.2  # of a process (imports, the first compilation), and of a step of a model of speed 1
+
+
+@pytest.mark.parametrize("fixed", [0.0, FIXED_S])
+@pytest.mark.parametrize("speeds", [(1.0,) * 6, (1.0, 0.5, 2.0, 0.7, 3.0, 1.5), (2.0, 0.7, 1.5, 1.0, 0.5, 3.0)])
+@pytest.mark.parametrize("machine", [0.2, 1.0, 5.0])
+def test_a_time_left_is_within_a_factor_of_two(monkeypatch, fixed: float, speeds: tuple[float, ...], machine: float):
+    """Sweeps played run by run: each takes a fixed time and one by its steps; models and machines differ in speed."""
+    runs, taken = [], {}
+    for steps in (4, 100, 400):
+        for number, speed in enumerate(speeds):
+            run = replace(a_run("pretrain", number), id=f"{number} {steps}")
+            run.spec["pretrain"] = RECIPE | {"steps": steps}
+            runs.append(run)
+            taken[run.id] = fixed + steps * STEP_S * speed * machine
+    said = 0
+    for n in range(1, len(runs)):
+        left = estimated(monkeypatch, runs, {run.id: taken[run.id] for run in runs[:n]}).seconds_left()
+        truth = sum(taken[run.id] for run in runs[n:]) / 2  # two workers
+        said += left is not None
+        if truth > sum(taken.values()) / 2 / 20:  # of the very last run its model alone decides
+            assert left is None or truth / 2 <= left <= 2 * truth, f"after {n} runs"
+    assert said >= len(speeds)  # at the latest when runs of each length are finished
 
 
 def guess_of(monkeypatch: pytest.MonkeyPatch, run: Run, rows: int | None) -> float:

@@ -23,4 +23,8 @@ def test_no_estimate_is_shown_before_there_is_one():
     stream = io.StringIO()
     with SweepProgress(2, 0, lambda: None, stream) as progress:
         progress.show(RunEnded(0, "abc", "m t", "interrupted", 3.21))
-    assert "[0/2] m t: interrupted in 3.2 s" in stream.getvalue()
+        progress.show(RunEnded(0, "abc", "m t", "done", 3.21))
+        progress.show(RunEnded(0, "abd", "m u", "failed", 3.21))
+    shown = stream.getvalue()
+    assert "[0/2, time left not known yet] m t: interrupted in 3.2 s" in shown
+    assert "[1/2, time left not known yet] m t: done" in shown and "[1/2] m u: failed" in shown
