@@ -34,6 +34,10 @@ def sweep(
 
     Raises InputError for wrong input, SweepNotDone for an interrupted sweep.
     """
+    if not isinstance(file, (str, Path)):
+        raise InputError(
+            f"hashbench.sweep: {type(file).__name__} given; write the experiment to a YAML file and give its path"
+        )
     loaded = load_experiment(Path(file), list(overrides))
     sources = [data] if isinstance(data, str) else data
     with _as_command(["sweep", str(file), *overrides, "--db", str(db)]):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import hashbench
+from hashbench.common.errors import InputError
 from hashbench.results.rendering.notebook import Report
 from hashbench.running.sweep import notebook
 from hashbench.store.engine import open_results, open_store
@@ -55,6 +56,11 @@ def test_a_call_is_a_command_and_gives_the_table(folder: Path, monkeypatch: pyte
     ((steps, options, command),) = asked
     assert steps == 3 and command == ["hashbench", "sweep", "mine.yaml", "finetune.steps=3", "--db", "mine.db"]
     assert options == {"db": "mine.db", "data": ["builtin"], "workers": 1, "max_hours": None}
+
+
+def test_what_is_no_path_is_one_line() -> None:
+    with pytest.raises(InputError, match="^hashbench.sweep: dict given; write the experiment to a YAML file and give"):
+        hashbench.sweep({"name": "mine"})  # type: ignore[arg-type]
 
 
 def test_an_interruption_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
