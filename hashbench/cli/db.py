@@ -36,10 +36,12 @@ def merge(
 
     Example: hashbench db merge other.db
     """
+    from hashbench.results.exchange.merge import check_there
     from hashbench.results.exchange.merge import merge as merge_store
     from hashbench.running.experiment.identity import run_id
     from hashbench.store.engine import open_store
 
+    check_there(file)  # before an empty store is made
     store = open_store(db)
     merged = merge_store(store, file, with_diffs=with_diffs, prefer=prefer, identify=run_id)
     new = f"{merged.experiments} experiments, {merged.runs} runs, {merged.attempts} attempts"

@@ -30,6 +30,12 @@ def test_only_a_finished_run_can_be_made_void(command) -> None:
     assert (code, out) == (2, "") and "only a finished run can be made void" in err
 
 
+def test_a_file_to_merge_that_is_missing_makes_no_store(command) -> None:
+    code, out, err = command("db", "merge", "nosuch.db", "--db", "all.db")
+    assert (code, out) == (2, "") and "nosuch.db: no such file; name the database whose results" in err
+    assert not Path("all.db").exists()
+
+
 def test_merge_twice_changes_nothing(command) -> None:
     spec = {"kind": "floor"}
     store = open_store("one.db")

@@ -24,7 +24,7 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, StatementError
 
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.showing import without_passwords
-from hashbench.store.engine import Store, insert_rows, open_results
+from hashbench.store.engine import Store, insert_rows, open_results, parse
 from hashbench.store.environment import Environment
 from hashbench.store.free_runs import chunks, refresh
 from hashbench.store.packing import check_packed
@@ -75,6 +75,13 @@ class MergeReport:
     finished: int = 0
     attempts: int = 0
     differences: list[Difference] = field(default_factory=list)
+
+
+def check_there(where: str | Path) -> None:
+    """Raises InputError where the file of a database to merge does not exist."""
+    url, name = parse(where)
+    if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
+        raise InputError(f"{name}: no such file; name the database whose results are to be taken over")
 
 
 def merge(
