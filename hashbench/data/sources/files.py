@@ -505,6 +505,18 @@ def _conll_rows(path: Path, columns: Sequence[str], reading: ReadOptions) -> Ite
         yield from sentences(path, _lines(path, file), columns, reading.places)
 
 
+def column_hint(name: str, there: Sequence[str]) -> str:
+    """A half sentence on a name that no column has: the list it may be meant as, the nearest columns, or the first 12.
+
+    >>> column_hint("premise hypothesis", ["premise", "hypothesis", "label"])
+    '; two columns are written as a list: [premise, hypothesis]'
+    """
+    parts = name.replace(",", " ").split()
+    if len(parts) == 2 and set(parts) <= set(there):
+        return f"; two columns are written as a list: [{', '.join(parts)}]"
+    return near_match(name, list(there)) or f"; it has {', '.join(there[:12])}"
+
+
 def check_columns(where: Path | str, columns: Sequence[str], present: Collection[str]) -> None:
     """Raises MissingColumn where a requested column is not there, InputError where it is there twice."""
     there = list(present)
@@ -512,7 +524,6 @@ def check_columns(where: Path | str, columns: Sequence[str], present: Collection
         if name not in there:
             inner = name.partition(".")[0]
             nested = f"; {inner!r} is one, what lies in it is none: write it as a column" if inner in there else ""
-            hint = nested or near_match(name, there) or f"; it has {', '.join(there[:12])}"
-            raise MissingColumn(f"{where}: no column {name!r}{hint}")
+            raise MissingColumn(f"{where}: no column {name!r}{nested or column_hint(name, there)}")
         if there.count(name) > 1:
             raise InputError(f"{where}: column {name!r} is there {there.count(name)} times; rename or drop one")

@@ -13,8 +13,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from hashbench.common.errors import InputError, located, near_match
-from hashbench.data.sources.files import Cells, FileTable
+from hashbench.common.errors import InputError, located
+from hashbench.data.sources.files import Cells, FileTable, column_hint
 from hashbench.data.sources.fingerprints import cache_folder, digest, read_note, write_note
 from hashbench.data.sources.hub_copies import (
     HubCopy,
@@ -126,8 +126,7 @@ class HubTable:
         """Raises InputError where a hub column in `made_of` is not among those present."""
         for part in (part for parts in made_of.values() for part in parts):
             if part not in present:
-                hint = near_match(part, list(present)) or f"; it has {', '.join(present)}"
-                raise InputError(f"{self.where}: no column {part!r}{hint}")
+                raise InputError(f"{self.where}: no column {part!r}{column_hint(part, present)}")
 
     def stream(self, column: str, number: int = 0, of: int = 1) -> Iterator[object]:
         """The cells of one column, read as a stream, never more than a piece at once.

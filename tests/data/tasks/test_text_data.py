@@ -159,6 +159,12 @@ def test_missing_column(tmp_path: Path) -> None:
     wrong(r"no column 'sentence'; it has text, label", tmp_path, text="sentence")
 
 
+def test_two_columns_in_one_text_are_shown_as_a_list(tmp_path: Path) -> None:
+    write(tmp_path, train=[(text, text, label) for text, label in ROWS])
+    for name in ("text second", "text, second"):
+        wrong(r"two columns are written as a list: \[text, second\]", tmp_path, text=name)
+
+
 def test_text_column_of_numbers(tmp_path: Path) -> None:
     write(tmp_path, train=[(1, 0), (2, 1)])
     wrong(r"column 'text': row 1: int, not text; name a column of texts", tmp_path)
