@@ -12,6 +12,7 @@ from typing import Any
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError
 from hashbench.common.showing import without_passwords
+from hashbench.models.embeddings.registry import groups
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import resolve_baseline, resolve_models
 from hashbench.running.experiment.resolved import find_tasks
@@ -24,10 +25,13 @@ def wandb_sweep(loaded: Loaded, options: Sequence[str] = ()) -> dict[str, Any]:
 
     A value is written as hashbench takes it behind `models=`: as a list of one. `options`: of hashbench sweep.
     """
-    models = resolve_models(loaded)
-    resolve_baseline(loaded, models)
+    resolve_baseline(loaded, resolve_models(loaded))
+    # As models= takes them: with a name come all its budgets and checkpoints.
+    names: list[str] = []
+    for entry in loaded.experiment.models:
+        names += groups().get(entry, [entry]) if isinstance(entry, str) else [entry.name]
     values: dict[str, list[object]] = {
-        "models": list(models),
+        "models": list(dict.fromkeys(names)),
         "tasks": [task.name for task in find_tasks(loaded)],
         "seeds": list(loaded.experiment.seeds),
     }

@@ -12,6 +12,7 @@ from ruamel.yaml import YAML
 from hashbench.cli.app import main
 from hashbench.common.errors import InputError
 from hashbench.running.experiment.load import load_experiment
+from hashbench.running.experiment.models import resolve_models
 from hashbench.running.experiment.wandb_sweep import AXES, sweep_options, wandb_sweep, write_wandb_sweep
 from hashbench.running.sweep.plan import plan
 
@@ -66,6 +67,15 @@ def test_an_own_data_set_is_named_on_its_axis(experiment, tmp_path: Path) -> Non
     own = "{name: mine, path: d, text: sentence}"
     sweep = wandb_sweep(experiment("models: [bert-mlm]\n", f"tasks=[cola,{own}]"))
     assert sweep["parameters"]["tasks"]["values"] == ["[cola]", "[mine]"]
+
+
+def test_a_name_stands_once_for_its_checkpoints_and_budgets(experiment) -> None:
+    """Labels such as bert-mlm@50 are of a table; `models=` takes names."""
+    loaded = experiment(
+        "models: [bert-mlm, {name: proj-64, like: hashformer-lsh-proj, pretrain: {checkpoints: [1]}}]\n"
+    )
+    assert "proj-64@1" in resolve_models(loaded)
+    assert wandb_sweep(loaded)["parameters"]["models"]["values"] == ["[bert-mlm]", "[proj-64]"]
 
 
 def test_the_command_writes_it_and_runs_nothing(experiment, tmp_path: Path, capsys) -> None:
