@@ -198,8 +198,12 @@ def reading_address(path: Path) -> tuple[str, Path | None]:
     if not log.exists() or not log.stat().st_size:
         return f"{plain}&immutable=1", None
     folder = Path(tempfile.mkdtemp(prefix="hashbench-"))
-    for file in (path, log):
-        shutil.copyfile(file, folder / file.name)
+    try:
+        for file in (path, log):
+            shutil.copyfile(file, folder / file.name)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     return f"{(folder / path.name).as_uri()}?mode=ro", folder
 
 

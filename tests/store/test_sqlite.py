@@ -155,6 +155,22 @@ def test_the_copy_that_was_read_is_removed(folder: Path, use: Callable[[str], st
     assert not os.listdir(room)
 
 
+def test_a_copy_that_fails_leaves_nothing(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(source: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    fill(folder / "results.db")
+    leave_the_log(folder / "results.db")
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(sqlite.os, "access", lambda *arguments: False)
+    monkeypatch.setattr(sqlite, "_opens", lambda uri: False)
+    monkeypatch.setattr(sqlite.tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(sqlite.shutil, "copyfile", full)
+    with pytest.raises(OSError, match="No space left"):
+        reading_address(folder / "results.db")
+    assert not os.listdir(tmp_path / "temporary")
+
+
 def test_writing_there_says_what_to_do(folder: Path, use: Callable[[str], str]) -> None:
     fill(folder / "results.db")
     (folder / "results.db").chmod(0o666)
