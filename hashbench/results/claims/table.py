@@ -98,12 +98,26 @@ def _row(decided: Decided, heading: str) -> Row:
     claim, shown = decided.claim, decided.shown
     missing = lacks(decided.missing)
     texts = (
-        verdict(decided), claim.statement or f"{claim.left} {claim.right} {claim.column}", measured(claim, shown),
+        verdict(decided), claim.statement or formula(claim), measured(claim, shown),
         claimed(claim), "" if claim.expected is None else number(claim.expected, claim),
         stands_on(shown), "; ".join(filter(None, [*remarks(decided), missing])),
     )  # fmt: skip
     sentences = filter(None, ("; ".join([evidence(decided), *remarks(decided)]), missing))
     return Row(claim.id, claim.id, _cells(texts, decided.outcome), "claim", section=heading, details=tuple(sentences))
+
+
+def formula(claim: Claim) -> str:
+    """A claim as a formula behind its column, for one that has no statement: 'cola: a > b'."""
+    a, b, unit = claim.left, claim.right, "points" if claim.unit == "percent" else claim.unit
+    forms = {
+        "greater": f"{a} > {b}",
+        "difference_at_least": f"{a} - {b} >= {claim.bound:g} {unit}",
+        "ratio_at_least": f"{a} / {b} >= {claim.bound:g}",
+        "equal_within": f"|{a} - {b}| <= {claim.bound:g} {unit}",
+        "interaction": f"({a}) - ({b}) > 0" if b else f"{a} > 0",
+        "count": f"{a} = {number(claim.expected, claim)}" if claim.expected is not None else a,
+    }
+    return f"{claim.column}: {forms.get(claim.kind, a)}"
 
 
 def _part_row(part: Decision, decided: Decided, heading: str) -> Row:

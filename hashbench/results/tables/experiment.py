@@ -194,7 +194,7 @@ def own_cell(measured: Measured, entry: Entry, column: Column, evidence: Evidenc
 
 def minutes_cell(measured: Measured, entry: Entry) -> Cell:
     """The minutes of all finished runs of a row; a pre-training counts for each model that uses it."""
-    pretrained = [run for run in measured.pretrainings() if run.model == entry.model]
+    pretrained = [run for run in measured.pretrainings() if (run.model, run.encoder) == (entry.model, entry.encoder)]
     seconds = sum(run.origin.seconds for run in (*entry.runs, *pretrained) if run.state == "done")
     return Cell(seconds / 60, unit="minutes") if seconds else Cell(unit="minutes", reason="no finished run")
 

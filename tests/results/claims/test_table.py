@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from hashbench.results.claims.grammar import read_rows
 from hashbench.results.claims.report import claim_sections
-from hashbench.results.claims.table import claim_tables, verdict_table
+from hashbench.results.claims.table import claim_tables, formula, verdict_table
 from hashbench.results.rendering.page.main import claims_of
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables.request import ReportRequest
@@ -89,3 +90,19 @@ def test_the_page_has_the_tally_of_the_text(store: Store) -> None:
     page = claims_of(store, ReportRequest(paper="hashformers"))
     assert page.tally and all(part.strip() in text for line in page.tally for part in line.split(". "))
     assert len(page.rows) == sum(len(section.decided) for section in sections)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bound", "shown"),
+    [
+        ("greater", 0.0, "subj: skeleton > floret"),
+        ("difference_at_least", 2.0, "subj: skeleton - floret >= 2 points"),
+        ("ratio_at_least", 1.5, "subj: skeleton / floret >= 1.5"),
+        ("equal_within", 0.5, "subj: |skeleton - floret| <= 0.5 points"),
+    ],
+)
+def test_a_claim_without_a_statement_is_a_formula(kind: str, bound: float, shown: str) -> None:
+    unit = "x" if kind == "ratio_at_least" else "percent"
+    row: dict[str, object] = {"id": "A1", "unit": unit, "kind": kind, "column": "subj", "bound": bound}
+    (claim,) = read_rows([row | {"left": "skeleton", "right": "floret"}], ["a.yaml:1"])
+    assert formula(claim) == shown

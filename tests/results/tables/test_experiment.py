@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
 
+from hashbench.results.tables.experiment import minutes_cell
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Row, Table
@@ -48,6 +50,15 @@ def test_minutes_are_those_of_pre_training_and_fine_tunings(own: Table) -> None:
     # 600 s of pre-training, 9 fine-tunings of 60 s; of lsh-proj one failed
     assert _row(own, "bert-mlm").cells["run_minutes"].value == pytest.approx(19.0)
     assert _row(own, "hashformer-lsh-proj").cells["run_minutes"].value == pytest.approx(18.0)
+
+
+def test_a_pre_training_at_another_size_of_the_encoder_is_not_counted() -> None:
+    def a_run(encoder: str, seconds: float) -> SimpleNamespace:
+        return SimpleNamespace(model="m", encoder=encoder, state="done", origin=SimpleNamespace(seconds=seconds))
+
+    measured = SimpleNamespace(pretrainings=lambda: [a_run("tiny", 60.0), a_run("base", 6000.0)])
+    entry = SimpleNamespace(model="m", encoder="tiny", runs=(a_run("tiny", 120.0),))
+    assert minutes_cell(measured, entry).value == 3.0  # type: ignore[arg-type]
 
 
 def test_minutes_of_several_kinds_of_machine_are_not_comparable(own: Table, tmp_path: Path) -> None:
