@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from hashbench.common.errors import InputError
 from hashbench.common.texts_read import TextsRead
@@ -25,8 +26,9 @@ from hashbench.running.experiment.tuning import tuning_of
 from hashbench.running.runs.artifacts import ArtifactFolder, kept_files
 from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.pretraining import KIND as PRETRAINING
+from hashbench.scores.registry import metric_of
 from hashbench.store.engine import Store, open_results
-from hashbench.store.status import attempts, best_scores, done_ids, find_run, run_spec
+from hashbench.store.status import attempts, best_scores, done_ids, find_run, predictions, run_spec
 
 
 @dataclass(frozen=True)
@@ -104,11 +106,23 @@ def _facts(store: Store, run_id: str, loaded: Loaded, model: ResolvedModel) -> C
     """The facts of a run for its model card."""
     spec = run_spec(store, run_id)
     source = spec["pretrain"] if spec["kind"] == FINETUNING.name else run_id
+    scores = [dict(row) for row in best_scores(store, run_id)]
     return CardFacts(
         spec=spec,
         pretrain=None if source is None else run_spec(store, source),
-        scores=[dict(row) for row in best_scores(store, run_id)],
+        scores=scores,
+        constant=constant_splits(store, run_id, scores),
         notes=_notes(store, run_id),
         tuned={name: tuning.model_dump(mode="json") for name, tuning in tuning_of(loaded, model).items()},
         origin=f"experiment {loaded.experiment.name}",
     )
+
+
+def constant_splits(store: Store, run_id: str, scores: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The splits of a run's scores on which its stored outputs are one answer for every text."""
+    constant = []
+    for split, name in {row["split"]: row["metric"] for row in scores}.items():
+        metric, stored = metric_of(name), predictions(store, run_id, split, "best")
+        if metric is not None and stored is not None and metric.is_constant(stored.outputs):
+            constant.append(split)
+    return constant

@@ -100,6 +100,7 @@ class CardFacts:
     spec: Mapping[str, Any]  # the run's
     pretrain: Mapping[str, Any] | None  # the spec of its pre-training, None where there was none
     scores: Sequence[Mapping[str, Any]]  # metric, split, value of the exported checkpoint
+    constant: Sequence[str]  # the splits on which it predicts one and the same for every text
     # Of its attempt: origin of the data, and warnings.
     notes: Mapping[str, str]
     # How recipe values were chosen, as far as the experiment declares it: by name tried, on, by.
@@ -174,6 +175,9 @@ def _scores(facts: CardFacts, labels: Sequence[str]) -> str:
         number = None if metric is None else metric.counted_class
         of_class = "" if number is None or number >= len(labels) else f" of {labels[number]}"
         rows.append(f"| {row['split']} | {row['metric']}{of_class} | {value} |")
+    if facts.constant:
+        what, where = "class" if labels else "answer", " and ".join(facts.constant)
+        rows += ["", f"**It predicts one {what} for everything on {where}: it learned nothing.**"]
     return "\n".join(rows)
 
 
