@@ -29,6 +29,7 @@ from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.experiment.resolved import needs_corpus, pass_before
+from hashbench.running.experiment.used import OWN_CODER
 
 WORD_TEXTS = 1_000  # texts of each column of train whose words are looked at: enough to see that they fall apart
 
@@ -340,15 +341,18 @@ def _build(full: ModelSpec, dim: int) -> Embedding:
     codes = torch.from_numpy(np.zeros((1, coder.width), coder.dtype))  # 0 is a code of every coder
     try:
         embedding = build_embedding(spec, dim)
-        embedding.embed_types(codes)
+        with warnings.catch_warnings(action="ignore"):  # torch's own words beside the error
+            embedding.embed_types(codes)
     except InputError:
         raise
     except Exception as error:  # a user-defined class may raise anything
         reason = first_line(error) if isinstance(error, (TypeError, ValueError, RuntimeError)) else error_line(error)
+        is_default = spec.code.coder == OWN_CODER and is_own(spec.embedding.family.__module__)
+        default = " (coder: NAME; this is the one where none is named)" if is_default else ""
         raise InputError(
             f"{spec.embedding.family.stored_name()} does not work with coder {spec.code.coder}, "
             f"which gives {coder.width} values of {np.dtype(coder.dtype)} a type: {reason}; "
-            "choose another coder or other arguments"
+            f"choose another coder{default} or other arguments"
         ) from error
     return embedding
 

@@ -169,6 +169,22 @@ def test_whatever_an_own_class_raises_is_one_line(experiment, tmp_path, parent, 
     assert message in str(error.value) and "KeyError: 'oops'" in str(error.value) and "\n" not in str(error.value)
 
 
+@pytest.mark.filterwarnings("error")
+def test_an_own_table_without_a_coder_is_one_line_that_says_which_key(experiment, tmp_path) -> None:
+    """torch takes bytes for a mask, warns of it, and raises an error that speaks of masks alone."""
+    (tmp_path / "own.py").write_text(
+        "import torch\nfrom hashbench.extend import Embedding\n\n"
+        "class Table(Embedding):\n    def __init__(self, dim: int):\n        super().__init__()\n"
+        "        self.table = torch.nn.Parameter(torch.zeros(1000, dim))\n"
+        "    def embed_types(self, codes):\n        return self.table[codes].sum(1)\n"
+        "    def special_rows(self):\n        return self.table[:5]\n"
+        "    def embedding_parameters(self):\n        return self.table.numel()\n"
+    )
+    loaded = experiment('models: [{name: m, use: "own.py:Table", objective: none}]')
+    with pytest.raises(InputError, match=r"choose another coder \(coder: NAME; this is the one where none is named\)"):
+        check_model(loaded, resolve_models(loaded)["m"])
+
+
 def machine(monkeypatch: pytest.MonkeyPatch, *, gpus: int = 0, mps: bool = False) -> None:
     """torch as it is on a machine with these devices."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
