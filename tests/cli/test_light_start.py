@@ -60,7 +60,7 @@ COMMANDS = [
 def test_results_are_shown_without_what_trains(line: str, tmp_path: Path) -> None:
     db = tmp_path / "results.db"
     shutil.copyfile(EXAMPLE, db)
-    assert not loaded_by(*line.split(), "--db", str(db)) & TRAINING
+    assert not loaded_by(*line.split(), "--db", str(db)) & (TRAINING | {"matplotlib"})
 
 
 @pytest.mark.parametrize("model", ["hashformer-md-proj", "bert-tiny"])
@@ -102,9 +102,9 @@ def test_a_plan_is_made_without_what_trains(line: str, tmp_path: Path) -> None:
     command, *options = line.format(folder=tmp_path).split()
     models = "models=[bert-tiny, hashformer-md-proj, eelbert-tiny, proformer-glue]"
     loaded = loaded_by(command, "experiments/quickstart.yaml", models, "baseline=bert-tiny", *options)
-    assert not loaded & {"lightning", "torchmetrics", "sklearn", "transformers", "numba"}
+    assert not loaded & {"lightning", "torchmetrics", "sklearn", "transformers", "numba", "matplotlib"}
 
 
 def test_codes_are_printed_without_lightning() -> None:
     loaded = loaded_by("encode", "--model", "hashformer-md-proj", "play", "work")
-    assert not loaded & {"lightning", "torchmetrics", "sklearn", "transformers"}
+    assert not loaded & {"lightning", "torchmetrics", "sklearn", "transformers", "matplotlib"}
