@@ -427,31 +427,98 @@ def _spelled_truths(counts: Mapping[Label, int]) -> dict[str, str]:
 
 
 def named_by_features(
-    columns: Mapping[str, Cells], features: Mapping[str, tuple[str, ...]], declared: Classes | None
+    columns: Mapping[str, Cells],
+    features: Mapping[str, tuple[str, ...]],
+    declared: Classes | None,
+    where: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, Cells], tuple[str, ...]]:
     """The columns with the names of ClassLabel features in place of their numbers, and the names of the classes.
 
     `features`: the names that the table of a split gives to the numbers in it, () for none. `declared`: the classes
-    that the task declares; then their names are returned, and a table whose names are other ones keeps its numbers.
-    Cells may be lists. Raises InputError where a table has some of the declared names alone.
+    that the task declares; then their names are returned. A table whose names are other ones keeps its numbers where
+    train has the same names. Cells may be lists. `where` names the table of each split in messages.
+
+    Raises:
+        InputError: a table has a name twice, or some of the declared names alone. Its names and its numbers mean
+            different declared classes. Its names are other ones, in another order than those of train, or are numbers
+            out of place.
     """
     named = dict(columns)
     names: tuple[str, ...] = declared.names if declared else ()
     for split, of_table in features.items():
         if not of_table:
             continue
-        if declared is None:
-            names = (*names, *(name for name in of_table if name not in names))
-        else:
-            spelled = Classes(declared.names, (), declared.spellings)
-            by_number = dict(declared.spellings).keys() >= {str(number) for number in range(len(of_table))}
-            there = [spelled.name_of(name) is not None for name in of_table]
-            if by_number or not any(there):
+        with located((where or {}).get(split, split)):
+            refuse_repeated(of_table)
+            if declared is None:
+                names = (*names, *(name for name in of_table if name not in names))
+            elif not _are_declared(of_table, declared):
+                _refuse_other_order(of_table, features.get("train", ()), names)
                 continue
-            if not all(there):
-                raise InputError(f"{split}: the file names its classes {listed(of_table)}, the task {listed(names)}")
         named[split] = [_feature(cell, of_table) for cell in columns[split]]
     return named, names
+
+
+def refuse_repeated(names: Sequence[str]) -> None:
+    """Raises InputError where a name is there twice."""
+    if twice := [name for name, n in Counter(map(str.strip, names)).items() if n > 1]:
+        raise InputError(f"the name {twice[0]!r} is there twice among the classes ({listed(names)}); name each once")
+
+
+def _are_declared(of_table: Sequence[str], declared: Classes) -> bool:
+    """True where all names of a table are declared classes or spellings of them; then they count, not the numbers.
+
+    Raises InputError where some are, or where a mapping of the task gives their numbers other classes.
+    """
+    spelled = Classes(declared.names, (), declared.spellings)
+    by_name = [spelled.name_of(name) for name in of_table]
+    if None in by_name:
+        if any(by_name):
+            raise InputError(
+                f"the file names its classes {listed(of_table)}, the task {listed(declared.names)}; "
+                "map all names of the file, as labels: {SPELLING: NAME, ...}"
+            )
+        return False
+    spellings = dict(declared.spellings)
+    by_number = [spellings.get(str(number)) for number in range(len(of_table))]
+    if None not in by_number and by_number != by_name:
+        raise InputError(
+            f"labels says that 0 to {len(of_table) - 1} are {listed(list(map(str, by_number)))}, but the file names "
+            f"them {listed(of_table)}; list the classes in order, labels: [...], to read the file by its names, or map "
+            "names alone"
+        )
+    return True
+
+
+def _refuse_other_order(of_table: Sequence[str], of_train: Sequence[str], names: Sequence[str]) -> None:
+    """Raises InputError where the numbers of a table, whose names are none of the task's, may not be those of train."""
+    shorter = min(len(of_table), len(of_train))
+    same = shorter and list(map(variant_key, of_table[:shorter])) == list(map(variant_key, of_train[:shorter]))
+    numbers = [label_of(name) for name in of_table]
+    if not same or any(label.kind == "number" and label.text != str(at) for at, label in enumerate(numbers)):
+        raise InputError(
+            f"the file names its classes {listed(of_table)}, the task {listed(names)}, so what its numbers mean is not "
+            f"plain; say which name is which: labels: {{{of_table[0]}: NAME, ...}}"
+        )
+
+
+def values_by_features(
+    columns: Mapping[str, Cells], features: Mapping[str, tuple[str, ...]], where: Mapping[str, str]
+) -> dict[str, Cells]:
+    """The columns of a regression, with names of ClassLabel features that are numbers in place of their numbers.
+
+    Raises InputError where names are no numbers, and are not in the order of those of train.
+    """
+    named = dict(columns)
+    for split, of_table in features.items():
+        if of_table and all(label_of(name).kind in ("number", "code", "decimal") for name in of_table):
+            named[split] = [_feature(cell, of_table) for cell in columns[split]]
+        elif of_table and of_table != features.get("train", ()):
+            raise InputError(
+                f"{where[split]}: the file names its labels {listed(of_table)}, which are no numbers, and train does "
+                "not name them so; write numbers"
+            )
+    return named
 
 
 def _feature(cell: object, names: Sequence[str]) -> object:
@@ -468,16 +535,23 @@ def read_values(columns: Mapping[str, Cells], where: Mapping[str, str]) -> dict[
     }
 
 
+def _shown(cell: object) -> str:
+    """A cell as a message repeats it; Python writes out no whole number of thousands of digits."""
+    return "a number of so many digits" if isinstance(cell, int) and cell.bit_length() > 256 else repr(cell)[:SHOWN]
+
+
 def _number(cell: object, where: str) -> float:
     try:
         # Python reads 1_5 as 15, which no program that writes tables means
-        odd = isinstance(cell, bool) or "_" in str(cell)
+        odd = isinstance(cell, bool) or (isinstance(cell, str) and "_" in cell)
         value = float(cell) if isinstance(cell, str | int | float | Decimal) and not odd else math.nan
-    except ValueError:
+    except (ValueError, OverflowError):
         value = math.nan
-    if not math.isfinite(value):
+    with np.errstate(over="ignore"):
+        is_finite = bool(np.isfinite(np.float32(value)))
+    if not is_finite:
         raise InputError(
-            f"{where}: {repr(cell)[:SHOWN]} is not a label; a regression needs finite numbers; "
+            f"{where}: {_shown(cell)} is not a label; a regression needs finite numbers below 3.4e38; "
             "correct it, or give the task a metric of classes, such as accuracy"
         )
     return value

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hashbench.common.errors import InputError, located
+from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.builtin import NOTE, Generated
 from hashbench.data.sources.files import Cells, DataTable, ReadOptions
 from hashbench.data.sources.fingerprints import digest, file_fingerprint
 from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
-from hashbench.data.sources.labels import Classes, missing_texts, named_by_features, repeated_rows
+from hashbench.data.sources.labels import Classes, missing_texts, named_by_features, repeated_rows, values_by_features
 from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS
 from hashbench.data.sources.sources import LABEL_NAMES, Place, Source, SourceKind
 from hashbench.data.tasks.base import CheckedData, SplitOutputs, Task, TaskKind
@@ -96,10 +96,11 @@ class LocatedTexts:
         kind = text_kind(self.task)
         names = self.task.label_names or (label_names(self.names_file.parent) if self.names_file else ())
         cells = {split: column[self.task.label] for split, column in columns.items()}
-        if kind.own_classes is None:  # otherwise labels are values
-            features = {split: table.class_names(self.task.label) for split, table in self.tables.items()}
-            with located(next(iter(where.values()))):
-                cells, names = named_by_features(cells, features, Classes.declared(names, self.task.labels))
+        features = {split: table.class_names(self.task.label) for split, table in self.tables.items()}
+        if kind.own_classes is None:
+            cells, names = named_by_features(cells, features, Classes.declared(names, self.task.labels), where)
+        else:
+            cells = values_by_features(cells, features, where)
         labels, task = kind.read_labels(self.task, cells, where, names)
         splits = {}
         for split, column in columns.items():

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from hashbench.common.errors import InputError, located
+from hashbench.common.errors import InputError
 from hashbench.data.sources.files import PLAIN, DataTable, FileTable, MissingColumn, ReadOptions, find_table
 from hashbench.data.sources.fingerprints import digest
-from hashbench.data.sources.labels import Classes, named_by_features, respelled
+from hashbench.data.sources.labels import Classes, named_by_features, respelled, values_by_features
 from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS, is_table, listed
 from hashbench.data.sources.opening import ending_of
 from hashbench.data.sources.sources import SourceKind
@@ -72,10 +72,15 @@ class FurtherSet:
         except MissingColumn as error:
             options = "the task reads pairs: --text, twice," if task.is_pair else "--text"
             raise InputError(f"{error}; {options} and --label name the columns") from error
-        declared = Classes.declared(task.label_names, [pair for pair in task.labels if pair[0] != pair[1]])
-        features = {FURTHER: self.table.class_names(task.label) if kind.own_classes is None else ()}
-        with located(where):
-            named, _ = named_by_features({FURTHER: columns[task.label]}, features, declared)
+        declared = Classes.of_trained(task.label_names, task.label_order, task.labels)
+        features, cells_read = {FURTHER: self.table.class_names(task.label)}, {FURTHER: columns[task.label]}
+        if kind.own_classes is None:
+            try:
+                named, _ = named_by_features(cells_read, features, declared, {FURTHER: where})
+            except InputError as error:
+                raise InputError(f'{error}; for this set alone: --labels "LABEL=NAME,..."') from error
+        else:
+            named = values_by_features(cells_read, features, {FURTHER: where})
         cells = kind.as_trained(task, named[FURTHER], where, seen=self.seen)
         trained = replace(task, labels=(), positive=None)  # the cells are names in the order of the training
         labels, task = kind.read_labels(trained, {FURTHER: cells}, {FURTHER: where}, task.label_names)

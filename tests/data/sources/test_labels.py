@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources.labels import Classes, named_by_features, read_classes, read_values
+from hashbench.data.sources.labels import Classes, named_by_features, read_classes, read_values, values_by_features
 
 WHERE = {"train": "train.csv", "test": "test.csv"}
 
@@ -258,7 +258,8 @@ def test_names_of_features_take_the_place_of_their_numbers() -> None:
     [
         (("yes", "no"), (), ["no", "yes"]),  # by name
         (("nein", "ja"), (), [0, 1]),  # other names: by the place that the task declares
-        ((), (("0", "yes"), ("1", "no")), [0, 1]),  # the task says what the numbers mean
+        ((), (("0", "no"), ("1", "yes")), ["no", "yes"]),  # both mean the same
+        ((), (("0", "nein"), ("1", "ja")), [0, 1]),  # the task says what the numbers mean
         ((), (("no", "bad"), ("yes", "good")), ["no", "yes"]),
     ],
 )
@@ -268,6 +269,63 @@ def test_declared_classes_count_over_those_of_features(declared, labels, right) 
     assert named["train"] == right and names == known.names
     with pytest.raises(InputError, match="train: the file names its classes no, yes, the task no, other"):
         named_by_features({"train": [0]}, {"train": ("no", "yes")}, Classes.declared(("no", "other")))
+
+
+@pytest.mark.parametrize(
+    ("features", "declared", "labels"),
+    [
+        ({"train": ("neg", "pos"), "test": ("pos", "neg")}, ("bad", "good"), ()),
+        ({"train": ("neg", "pos"), "test": ("pos", "neg")}, (), (("0", "bad"), ("1", "good"))),
+        ({"train": (), "test": ("pos", "neg")}, (), (("0", "neg"), ("1", "pos"))),  # names and numbers differ
+        ({"train": (), "test": ("positive", "negative")}, ("neg", "pos"), ()),
+        ({"test": ("positive", "negative")}, ("neg", "pos"), ()),  # a further set
+        ({"train": ("1", "0")}, ("neg", "pos"), ()),
+        ({"train": ("1", "2", "3")}, (), (("0", "none"), ("1", "neg"), ("2", "neu"), ("3", "pos"))),
+        ({"train": ("a", "a", "b")}, (), ()),
+        ({"train": ("a", "a ", "b")}, ("a", "b"), ()),
+        ({"test": ("B-Q", "I-Q", "b-none")}, ("O", "B-P", "I-P"), ()),
+    ],
+)
+def test_names_of_features_that_may_mean_other_classes_are_refused(features, declared, labels) -> None:
+    columns = {split: [0, 1] for split in features}
+    split = list(features)[-1]
+    with pytest.raises(InputError, match=f"^{split}.parquet: "):
+        where = {split: f"{split}.parquet" for split in features}
+        named_by_features(columns, features, Classes.declared(declared, labels), where)
+
+
+@given(st.permutations(["neg", "neu", "pos"]), st.permutations(["neg", "neu", "pos"]), st.booleans())
+def test_no_order_of_names_in_files_changes_what_a_row_means(of_train, of_test, is_mapping) -> None:
+    """Rows keep the name that their file gives them, or there is an error."""
+    names = ["neg", "neu", "pos"]
+    declared = Classes.declared((), [(str(at), name) for at, name in enumerate(names)] if is_mapping else ())
+    features = {"train": tuple(of_train), "test": tuple(of_test)}
+    try:
+        named, found = named_by_features({"train": [0, 1, 2], "test": [0, 1, 2]}, features, declared)
+    except InputError:
+        assert is_mapping and (of_train != names or of_test != names)
+        return
+    read = read_classes(named, {"train": "train", "test": "test"}, declared or Classes.declared(found))
+    assert [read.names[at] for at in read.ids["train"]] == of_train
+    assert [read.names[at] for at in read.ids["test"]] == of_test
+
+
+def test_names_of_features_that_are_numbers_are_the_values_of_a_regression() -> None:
+    where = {"train": "train.parquet", "test": "test.parquet"}
+    columns: dict[str, list[object]] = {"train": [0, 1, 2], "test": [0, 1, 2]}
+    named = values_by_features(columns, {"train": ("5", "1", "3.5"), "test": ("1", "3.5", "5")}, where)
+    values = read_values(named, where)
+    assert values["train"].tolist() == [5, 1, 3.5] and values["test"].tolist() == [1, 3.5, 5]
+    same = {"train": ("bad", "good"), "test": ("bad", "good")}
+    assert values_by_features(columns, same, where) == columns
+    with pytest.raises(InputError, match="test.parquet: the file names its labels good, bad, which are no numbers"):
+        values_by_features(columns, {**same, "test": ("good", "bad")}, where)
+
+
+@pytest.mark.parametrize("cell", [1e39, "1e39", 3.4028236e38, "-3.4028236e38", 10**400, Decimal("1e400")])
+def test_a_value_that_no_float32_holds_is_refused(cell: object) -> None:
+    with pytest.raises(InputError, match="x: row 1: .* is not a label; a regression needs finite numbers"):
+        read_values({"train": [cell]}, {"train": "x"})
 
 
 TYPES = {
