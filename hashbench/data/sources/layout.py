@@ -29,9 +29,13 @@ SPLITS = {
     "test": ("test", "testing"),
 }
 EITHER = ("eval", "evaluation")  # datasets takes these for test, most people for validation
+# Further words of names that look like a split, and are not read as it; CoNLL-2003's testa is for validation
+LIKE = {"train": ("trn",), "validation": ("development", "devel", "validate", "testa"), "test": ("tst", "testb")}
+LIKE_EITHER = (*EITHER, "holdout", "heldout")
 SHARD = re.compile(r"(.+?)[-_.](\d+)[-_]of[-_](\d+)(?:[-_.].*)?")  # train-00000-of-00002, or with a hash behind it
-WORDS = re.compile(r"[a-z]+")
-SUFFIXES = ("set", "data")  # of a split's word in one word, as in testset
+WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+SUFFIXES = ("set", "data", "split")  # of a split's word in one word, as in testset
+DEPTH = 4  # folders within each other in which files that look like a split are searched
 NUMBER = re.compile(r"\d+")
 # Endings of files that lie beside data and are none
 BESIDE = {
@@ -39,11 +43,23 @@ BESIDE = {
     ".html", ".ipynb", ".lock", ".crc", ".md5", ".sha1", ".sha256", ".sha512", ".asc", ".sig", ".dvc", ".pt", ".ckpt",
     ".bin", ".safetensors",
 }  # fmt: skip
-# Files of words about the data; and what the package datasets writes beside them
+# Endings of data that nothing here reads
+UNREADABLE = {
+    ".arrow", ".feather", ".orc", ".avro", ".xlsx", ".xls", ".ods", ".zip", ".bz2", ".xz", ".7z", ".tar", ".tgz",
+    ".pkl", ".pickle", ".tfrecord", ".db", ".sqlite",
+}  # fmt: skip
+# Files of words about the data; and what lies beside them: names of labels, files of the package datasets
 ABOUT = re.compile(
     r"(readme|licen[cs]e|copying)(?![a-z]).*|(notice|citation|authors|contributors|changelog|checksums)(\.\w+)?"
 )
-ABOUT_DATA = {"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "metadata.json"}
+ABOUT_DATA = {
+    "dataset_info.json",
+    "dataset_infos.json",
+    "dataset_dict.json",
+    "state.json",
+    "metadata.json",
+    "label_names.json",
+}
 SHOWN = 5  # files that a message lists
 
 
@@ -58,8 +74,8 @@ class Name:
 
     @property
     def words(self) -> set[str]:
-        """The words that the name is made of, without "set" or "data" behind them."""
-        words = set(WORDS.findall(self.path.name.lower()))
+        """The words that the name is made of, also without "set" or "data" behind them: of TestSet.csv test and set."""
+        words = {word.lower() for word in WORDS.findall(self.path.name)}
         return words | {word.removesuffix(end) for word in words for end in SUFFIXES}
 
 
@@ -102,8 +118,15 @@ def named(path: Path) -> Name:
 
 
 def is_table(path: Path) -> bool:
-    """True for a file with the ending of a table, hidden ones left out."""
-    return not _is_hidden(path.name) and named(path).format in (*FORMATS, TAGGED)
+    """True for a file with the ending of a table; hidden ones and those about the data are none."""
+    return not _is_hidden(path.name) and named(path).format in (*FORMATS, TAGGED) and not is_about(path)
+
+
+def only_table(folder: Path) -> bool:
+    """True where a folder and those in it hold one table, and nothing else that may be data."""
+    files = [path for path in _candidates(folder) if not _is_beside(path)]
+    data = [path for path in files if is_table(path) or path.suffix.lower() in UNREADABLE or path.parent != folder]
+    return len(data) == 1 and is_table(data[0]) and data[0].parent == folder
 
 
 def find_splits(folder: Path, names: Mapping[str, Sequence[str]] = SPLITS) -> SplitFiles:
@@ -118,15 +141,17 @@ def find_splits(folder: Path, names: Mapping[str, Sequence[str]] = SPLITS) -> Sp
     split_of = {stem: split for split, stems in names.items() for stem in stems}
     sources: dict[str, dict[tuple[Path, str], list[Path]]] = defaultdict(lambda: defaultdict(list))
     others: list[Path] = []
-    for path in _candidates(folder, split_of):
-        name, inside = named(path), path.parent.relative_to(folder).parts
-        within = inside[-1].lower() if inside else ""  # the folder in it that holds the file
-        key = (path.parent, "") if within in split_of else (path.parent, name.stem) if name.shard else (path, "")
-        split = split_of.get(within if within in split_of else name.stem)
-        if split is None or name.format not in (*FORMATS, TAGGED) or within not in ("", "data", *split_of):
+    for path in _candidates(folder):
+        name, inside = named(path), [part.lower() for part in path.parent.relative_to(folder).parts]
+        while inside[:1] == ["data"]:
+            inside.pop(0)
+        within = "/".join(inside)  # the folder that holds the file
+        split = split_of.get(within or name.stem)
+        if split is None or not is_table(path) or not path.is_file():
             others.append(path)
-        else:
-            sources[split][key].append(path)
+            continue
+        key = (path.parent, "") if within else (path.parent, name.stem) if name.shard else (path, "")
+        sources[split][key].append(path)
     files = {}
     for split in names:
         if split in sources:
@@ -157,43 +182,55 @@ def named_splits(folder: Path, files: Mapping[str, str]) -> SplitFiles:
     return SplitFiles(folder, by_split)
 
 
-def _candidates(folder: Path, split_of: Mapping[str, str]) -> Iterator[Path]:
-    """Paths that may hold a split, hidden ones left out; a folder with the name of a split where it has no files."""
+def _candidates(folder: Path, depth: int = DEPTH) -> Iterator[Path]:
+    """Visible files in a folder and those in it, to a small depth; a folder where it has none."""
     for path in _visible(folder):
-        inner = path.name.lower()
-        if not path.is_dir():
-            yield path
-        elif inner == "data":
-            yield from _candidates(path, split_of)
-        elif inner in (*split_of, *EITHER):
-            files = [file for file in _visible(path) if file.is_file()]
-            yield from files if files and inner in split_of else [path]
-        else:
-            yield from (file for file in _visible(path) if file.is_file() and named(file).stem in split_of)
+        inner = list(_candidates(path, depth - 1)) if depth > 1 and path.is_dir() else []
+        yield from inner or [path]
+
+
+def _is_beside(path: Path) -> bool:
+    """True for what is no data by its name: programs, READMEs, Spark's _SUCCESS."""
+    if path.is_dir():
+        return False
+    marks = path.name.startswith("_") and not named(path).format
+    return marks or path.suffix.lower() in BESIDE or is_about(path)
 
 
 def _unread(
     folder: Path, others: Sequence[Path], names: Mapping[str, Sequence[str]], files: Mapping[str, object]
 ) -> tuple[Path, ...]:
-    """Those of the other files that look like a split. Raises InputError where that split is not there."""
+    """Those of the other files that look like a split, by the words of their names and of the folders they lie in.
+
+    Of a user's own folder (with `names` for a test split) also the other tables in it. Raises InputError where a split
+    that a file looks like is not there, or where it lies in the folder of one.
+    """
+    own = SPLITS["test"] in names.values()
+    split_of = {stem: split for split, stems in names.items() for stem in stems}
     seen = []
     for path in others:
-        name = named(path)
-        looks = [split for split, stems in names.items() if name.words & set(stems)]
-        exact = {path.name.lower().split(".")[0], name.stem} & {stem for stems in names.values() for stem in stems}
-        either = name.stem in EITHER and SPLITS["test"] in names.values() and (name.format or path.is_dir())
-        if (path.suffix.lower() in BESIDE and not path.is_dir()) or not (looks or either):
+        if _is_beside(path):
             continue
         shown = path.relative_to(folder)
-        if either:
+        parts = [named(Path(part)) for part in shown.parts]
+        words = {word for part in parts for word in part.words}
+        stems = {stem for part in parts for stem in (part.stem, part.path.name.lower().split(".")[0])}
+        data = is_table(path) or path.suffix.lower() in UNREADABLE or (len(parts) == 1 and path.is_dir())
+        looks = [split for split, of in names.items() if words & {*of, *(LIKE.get(split, ()) if own else ())}]
+        missing = [split for split in looks if split not in files]
+        lacks = [split for split in ("validation", "test") if split in names and split not in files]
+        sure = parts[0].stem in EITHER and (data or parts[-1].format)
+        if own and (sure or (lacks and data and words & set(LIKE_EITHER))):
             which = "rename it, or name the files: splits in the experiment file, --split of evaluate"
             raise InputError(f"{folder}: {shown} may be the validation or the test split; {which}")
-        missing = [split for split in looks if split not in files]
-        if missing and (exact or name.format in (*FORMATS, TAGGED)):
+        if missing and (data or stems & set(split_of)):
             what = f"{shown} looks like the {missing[0]} split and is not read"
             kinds = f"{missing[0]} ({FORMATS_TEXT}, or .gz or .zst behind it)"
             raise InputError(f"{folder}: {what}; make it {kinds}, name the files with splits, or move it away")
-        seen.append(path)
+        if is_table(path) and len(parts) > 1 and (split := split_of.get(parts[0].stem)):
+            raise InputError(f"{folder}: {shown} lies in the folder of the {split} split and is not read; move it")
+        if looks or (own and is_table(path) and path.parent in (folder, folder / "data")):
+            seen.append(path)
     return tuple(seen)
 
 
@@ -211,10 +248,11 @@ def whole(files: Sequence[Path], folder: Path, *, remedy: str = "rename the othe
     if None in shards:
         return _counted(files, folder)
     numbered = sorted(zip([shard for shard in shards if shard], files, strict=True))
-    writings = {of for (_, of), _ in numbered}
-    if len(writings) > 1:
-        pair = [next(path for (_, n), path in numbered if n == of) for of in sorted(writings)[:2]]
+    by_writing = {(of, named(path).stem): path for (_, of), path in reversed(numbered)}
+    if len(by_writing) > 1:
+        pair = [by_writing[writing] for writing in sorted(by_writing)[:2]]
         raise InputError(f"{folder}: {listed(folder, pair, ' and ')} are shards of two writings; keep one of them")
+    writings = {of for of, _ in by_writing}
     numbers = [number for (number, _), _ in numbered]
     first = 0 if 0 in numbers or writings != {max(numbers)} else 1
     _check_numbers(folder, [path for _, path in numbered], numbers, range(first, first + writings.pop()), remedy)
@@ -226,7 +264,9 @@ def _counted(files: Sequence[Path], folder: Path) -> tuple[Path, ...]:
     patterns = {NUMBER.sub("#", path.name.lower()) for path in files}
     columns = list(zip(*(NUMBER.findall(path.name) for path in files), strict=False))
     counting = [column for column in columns if len(set(column)) > 1]
-    if len(patterns) > 1 or len(counting) != 1:
+    numbers = sorted(map(int, counting[0])) if len(counting) == 1 else []
+    lacking = numbers[-1] + 1 - min(1, numbers[0]) - len(set(numbers)) if numbers else 0
+    if len(patterns) > 1 or len(counting) != 1 or lacking > len(files):  # years, perhaps
         raise InputError(f"{folder}: {listed(folder, files)}: which hold the split? name them with splits, or keep one")
     numbered = sorted(zip(map(int, counting[0]), files, strict=True))
     numbers = [number for number, _ in numbered]

@@ -16,7 +16,7 @@ from hashbench.common.errors import InputError
 from hashbench.data.sources.files import PLAIN, DataTable, FileTable, MissingColumn, ReadOptions, find_table
 from hashbench.data.sources.fingerprints import digest
 from hashbench.data.sources.labels import Classes, named_by_features, respelled, values_by_features
-from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS, is_table, listed
+from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS, is_table, listed, only_table, whole
 from hashbench.data.sources.opening import ending_of
 from hashbench.data.sources.sources import SourceKind
 from hashbench.data.tasks.base import CheckedData, Task
@@ -165,11 +165,13 @@ def find_set(path: Path, split: str | None, reading: ReadOptions = PLAIN) -> Fil
             raise InputError(f"--on {path}: a table is a {FORMATS_TEXT} file; convert it")
         return FileTable((path,), reading)
     files = sorted(file for file in path.iterdir() if is_table(file))
-    if split is None and len(files) == 1:
-        return FileTable((files[0],), reading)
+    if split is None and only_table(path):
+        return FileTable(whole(files, path), reading)
     for name in IN_ORDER if split is None else (split,):
         if (table := find_table(path, SPLITS[name] if name in SPLITS else (name,), reading)) is not None:
             return table
+    if split is None and len(files) == 1:
+        return FileTable(whole(files, path), reading)
     there = listed(path, files) or "no table"
     missing = f"no {split} file" if split is not None else "no test or validation file"
     raise InputError(f"--on {path}: {missing} ({FORMATS_TEXT}) in the folder, which has {there}; name one")

@@ -87,7 +87,7 @@ def test_shards_are_read_in_the_order_of_their_numbers(tmp_path: Path) -> None:
         (["train/a.csv", "train/b.csv"], r"which hold the split\? name them with splits, or keep one"),
         (["train.csv", "eval.csv"], r"eval\.csv may be the validation or the test split; rename it, or name the files"),
         (["train.csv", "evaluation-0-of-1.csv"], r"may be the validation or the test split"),
-        (["train.csv", "eval/0.csv"], r"eval may be the validation or the test split"),
+        (["train.csv", "eval/0.csv"], r"eval/0\.csv may be the validation or the test split"),
         (["train.csv", "test.xlsx"], r"test\.xlsx looks like the test split and is not read; make it test"),
         (["train.csv", "test.csv.bz2"], r"test\.csv\.bz2 looks like the test split"),
         (["train.csv", "test.parquet.gz"], r"test\.parquet\.gz looks like the test split"),
@@ -95,8 +95,12 @@ def test_shards_are_read_in_the_order_of_their_numbers(tmp_path: Path) -> None:
         (["train.csv", "my_testset.csv"], r"my_testset\.csv looks like the test split"),
         (["train.csv", "test0.csv", "test1.csv"], r"test0\.csv looks like the test split"),
         (["train.csv", "emotion/test.csv"], r"emotion/test\.csv looks like the test split"),
-        (["train.csv", "test/pos/1.txt"], r"test looks like the test split"),
+        (["train.csv", "test/pos/1.txt"], r"test/pos/1\.txt looks like the test split"),
         (["train-00000-of-00002.arrow"], r"looks like the train split"),
+        (["train/2019.csv", "train/2020.csv"], r"which hold the split\? name them with splits"),
+        (["train/a-00000-of-00002.csv", "train/b-00001-of-00002.csv"], r"are shards of two writings"),
+        (["train/0000.csv", "train/sub/0001.csv"], r"train/sub/0001\.csv lies in the folder of the train split"),
+        (["train/x.arrow", "train/state.json", "train/dataset_info.json"], r"train/x\.arrow looks like the train"),
     ],
 )  # fmt: skip
 def test_what_is_not_plain_is_refused(tmp_path: Path, names: list[str], said: str) -> None:
@@ -105,9 +109,35 @@ def test_what_is_not_plain_is_refused(tmp_path: Path, names: list[str], said: st
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "test/data-00000-of-00001.arrow", "test/part-00000", "test/part-0.csv.bz2", "test/a.txt",
+        "test.parquet/part-0.parquet", "test.csv/part-0.csv", "default/test/0000.parquet", "test_split/x.csv",
+        "TestFinal.csv", "tst.csv", "a/b/test.csv", "testb.conll", "test-split.xlsx",
+        "validation_data/x.csv", "testa.conll", "development.csv", "validate.csv", "dev_v2/x.csv", "DevSet.csv",
+        "eval_set.csv", "final_eval.csv", "holdout.csv", "my_eval/x.csv",
+        "train.parquet/part-0.parquet", "train/part-00000", "train/x.arrow", "default/train/0000.parquet", "trn.csv",
+    ],
+)  # fmt: skip
+def test_what_looks_like_a_split_that_is_not_there_is_named(tmp_path: Path, name: str) -> None:
+    others = [] if "tr" in name else ["train.csv"]
+    with pytest.raises(InputError, match=f": {name} (looks like|may be)"):
+        found(put(tmp_path, *others, name))
+
+
 def test_what_looks_like_a_split_beside_it_is_named_and_the_rest_is_not(tmp_path: Path) -> None:
-    beside = ["train_small.csv", "train.csv.bak", "test_report.txt", "old/train.csv", "test.xlsx"]
-    rest = [".train.csv.swp", "._test.csv", "train.py", "test.sh", "latest.csv", "vocabulary.txt", "train.csv.sha256"]
+    beside = ["train_small.csv", "train.csv.bak", "test_report.txt", "old/train.csv", "latest.csv"]
+    rest = [
+        ".train.csv.swp",
+        "._test.csv",
+        "train.py",
+        "test.sh",
+        "label_names.json",
+        "dataset_info.json",
+        "vocabulary.txt",
+        "train.csv.sha256",
+    ]
     put(tmp_path, "train.csv", "test.csv", *beside, *rest)
     files = find_splits(tmp_path)
     assert {split: len(paths) for split, paths in files.files.items()} == {"train": 1, "test": 1}

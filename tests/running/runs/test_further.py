@@ -12,6 +12,7 @@ from hashbench.running.runs.further import find_set
 
 def folder_of(path: Path, *names: str) -> Path:
     for name in names:
+        (path / name).parent.mkdir(exist_ok=True)
         (path / name).write_text("text,label\na,0\n")
     return path
 
@@ -24,6 +25,9 @@ def folder_of(path: Path, *names: str) -> Path:
         (["dev.csv", "train.csv"], None, "dev.csv"),
         (["test.csv", "dev.csv"], "validation", "dev.csv"),
         (["hard.csv", "easy.csv"], "hard", "hard.csv"),
+        (["hard_test.csv"], None, "hard_test.csv"),
+        (["adv.csv", "dataset_info.json", "label_names.json"], None, "adv.csv"),
+        (["train.csv", "test/any.csv"], None, "any.csv"),
     ],
 )
 def test_a_folder_gives_the_split_or_its_only_table(tmp_path: Path, names: list[str], split: str, read: str) -> None:
@@ -36,6 +40,9 @@ def test_a_folder_gives_the_split_or_its_only_table(tmp_path: Path, names: list[
         (["adv.csv"], "test", "no test file"),
         (["hard.csv", "easy.csv"], None, "no test or validation file"),
         ([], None, "no table"),
+        (["test-00000-of-00002.csv"], None, "shard 00001 of 2 is missing"),
+        (["adv-00001-of-00002.csv"], None, "shard 00000 of 2 is missing"),
+        (["train.csv", "test/a.txt"], None, "test/a.txt looks like the test split"),
     ],
 )
 def test_a_folder_without_it_lists_what_there_is(
