@@ -14,6 +14,7 @@ COMMENT = re.compile(r"#\s+(id\b|newdoc\b|newpar\b|[^=\s]+\s*=)")
 DOCUMENT = "-DOCSTART-"
 # CoNLL-U: 3-4 is a word that the next two lines part, 5.1 one that was left out of the text
 RANGE = re.compile(r"\d+[-.]\d+")
+NUMBERED = re.compile(r"(.*?)(\d+)\W*")  # 1, 01, 1., t1, s2-3
 
 
 class Line(NamedTuple):
@@ -36,26 +37,33 @@ def sentences(
 
     Raises:
         InputError: another column; a line without a word or a tag, or with more or fewer cells than its sentence; a
-            first column that counts the words, unless `places` are given.
+            first column that in most sentences counts the words or is the same in each line, unless `places` are given.
     """
     for name in columns:
         if name not in COLUMNS:
             raise InputError(f"{path}: no column {name!r}; a CoNLL file has tokens (the words) and tags")
-    n = counting = width = 0
+    n = counting = same = width = 0
+    before = ""
     for block in _blocks(lines):
         width = next((len(line.cells) for line in block if not line.text.startswith("#")), width)
         while block and _is_comment(block[0], width):
             block.pop(0)
+        if places is not None and places[0] > 1:
+            block = _without_ranges(block)
         if not block:
             continue
         n, width = n + 1, len(block[0].cells)
-        counting += _counts(block)
+        first = [line.cells[0] for line in block]
+        counting += _counts(first)
+        same += len({*first, before} if len(first) == 1 else set(first)) == 1
+        before = first[0]
         words, tags = zip(*_words(path, block, places), strict=True)
         cells = dict(zip(COLUMNS, (list(words), list(tags)), strict=True))
         yield tuple(cells[name] for name in columns)
-    if places is None and 2 * counting > n:
+    if places is None and 2 * max(counting, same) > n:
         which = f"columns: {{word: 2, tag: {width}}}"
-        raise InputError(f"{path}: its first column counts the words; name the columns, from 1 on, as {which}")
+        what = "counts the words" if counting >= same else "is the same in each line of a sentence"
+        raise InputError(f"{path}: its first column {what}; name the columns, from 1 on, as {which}")
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[Line]]:
@@ -81,18 +89,32 @@ def _is_comment(line: Line, width: int) -> bool:
     return line.text.startswith(("# ", "#\t")) and (len(line.cells) < 2 or width not in (0, len(line.cells)))
 
 
-def _counts(block: Sequence[Line]) -> bool:
-    """True where the first cells are 1, 2, 3 and so on, or begin with 0."""
-    first = [line.cells[0] for line in block if not RANGE.fullmatch(line.cells[0])]
-    return bool(first) and first in [[str(number) for number in range(begin, begin + len(first))] for begin in (0, 1)]
+def _counts(first: Sequence[str]) -> bool:
+    """True where the first cells of a sentence end in numbers that rise by one, or are all of the form 1-2."""
+    plain = [cell for cell in first if not RANGE.fullmatch(cell)]
+    matches = [match for cell in plain if (match := NUMBERED.fullmatch(cell))]
+    if len(matches) < len(plain) or len({match[1] for match in matches}) > 1:
+        return False
+    if len(matches) == 1:
+        return len(matches[0][1]) < 2  # of one word: 1 or t1, not 3:15
+    return all(int(last[2]) + 1 == int(match[2]) for last, match in zip(matches, matches[1:], strict=False))
+
+
+def _without_ranges(block: Sequence[Line]) -> list[Line]:
+    """The lines of a sentence but those of CoNLL-U's ranges and empty nodes, where its other lines are counted."""
+    plain = [line.cells[0] for line in block if not RANGE.fullmatch(line.cells[0])]
+    if not plain:
+        # WebAnno's 4-1, 4-2 ... number the words of sentence 4
+        of, words = zip(*(re.split("[-.]", line.cells[0]) for line in block), strict=True)
+        return list(block) if len(set(of)) == 1 and [*map(int, words)] == [*range(1, len(block) + 1)] else []
+    counted = all(cell.isdecimal() for cell in plain) and _counts(plain)
+    return [line for line in block if not (counted and RANGE.fullmatch(line.cells[0]))]
 
 
 def _words(path: Path, block: Sequence[Line], places: tuple[int, int] | None) -> Iterator[tuple[str, str]]:
     """The words of a sentence with their tags."""
     n_cells = len(block[0].cells)
     for number, text, cells in block:
-        if places is not None and places[0] > 1 and RANGE.fullmatch(cells[0]):
-            continue
         word, tag = (1, len(cells)) if places is None else places
         if len(cells) < max(2, word, tag):
             what = "has no tag; a line is a word, then its tag" if len(cells) < 2 else f"has no column {max(word, tag)}"

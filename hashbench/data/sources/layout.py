@@ -202,7 +202,7 @@ def _unread(
 ) -> tuple[Path, ...]:
     """Those of the other files that look like a split, by the words of their names and of the folders they lie in.
 
-    Of a user's own folder (with `names` for a test split) also the other tables in it. Raises InputError where a split
+    Of a folder that may hold a test split also the other tables in it. Raises InputError where a split
     that a file looks like is not there, or where it lies in the folder of one.
     """
     own = SPLITS["test"] in names.values()

@@ -68,6 +68,29 @@ def test_a_first_column_that_counts_is_no_word(text: str) -> None:
         read(text)
 
 
+WEBANNO = "1-1\t0-2\tEU\tB-ORG\n1-2\t3-10\trejects\tO\n\n2-1\t11-13\tGo\tO\n2-2\t14-15\ton\tO\n"
+
+
+@pytest.mark.parametrize("cell", ["{n}", "{n}.", "0{n}", "t{n}", "({n})", "2-{n}", "s1-t{n}"])
+@pytest.mark.parametrize("start", [0, 1, 3])
+def test_first_cells_that_rise_by_one_are_no_words(cell: str, start: int) -> None:
+    text = "".join(f"{cell.format(n=start + n)} {word} O\n" for n, word in enumerate(["we", "go", "on"]))
+    with pytest.raises(InputError, match=r"^train\.conll: its first column counts the words; name the columns"):
+        read(f"{text}\n{text}\n{cell.format(n=1)} Yes O\n")
+
+
+@pytest.mark.parametrize("name", ["S1", "bc/cnn/00/cnn_0001", "doc"])
+def test_first_cells_that_are_all_the_same_are_no_words(name: str) -> None:
+    with pytest.raises(InputError, match="its first column is the same in each line of a sentence; name the columns"):
+        read(f"{name} EU B-ORG\n{name} rejects O\n\n{name} Yes O\n\n{name} go O\n{name} on O\n")
+
+
+def test_only_ranges_of_counted_words_are_left_out() -> None:
+    assert at("5-1 won O\nin in O\n", 2, 3) == [(["won", "in"], ["O", "O"])]
+    assert at(WEBANNO, 3, 4) == [(["EU", "rejects"], ["B-ORG", "O"]), (["Go", "on"], ["O", "O"])]
+    assert at("2-3 du _\n\n1 a O\n", 2, 3) == [(["a"], ["O"])]
+
+
 def test_columns_by_their_number() -> None:
     assert at(COUNTED, 2, 3) == [(["Ada", "met"], ["B-PER", "O"]), (["Rome"], ["B-LOC"])]
     assert at(COUNTED, 2, 4) == [(["Ada", "met"], ["O", "O"]), (["Rome"], ["O"])]
