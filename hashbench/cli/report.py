@@ -233,8 +233,8 @@ def compare(
 
     Only scores measured on the same examples are compared.
 
-    Examples: hashbench compare hashformer-lsh-proj bert-mlm; hashbench compare bert-mlm --best; hashbench compare
-    glue_tiny --db mine.db --db theirs.db
+    Examples: hashbench compare hashformer-lsh-proj bert-mlm; hashbench compare bert-mlm --best --experiment
+    glue_tiny; hashbench compare glue_tiny --db mine.db --db theirs.db
     """
     from hashbench.results.read.comparison import best_model
     from hashbench.results.read.comparison import compare as compare_sides

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from hashbench.results.papers.paper import Column, PublishedNumber
-from hashbench.results.read.samples import ScorePart
+
+if TYPE_CHECKING:  # exported folders print numbers without a database
+    from hashbench.results.read.samples import ScorePart
 
 RowKind = Literal["model", "floor", "family", "quoted", "task", "claim", "setting"]
 TRIVIAL: Final = "floor"  # the kind of a trivial baseline's row
