@@ -35,6 +35,7 @@ LONGEST_LINE = 1 << 26  # characters of a line, a quoted cell or a JSON object; 
 NO_NAME = re.compile(r"[+-]?\d+(\.\d+)?|.{60,}")  # what is a cell, not the name of a column
 SHOWN = 60  # characters of a line that a message repeats
 BETWEEN = re.compile(r"[\s,]*")  # objects of a JSON array
+ESCAPED = re.compile(r"\\u00[2-7]")  # a plain character that JSON text writes by its number
 Cells = list[object]
 RowCells = tuple[object, ...]  # of the requested columns
 
@@ -89,7 +90,9 @@ class ReadOptions:
 PLAIN = ReadOptions()
 SKIPPED = "lines left out (on_bad_lines: skip)"
 ROWS_IN_A_CELL = "quoted cells that hold whole rows, as behind a lone quotation mark"
-DOUBLED_QUOTES = "quoted cells with doubled quotation marks, kept (a .csv with delimiter '\\t' is unquoted)"
+QUOTED = "quoted cells, kept with their quotation marks (a .csv with delimiter '\\t' is unquoted)"
+BLANK_BEFORE = "cells with a blank before a quotation mark, kept with their quotation marks"
+SEPARATOR = re.compile(r"sep=.?")  # the line before the header that spreadsheets write
 
 
 class Remarks:
@@ -309,6 +312,8 @@ def _csv_rows(path: Path, columns: Sequence[str], reading: ReadOptions, remarks:
     delimiter = reading.delimiter or ","
 
     def odd(row: list[str]) -> str:
+        if any(cell[:1] == " " and cell[-1] == '"' and cell.lstrip()[0] == '"' for cell in row):
+            return BLANK_BEFORE
         if not any("\n" in cell or "\r" in cell for cell in row):
             return ""
         # Would each line be a row, if its quotation marks were none?
@@ -325,8 +330,7 @@ def _csv_rows(path: Path, columns: Sequence[str], reading: ReadOptions, remarks:
 def _tsv_rows(path: Path, columns: Sequence[str], reading: ReadOptions, remarks: Remarks) -> Iterator[RowCells]:
     # A quotation mark is a character like any other (IANA's text/tab-separated-values), as in GLUE's own files.
     def odd(row: list[str]) -> str:
-        doubled = any(len(cell) > 1 and cell[0] == cell[-1] == '"' and '""' in cell[1:-1] for cell in row)
-        return DOUBLED_QUOTES if doubled else ""
+        return QUOTED if any(len(cell) > 1 and cell[0] == cell[-1] == '"' for cell in row) else ""
 
     with opened(path) as file:
         rows = csv.reader(_lines(path, file), delimiter="\t", quoting=csv.QUOTE_NONE)
@@ -349,9 +353,11 @@ def _rows(
     csv.field_size_limit(LONGEST_LINE)  # the default refuses a text of more than 131,072 characters
     begin = 1
     try:
-        header: list[str] = next(rows, [])
+        header: list[str] = next((row for row in rows if len(row) > 1 or (row and row[0].strip())), [])
         if any("\0" in name for name in header):  # a text may hold it, a header never
             raise InputError(f"{path}: is a binary file (its first line holds NUL); save it as UTF-8 or as parquet")
+        if header and not set(columns) <= set(header) and (header[0].startswith("#") or SEPARATOR.fullmatch(header[0])):
+            raise MissingColumn(f"{path}:{rows.line_num}: {header[0][:SHOWN]!r} is no line of names; remove it")
         if len(header) == 1 and header[0] not in columns:
             _check_delimiter(path, header[0])
         if not set(columns) & set(header) and any(NO_NAME.fullmatch(name.strip()) for name in header):
@@ -363,7 +369,9 @@ def _rows(
         for row in rows:
             if not row:  # a blank line
                 pass
-            elif len(row) == len(header):
+            elif row == header and len(row) > 1 and not reading.skip_bad_lines:
+                raise InputError(f"{path}:{begin}: is the header once more; leave it out where files are put together")
+            elif len(row) == len(header) and (row != header or len(row) == 1):
                 if what := odd(row):
                     remarks.add(what, path, begin)
                 yield tuple(row[place] for place in places)
@@ -404,6 +412,8 @@ def _jsonl_rows(
             except (ValueError, RecursionError) as error:
                 row = error
             if isinstance(row, dict):
+                if number == 1:
+                    _check_orient(path, row, columns)
                 yield _cells_of(path, begin, number, columns, row, line)
             elif reading.skip_bad_lines:
                 remarks.add(SKIPPED, path, number)
@@ -424,8 +434,10 @@ def _json_rows(path: Path, columns: Sequence[str], reading: ReadOptions, remarks
             return
         decoder = json.JSONDecoder()
         at, line = text.index("[") + 1, 1 + text.count("\n", 0, text.index("["))
+        commas = wanted = 0
         while True:
             begin = BETWEEN.match(text, at).end()  # type: ignore[union-attr]  # it matches the empty text
+            commas += text.count(",", at, begin)
             line, at = line + text.count("\n", at, begin), begin
             if text.startswith("]", at):
                 if text[at + 1 :].strip() or file.read(BLOCK).strip():
@@ -443,8 +455,18 @@ def _json_rows(path: Path, columns: Sequence[str], reading: ReadOptions, remarks
                 continue
             if not isinstance(row, dict):
                 raise InputError(f"{path}:{line}: is {type(row).__name__}, not an object; an array holds one a row")
+            if commas != wanted:
+                raise InputError(f"{path}:{line}: {commas} commas before an object, not {wanted}; mend the array")
             yield _cells_of(path, 0, line, columns, row, text[at:end])
-            line, at = line + text.count("\n", at, end), end
+            line, at, commas, wanted = line + text.count("\n", at, end), end, 0, 1
+
+
+def _check_orient(path: Path, row: dict[str, object], columns: Sequence[str]) -> None:
+    """Raises InputError where one object holds the whole table, a column a key, as pandas writes it by default."""
+    cells = [row.get(name) for name in columns]
+    by_row = [isinstance(cell, dict) and bool(cell) and all(key.isdecimal() for key in cell) for cell in cells]
+    if (cells and all(by_row)) or {"columns", "data"} <= set(row) - set(columns):
+        raise InputError(f"{path}: one object holds all rows; write one object a row (pandas: orient='records')")
 
 
 def _cells_of(
@@ -457,7 +479,8 @@ def _cells_of(
     if missing := [name for name in columns if name not in row]:
         check_columns(_line(path, begin, number), missing, row)
     # Twice in the text: perhaps in a cell, or deeper down. Only then is it worth the time to keep repeated keys
-    if any(text.count(f'"{name}"') > 1 or not name.isascii() for name in columns):
+    escaped = "\\u00" in text and ESCAPED.search(text)
+    if escaped or any(text.count(f'"{name}"') > 1 or not name.isascii() for name in columns):
         pairs = json.loads(text, object_pairs_hook=list)
         check_columns(_line(path, begin, number), columns, [key for key, _ in pairs])
     return tuple([row[name] for name in columns])

@@ -316,10 +316,44 @@ def test_a_lone_quotation_mark_that_takes_rows_with_it_is_noted_with_its_line(tm
         notes(path)
 
 
-def test_doubled_quotation_marks_of_a_tsv_are_noted(tmp_path: Path) -> None:
+def test_cells_of_a_tsv_that_look_quoted_are_noted(tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
-    path.write_text('text\tlabel\nplain "a" b\t0\n"he said ""hi"" 1"\t1\n"quoted"\t1\n"he said ""no"""\t0\n""\t0\n')
-    assert notes(path) == [f"{files.DOUBLED_QUOTES}: 2, the first in t.tsv, line 3"]
+    path.write_text('text\tlabel\nplain "a" b\t0\n"he said ""hi"" 1"\t1\n"quoted"\t1\n"open\t0\nplain\t"pos"\n')
+    assert notes(path) == [f"{files.QUOTED}: 3, the first in t.tsv, line 3"]
+
+
+def test_a_quoted_cell_of_a_csv_behind_a_blank_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('text,label\na,0\nx, "hello"\n, 0\n "a" b,0\n')
+    assert notes(path) == [f"{files.BLANK_BEFORE}: 1, the first in t.csv, line 3"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("t.csv", "text,label\na,0\n\ntext,label\nb,1\n", r"t\.csv:4: is the header once more"),
+        ("t.tsv", "text\tlabel\na\t0\ntext\tlabel\n", r"t\.tsv:3: is the header once more"),
+        ("t.csv", "sep=;\ntext;label\na;0\n", r"t\.csv:1: 'sep=;' is no line of names; remove it"),
+        ("t.csv", "sep=,\ntext,label\na,0\n", r"t\.csv:1: 'sep=' is no line of names; remove it"),
+        ("t.csv", "\n# made by me, today\ntext,label\na,0\n", r"t\.csv:2: '# made by me' is no line of names"),
+        ("t.json", '{"text": {"0": "a", "1": "b"}, "label": {"0": 1, "1": 0}}', "orient='records'"),
+        ("t.json", '{"columns": ["text", "label"], "index": [0], "data": [["a", 1]]}', "orient='records'"),
+        ("t.json", '[{"text": "a", "label": 0},\n, {"text": "b", "label": 1}]', r":2: 2 commas before an"),
+        ("t.json", '[{"text": "a", "label": 0}\n {"text": "b", "label": 1}]', r":2: 0 commas before an"),
+        ("t.json", '[, {"text": "a", "label": 0}]', r":1: 1 commas before an object, not 0"),
+        ("t.jsonl", '{"text": "a", "l\\u0061bel": 1, "label": 0}\n', r"t\.jsonl:1: column 'label' is there 2 times"),
+    ],
+)
+def test_what_would_be_misread_is_refused(tmp_path: Path, name: str, text: str, said: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=said):
+        notes(tmp_path / name)
+
+
+def test_blank_lines_before_the_header_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("\n  \ntext,label\na,0\n")
+    assert FileTable((path,)).read(["text", "label"]) == {"text": ["a"], "label": ["0"]}
 
 
 def test_bad_lines_are_left_out_where_that_is_asked_for(tmp_path: Path) -> None:
