@@ -90,7 +90,8 @@ def check_experiment(
     for corpus in resolved.corpora.values():
         documents = corpus.n_documents() if labels else None
         count = "" if documents is None else f", {documents:,} document{'' if documents == 1 else 's'}"
-        remarks = f" ({'; '.join(corpus.notes)})" if corpus.notes else ""
+        notes_on = (*corpus.notes, *(corpus.row_notes() if labels else ()))
+        remarks = f" ({'; '.join(notes_on)})" if notes_on else ""
         print(f"\ncorpus {corpus.name}: {corpus.origin}{count}{remarks}")
 
 

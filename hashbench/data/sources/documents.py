@@ -12,7 +12,7 @@ from typing import Literal
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources import builtin
-from hashbench.data.sources.files import check_file, iterate_rows
+from hashbench.data.sources.files import Remarks, check_file, iterate_rows
 from hashbench.data.sources.fingerprints import files_fingerprint
 from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
 from hashbench.data.sources.layout import CORPUS_FORMATS, checked_documents, find_corpus_files, is_about, listed
@@ -91,6 +91,21 @@ class CorpusSource:
             return None
         in_parts = sum(part.rows or 0 for part in parts)
         return in_parts + sum(1 for path in unknown for _ in iterate_rows(path, [TEXT_COLUMN]))
+
+    def row_notes(self) -> tuple[str, ...]:
+        """Notes on odd rows of CSV and TSV files, as a lone quotation mark that takes rows with it.
+
+        The first `COUNTED_BYTES` characters of text are read for them. Raises InputError for a file that is wrong.
+        """
+        remarks, characters = Remarks(), COUNTED_BYTES
+        for path in self.files:
+            if format_of(path) not in (".csv", ".tsv"):
+                continue
+            for (cell,) in iterate_rows(path, [TEXT_COLUMN], remarks=remarks):
+                characters -= len(str(cell)) + 1
+                if characters < 0:
+                    return tuple(remarks.notes)
+        return tuple(remarks.notes)
 
     def shards(self, max_documents: int | None = None, *, articles: bool = False) -> list[CorpusShard]:
         """The corpus in shards. Without `max_documents` the number of a hub corpus' files is requested from the hub."""

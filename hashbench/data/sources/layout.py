@@ -305,7 +305,8 @@ def find_corpus_files(folder: Path) -> CorpusFiles:
 def checked_documents(paths: Sequence[Path], folder: Path, *, chosen: bool = False) -> CorpusFiles:
     """Those of the files that hold documents, and a note on the others.
 
-    `chosen`: True where a pattern chose them, so that shards may lack. Raises InputError for shards that are not whole.
+    `chosen`: True where a pattern chose them, so that shards may lack. Raises InputError for shards that are not whole,
+    and for a file that is there packed and unpacked.
     """
     files = [path for path in paths if named(path).format in CORPUS_FORMATS and not is_about(path)]
     shards: dict[tuple[Path, str], list[Path]] = defaultdict(list)
@@ -314,12 +315,22 @@ def checked_documents(paths: Sequence[Path], folder: Path, *, chosen: bool = Fal
             shards[path.parent, name.stem].append(path)
     for group in shards.values():
         whole(group, folder, remedy="" if chosen else "name those that are there by a pattern, as FOLDER/*.parquet")
+    _check_once(files, folder)
     beside = [path for path in paths if path not in set(files)]
     notes = [f"not read: {listed(folder, beside)}"] if beside else []
     texts = [path for path in files if named(path).format == ".txt"]
     if texts and len(texts) < len(files):
         notes.append(f"text files beside tables, each read as one document: {listed(folder, texts)}")
     return CorpusFiles(tuple(files), tuple(notes))
+
+
+def _check_once(files: Sequence[Path], folder: Path) -> None:
+    """Raises InputError where two files differ in nothing but their compression or the writing of their format."""
+    seen: dict[tuple[Path, str, str], Path] = {}
+    for path in files:
+        other = seen.setdefault((path.parent, path.name.removesuffix(ending_of(path)), named(path).format), path)
+        if other != path:
+            raise InputError(f"{folder}: {listed(folder, [other, path], ' and ')} are the same documents; keep one")
 
 
 def is_about(path: Path) -> bool:

@@ -54,7 +54,7 @@ def data_origins(planned: Plan) -> dict[str, Any]:
         }
     resolved = planned.resolved
     for corpus in resolved.corpora.values():
-        for note in corpus.notes:
+        for note in (*corpus.notes, *corpus.row_notes()):
             print(f"corpus {corpus.name}: {note}", file=sys.stderr)
     corpora = {corpus.name: {"origin": corpus.copy_read, "kind": corpus.kind} for corpus in resolved.corpora.values()}
     return {"sources": list(resolved.sources), "tasks": tasks, "corpora": corpora}

@@ -11,6 +11,7 @@ from hashbench.cli.app import main
 from hashbench.common.errors import InputError
 from hashbench.data.sources import opening
 from hashbench.data.sources.documents import own_corpus
+from hashbench.data.sources.files import QUOTED, ROWS_IN_A_CELL
 from hashbench.data.sources.sources import locate_corpus, open_sources
 from hashbench.data.tasks.catalogue import available
 from hashbench.running.experiment.load import load_experiment
@@ -122,6 +123,22 @@ def test_shards_of_a_corpus_are_counted_unless_a_pattern_chose_them(tmp_path: Pa
     for name in (str(tmp_path), f"{tmp_path}/*.json*"):
         with pytest.raises(InputError, match="are the same shard; keep one"):
             own_corpus(name)
+
+
+@pytest.mark.parametrize(("one", "other"), [("x.jsonl", "x.jsonl.gz"), ("x.jsonl", "x.ndjson"), ("x.txt", "x.txt.zst")])
+def test_a_file_beside_its_packed_self_is_refused(tmp_path: Path, one: str, other: str) -> None:
+    for name in (one, other):
+        (tmp_path / name).write_text('{"text": "a"}\n')
+    with pytest.raises(InputError, match="are the same documents; keep one"):
+        own_corpus(str(tmp_path))
+
+
+def test_rows_in_quotes_and_quoted_cells_of_a_corpus_are_noted(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('id,text\n0,"cold soup\n1,great tea\n2,ends"\n')
+    (tmp_path / "b.tsv").write_text('text\tid\n"he said ""no"""\t0\n')
+    (tmp_path / "c.jsonl").write_text('{"text": "a"}\n')
+    notes = own_corpus(str(tmp_path)).row_notes()
+    assert notes == (f"{ROWS_IN_A_CELL}: 1, the first in a.csv, line 2", f"{QUOTED}: 1, the first in b.tsv, line 2")
 
 
 def test_a_text_of_a_gigabyte_is_no_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
