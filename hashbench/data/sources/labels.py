@@ -30,6 +30,7 @@ WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,29}))(?:\.0*)?")
 CODE = re.compile(r"[+-]?[0-9]{1,30}")  # of the others: 01, +1, 007, whose spelling may be their meaning
 DECIMAL = re.compile(r"[+-]?[0-9]*[.,]?[0-9]+(?:[eE][+-]?[0-9]+)?")
 LARGEST_FLOAT, LARGEST_DECIMAL = 2**53, 10**30  # whole floats above it are not the number that was written
+VARIATION = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # selectors of a letter's form, as that of an emoji
 LIST = re.compile(r"\[.*\]", re.DOTALL)  # several labels of a row, as a table writes them
 TRUTH = {"false": "0", "true": "1"}
 # How pandas and spreadsheets spell a cell that is not there. "none" and "null" are names of classes in published sets.
@@ -89,7 +90,8 @@ def variant_key(name: str) -> str:
     True
     """
     plain = unicodedata.normalize("NFKC", name)
-    return " ".join("".join(letter for letter in plain if unicodedata.category(letter) != "Cf").casefold().split())
+    seen = (letter for letter in plain if unicodedata.category(letter) != "Cf" and not VARIATION.match(letter))
+    return " ".join("".join(seen).casefold().split())
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,9 @@ class Classes:
     def expected(self) -> str:
         """The expected cells, as a message lists them."""
         places = f"0 to {len(self.order) - 1}, or " if self.has_positions else ""
-        return f"{places}one of {listed(self.names)}"
+        spelled = [spelling for spelling, name in self.spellings if spelling != name]
+        mapped = f"{listed(spelled)}, or " if spelled else ""
+        return f"{mapped}{places}one of {listed(self.names)}"
 
 
 def _among(names: Mapping[str, str], written: str, label: Label) -> str | None:
@@ -180,6 +184,16 @@ def _equal(label: Label, other: Label) -> bool:
     if label.kind == other.kind == "truth":
         return label.text.lower() == other.text.lower()
     return label.kind == other.kind == "number" and label.text == other.text
+
+
+def apart(first: str, second: str) -> str:
+    """Two different names as a message shows them: with escapes where they may look equal.
+
+    >>> apart("Yes", "yes"), apart("a", "a\\u200b")
+    ("'Yes' and 'yes'", "'a' and 'a\\\\u200b'")
+    """
+    shown = repr if first.casefold() == second.casefold() else ascii
+    return f"{shown(first)} and {shown(second)}"
 
 
 def listed(names: Sequence[str], most: int = SHOWN_NAMES) -> str:
@@ -223,7 +237,8 @@ def read_classes(
         names = _with_positive(classes.names, positive)
     refuse_all_unseen({split: set(column) for split, column in named.items()}, where)
     ids = {name: number for number, name in enumerate(names)}
-    notes = respelled(columns, named) if isinstance(classes, Classes) else classes.notes
+    present = {name for column in named.values() for name in column}
+    notes = [*respelled(columns, named), *_perhaps_missing(present)] if isinstance(classes, Classes) else classes.notes
     numbered = {split: np.array([ids[name] for name in column], np.int64) for split, column in named.items()}
     return ReadClasses(numbered, names, tuple(notes))
 
@@ -389,7 +404,7 @@ class _Discovered:
                 # 01 and 1 in one split are two codes; nobody means two classes by +1 and 1, or by Yes and yes
                 if not (first.isdigit() and second.isdigit() and self._in_one_split(first, second)):
                     raise InputError(
-                        f"labels {first!r} and {second!r}: one class in two spellings, or two classes? list the "
+                        f"labels {apart(first, second)}: one class in two spellings, or two classes? list the "
                         "classes in the task's entry, labels: [...], or join them, labels: "
                         f"{{{first}: NAME, {second}: NAME, ...}}"
                     )
@@ -397,16 +412,20 @@ class _Discovered:
         numbers = sorted({text for label, text in texts.items() if label.kind in ("number", "decimal")})
         if numbers and not self._has_codes:
             self.notes.append(f"numbers among names of classes: {listed([repr(n) for n in numbers], NOTED_NAMES)}")
-        if perhaps := sorted(text for text in set(texts.values()) if text.lower() in PERHAPS_MISSING):
-            self.notes.append(
-                f"counted as a class, though it often means no label: {listed([repr(n) for n in perhaps])}"
-            )
+        self.notes += _perhaps_missing(set(texts.values()))
         return tuple(sorted(set(texts.values())))
 
     def _in_one_split(self, *texts: str) -> bool:
         """True where a split has all of these labels as texts, and no split has one of them as a number."""
         typed = any(label.text in texts and label.typed for counts in self._by_split.values() for label in counts)
         return not typed and any(set(texts) <= {label.text for label in counts} for counts in self._by_split.values())
+
+
+def _perhaps_missing(names: Collection[str]) -> list[str]:
+    """A note on names of classes with which programs also write a cell that is not there."""
+    perhaps = sorted(n for n in names if n.lower() in PERHAPS_MISSING | MISSING or n == "None")
+    shown = listed([repr(name) for name in perhaps])
+    return [f"counted as a class, though it often means no label: {shown}"] if perhaps else []
 
 
 def _counted(column: Cells) -> Counter[Label]:
@@ -519,6 +538,26 @@ def values_by_features(
                 "not name them so; write numbers"
             )
     return named
+
+
+def have_numbers(cells: Cells) -> bool:
+    """True where a cell, or one in a list, is a whole number, in whatever type."""
+    return any(
+        label_of(inner).kind == "number" for cell in cells for inner in (cell if isinstance(cell, list) else [cell])
+    )
+
+
+def named_by_order(cells: Cells, names: Sequence[str]) -> Cells:
+    """The cells as names of classes in a declared order, where they mean one, else as texts. Cells may be lists."""
+    classes = Classes(tuple(names), tuple(names))
+
+    def named(cell: object) -> object:
+        if isinstance(cell, list):
+            return [named(inner) for inner in cell]
+        label = label_of(cell)
+        return classes.name_of(cell) or (label.text if label.kind == "number" else cell)
+
+    return [named(cell) for cell in cells]
 
 
 def _feature(cell: object, names: Sequence[str]) -> object:

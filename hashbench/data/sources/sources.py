@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -43,6 +43,24 @@ class SplitTables:
     rows: dict[str, int] = field(default_factory=dict)
 
 
+def find_label_names(folder: Path, files: Iterable[Path] = ()) -> Path | None:
+    """label_names.json, in any case, in a folder or beside `files` of a table; None where there is none.
+
+    Raises InputError where there are two.
+    """
+    folders = dict.fromkeys((folder, *(file.parent for file in files)))
+    there = [
+        path
+        for place in folders
+        if place.is_dir()
+        for path in sorted(place.iterdir())
+        if path.name.lower() == LABEL_NAMES
+    ]
+    if len(there) > 1:
+        raise InputError(f"{there[0]}: {there[1]} names the classes too; leave one")
+    return there[0] if there else None
+
+
 class Source(Protocol):
     """A source of tables and corpora: a folder, the hub or the built-in data."""
 
@@ -81,13 +99,12 @@ class Folder:
             return None
         files = find_splits(folder, place.files).files
         tables = {split: FileTable(paths) for split, paths in files.items()}
-        names_file = folder / LABEL_NAMES
         return SplitTables(
             dict(tables),
             f"folder {self.path.name}",
             "folder",
             str(folder),
-            names_file=names_file if names_file.exists() else None,
+            names_file=find_label_names(folder, [file for table in tables.values() for file in table.paths]),
         )
 
     def find_corpus(self, name: str) -> CorpusSource | None:

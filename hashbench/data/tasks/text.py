@@ -20,7 +20,7 @@ from hashbench.data.sources.fingerprints import digest, file_fingerprint
 from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
 from hashbench.data.sources.labels import Classes, missing_texts, named_by_features, repeated_rows, values_by_features
 from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS
-from hashbench.data.sources.sources import LABEL_NAMES, Place, Source, SourceKind
+from hashbench.data.sources.sources import Place, Source, SourceKind, find_label_names
 from hashbench.data.tasks.base import CheckedData, SplitOutputs, Task, TaskKind
 from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.text_data import (
@@ -34,6 +34,7 @@ from hashbench.data.tasks.text_data import (
     reports_elsewhere,
     sample_note,
     sample_rows,
+    unread_label_names,
     with_splits,
 )
 from hashbench.models.text.normal_forms import form_notes
@@ -94,7 +95,7 @@ class LocatedTexts:
         columns = {split: table.read(wanted, odd) for split, table in self.tables.items()}
         where = {split: table.where for split, table in self.tables.items()}
         kind = text_kind(self.task)
-        names = self.task.label_names or (label_names(self.names_file.parent) if self.names_file else ())
+        names = self.task.label_names or label_names(self.names_file)
         cells = {split: column[self.task.label] for split, column in columns.items()}
         features = {split: table.class_names(self.task.label) for split, table in self.tables.items()}
         if kind.own_classes is None:
@@ -295,14 +296,14 @@ class TextKind(TaskKind):
         missing = [split for split in sorted(wanted) if split not in tables]
         if missing:
             raise InputError(f"{folder}: the {missing[0]} split is gone; put it back")
-        names = folder / LABEL_NAMES
+        names_file = find_label_names(folder, tables["train"].paths)
         return LocatedTexts(
             task,
             {split: table for split, table in tables.items() if split in wanted},
             origin=f"own data set {folder.name}",
             kind="own",
-            names_file=names if names.exists() else None,
-            notes=notes,
+            names_file=names_file,
+            notes=(*notes, *unread_label_names(folder, names_file)),
         )
 
     def files_of(self, task: Task) -> str:

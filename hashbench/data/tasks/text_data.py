@@ -6,6 +6,7 @@ A user-defined data set is a folder with train, perhaps validation and test (`so
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -156,16 +157,29 @@ def own_tables(
     return {split: FileTable(paths, reading) for split, paths in listing.files.items()}, listing.notes
 
 
-def label_names(folder: Path) -> tuple[str, ...]:
-    """The names in label_names.json of a folder; none where it has no such file."""
-    path = folder / LABEL_NAMES
-    if not path.exists():
+def label_names(path: Path | None) -> tuple[str, ...]:
+    """The names in a file label_names.json; none where there is no such file."""
+    if path is None:
         return ()
     check_file(path)
     try:
-        names = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
+        names = json.loads(path.read_text("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8; write it in UTF-8") from error
+    except (ValueError, RecursionError) as error:
         raise InputError(f'{path}: is not JSON; it holds a list of names, ["no", "yes"]') from error
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+    is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    if not is_list or len({name.strip() for name in names}) < len(names):
         raise InputError(f'{path}: is not a list of different names; it looks like ["no", "yes"]')
-    return tuple(names)
+    return tuple(name.strip() for name in names)
+
+
+def unread_label_names(folder: Path, read: Path | None) -> list[str]:
+    """A note on files in a folder, or in one of its folders, that are named like label_names.json and are not read."""
+    there = sorted(path for pattern in ("*", "*/*") for path in folder.glob(pattern))
+    unread = [
+        str(path.relative_to(folder))
+        for path in there
+        if path != read and re.sub(r"[^a-z]", "", path.name.lower()).startswith("labelnames")
+    ]
+    return [f"not read: {', '.join(unread)} (names of classes are in {LABEL_NAMES} beside train)"] if unread else []

@@ -14,14 +14,21 @@ import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources.files import PLAIN, DataTable, FileTable, MissingColumn, ReadOptions, find_table
-from hashbench.data.sources.fingerprints import digest
-from hashbench.data.sources.labels import Classes, named_by_features, respelled, values_by_features
+from hashbench.data.sources.fingerprints import digest, file_fingerprint
+from hashbench.data.sources.labels import (
+    Classes,
+    have_numbers,
+    named_by_features,
+    named_by_order,
+    respelled,
+    values_by_features,
+)
 from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS, is_table, listed, only_table, whole
 from hashbench.data.sources.opening import ending_of
-from hashbench.data.sources.sources import SourceKind
+from hashbench.data.sources.sources import SourceKind, find_label_names
 from hashbench.data.tasks.base import CheckedData, Task
 from hashbench.data.tasks.text import text_kind
-from hashbench.data.tasks.text_data import Split, TaskData, reports_elsewhere
+from hashbench.data.tasks.text_data import Split, TaskData, label_names, reports_elsewhere
 
 FURTHER = "test"  # the name of its one split
 IN_ORDER = ("test", "validation")  # which file of a folder is taken first
@@ -53,7 +60,15 @@ class FurtherSet:
     def fingerprint(self) -> str:
         """SHA-256 of the table's content, of its columns and of the task that gives the labels their meaning."""
         labels = [f"labels {json.dumps(self.task.labels)}"] if self.task.labels else []
-        return digest("further", self.table.fingerprint(), *self.task.text, self.task.label, self.trained_on, *labels)
+        names = [f"names {file_fingerprint(self.names_file)}"] if self.names_file else []
+        more = (*labels, *names)
+        return digest("further", self.table.fingerprint(), *self.task.text, self.task.label, self.trained_on, *more)
+
+    @property
+    def names_file(self) -> Path | None:
+        """The file label_names.json beside the table or in the folder of the set; None where there is none."""
+        files, folder = self.table.paths, self.task.folder
+        return find_label_names(folder if folder and folder.is_dir() else files[0].parent, files)
 
     def checked_items(self) -> CheckedData:
         """Notes on the rows, all of which are read. Raises InputError as `load` does."""
@@ -74,6 +89,9 @@ class FurtherSet:
             raise InputError(f"{error}; {options} and --label name the columns") from error
         declared = Classes.of_trained(task.label_names, task.label_order, task.labels)
         features, cells_read = {FURTHER: self.table.class_names(task.label)}, {FURTHER: columns[task.label]}
+        in_order = label_names(self.names_file) if kind.own_classes is None else ()
+        if in_order and not features[FURTHER] and have_numbers(columns[task.label]):
+            features, cells_read = {FURTHER: in_order}, {FURTHER: named_by_order(columns[task.label], in_order)}
         if kind.own_classes is None:
             try:
                 named, _ = named_by_features(cells_read, features, declared, {FURTHER: where})
@@ -114,6 +132,8 @@ class FurtherRequest:
             raise InputError(f"--delimiter {self.delimiter!r}: is not one character; give one, as ';'")
         reading = replace(trained_on.reading, delimiter=self.delimiter or trained_on.reading.delimiter)
         table = find_set(path, self.split, reading)
+        if self.labels is not None and text_kind(trained_on).own_classes is not None:
+            raise InputError(f"--labels: task {trained_on.name!r} predicts numbers; leave --labels out")
         columns, label = self.text or trained_on.text, self.label or trained_on.label
         if len(columns) != len(trained_on.text):
             wanted = f"{len(trained_on.text)} text column{'s' if trained_on.is_pair else ''}"

@@ -328,6 +328,24 @@ def test_a_value_that_no_float32_holds_is_refused(cell: object) -> None:
         read_values({"train": [cell]}, {"train": "x"})
 
 
+@pytest.mark.parametrize("other", ["\u2764\ufe0f", "\u2764\u200b", "\u2764\ufe0e"])
+def test_names_that_look_equal_are_shown_with_escapes(other: str) -> None:
+    wrong("labels '.u2764.*' and '.u2764.*': one class in two spellings", ["\u2764", other, "x"])
+
+
+@pytest.mark.parametrize("name", ["None", "N/A", "?"])
+def test_a_class_that_may_be_a_missing_cell_is_noted_declared_or_not(name: str) -> None:
+    for declared in None, Classes.declared((name, "x")):
+        read = read_classes({"train": [name, "x"]}, {"train": "train"}, declared)
+        assert read.notes == (f"counted as a class, though it often means no label: {name!r}",)
+
+
+def test_the_spellings_of_a_mapping_are_named() -> None:
+    mapped = Classes.declared((), [("0", "neg"), ("4", "pos")])
+    with pytest.raises(InputError, match="row 1: 3 is not a label; expected 0, 4, or one of neg, pos$"):
+        read_classes({"train": [3]}, {"train": "train"}, mapped)
+
+
 TYPES = {
     "text": str,
     "padded text": lambda number: f" {number} ",

@@ -98,7 +98,10 @@ def test_label_names_file_says_the_classes(tmp_path: Path) -> None:
     data = load(tmp_path)
     assert data.label_names == ("x", "y", "z", "never")
     assert data.n_outputs == 4
-    assert data.notes == ("1 row of validation has a label that train never has: 'y'",)
+    assert set(data.notes) == {
+        "1 row of validation has a label that train never has: 'y'",
+        "no row has a label of these classes: 'never'",
+    }
 
 
 def test_a_missing_text_is_an_empty_text(tmp_path: Path) -> None:
@@ -185,6 +188,42 @@ def test_label_names_that_are_no_list_of_names(tmp_path: Path, content: str) -> 
     write(tmp_path, train=ROWS)
     (tmp_path / "label_names.json").write_text(content)
     wrong(r"label_names\.json: is not a list of different names", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["label_names.json", "Label_Names.json"])
+@pytest.mark.parametrize("folder", ["", "data"])
+def test_label_names_lie_beside_train_in_any_case(tmp_path: Path, name: str, folder: str) -> None:
+    (tmp_path / folder).mkdir(exist_ok=True)
+    (tmp_path / folder / "train.csv").write_text("text,label\n" + "a,0\nb,1\n" * 6)
+    (tmp_path / folder / name).write_text('["neg", "pos"]', "utf-8-sig")
+    data = load(tmp_path)
+    assert data.label_names == ("neg", "pos") and not any("not read" in note for note in data.notes)
+
+
+def test_names_of_classes_that_are_not_read_are_noted_and_two_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "train.csv").write_text("text,label\n" + "a,0\nb,1\n" * 6)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "label_names.json").write_text('["neg", "pos"]')
+    assert any("not read: other/label_names.json" in note for note in load(tmp_path).notes)
+    for folder in tmp_path, tmp_path / "data":
+        (folder / "label_names.json").write_text('["neg", "pos"]')
+    wrong("label_names.json names the classes too; leave one", tmp_path)
+
+
+def test_a_class_without_rows_is_noted(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("text,label\n" + "a,0\nb,1\n" * 6)
+    assert "no row has a label of these classes: 'never'" in load(tmp_path, labels=["no", "yes", "never"]).notes
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("[" * 100_000, "is not JSON"), ('["gro\u00df", "klein"]'.encode("latin-1"), "is not UTF-8; write it in UTF-8")],
+)
+def test_label_names_that_cannot_be_read(tmp_path: Path, content: str | bytes, message: str) -> None:
+    (tmp_path / "train.csv").write_text("text,label\n" + "a,0\nb,1\n" * 6)
+    (tmp_path / "label_names.json").write_bytes(content.encode() if isinstance(content, str) else content)
+    wrong(f"label_names.json: {message}", tmp_path)
 
 
 def test_label_names_that_are_no_json(tmp_path: Path) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.running.runs.further import find_set
+from hashbench.data.tasks.catalogue import load_task, own_task
+from hashbench.data.tasks.text_data import TaskData
+from hashbench.running.experiment.schema import TaskEntry
+from hashbench.running.runs.further import FurtherRequest, find_set, with_classes
 
 
 def folder_of(path: Path, *names: str) -> Path:
@@ -50,3 +56,74 @@ def test_a_folder_without_it_lists_what_there_is(
 ) -> None:
     with pytest.raises(InputError, match=message):
         find_set(folder_of(tmp_path, *names), split)
+
+
+def table(path: Path, labels: list[object], names: list[str] | None = None) -> Path:
+    """A table of texts and labels: parquet, with names of its numbers, or CSV."""
+    path.parent.mkdir(exist_ok=True)
+    if path.suffix == ".csv":
+        path.write_text("text,label\n" + "".join(f"text {at},{label}\n" for at, label in enumerate(labels)))
+        return path
+    of_label = {"label": {"names": names, "_type": "ClassLabel"}} if names else {}
+    info = {"huggingface": json.dumps({"info": {"features": of_label}})}
+    columns = {"text": [f"text {at}" for at in range(len(labels))], "label": labels}
+    pq.write_table(pa.table(columns).replace_schema_metadata(info), path)
+    return path
+
+
+def task_of(folder: Path, **values: object) -> TaskData:
+    keys = {"name": "own", "path": str(folder), "text": "text", "label": "label", "metric": "accuracy"} | values
+    return load_task(own_task(TaskEntry.model_validate(keys), folder), ())
+
+
+def read(on: Path, trained: TaskData, **options: str) -> list[str]:
+    """The names of the labels of a further set."""
+    further = with_classes(FurtherRequest(on, **options).of(trained.task), trained)
+    labels = further.load().splits["test"].labels
+    return [trained.label_names[number] for number in labels]
+
+
+@pytest.fixture
+def trained(tmp_path: Path) -> TaskData:
+    return task_of(table(tmp_path / "own" / "train.parquet", [0, 1] * 6, ["neg", "pos"]).parent)
+
+
+@pytest.mark.parametrize("names", [["positive", "negative"], ["negative", "positive"], ["1", "0"]])
+def test_a_set_whose_file_has_other_names_needs_a_mapping(tmp_path: Path, trained: TaskData, names: list[str]) -> None:
+    on = table(tmp_path / "set.parquet", [0, 1], names)
+    with pytest.raises(InputError, match=r'set.parquet: the file names its classes .* --labels "LABEL=NAME,..."$'):
+        read(on, trained)
+    right = ["pos" if name in ("positive", "1") else "neg" for name in names]
+    mapping = ",".join(f"{name}={meant}" for name, meant in zip(names, right, strict=True))
+    if "1" in names:  # whose numbers and names would then mean different classes
+        with pytest.raises(InputError, match="but the file names them 1, 0"):
+            read(on, trained, labels=mapping)
+    else:
+        assert read(on, trained, labels=mapping) == right
+    assert read(table(tmp_path / "same.parquet", [0, 1], ["Pos", "Neg"]), trained) == ["pos", "neg"]
+
+
+def test_a_mapping_of_the_task_does_not_count_over_the_names_of_a_set(tmp_path: Path) -> None:
+    trained = task_of(table(tmp_path / "own" / "train.csv", [0, 1] * 6).parent, labels={"0": "neg", "1": "pos"})
+    with pytest.raises(InputError, match="labels says that 0 to 1 are neg, pos, but the file names them pos, neg"):
+        read(table(tmp_path / "set.parquet", [0, 1], ["pos", "neg"]), trained)
+    assert read(table(tmp_path / "same.parquet", [0, 1], ["neg", "pos"]), trained) == ["neg", "pos"]
+
+
+def test_the_names_beside_a_set_say_what_its_numbers_mean(tmp_path: Path, trained: TaskData) -> None:
+    on = table(tmp_path / "set" / "test.csv", [0, 1, "neg"])
+    assert read(on.parent, trained) == ["neg", "pos", "neg"]
+    before = FurtherRequest(on.parent).of(trained.task).fingerprint
+    (on.parent / "label_names.json").write_text('["pos", "neg"]')
+    assert read(on.parent, trained) == read(on, trained) == ["pos", "neg", "neg"]
+    assert FurtherRequest(on.parent).of(trained.task).fingerprint != before
+    (on.parent / "label_names.json").write_text('["positive", "negative"]')
+    with pytest.raises(InputError, match="names its classes positive, negative, the task neg, pos"):
+        read(on.parent, trained)
+    assert read(on.parent, trained, labels="positive=pos,negative=neg,neg=neg") == ["pos", "neg", "neg"]
+
+
+def test_a_regression_has_no_mapping(tmp_path: Path) -> None:
+    trained = task_of(table(tmp_path / "own" / "train.csv", [0.5, 1] * 6).parent, metric="pearson")
+    with pytest.raises(InputError, match="--labels: task 'own' predicts numbers; leave --labels out"):
+        read(table(tmp_path / "set.csv", [0, 1]), trained, labels="0=1")

@@ -10,7 +10,15 @@ import numpy as np
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.data.sources.files import Cells
-from hashbench.data.sources.labels import Classes, label_of, listed, positive_by_name, read_classes, unseen_note
+from hashbench.data.sources.labels import (
+    Classes,
+    ReadClasses,
+    label_of,
+    listed,
+    positive_by_name,
+    read_classes,
+    unseen_note,
+)
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text import BASELINES, TextKind
 from hashbench.data.tasks.text_data import Split
@@ -49,7 +57,7 @@ class Classification(TextKind):
             n_classes=len(read.names),
             label_names=read.names,
             label_order=declared.order if declared else (),
-            label_notes=(*read.notes, *(_counted_note(task, read.names) if "train" in cells else ())),
+            label_notes=(*read.notes, *(_own_notes(task, read) if "train" in cells else ())),
         )
 
     def as_trained(self, task: Task, cells: Cells, where: str, *, seen: Collection[int] | None) -> Cells:
@@ -102,6 +110,14 @@ class Classification(TextKind):
         if len(np.unique(labels)) < 2:
             return None
         return LogisticRegression(C=C, max_iter=MAX_ITERATIONS, tol=tolerance)
+
+
+def _own_notes(task: Task, read: ReadClasses) -> list[str]:
+    """Notes on the classes of a user's data set: those that no row has, and which one a metric counts."""
+    present = {number for ids in read.ids.values() for number in ids.tolist()}
+    absent = [repr(name) for number, name in enumerate(read.names) if number not in present]
+    notes = [f"no row has a label of these classes: {listed(absent)}"] if absent and task.is_own else []
+    return notes + _counted_note(task, read.names)
 
 
 def _counted_note(task: Task, names: Sequence[str]) -> list[str]:

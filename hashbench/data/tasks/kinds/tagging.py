@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hashbench.common.errors import InputError, near_match
+from hashbench.common.errors import InputError, located, near_match
 from hashbench.data.sources.files import Cells
 from hashbench.data.sources.fingerprints import digest
-from hashbench.data.sources.labels import Classes, refuse_all_unseen, unseen_note
+from hashbench.data.sources.labels import Classes, apart, refuse_all_unseen, refuse_repeated, unseen_note, variant_key
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import Split, TaskData
@@ -99,7 +99,9 @@ class Tagging(TextKind):
             ]
             for split, column in cells.items()
         }
-        all_tags = tuple(map(iobes, declared.names)) if declared else self._found(tags)
+        all_tags = tuple(map(iobes, declared.names)) if declared else self._found(tags, where)
+        with located(next(iter(where.values()))):
+            refuse_repeated(all_tags)
         if len(all_tags) < 2:
             raise InputError(f"{next(iter(where.values()))}: every tag is {OUTSIDE}; a task needs spans")
         spans = {split: {tag for row in rows for tag in row} - {OUTSIDE} for split, rows in tags.items()}
@@ -176,6 +178,7 @@ class Tagging(TextKind):
     def _tags(self, cell: object, where: str, declared: Classes | None, remedy: str = REMEDY) -> list[str]:
         if not isinstance(cell, list):
             raise InputError(f"{where}: {repr(cell)[:SHOWN]} is no list of tags; give each word one")
+        cell = [tag.strip() if isinstance(tag, str) else tag for tag in cell]
         tags = [iobes((declared.name_of(tag) if declared else None) or tag) for tag in cell]
         for tag in tags:
             if isinstance(tag, int):
@@ -184,8 +187,19 @@ class Tagging(TextKind):
                 raise InputError(f"{where}: tag {repr(tag)[:SHOWN]} is outside the scheme; a tag is {SCHEME}")
         return tags
 
-    def _found(self, tags: Mapping[str, list[list[str]]]) -> tuple[str, ...]:
-        there = {tag for rows in tags.values() for row in rows for tag in row}
+    def _found(self, tags: Mapping[str, list[list[str]]], where: Mapping[str, str]) -> tuple[str, ...]:
+        """The tags that occur. Raises InputError where two of their types may be one."""
+        there: set[str] = set()
+        types: dict[str, str] = {}
+        for split, rows in tags.items():
+            new = sorted({tag for row in rows for tag in row} - there - {OUTSIDE})
+            there.update(new)
+            for tag in new:
+                if (first := types.setdefault(variant_key(tag[2:]), tag[2:])) != tag[2:]:
+                    raise InputError(
+                        f"{where[split]}: types of tags {apart(first, tag[2:])}: one type in two spellings, or two "
+                        "types? list the tags in the task's entry, labels: [...], or join them, labels: {SPELLING: TAG}"
+                    )
         return (OUTSIDE, *sorted(there - {OUTSIDE}))
 
 

@@ -180,6 +180,23 @@ def test_wrong_rows_are_one_line(tmp_path: Path, rows: list, said: str) -> None:
     assert "\n" not in str(error.value)
 
 
+def test_blanks_around_a_tag_mean_nothing(tmp_path: Path) -> None:
+    assert loaded(tmp_path, [(["a", "b"], ["B-P ", "O"]), (["a"], ["B-P"])]).label_names == ("O", "B-P")
+
+
+@pytest.mark.parametrize("tags", [["B-P\u200b", "B-P"], ["B-per", "B-PER"], ["B-per", "I-PER"], ["B-a  b", "B-a b"]])
+def test_types_that_may_be_one_are_refused(tmp_path: Path, tags: list[str]) -> None:
+    with pytest.raises(InputError, match=r"train.jsonl: types of tags .*: one type in two spellings, or two types"):
+        loaded(tmp_path, [(["a", "b"], tags), (["a"], ["O"])])
+
+
+@pytest.mark.parametrize("labels", [["O", "U-X", "S-X"], ["O", "L-X", "E-X"]])
+def test_one_tag_in_two_schemes_is_named_once(tmp_path: Path, labels: list[str]) -> None:
+    folder(tmp_path, [(["a", "b"], [labels[1], "O"])])
+    with pytest.raises(InputError, match=r"train.jsonl: the name '[SE]-X' is there twice among the classes"):
+        load_task(entry(tmp_path, labels=labels), ())
+
+
 def test_tags_may_be_numbers_with_names(tmp_path: Path) -> None:
     rows = [(["a", "b"], [0, 1]), (["a"], [0])]
     folder(tmp_path, rows)
