@@ -561,9 +561,13 @@ def named_by_order(cells: Cells, names: Sequence[str]) -> Cells:
 
 
 def _feature(cell: object, names: Sequence[str]) -> object:
+    """The name at the place that a cell of a table writes; text that may be a name itself stays as it is."""
     if isinstance(cell, list):
         return [_feature(inner, names) for inner in cell]
-    return names[cell] if isinstance(cell, int) and not isinstance(cell, bool) and 0 <= cell < len(names) else cell
+    kind, text, typed = label_of(cell)
+    if kind != "number" or not text.isdigit() or int(text) >= len(names):
+        return cell
+    return names[int(text)] if typed or Classes((), tuple(names)).has_positions else cell
 
 
 def read_values(columns: Mapping[str, Cells], where: Mapping[str, str]) -> dict[str, np.ndarray]:

@@ -310,6 +310,14 @@ def test_no_order_of_names_in_files_changes_what_a_row_means(of_train, of_test, 
     assert [read.names[at] for at in read.ids["test"]] == of_test
 
 
+@pytest.mark.parametrize("of_type", [int, float, str, Decimal])
+def test_numbers_of_a_feature_are_places_in_every_type(of_type: type) -> None:
+    cells = {"train": [of_type(0), of_type(1)]}
+    for names in ("pos", "neg"), ("neg", "pos"):
+        assert named_by_features(cells, {"train": names}, Classes.declared(("neg", "pos")))[0] == {"train": [*names]}
+    assert named_by_features({"train": ["0", "1"]}, {"train": ("1", "0")}, None)[0] == {"train": ["0", "1"]}
+
+
 def test_names_of_features_that_are_numbers_are_the_values_of_a_regression() -> None:
     where = {"train": "train.parquet", "test": "test.parquet"}
     columns: dict[str, list[object]] = {"train": [0, 1, 2], "test": [0, 1, 2]}
