@@ -90,14 +90,14 @@ def _is_comment(line: Line, width: int) -> bool:
 
 
 def _counts(first: Sequence[str]) -> bool:
-    """True where the first cells of a sentence end in numbers that rise by one, or are all of the form 1-2."""
+    """True where the first cells of a sentence end in numbers that rise, or are all of the form 1-2."""
     plain = [cell for cell in first if not RANGE.fullmatch(cell)]
     matches = [match for cell in plain if (match := NUMBERED.fullmatch(cell))]
     if len(matches) < len(plain) or len({match[1] for match in matches}) > 1:
         return False
     if len(matches) == 1:
         return len(matches[0][1]) < 2  # of one word: 1 or t1, not 3:15
-    return all(int(last[2]) + 1 == int(match[2]) for last, match in zip(matches, matches[1:], strict=False))
+    return all(int(last[2]) < int(match[2]) for last, match in zip(matches, matches[1:], strict=False))
 
 
 def _without_ranges(block: Sequence[Line]) -> list[Line]:

@@ -30,7 +30,11 @@ SPLITS = {
 }
 EITHER = ("eval", "evaluation")  # datasets takes these for test, most people for validation
 # Further words of names that look like a split, and are not read as it; CoNLL-2003's testa is for validation
-LIKE = {"train": ("trn",), "validation": ("development", "devel", "validate", "testa"), "test": ("tst", "testb")}
+LIKE = {
+    "train": ("trn",),
+    "validation": ("development", "devel", "develop", "validate", "testa"),
+    "test": ("tst", "testb"),
+}
 LIKE_EITHER = (*EITHER, "holdout", "heldout")
 SHARD = re.compile(r"(.+?)[-_.](\d+)[-_]of[-_](\d+)(?:[-_.].*)?")  # train-00000-of-00002, or with a hash behind it
 WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")

@@ -72,9 +72,9 @@ WEBANNO = "1-1\t0-2\tEU\tB-ORG\n1-2\t3-10\trejects\tO\n\n2-1\t11-13\tGo\tO\n2-2\
 
 
 @pytest.mark.parametrize("cell", ["{n}", "{n}.", "0{n}", "t{n}", "({n})", "2-{n}", "s1-t{n}"])
-@pytest.mark.parametrize("start", [0, 1, 3])
-def test_first_cells_that_rise_by_one_are_no_words(cell: str, start: int) -> None:
-    text = "".join(f"{cell.format(n=start + n)} {word} O\n" for n, word in enumerate(["we", "go", "on"]))
+@pytest.mark.parametrize(("start", "step"), [(0, 1), (1, 1), (3, 1), (10, 10)])
+def test_first_cells_that_rise_are_no_words(cell: str, start: int, step: int) -> None:
+    text = "".join(f"{cell.format(n=start + step * n)} {word} O\n" for n, word in enumerate(["we", "go", "on"]))
     with pytest.raises(InputError, match=r"^train\.conll: its first column counts the words; name the columns"):
         read(f"{text}\n{text}\n{cell.format(n=1)} Yes O\n")
 
