@@ -68,7 +68,7 @@ def check_experiment(
     from hashbench.running.sweep.measuring import print_results, take_all
     from hashbench.running.sweep.plan import check_data, plan
 
-    planned = plan(loaded, data=data)
+    planned = plan(loaded, data=data, here=False)
     resolved = planned.resolved
     notes = check_data(planned) if labels else {}
     print(f"{file}: valid, encoder {loaded.experiment.encoder}, {planned.counts}\n")

@@ -84,7 +84,7 @@ def prepare(
     from hashbench.running.sweep.plan import plan
 
     name_cluster(ray_address, loaded.experiment.executor)
-    for corpus in prepared_corpora(plan(loaded, data=data or None), note):
+    for corpus in prepared_corpora(plan(loaded, data=data or None, here=False), note):
         print(f"{corpus.folder}: {len(corpus.ids):,} tokens of {len(corpus.types):,} types")
 
 

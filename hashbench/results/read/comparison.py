@@ -201,8 +201,12 @@ def _sides(
         evidence = Evidence(store, measure(store, name, checkpoint=checkpoint), draws=draws)
         return evidences.setdefault((str(store.url), evidence.measured.experiment.id), evidence)
 
-    side_a = _find(first, experiment, partial(read, stores[0]))
-    side_b = _find(second, experiment, partial(read, stores[-1]))
+    names = [(stores[0], first), (stores[-1], second)]
+    side_a, side_b = (_find(name, experiment, partial(read, store)) for store, name in names)
+    if (side_a.model is None) != (side_b.model is None) and experiment is None:
+        # A name may be that of a model and of an experiment: the other side tells which is meant
+        if all(name in [stored.name for stored in experiments(store)] for store, name in names):
+            side_a, side_b = (Side(name, read(store, name), None) for store, name in names)
     if (side_a.model is None) != (side_b.model is None):
         raise InputError(f"compare: {first!r} and {second!r} are a model and an experiment; name two of one kind")
     if side_a.evidence is side_b.evidence and side_a.model == side_b.model:

@@ -229,10 +229,11 @@ def untrained_positions(loaded: Loaded, model: ResolvedModel) -> str:
     )
 
 
-def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
-    """Raises InputError for devices that this machine lacks, too small batches, and options unfit for FSDP.
+def check_devices(loaded: Loaded, models: Iterable[ResolvedModel], *, here: bool = True) -> list[str]:
+    """Notes on devices that this machine lacks; none where the runs are carried out `here`: then it is an error.
 
-    Several devices without a GPU are processes on the CPU. What other machines have is not known here.
+    Several devices without a GPU are processes on the CPU. What other machines have is not known here. Raises
+    InputError also for too small batches, and options unfit for FSDP.
     """
     experiment = loaded.experiment
     devices = experiment.all_devices
@@ -242,8 +243,9 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
             f"{loaded.where('device')}: device: {experiment.device} is one GPU of this machine; write device: cuda for "
             "several, or for other machines"
         )
-    if not elsewhere:
-        _check_devices_here(loaded)
+    lacking = "" if elsewhere else _lacking_here(loaded)
+    if lacking and here:
+        raise InputError(lacking)
     for model in models:
         if experiment.strategy == "fsdp":
             _check_sharded(loaded, model)
@@ -256,6 +258,7 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
                     f"{where}: {block}.batch_size: {size} rows of '{model.label}' over {devices} devices; take at "
                     f"least {devices}, or fewer devices"
                 )
+    return [lacking] if lacking else []
 
 
 def _check_sharded(loaded: Loaded, model: ResolvedModel) -> None:
@@ -269,7 +272,8 @@ def _check_sharded(loaded: Loaded, model: ResolvedModel) -> None:
                 raise InputError(f"{where}: {block}.{key}: not with strategy: fsdp; leave it out or take ddp")
 
 
-def _check_devices_here(loaded: Loaded) -> None:
+def _lacking_here(loaded: Loaded) -> str:
+    """What this machine lacks of the devices of an experiment, with a remedy; empty where it has them."""
     device, devices = loaded.experiment.device, loaded.experiment.devices
     if loaded.experiment.nodes > 1:
         raise InputError(f"{loaded.where('nodes')}: nodes: more than one needs executor: ray; write it, or nodes: 1")
@@ -277,19 +281,20 @@ def _check_devices_here(loaded: Loaded) -> None:
     kind, _, index = device.partition(":")
     for name, there in (("cuda", cuda), ("mps", mps), ("gpu", cuda or mps)):
         if kind == name and not there:
-            raise InputError(
+            return (
                 f"{loaded.where('device')}: device: this machine has no {name} device that torch can use; "
                 "write device: auto, or install a torch that can"
             )
     if index and int(index) >= torch.cuda.device_count():
         last = f"cuda:{torch.cuda.device_count() - 1}"
-        raise InputError(f"{loaded.where('device')}: device: this machine has no {device}; the last is {last}")
+        return f"{loaded.where('device')}: device: this machine has no {device}; the last is {last}"
     n_gpus = torch.cuda.device_count() if cuda and device != "mps" else 1 if mps else None
     if device != "cpu" and n_gpus is not None and devices > n_gpus:
-        raise InputError(
+        return (
             f"{loaded.where('devices')}: devices: {devices} GPUs a run, but this machine has {n_gpus}; "
             f"take at most {n_gpus}"
         )
+    return ""
 
 
 def word_shapes(data: TaskData, models: Iterable[ResolvedModel]) -> list[str]:

@@ -107,7 +107,7 @@ def device_block(device: str) -> dict[str, Any]:
     import torch
 
     kind, _, index = device.partition(":")
-    if kind in ("auto", "gpu", "cuda") and torch.cuda.is_available():
+    if kind in ("auto", "gpu", "cuda") and torch.cuda.is_available() and int(index or 0) < torch.cuda.device_count():
         return {"name": torch.cuda.get_device_name(int(index or 0)), "cores": None}
     if kind in ("auto", "gpu", "mps") and torch.backends.mps.is_available():
         return {"name": f"{cpu_name()} mps", "cores": None}

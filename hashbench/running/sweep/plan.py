@@ -58,21 +58,22 @@ class Plan:
 
     @property
     def counts(self) -> str:
-        """The number of runs of each kind, as "4 runs: 1 pretrain, 3 finetune"."""
-        kinds = Counter(run.kind for run in self.runs)
-        return f"{len(self.runs)} runs: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items())
+        """The number of different runs of each kind, as "4 runs: 1 pretrain, 3 finetune"."""
+        kinds = Counter({run.id: run.kind for run in self.runs}.values())
+        return f"{kinds.total()} runs: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items())
 
 
-def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False) -> Plan:
+def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False, here: bool = True) -> Plan:
     """The checked plan of an experiment with all of its runs. Reads fingerprints of the data, never the data.
 
     Everything is validated before the first run; raises InputError with file and line. `data` overrides the
     experiment's sources. `dry`: nobody will carry it out, so that data and weights need not be at hand.
+    `here`: this machine carries it out, and must have the devices; else a note names those that it lacks.
     """
     absent = MissingInputs(refused=not dry)
     models = resolve_models(loaded, absent.errors.append if dry else None)
     baseline = resolve_baseline(loaded, models)
-    tasks = _checked(loaded, models, baseline)
+    tasks, on_devices = _checked(loaded, models, baseline, here=here and not dry)
     tuned = declared(loaded, models)
     names = loaded.sources(data)
     measured = [*models.values(), *([baseline] if loaded.experiment.efficiency else [])]
@@ -92,7 +93,8 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
     runs = tuple(run for kind in kinds().values() for run in kind.planned(resolved))
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
     notes = (
-        *_claim_notes(resolved), *_position_notes(loaded, models), *_rate_notes(models), *_spread_notes(resolved),
+        *on_devices, *_claim_notes(resolved), *_position_notes(loaded, models), *_rate_notes(models),
+        *_spread_notes(resolved),
     )  # fmt: skip
     return Plan(resolved, runs, places, notes, tuple(absent.errors))
 
@@ -156,13 +158,15 @@ def refuse_other_runs(resolved: ResolvedExperiment, runs: Mapping[str, Run], whe
             )
 
 
-def _checked(loaded: Loaded, models: Mapping[str, ResolvedModel], baseline: ResolvedModel) -> list[Task]:
-    """The tasks of the experiment, after every check that needs no data."""
+def _checked(
+    loaded: Loaded, models: Mapping[str, ResolvedModel], baseline: ResolvedModel, *, here: bool
+) -> tuple[list[Task], list[str]]:
+    """The tasks of the experiment, and notes on devices, after every check that needs no data."""
     for model in {**models, baseline.label: baseline}.values():
         check_model(loaded, model)
         check_lengths(loaded, model)
         check_warmup(loaded, model)
-    check_devices(loaded, models.values())
+    lacking = check_devices(loaded, models.values(), here=here)
     usable_cache_folder()
     tasks = find_tasks(loaded)
     for model in models.values():
@@ -171,7 +175,7 @@ def _checked(loaded: Loaded, models: Mapping[str, ResolvedModel], baseline: Reso
         check_pairing(loaded, model, tasks)
         _check_select_metric(loaded, model, tasks)
     check_robustness(loaded, models.values(), tasks)
-    return tasks
+    return tasks, lacking
 
 
 def check_data(planned: Plan) -> dict[str, tuple[str, ...]]:

@@ -106,6 +106,14 @@ def test_two_experiments_compare_the_models_they_share(tmp_path: Path) -> None:
     assert found.lines[0].difference.value == pytest.approx(6 / 40)
 
 
+@pytest.mark.parametrize("names", [("bert-mlm", "two"), ("two", "bert-mlm")])
+def test_an_experiment_with_the_name_of_a_model_beside_another_experiment(tmp_path: Path, names) -> None:
+    experiments = {"bert-mlm": [A], "two": [replace(A, wrong={DEV: range(10)})]}
+    found = compare([build(tmp_path / "results.db", experiments)], *names, draws=DRAWS)
+    assert (found.first.model, found.second.model) == (None, None)
+    assert abs(found.lines[0].difference.value) == pytest.approx(6 / 40)
+
+
 def test_one_name_in_two_databases(tmp_path: Path) -> None:
     stores = [
         build(tmp_path / "one.db", {"one": [A]}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -226,6 +227,19 @@ def test_devices_that_are_not_there(experiment, monkeypatch, has: dict, lines: s
     assert "\n" not in str(error.value)
 
 
+LACKING = ("no CUDA", "no GPU", "no second GPU", "no MPS", "few GPUs", "few GPUs found", "one MPS")
+
+
+@pytest.mark.parametrize(("has", "lines", "message"), [DEVICES[name] for name in LACKING], ids=LACKING)
+def test_what_is_carried_out_elsewhere_gets_a_note(
+    experiment, monkeypatch, has: dict, lines: str, message: str
+) -> None:
+    machine(monkeypatch, **has)
+    loaded = experiment(f"models: [bert-mlm]\n{lines}")
+    (note,) = check_devices(loaded, resolve_models(loaded).values(), here=False)
+    assert re.search(message, note) and "\n" not in note
+
+
 FITTING = {
     "processes on the CPU": ({"gpus": 1}, "device: cpu\ndevices: 2"),
     "processes where there is no GPU": ({}, "devices: 2"),
@@ -243,7 +257,7 @@ FITTING = {
 def test_devices_that_are(experiment, monkeypatch, has: dict, lines: str) -> None:
     machine(monkeypatch, **has)
     loaded = experiment(f"models: [bert-mlm]\n{lines}")
-    check_devices(loaded, resolve_models(loaded).values())
+    assert check_devices(loaded, resolve_models(loaded).values()) == []
 
 
 def test_a_batch_of_a_models_own_entry(experiment, monkeypatch) -> None:

@@ -217,6 +217,7 @@ def test_what_is_not_measured_leaves_the_measurement_alone(experiment) -> None:
 def test_two_labels_give_one_id_twice_in_a_plan(experiment) -> None:
     planned = plan(experiment("models: [hashformer-md-proj, {name: again, like: hashformer-md-proj}]\nfloors: []"))
     assert len(planned.runs) == 2 * len({run.id for run in planned.runs})
+    assert planned.counts == plan(experiment("models: [hashformer-md-proj]\nfloors: []")).counts
 
 
 def test_a_cache_folder_that_cannot_be_is_found_before_the_first_run(experiment, tmp_path: Path, monkeypatch) -> None:
@@ -231,6 +232,16 @@ def test_a_device_that_is_not_there_is_found_before_the_first_run(experiment, mo
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(InputError, match="^override device=cuda: device: this machine has no cuda device"):
         plan(experiment(MODELS, "device=cuda"))
+
+
+@pytest.mark.parametrize("options", [{"dry": True}, {"here": False}], ids=["dry run", "check"])
+@pytest.mark.parametrize("device", ["gpu", "cuda:1"])
+def test_a_plan_that_this_machine_does_not_carry_out_notes_its_device(experiment, monkeypatch, device, options) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: device == "cuda:1")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda index: ["a card"][index])
+    planned = plan(experiment(f"{MODELS}\nefficiency: true", f"device={device}"), **options)
+    assert [note for note in planned.notes if "this machine has no" in note] == [planned.notes[0]]
 
 
 def test_finetuning_keys_leave_the_pretraining_alone(experiment) -> None:
