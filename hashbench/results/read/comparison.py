@@ -204,7 +204,7 @@ def _sides(
     names = [(stores[0], first), (stores[-1], second)]
     side_a, side_b = (_find(name, experiment, partial(read, store)) for store, name in names)
     if (side_a.model is None) != (side_b.model is None) and experiment is None:
-        # A name may be that of a model and of an experiment: the other side tells which is meant
+        # A model and an experiment may share a name: with an experiment on the other side it is the experiment
         if all(name in [stored.name for stored in experiments(store)] for store, name in names):
             side_a, side_b = (Side(name, read(store, name), None) for store, name in names)
     if (side_a.model is None) != (side_b.model is None):

@@ -273,7 +273,7 @@ def _check_sharded(loaded: Loaded, model: ResolvedModel) -> None:
 
 
 def _lacking_here(loaded: Loaded) -> str:
-    """What this machine lacks of the devices of an experiment, with a remedy; empty where it has them."""
+    """A sentence on a device of the experiment that this machine lacks, with a remedy; empty where it has all."""
     device, devices = loaded.experiment.device, loaded.experiment.devices
     if loaded.experiment.nodes > 1:
         raise InputError(f"{loaded.where('nodes')}: nodes: more than one needs executor: ray; write it, or nodes: 1")

@@ -192,7 +192,10 @@ def check_data(planned: Plan) -> dict[str, tuple[str, ...]]:
         if checked.texts is not None:
             of_texts += unknown_tokens(planned, checked.texts)
             of_texts += word_shapes(checked.texts, planned.resolved.models.values())
-            of_texts += [f"{metric} is of class {name!r}" for metric, name in checked.texts.counted.items()]
+            of_texts += [
+                f"{metric} is of class {name!r}" for metric, name in checked.texts.counted.items()
+                if not any(note.startswith(f"{metric} is of ") for note in checked.notes)
+            ]  # fmt: skip
         notes[task.task.name] = (*checked.notes, *of_texts)
     return notes
 
