@@ -19,6 +19,7 @@ from hashbench.results.claims import report, table
 from hashbench.results.claims.columns import FACT_UNITS, PRR, nameable
 from hashbench.results.claims.published import EXACT
 from hashbench.results.papers.paper import Column
+from hashbench.results.tables.experiment import OF_TEXTS
 
 OVER_EXAMPLES = "*_over_examples"  # rows of CSV and JSON with the ends of an interval
 SHOWN = ("average", "total_params", "emb_params", "run_minutes")  # examples in the message
@@ -45,11 +46,15 @@ def check_model_name(name: str, what: str, *, baselines: Collection[str], tasks:
 
 
 def check_apart(names: Iterable[str], tasks: Collection[str], what: str, *, remedy: str) -> None:
-    """Raises InputError if one of `names` is that of a column TASK_METRIC or TASK_METRIC_SPLIT of one of the tasks."""
-    metrics = registered("metric")
+    """Raises InputError if one of `names` is that of a further column of one of the tasks.
+
+    Those are TASK_METRIC, TASK_METRIC_SPLIT and the counts of texts read, such as TASK_tokens.
+    """
+    metrics, counts = registered("metric"), {of_texts[0] for of_texts in OF_TEXTS}
     for name, task in product(names, tasks):
         rest = name.removeprefix(f"{task}_")
-        if rest != name and any(rest == metric or rest.startswith(f"{metric}_") for metric in metrics):
+        of_metric = any(rest == metric or rest.startswith(f"{metric}_") for metric in metrics)
+        if rest != name and (of_metric or rest in counts):
             raise InputError(f"{what} {name!r}: is the name of a column of task {task!r}; {remedy}")
 
 

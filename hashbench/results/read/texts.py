@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 from hashbench.common.texts_read import NOTED, TextCounts
 from hashbench.results.read.measured import PERCENT, Measured
 from hashbench.results.read.runs import MeasuredRun, grouped
+from hashbench.scores.registry import metric_of
 from hashbench.scores.shares import cut_otherwise
 
 WHOLE = "read whole"
 NOT_COUNTED = "not counted"  # of a run that was stored before texts were counted
+REMEDY = "hashbench db count-texts"  # of fine-tunings; an evaluation counts when it is done
 
 
 def counts_on(runs: Iterable[MeasuredRun], split: str) -> list[TextCounts]:
@@ -22,6 +24,13 @@ def counts_on(runs: Iterable[MeasuredRun], split: str) -> list[TextCounts]:
 def share_lost(runs: Iterable[MeasuredRun], split: str) -> float | None:
     """The share of a split's characters that finished runs did not read, the largest; None where not counted."""
     return max((counts.share_lost for counts in counts_on(runs, split)), default=None)
+
+
+def is_uncounted(runs: Iterable[MeasuredRun], metric: str, split: str) -> bool:
+    """True where finished runs of a model read texts of a split that nobody counted."""
+    done = [run for run in runs if run.state == "done" and run.is_scored]
+    of = metric_of(metric)
+    return bool(done) and (of is None or of.outputs != "rankings") and not counts_on(done, split)
 
 
 def unequal_note(first: tuple[str, float | None], second: tuple[str, float | None], where: str) -> str:
@@ -38,21 +47,37 @@ def unequal_note(first: tuple[str, float | None], second: tuple[str, float | Non
 
 
 def texts_line(measured: Measured, readings: Sequence[tuple[str, str, str]]) -> str:
-    """The shares that models lost of the texts behind scores (task, metric, split), in words; "" where not counted."""
-    parts, whole = [], []
-    splits = dict.fromkeys((task, split) for task, _, split in readings)
-    for task, split in splits:
+    """The shares that models lost of the texts behind scores (task, metric, split), in words; "" without texts.
+
+    Tasks of which no model's texts were counted are named behind the others; where there are no others, none is.
+    """
+    parts = []
+    whole: dict[str, None] = {}
+    unknown: dict[str, None] = {}
+    for task, split in dict.fromkeys((task, split) for task, _, split in readings):
         by_share: dict[str, list[str]] = {}
-        of_task = [run for run in measured.trainings() if run.task == task and run.state == "done"]
-        for model, runs in grouped((run.model, run) for run in of_task).items():
+        metrics = [metric for of, metric, on in readings if (of, on) == (task, split)]
+        for model, runs in grouped((run.model, run) for run in _scored(measured, task)).items():
             words = [_lost(counts) for counts in counts_on(runs, split)]
-            by_share.setdefault(" and ".join(words) or NOT_COUNTED, []).append(model)
-        if set(by_share) == {WHOLE}:
-            whole.append(task)
-        elif set(by_share) - {NOT_COUNTED}:
+            if words or any(is_uncounted(runs, metric, split) for metric in metrics):
+                by_share.setdefault(" and ".join(words) or NOT_COUNTED, []).append(model)
+        if set(by_share) <= {WHOLE}:
+            whole |= dict.fromkeys([task] if by_share else [])
+        elif set(by_share) == {NOT_COUNTED}:
+            unknown[task] = None
+        else:
             shares = "; ".join(f"{words} ({_some(models)})" for words, models in by_share.items())
             parts.append(f"{task}: {shares}")
-    return "; ".join([*parts, *([f"{WHOLE}: {', '.join(dict.fromkeys(whole))}"] if whole else [])])
+    parts += [f"{WHOLE}: {', '.join(whole)}"] if whole else []
+    if unknown:
+        remedy = f" ({REMEDY})" if set(unknown) - set(measured.further_sets()) else ""
+        parts.append(NOT_COUNTED + remedy + (f": {', '.join(unknown)}" if parts else ""))
+    return "; ".join(parts)
+
+
+def _scored(measured: Measured, task: str) -> list[MeasuredRun]:
+    """The finished trainings on a task, or the evaluations on a further set."""
+    return [run for run in measured.runs if run.task == task and run.is_scored and run.state == "done"]
 
 
 def cut_line(measured: Measured, readings: Sequence[tuple[str, str, str]]) -> str:

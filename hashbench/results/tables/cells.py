@@ -156,9 +156,13 @@ def text_cell(entry: Entry, column: Column) -> Cell:
     """The cell of a count of the texts that a model read of a task: tokens a text, share cut, share of characters."""
     if entry.is_baseline or column.task is None:
         return Cell()
-    counts = counts_on(entry.of_task(column.task), column.split)
+    runs = entry.of_task(column.task)
+    counts = counts_on(runs, column.split)
     if not counts:
-        return Cell(text=NOT_COUNTED, reason=NOT_COUNTED)
+        done = any(run.state == "done" for run in runs)
+        return (
+            Cell(text=NOT_COUNTED, reason=NOT_COUNTED) if done else Cell(reason=_why_no_score(entry, column.task, []))
+        )
     factor = PERCENT if column.unit == "percent" else 1.0
     values = [factor * float(getattr(of, column.fact)) for of in counts]
     return Cell(min(values), max(values) if len(values) > 1 else None, unit=column.unit)
@@ -174,8 +178,11 @@ def flagged(measured: Measured, entry: Entry, cell: Cell, readings: Sequence[Sto
     """
     if cell.value is None or entry.is_baseline:
         return cell
-    lost = max((share_lost(entry.of_task(task), split) or 0.0 for task, _, split in readings), default=0.0)
-    cell = replace(cell, lost=lost if lost > NOTED else 0.0)
+    of_tasks = {task: share_lost(entry.of_task(task), split) for task, _, split in readings}
+    counted = {task: lost for task, lost in of_tasks.items() if lost is not None}  # the provenance names the others
+    most = max(counted, key=lambda task: counted[task], default="")
+    if most and counted[most] > NOTED:
+        cell = replace(cell, lost=counted[most], lost_on=most if len(readings) > 1 else "")
     if len(readings) == 1:
         runs = [run for task, _, _ in readings for run in entry.of_task(task)]
         return replace(cell, constant=any(run.run_id in measured.constant_runs for run in runs))

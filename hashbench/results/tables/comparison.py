@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from hashbench.results.read.comparison import Comparison, PairedDifference, Side
+from hashbench.results.read.comparison import Comparison, PairedDifference
 from hashbench.results.read.measured import AVERAGE, PERCENT
 from hashbench.results.read.origins import UNDEFINED_DRAWS, counted_classes, data_warnings, task_origins
-from hashbench.results.read.texts import share_lost, unequal_note
+from hashbench.results.read.texts import NOT_COUNTED, REMEDY, is_uncounted, share_lost, unequal_note
 from hashbench.results.tables.experiment import own_table
 from hashbench.results.tables.numbers import MISSING, signs, signs_said
 from hashbench.results.tables.request import paper_of
@@ -125,18 +126,22 @@ def remarks(comparison: Comparison) -> list[str]:
 
 
 def _unequal_texts(comparison: Comparison) -> list[str]:
-    """Notes on tasks of which the two sides did not read the same share of the texts."""
-
-    def lost(side: Side, line: PairedDifference) -> float | None:
-        model = side.model or line.model
-        runs = [run for run in side.evidence.measured.trainings() if (run.model, run.task) == (model, line.task)]
-        return share_lost(runs, line.split)
-
-    lines = {
-        unequal_note(("A", lost(comparison.first, line)), ("B", lost(comparison.second, line)), _where(line)): None
-        for line in comparison.lines
-    }
-    return [f"{note}." for note in lines if note]
+    """Notes on tasks of which the two sides did not read the same share of the texts, and on texts not counted."""
+    both = {"A": comparison.first, "B": comparison.second}
+    notes: dict[str, None] = {}
+    unknown: dict[str, dict[str, None]] = {}
+    for line in comparison.lines:
+        lost = {}
+        for at, side in both.items():
+            label = (side.model or line.model, line.task)
+            runs = [run for run in side.evidence.measured.runs if (run.model, run.task) == label]
+            lost[at] = share_lost(runs, line.split)
+            if is_uncounted(runs, line.metric, line.split):
+                unknown.setdefault(at, {})[_where(line)] = None
+        notes[unequal_note(("A", lost["A"]), ("B", lost["B"]), _where(line))] = None
+    where = "; ".join(f"{at} on {', '.join(tasks)}" for at, tasks in unknown.items())
+    lines = [f"{note}." for note in notes if note]
+    return [*lines, *([f"how much of the texts was read is {NOT_COUNTED} ({REMEDY}): {where}."] if where else [])]
 
 
 def _where(line: PairedDifference) -> str:
@@ -156,6 +161,8 @@ def _flags_of_both(comparison: Comparison) -> list[str]:
             if row.is_baseline or side.model not in (None, row.model):
                 continue
             for name, cell in row.cells.items():
+                if name == AVERAGE:  # its task has the sign too
+                    cell = replace(cell, lost=0.0)
                 if signs(cell) and ("" if side.model else row.model, columns[name]) in compared:
                     where = columns[name] if side.model else f"{row.model} on {columns[name]}"
                     for what in signs_said(cell).split("; "):

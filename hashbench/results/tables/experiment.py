@@ -61,7 +61,7 @@ def own_table(
     trained = [task for task in tasks if task not in further]
     shared = measured.shared_tasks(trained)
     columns = _columns(measured, paper, tasks, shared, all_metrics)
-    columns = [shown for column in columns for shown in (column, *(_text_columns(column) if texts else ()))]
+    columns = apart([shown for column in columns for shown in (column, *(_text_columns(column) if texts else ()))])
     rows = [
         entry_row(entry, {column.name: own_cell(measured, entry, column, evidence) for column in columns})
         for entry in measured.entries
@@ -109,19 +109,21 @@ def _columns(
         columns.append(replace(AVERAGE, subtitle=of, tasks=tuple(shared)))
     having = {name for (_, _, name), fact in measured.facts.items() if fact.value is not None}
     columns.extend(column for column in (*SIZES, *TIMES, *FORMS) if column.name in having)
-    return apart([*columns, MINUTES])
+    return [*columns, MINUTES]
 
 
 def apart(columns: Sequence[Column]) -> list[Column]:
     """The columns, after a new name and heading for those of tasks that have the name of another column.
 
-    New experiments have no such tasks; stored ones may.
+    A column of counts of texts gives way to a task's own. New experiments have no such tasks; stored ones may.
     """
     taken = {column.name for column in columns if column.task is None}
+    of_tasks = {column.name for column in columns if column.name == column.task}
     renamed = []
     for column in columns:
-        if column.task is not None and column.name in taken:
-            of_task = f"{column.metric} of task {column.task}"  # with blanks, as no name in an experiment file
+        if column.task is not None and column.name in (taken | of_tasks if column.measure == "texts" else taken):
+            what = column.metric or column.subtitle
+            of_task = f"{what} of task {column.task}"  # with blanks, as no name in an experiment file
             column = replace(column, name=f"{column.name} ({of_task})", title=f"{column.title} (task)")
         taken.add(column.name)
         renamed.append(column)

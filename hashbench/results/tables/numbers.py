@@ -98,9 +98,15 @@ def signs_said(cell: Cell) -> str:
         f"{UNDER} value not above that of {cell.under}": bool(cell.under),
         f"{CONSTANT} constant predictions": cell.constant,
         f"{HOLLOW_F1} counts an F1 whose accuracy is below the majority class": cell.hollow_f1,
-        f"{CUT} {100 * cell.lost:.1f} % of the characters not read": bool(cell.lost),
+        f"{CUT} {_lost(cell)}": bool(cell.lost),
     }
     return "; ".join(words for words, occurs in meanings.items() if occurs)
+
+
+def _lost(cell: Cell) -> str:
+    """The share of characters that were not read; of an average the largest, with its task."""
+    share = f"{100 * cell.lost:.1f} % of the characters not read"
+    return f"up to {share} ({cell.lost_on})" if cell.lost_on else share
 
 
 def spread(cell: Cell, column: Column, table: Table) -> str:

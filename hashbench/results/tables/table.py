@@ -55,6 +55,7 @@ class Cell:
     constant: bool = False  # whether the predictions of a seed are all one
     hollow_f1: bool = False  # whether it averages an F1 of a model whose accuracy is below the majority class
     lost: float = 0.0  # the share of characters that its model did not read, where that is over 2 %
+    lost_on: str = ""  # the task of that share, in an average over several
     text: str = ""  # of a table of words: printed in place of a number
     tone: Tone = ""
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hashbench.common.measured import MetricRow
+from hashbench.common.texts_read import NOTE
 from hashbench.data.tasks.base import SplitOutputs
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder
@@ -108,7 +109,8 @@ def tuned_model(tuned: Run, data: TaskData, place: Workplace, files: ModelFiles)
 
 
 def evaluated(trained: FinetunedModel, data: TaskData, machine: Machine, cache: Path) -> Result:
-    """Scores and predictions of a trained model on the one split of a further set."""
+    """Scores and predictions of a trained model on the one split of a further set, and how much of it was read."""
+    from hashbench.data.tasks.reading import texts_read
     from hashbench.data.tasks.text_batches import FinetuningData
     from hashbench.running.training.finetuning import outputs_on
 
@@ -131,7 +133,9 @@ def evaluated(trained: FinetunedModel, data: TaskData, machine: Machine, cache: 
         metrics += scored_metrics(data.task, SplitOutputs(outputs, targets), split)
         predictions.append(stored_predictions(split, "best", outputs, targets))
     precision = precision_found(trained.hardware.precision, machine.device)
-    return Result(metrics=metrics, predictions=predictions, notes={**notes_on(data), "precision_found": precision})
+    read = texts_read(data, trained.tokenizer, trained.spec.text.template, trained.max_length, cache)
+    notes = {**notes_on(data), "precision_found": precision, NOTE: read.note()}
+    return Result(metrics=metrics, predictions=predictions, notes=notes)
 
 
 KIND = FurtherEvaluation()

@@ -16,6 +16,7 @@ from hashbench.models.names import known_names
 from hashbench.results.claims.reserved import check_apart, check_model_name, check_name, reserved_columns
 from hashbench.results.papers.paper import layouts
 from hashbench.results.read.measured import measure
+from hashbench.results.tables.experiment import OF_TEXTS
 from hashbench.results.tables.request import ReportRequest, ReportSource
 from hashbench.running.experiment.load import _check_reserved, load_experiment
 from hashbench.running.experiment.schema import ModelEntry, TaskEntry, baseline_names
@@ -125,6 +126,6 @@ def test_other_names_are_free(name: str) -> None:
 
 def test_a_task_may_not_be_named_like_the_metric_of_another() -> None:
     check_apart(["mine", "mine_too", "other_accuracy"], ["mine", "mine_too"], "task", remedy="rename it")
-    for name in ("mine_accuracy", "mine_f1_macro", "mine_accuracy_validation"):
+    for name in ("mine_accuracy", "mine_f1_macro", "mine_accuracy_validation", *(f"mine_{of[0]}" for of in OF_TEXTS)):
         with pytest.raises(InputError, match=f"task '{name}': is the name of a column of task 'mine'; rename it"):
             check_apart([name], ["mine", name], "task", remedy="rename it")

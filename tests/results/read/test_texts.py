@@ -16,6 +16,7 @@ from hashbench.results.read.measured import measure
 from hashbench.results.read.texts import counts_on, share_lost, unequal_note
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables.comparison import remarks
+from hashbench.results.tables.numbers import signs_said
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Table
@@ -113,13 +114,37 @@ def test_tasks_that_all_models_read_whole_are_named_together(tmp_path: Path) -> 
     )
 
 
-def test_nothing_is_said_of_runs_that_were_all_stored_before(tmp_path: Path) -> None:
+@pytest.mark.parametrize("first", ["sst2", "sst2_lost"])
+def test_stored_tasks_named_like_counts_of_another_keep_their_names(tmp_path: Path, first: str) -> None:
+    tasks = [first, *{"sst2", "sst2_lost"} - {first}]
+    table = table_of(build(tmp_path / "r.db", [Counted("bert-mlm", 0.8, task=task) for task in tasks]), texts=True)
+    names = [column.name for column in table.columns]
+    assert len(set(names)) == len(names) and {"sst2_lost", "sst2_lost (% characters lost of task sst2)"} <= set(names)
+    assert table.rows[0].cells["sst2_lost"].value == 80
+
+
+def test_runs_that_were_all_stored_before_are_said_to_be_not_counted(tmp_path: Path) -> None:
     store = build(tmp_path / "r.db", [Answers("bert-mlm", 0.8), Answers("bert-sr", 0.7)])
     table = table_of(store)
-    assert not {"texts read", "texts cut otherwise than in train"} & {label for label, _ in table.provenance}
+    lines = dict(table.provenance)
+    assert lines["texts read"] == "not counted (hashbench db count-texts)"
+    assert "texts cut otherwise than in train" not in lines
     assert all(not row.cells["sst2"].lost for row in table.rows)
     runs = measure(store).trainings()
     assert counts_on(runs, "validation") == [] and share_lost(runs, "validation") is None
+
+
+def test_sets_that_are_not_counted_are_named_behind_the_others(tmp_path: Path) -> None:
+    runs = [Counted("bert-mlm", 0.8, task="sst2"), *(Answers("bert-mlm", 0.8, task=task) for task in ("cola", "rte"))]
+    assert dict(table_of(build(tmp_path / "r.db", runs)).provenance)["texts read"] == (
+        "read whole: sst2; not counted (hashbench db count-texts): cola, rte"
+    )
+
+
+def test_average_names_the_task_whose_texts_were_cut_most(tmp_path: Path) -> None:
+    runs = [Counted("bert-mlm", 0.8, task="sst2", cut=65, lost=3_920), Answers("bert-mlm", 0.8, task="cola")]
+    (row,) = table_of(build(tmp_path / "r.db", runs)).rows
+    assert signs_said(row.cells["average"]) == "¶ up to 19.6 % of the characters not read (sst2)"
 
 
 def test_comparison_says_that_its_sides_did_not_read_the_same_share(store: Store) -> None:
@@ -129,6 +154,7 @@ def test_comparison_says_that_its_sides_did_not_read_the_same_share(store: Store
     for other in ("hashformer-md-pool", "bert-sr"):  # two points, and not counted
         notes = remarks(compare([store], "hashformer-md-proj", other, draws=20))
         assert not any("not the same share" in note for note in notes)
+    assert notes[-1] == "how much of the texts was read is not counted (hashbench db count-texts): B on sst2."
 
 
 def test_claim_says_that_its_models_did_not_read_the_same_share(store: Store, tmp_path: Path) -> None:
