@@ -12,7 +12,7 @@ from hashbench.data.sources import builtin
 from hashbench.data.sources.documents import CorpusSource, folder_corpus, is_own_corpus, own_corpus
 from hashbench.data.sources.files import DataTable, FileTable
 from hashbench.data.sources.hub import HubPlace, HubTable, hub_corpora
-from hashbench.data.sources.layout import CORPUS_FORMATS, find_splits
+from hashbench.data.sources.layout import CORPUS_FORMATS, checked_documents, find_splits
 from hashbench.data.sources.opening import format_of
 
 SourceKind = Literal["folder", "hub", "builtin", "own"]
@@ -41,6 +41,7 @@ class SplitTables:
     names_file: Path | None = None  # names of the labels
     # Split -> published rows, where the source's copy has its own
     rows: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # on files that are not read
 
 
 def find_label_names(folder: Path, files: Iterable[Path] = ()) -> Path | None:
@@ -97,28 +98,30 @@ class Folder:
         folder = self.path / place.folder
         if not folder.is_dir():
             return None
-        files = find_splits(folder, place.files).files
-        tables = {split: FileTable(paths) for split, paths in files.items()}
+        listing = find_splits(folder, place.files)
+        tables = {split: FileTable(paths) for split, paths in listing.files.items()}
         return SplitTables(
             dict(tables),
             f"folder {self.path.name}",
             "folder",
             str(folder),
             names_file=find_label_names(folder, [file for table in tables.values() for file in table.paths]),
+            notes=listing.notes,
         )
 
     def find_corpus(self, name: str) -> CorpusSource | None:
         """The corpus in corpora/NAME, the train texts in multilingual/NAME, or the folder itself if NAME is its path.
 
-        Raises InputError where the folder of a corpus holds no files.
+        Raises InputError where the folder of a corpus holds no files, or one of them packed and unpacked.
         """
         if name == self.name:
             return own_corpus(name)
         folder = self.path / "corpora" / name
         if not folder.exists():
-            parts = tuple(sorted((self.path / "multilingual" / name).glob("*/train.*")))
+            above = self.path / "multilingual" / name
+            parts = checked_documents(sorted(above.glob("*/train.*")), above)
             where = f"folder {self.path.name}/multilingual/{name}, train texts"
-            return CorpusSource(name, where, "folder", files=parts) if parts else None
+            return CorpusSource(name, where, "folder", files=parts.files, notes=parts.notes) if parts.files else None
         return folder_corpus(name, f"folder {self.path.name}/corpora/{name}", folder)
 
     def corpora(self) -> list[str]:

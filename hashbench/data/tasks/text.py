@@ -288,7 +288,9 @@ class TextKind(TaskKind):
             task, names_file = with_splits(task, located.tables), located.names_file
         if located.rows:
             task = replace(task, official_rows=located.rows)
-        return LocatedTexts(task, located.tables, located.origin, located.kind, names_file=names_file)
+        return LocatedTexts(
+            task, located.tables, located.origin, located.kind, names_file=names_file, notes=located.notes
+        )
 
     def locate_own(self, task: Task, folder: Path) -> LocatedTexts:
         tables, notes = own_tables(folder, f"task {task.name!r}", task.reading, task.files)

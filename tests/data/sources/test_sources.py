@@ -190,3 +190,24 @@ def test_sources_and_tables_are_documented() -> None:
         for name, member in vars(each).items():
             if not name.startswith("_") and (callable(member) or isinstance(member, property)):
                 assert member.__doc__, f"{each.__name__}.{name}"
+
+
+def test_train_texts_of_languages_are_read_once(tmp_path: Path) -> None:
+    folder = tmp_path / "multilingual" / "m" / "de"
+    folder.mkdir(parents=True)
+    for name in ("train.jsonl", "train.jsonl.md5", "train.ndjson"):
+        (folder / name).write_text('{"text": "a"}\n')
+    with pytest.raises(InputError, match="are the same documents; keep one"):
+        locate_corpus("m", open_sources(str(tmp_path)))
+    (folder / "train.ndjson").unlink()
+    corpus = locate_corpus("m", open_sources(str(tmp_path)))
+    assert ([*corpus.documents()], corpus.notes) == (["a"], ("not read: de/train.jsonl.md5",))
+
+
+def test_a_table_of_a_task_folder_that_is_not_read_is_a_note(tmp_path: Path) -> None:
+    folder = tmp_path / "classification" / "trec"
+    folder.mkdir(parents=True)
+    for name in ("train.csv", "test.csv", "train_old.csv", "more.csv"):
+        (folder / name).write_text("text,label\na,0\nb,1\n")
+    located = locate_task(find_task("trec"), open_sources(str(tmp_path)))
+    assert located.notes == ("not read: more.csv, train_old.csv",)  # type: ignore[attr-defined]  # of tables alone
