@@ -470,12 +470,44 @@ def named_by_features(
         with located((where or {}).get(split, split)):
             refuse_repeated(of_table)
             if declared is None:
-                names = (*names, *(name for name in of_table if name not in names))
+                names = _joined(names, of_table)
             elif not _are_declared(of_table, declared):
                 _refuse_other_order(of_table, features.get("train", ()), names)
                 continue
         named[split] = [_feature(cell, of_table) for cell in columns[split]]
+    if declared is None and not features.get("train") and have_numbers(columns.get("train", ())):
+        with located((where or {}).get("train", "train")):
+            _refuse_two_orders([of_table for of_table in features.values() if of_table])
     return named, names
+
+
+def _joined(names: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of two tables. Raises InputError where one of each may be one class."""
+    keys = {variant_key(name): name for name in names}
+    new = tuple(name for name in more if name not in names)
+    for name in new:
+        if (other := keys.get(variant_key(name))) is not None:
+            raise InputError(
+                f"classes {apart(other, name)}: one class in two spellings, or two classes? list the classes in the "
+                f"task's entry, labels: [...], or join them, labels: {{{other}: NAME, {name}: NAME, ...}}"
+            )
+    return (*names, *new)
+
+
+def _refuse_two_orders(tables: Sequence[tuple[str, ...]]) -> None:
+    """Raises InputError where tables that name their numbers do not say what the numbers of one without names mean."""
+    for of_table in tables[1:]:
+        if Classes(of_table, of_table).has_positions and not _same_order(of_table, tables[0]):
+            raise InputError(
+                f"numbers without names, which are {listed(tables[0])} in one file of the data and {listed(of_table)} "
+                "in another; list the classes in order, labels: [...]"
+            )
+
+
+def _same_order(names: Sequence[str], others: Sequence[str]) -> bool:
+    """True where the numbers that two tables have in common mean the same names."""
+    n = min(len(names), len(others))
+    return n > 0 and list(map(variant_key, names[:n])) == list(map(variant_key, others[:n]))
 
 
 def refuse_repeated(names: Sequence[str]) -> None:
@@ -511,10 +543,10 @@ def _are_declared(of_table: Sequence[str], declared: Classes) -> bool:
 
 def _refuse_other_order(of_table: Sequence[str], of_train: Sequence[str], names: Sequence[str]) -> None:
     """Raises InputError where the numbers of a table, whose names are none of the task's, may not be those of train."""
-    shorter = min(len(of_table), len(of_train))
-    same = shorter and list(map(variant_key, of_table[:shorter])) == list(map(variant_key, of_train[:shorter]))
     numbers = [label_of(name) for name in of_table]
-    if not same or any(label.kind == "number" and label.text != str(at) for at, label in enumerate(numbers)):
+    if not _same_order(of_table, of_train) or any(
+        label.kind == "number" and label.text != str(at) for at, label in enumerate(numbers)
+    ):
         raise InputError(
             f"the file names its classes {listed(of_table)}, the task {listed(names)}, so what its numbers mean is not "
             f"plain; say which name is which: labels: {{{of_table[0]}: NAME, ...}}"

@@ -310,6 +310,16 @@ def test_no_order_of_names_in_files_changes_what_a_row_means(of_train, of_test, 
     assert [read.names[at] for at in read.ids["test"]] == of_test
 
 
+def test_names_of_tables_that_may_be_one_class_or_give_numbers_two_meanings_are_refused() -> None:
+    columns: dict[str, list[object]] = {"train": [0, 1], "validation": [0, 1], "test": [0, 1]}
+    with pytest.raises(InputError, match="test: classes 'Neg' and 'neg': one class in two spellings, or two classes"):
+        named_by_features(columns, {"train": ("Neg", "Pos"), "test": ("neg", "Pos")}, None)
+    orders = {"train": (), "validation": ("neg", "pos"), "test": ("pos", "neg")}
+    with pytest.raises(InputError, match="train: numbers without names, which are neg, pos in one file"):
+        named_by_features(columns, orders, None)
+    assert named_by_features({**columns, "train": ["neg", "pos"]}, orders, None)[1] == ("neg", "pos")
+
+
 @pytest.mark.parametrize("of_type", [int, float, str, Decimal])
 def test_numbers_of_a_feature_are_places_in_every_type(of_type: type) -> None:
     cells = {"train": [of_type(0), of_type(1)]}

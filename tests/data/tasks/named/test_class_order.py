@@ -13,6 +13,7 @@ from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.catalogue import find_task, known_tasks, load_task
 from hashbench.data.tasks.kinds.classification import KIND
+from hashbench.data.tasks.text_data import HOLDOUT
 
 # Task -> the beginning of its data's fingerprint, and of the SHA-256 of its labels, as of commit d6d6f87
 BUILTIN = {
@@ -49,7 +50,7 @@ def written(folder: Path, task: Task, cells: list[object], suffix: str) -> Path:
     home = folder / task.home
     home.mkdir(parents=True)
     rows = [{**dict.fromkeys(task.text, f"text {i}"), task.label: cell} for i, cell in enumerate(cells)]
-    for split in ("train", *task.evaluation_splits):
+    for split in ("train", *(split for split in task.evaluation_splits if split != HOLDOUT)):
         with (home / f"{split}{suffix}").open("w", newline="") as file:
             if suffix == ".csv":
                 writer = csv.DictWriter(file, list(rows[0]))
