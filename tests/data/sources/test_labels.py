@@ -346,7 +346,7 @@ def test_a_value_that_no_float32_holds_is_refused(cell: object) -> None:
         read_values({"train": [cell]}, {"train": "x"})
 
 
-@pytest.mark.parametrize("other", ["\u2764\ufe0f", "\u2764\u200b", "\u2764\ufe0e"])
+@pytest.mark.parametrize("other", ["\u2764\ufe0f", "\u2764\u200b", "\u2764\ufe0e", "\u2764\u034f"])
 def test_names_that_look_equal_are_shown_with_escapes(other: str) -> None:
     wrong("labels '.u2764.*' and '.u2764.*': one class in two spellings", ["\u2764", other, "x"])
 
