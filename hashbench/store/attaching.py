@@ -33,6 +33,9 @@ TASKS = """
 SELECT DISTINCT r.task FROM experiment_run er JOIN run r ON r.id = er.run_id
 WHERE er.experiment_id = :experiment AND r.task IS NOT NULL ORDER BY r.task
 """
+MODELS = """
+SELECT DISTINCT model FROM experiment_run WHERE experiment_id = :experiment ORDER BY model
+"""
 FINISHED = """
 SELECT DISTINCT er.position, r.id FROM experiment_run er JOIN run r ON r.id = er.run_id
 WHERE er.experiment_id = :experiment AND r.task = :task AND r.kind = :kind AND r.state = 'done' ORDER BY er.position
@@ -92,6 +95,11 @@ def data_under(store: Store, experiment_id: int, task: str) -> list[tuple[str, s
 def tasks_under(store: Store, experiment_id: int) -> list[str]:
     """Names of the tasks and further sets of an experiment's runs."""
     return [row["task"] for row in store.query(TASKS, experiment=experiment_id)]
+
+
+def models_under(store: Store, experiment_id: int) -> list[str]:
+    """The labels of an experiment's models and trivial baselines."""
+    return [row["model"] for row in store.query(MODELS, experiment=experiment_id)]
 
 
 def finished_on(store: Store, experiment_id: int, task: str, kind: str) -> list[str]:

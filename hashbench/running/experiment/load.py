@@ -17,7 +17,7 @@ from hashbench.data.sources.documents import is_own_corpus
 from hashbench.data.tasks.catalogue import find_task, groups, known_tasks
 from hashbench.models.names import known_names, unknown_model
 from hashbench.running.experiment.claims import checked_claims
-from hashbench.running.experiment.complaints import complaint, form_of, schema_keys, unknown_key
+from hashbench.running.experiment.complaints import complaint, form_of, place, schema_keys, unknown_key
 from hashbench.running.experiment.schema import Experiment, ModelEntry, TaskEntry, baseline_names, task_block_types
 
 Block = TypeVar("Block", bound=BaseModel)
@@ -112,7 +112,9 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
 def _check_stored(values: object, loaded: Loaded, keys: KeyPath = ()) -> None:
     """Raises InputError for a whole number that no database can store, in whatever block."""
     if isinstance(values, int) and abs(values) > LARGEST:
-        raise InputError(f"{loaded.where(*keys)}: {keys[-1]}: is beyond {LARGEST}, the largest number; take a smaller")
+        raise InputError(
+            f"{loaded.where(*keys)}: {place(keys)}: is beyond {LARGEST}, the largest number; take a smaller"
+        )
     parts = values.items() if isinstance(values, dict) else enumerate(values) if isinstance(values, list) else ()
     for key, part in parts:
         _check_stored(part, loaded, (*keys, key))

@@ -212,8 +212,16 @@ def exported_tasks(loaded: Loaded) -> set[str]:
 
 
 def task_of(loaded: Loaded, name: str) -> Task:
-    """A task of the experiment by its name."""
+    """A task of a stored experiment by its name; relative paths begin in the working folder.
+
+    Raises InputError where its data set is not there.
+    """
     entry = loaded.task_entry(name)
+    if entry is not None and not Path(entry.path).exists():
+        raise InputError(
+            f"{loaded.shown}: task {name!r}: no {entry.path}; put it there, or, where the experiment file names it "
+            "by a relative path, run this in the folder of the experiment file"
+        )
     task = find_task(name) if entry is None else own_task(entry, loaded.folder)
     return under_protocol([task], loaded.experiment.task_blocks, loaded.folder)[0]
 

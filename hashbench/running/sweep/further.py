@@ -31,7 +31,7 @@ from hashbench.running.runs.baseline import FURTHER as BASELINE
 from hashbench.running.runs.evaluation import KIND as EVALUATION
 from hashbench.running.runs.evaluation import ExportedModel, evaluated
 from hashbench.running.runs.finetuning import KIND as FINETUNING
-from hashbench.running.runs.further import FurtherRequest, FurtherSet, with_classes
+from hashbench.running.runs.further import FurtherRequest, FurtherSet, find_set, with_classes
 from hashbench.running.runs.materials import Materials
 from hashbench.running.runs.provenance import environment, sources_of
 from hashbench.running.sweep.attempt import LEASE_S, Attempts, claimed
@@ -45,6 +45,7 @@ from hashbench.store.attaching import (
     collecting_experiment,
     data_under,
     finished_on,
+    models_under,
     names_of_experiments,
     places_of,
     specs_under,
@@ -101,6 +102,7 @@ def evaluate(
     A stored evaluation is read. An exported model counts as its fine-tuning where the database has that with equal
     weights. Raises InputError for a run that is none, weights that are gone, and whatever is wrong with the set.
     """
+    find_set(request.on.expanduser().absolute(), request.split)  # what is typed here comes before what was stored
     # Until an experiment says how long to wait for a database that is away.
     retry = Retry(store.name, 60.0 * Experiment.model_fields["database_minutes"].default, tell=tell)
     subject: Subject
@@ -256,6 +258,7 @@ def _evaluate(store: Store, subject: Subject, request: FurtherRequest) -> Evalua
     is_new = not retry(done_ids, store, [run.id])
     further = subject.prepared(further) if is_new else further
     rows = further.load() if is_new else None
+    retry(_check_set, store, subject, run)  # once the set is known to be right
     # of one that is done too: the fine-tuning may have joined another experiment
     retry(attach_run, store, run, subject.places)
     if rows is not None:
@@ -284,7 +287,7 @@ def _add_baselines(store: Store, retry: Retry, subject: Subject, further: Furthe
 
 
 def _check_name(store: Store, subject: Subject, run: Run) -> None:
-    """Raises InputError where the set has the name of a task, or of another set of the same experiment."""
+    """Raises InputError where the set has the name of a task, a model or a column."""
     name, remedy = str(run.task), "give the set another one: --name NAME"
     if name in known_tasks():
         raise InputError(f"{name!r} is a task of the suite; {remedy}")
@@ -292,12 +295,19 @@ def _check_name(store: Store, subject: Subject, run: Run) -> None:
     tasks = [task for experiment_id, _ in subject.places for task in tasks_under(store, experiment_id)]
     check_apart([name], tasks, "set", remedy=remedy)
     check_apart(tasks, [name], "set", remedy=remedy)
+    if name in {model for experiment_id, _ in subject.places for model in models_under(store, experiment_id)}:
+        raise InputError(f"set {name!r}: is the name of a model of the experiment; {remedy}")
+
+
+def _check_set(store: Store, subject: Subject, run: Run) -> None:
+    """Raises InputError where the set has the name of a task, or of another set, of the same experiment."""
+    name, remedy = str(run.task), "give the set another one: --name NAME"
     for experiment_id, _ in subject.places:
         for kind, fingerprint in data_under(store, experiment_id, name):
             if kind not in (EVALUATION.name, BASELINE.name):
                 raise InputError(f"{name!r} is a task of the experiment; {remedy}")
             if fingerprint != run.data_fingerprint:
-                raise InputError(f"{name!r} was another set, or had other columns, before; {remedy}")
+                raise InputError(f"{name!r} was another set, or had other columns or labels, before; {remedy}")
 
 
 def _attempt(store: Store, retry: Retry, run: Run, subject: Subject, work: Callable[[Machine], Result]) -> None:

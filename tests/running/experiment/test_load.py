@@ -54,11 +54,15 @@ FAULTS = {
     ),
     "a number that no database stores": (
         "finetune: {steps: 9223372036854775808}\n",
-        "a.yaml:3: steps: is beyond 9223372036854775807, the largest number; take a smaller",
+        "a.yaml:3: finetune.steps: is beyond 9223372036854775807, the largest number; take a smaller",
+    ),
+    "such a number in a list": (
+        "seeds: [0, 18446744073709551616]\n",
+        "a.yaml:3: entry 2 of seeds: is beyond 9223372036854775807, the largest number; take a smaller",
     ),
     "such a number in a mapping": (
         "finetune:\n  per_task:\n    cola: {epochs: 9223372036854775808}\n",
-        "a.yaml:5: epochs: is beyond 9223372036854775807, the largest number; take a smaller",
+        "a.yaml:5: finetune.per_task.cola.epochs: is beyond 9223372036854775807, the largest number; take a smaller",
     ),
     "a directive": (
         "%YAML 1.1\n",

@@ -11,7 +11,7 @@ from hashbench.common.errors import InputError
 from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.load import Loaded, load_experiment
 from hashbench.running.experiment.models import ResolvedModel, resolve_models
-from hashbench.running.experiment.resolved import model_block
+from hashbench.running.experiment.resolved import model_block, task_of
 from hashbench.running.experiment.stored import model_of_run
 from hashbench.store.engine import Store, open_store
 from hashbench.store.planning import Run, add_experiment
@@ -99,3 +99,20 @@ def test_a_run_that_this_version_would_read_otherwise_is_refused(tmp_path: Path)
     add_experiment(store, "mixed", loaded.experiment.model_dump(mode="json"), [changed], baseline="bert-tiny")
     with pytest.raises(InputError, match=r"r\.db: 'bert-tiny' is read in another way by this version of hashbench"):
         model_of_run(store, "bert-tiny")
+
+
+def test_a_data_set_that_is_not_in_the_working_folder_names_the_remedy(tmp_path: Path, monkeypatch) -> None:
+    for folder in ("with", "without"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "with" / "mine").mkdir()
+    for split in ("train", "validation"):
+        (tmp_path / "with" / "mine" / f"{split}.csv").write_text("text,label\na,0\nb,1\n")
+    file = tmp_path / "with" / "own.yaml"
+    file.write_text("name: own\nencoder: tiny\nmodels: [bert-mlm]\nbaseline: bert-mlm\n"
+                    "tasks: [{name: mine, path: mine, text: text, label: label}]\n")  # fmt: skip
+    store, _ = stored(tmp_path / "r.db", load_experiment(file))
+    monkeypatch.chdir(tmp_path / "without")
+    with pytest.raises(InputError, match=r"r\.db: task 'mine': no .*without/mine; .* in the folder of the experiment"):
+        task_of(model_of_run(store, "bert-mlm").loaded, "mine")
+    monkeypatch.chdir(tmp_path / "with")
+    assert task_of(model_of_run(store, "bert-mlm").loaded, "mine").name == "mine"

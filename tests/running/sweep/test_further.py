@@ -299,12 +299,15 @@ def test_wrong_input_is_one_line_and_leaves_nothing(here: Path, capsys) -> None:
     assert "set 'run_minutes': is the name of a column of tables or claims" in named and "--name NAME" in named
     Path("average.csv").write_text("sentence,label\na film,1\n")
     assert "set 'average': is the name of a column" in refused(capsys, run_id, "--on", "average.csv")
+    named = refused(capsys, run_id, "--on", "same.parquet", "--name", "add")
+    assert "set 'add': is the name of a model of the experiment; give the set another one: --name NAME" in named
     assert "is the name of a column of task 'sst2'" in refused(
         capsys, run_id, "--on", "same.parquet", "--name", "sst2_accuracy"
     )
     floor = query("SELECT id FROM run WHERE kind = 'floor'")[0]["id"]
     assert "is of kind floor; name a fine-tuning" in refused(capsys, floor, "--on", "same.parquet")
     assert "no run 'ffffff" in refused(capsys, "ffffffffff", "--on", "same.parquet")
+    assert "no such file or folder" in refused(capsys, "ffffffffff", "--on", "nowhere")
     assert "name runs or folders, or --experiment with --task" in refused(capsys, "--on", "same.parquet")
     assert "no finished fine-tuning on 'cola'" in refused(
         capsys, "--experiment", "later", "--task", "cola", "--on", "same.parquet"
@@ -330,7 +333,13 @@ def test_one_name_means_one_set(here: Path, capsys) -> None:
     assert command("evaluate", run_id, "--on", "same.parquet") == 0
     capsys.readouterr()
     Path("same.csv").write_text("sentence,label\na film,1\n")
-    assert "'same' was another set" in refused(capsys, run_id, "--on", "same.csv")
+    assert "'same' was another set, or had other columns or labels, before" in refused(
+        capsys, run_id, "--on", "same.csv"
+    )
+    again = (run_id, "--on", "same.parquet")
+    assert "no column 'sentenc'" in refused(capsys, *again, "--text", "sentenc")
+    assert "'bad' is none of the classes" in refused(capsys, *again, "--labels", "0=bad,1=positive")
+    assert "was another set" in refused(capsys, *again, "--labels", "0=positive,1=negative")
 
 
 def test_a_database_that_is_away_is_waited_for(here: Path, capsys, monkeypatch) -> None:
