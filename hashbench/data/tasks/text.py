@@ -18,7 +18,14 @@ from hashbench.data.sources.builtin import NOTE, Generated
 from hashbench.data.sources.files import Cells, DataTable, ReadOptions
 from hashbench.data.sources.fingerprints import digest, file_fingerprint
 from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
-from hashbench.data.sources.labels import Classes, missing_texts, named_by_features, repeated_rows, values_by_features
+from hashbench.data.sources.labels import (
+    Classes,
+    listed,
+    missing_texts,
+    named_by_features,
+    repeated_rows,
+    values_by_features,
+)
 from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS
 from hashbench.data.sources.sources import Place, Source, SourceKind, find_label_names
 from hashbench.data.tasks.base import CheckedData, SplitOutputs, Task, TaskKind
@@ -96,6 +103,8 @@ class LocatedTexts:
         where = {split: table.where for split, table in self.tables.items()}
         kind = text_kind(self.task)
         names = self.task.label_names or label_names(self.names_file)
+        if self.task.labels and names not in ((), tuple(name for _, name in self.task.labels)):
+            odd.append(f"the key labels names the classes, not the file beside train, which names {listed(names)}")
         cells = {split: column[self.task.label] for split, column in columns.items()}
         features = {split: table.class_names(self.task.label) for split, table in self.tables.items()}
         if kind.own_classes is None:

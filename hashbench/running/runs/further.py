@@ -90,11 +90,13 @@ class FurtherSet:
         declared = Classes.of_trained(task.label_names, task.label_order, task.labels)
         features, cells_read = {FURTHER: self.table.class_names(task.label)}, {FURTHER: columns[task.label]}
         in_order = label_names(self.names_file) if kind.own_classes is None else ()
+        named_in = where
         if in_order and not features[FURTHER] and have_numbers(columns[task.label]):
             features, cells_read = {FURTHER: in_order}, {FURTHER: named_by_order(columns[task.label], in_order)}
+            named_in = str(self.names_file)
         if kind.own_classes is None:
             try:
-                named, _ = named_by_features(cells_read, features, declared, {FURTHER: where})
+                named, _ = named_by_features(cells_read, features, declared, {FURTHER: named_in})
             except InputError as error:
                 raise InputError(f'{error}; for this set alone: --labels "LABEL=NAME,..."') from error
         else:

@@ -211,6 +211,14 @@ def test_names_of_classes_that_are_not_read_are_noted_and_two_files_are_refused(
     wrong("label_names.json names the classes too; leave one", tmp_path)
 
 
+def test_labels_that_count_over_a_file_of_other_names_are_noted(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("text,label\n" + "a,0\nb,1\n" * 6)
+    (tmp_path / "label_names.json").write_text('["neg", "pos"]')
+    note = "the key labels names the classes, not the file beside train, which names neg, pos"
+    assert note in load(tmp_path, labels=["pos", "neg"]).notes
+    assert note not in load(tmp_path, labels=["neg", "pos"]).notes
+
+
 def test_a_class_without_rows_is_noted(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("text,label\n" + "a,0\nb,1\n" * 6)
     assert "no row has a label of these classes: 'never'" in load(tmp_path, labels=["no", "yes", "never"]).notes

@@ -118,7 +118,9 @@ def test_the_names_beside_a_set_say_what_its_numbers_mean(tmp_path: Path, traine
     assert read(on.parent, trained) == read(on, trained) == ["pos", "neg", "neg"]
     assert FurtherRequest(on.parent).of(trained.task).fingerprint != before
     (on.parent / "label_names.json").write_text('["positive", "negative"]')
-    with pytest.raises(InputError, match="names its classes positive, negative, the task neg, pos"):
+    with pytest.raises(
+        InputError, match="label_names.json: the file names its classes positive, negative, the task neg"
+    ):
         read(on.parent, trained)
     assert read(on.parent, trained, labels="positive=pos,negative=neg,neg=neg") == ["pos", "neg", "neg"]
 
