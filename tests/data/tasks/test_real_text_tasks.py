@@ -52,7 +52,8 @@ def test_ag_news_says_that_it_is_a_sample() -> None:
     data = data_of("ag_news")
     assert data.n_outputs == 4 and len(data.splits["test"]) == 7_600
     if len(data.splits["train"]) + len(data.splits["holdout"]) < 120_000:
-        assert data.notes[0].startswith("sample: train ") and data.notes[0].endswith(" of 120,000 rows")
+        assert data.notes[0] == "not read: train_description_only.parquet"
+        assert data.notes[1].startswith("sample: train ") and data.notes[1].endswith(" of 120,000 rows")
 
 
 def test_trec_is_complete_and_selects_on_a_tenth_of_train() -> None:
