@@ -9,9 +9,11 @@ import typer
 
 from hashbench.cli.options import DEFAULT_DB, Data, Database, ExperimentName
 from hashbench.cli.output import note, show
+from hashbench.common.errors import InputError
 from hashbench.common.showing import without_passwords
 
 DIFFERENT = 1  # exit code of a merge of results that disagree
+INCOMPLETE = 1  # exit code of a count that left some runs without counts
 
 app = typer.Typer(help="Merge, export, upgrade the results store; count texts; void a run.", no_args_is_help=True)
 
@@ -100,15 +102,27 @@ def count_texts(
 ) -> None:
     """Count how much of its texts each finished fine-tuning read, for runs that were stored without these counts.
 
-    The data must be at hand, and the corpora for a vocabulary that is learned from them.
+    The data must be at hand, and the corpora for a vocabulary that is learned from them. If they are there for some
+    runs alone, the exit code is 1; if for none, 2.
 
     Example: hashbench db count-texts budgets_tiny --data ~/data
     """
     from hashbench.running.sweep.count_texts import count_texts as count
     from hashbench.store.engine import open_store
 
-    for line in count(open_store(db, create=False), experiment, data or None):
-        show(line)
+    missed, done = [], False
+    for outcome in count(open_store(db, create=False), experiment, data or None):
+        if outcome.missed:
+            missed.append(outcome.line)
+        else:
+            done = True
+            show(outcome.line)
+    if missed and not done:
+        raise InputError(missed[0] + (f" (and {len(missed) - 1} more like it)" if len(missed) > 1 else ""))
+    for line in missed:
+        note(line)
+    if missed:
+        raise typer.Exit(INCOMPLETE)
 
 
 @app.command()

@@ -54,6 +54,11 @@ class TextsRead:
     max_length: int  # tokens of an input, special tokens included
     splits: Mapping[str, TextCounts]
 
+    def keeps(self, share: float) -> bool:
+        """True where that share of the tokens of train is read, or nothing of train is counted."""
+        train = self.splits.get("train")
+        return train is None or train.tokens - train.tokens_lost >= share * train.tokens
+
     def record(self) -> dict[str, Any]:
         """The counts as plain JSON, which `of_record` reads."""
         return {"max_length": self.max_length, "splits": {name: asdict(of) for name, of in self.splits.items()}}

@@ -15,3 +15,8 @@ def test_note_is_read_back_and_a_run_without_one_is_not_counted() -> None:
     read = TextsRead(64, {"train": COUNTS, "test": COUNTS})
     assert TextsRead.of_notes({"origin": "own", "texts_read": read.note()}) == read
     assert TextsRead.of_notes({"origin": "own"}) is None
+
+
+def test_share_of_the_tokens_of_train_that_is_kept() -> None:
+    read = TextsRead(8, {"train": TextCounts(4, 1, 100, 10, 400, 0)})
+    assert read.keeps(0.9) and not read.keeps(0.91) and TextsRead(8, {"test": COUNTS}).keeps(1.0)

@@ -217,19 +217,34 @@ def _finetuning(measured: Measured) -> str:
     precision = " and ".join(f"{of} ({tasks})" if len(precisions) > 1 else of for of, tasks in precisions.items())
     seeds = distinct(sorted({run.seed for run in runs if run.seed is not None}))
     return (
-        f"{length}, batch {_values(recipes, 'batch_size')}, {_lengths(runs)} tokens at most, "
+        f"{length}, batch {_values(recipes, 'batch_size')}, {_lengths(runs)}, "
         f"{_rates(measured, recipes)}, seeds {seeds}, precision {precision}{_pooling(runs)}"
     )
 
 
 def _lengths(runs: Sequence[MeasuredRun]) -> str:
-    """The largest numbers of tokens of an input, and the shares of train's tokens that they were found to keep."""
-    apart = {(id(run.spec["finetune"]), id(run.origin.notes)): run for run in runs}.values()
-    shares = [limit["keep"] for run in apart if isinstance(limit := run.spec["finetune"][LENGTH], dict)]
-    rule = (
-        f" (the fewest that keep {distinct(f'{PERCENT * share:g} %' for share in shares)} of train's)" if shares else ""
-    )
-    return distinct(run.block("finetune")[LENGTH] for run in apart) + rule
+    """The largest numbers of tokens of an input, then those that were found in the data, each with its models."""
+    apart = {(id(run.spec["finetune"]), id(run.origin.notes), run.model): run for run in runs}.values()
+    by_data = [run for run in apart if isinstance(run.spec["finetune"][LENGTH], dict)]
+    if not by_data:
+        return f"{distinct(run.block('finetune')[LENGTH] for run in apart)} tokens at most"
+    rules = grouped((_rule_of_length(run), (run.block("finetune")[LENGTH], run.model)) for run in apart)
+    words = []
+    for rule, lengths in rules.items():
+        of = [f"{length} ({distinct(models)})" for length, models in grouped(lengths).items()]
+        words.append(f"{', '.join(of)}: {rule}")
+    return f"tokens at most {'; '.join(words)}"
+
+
+def _rule_of_length(run: MeasuredRun) -> str:
+    """Where the largest number of tokens of an input is from, in words."""
+    limit, read = run.spec["finetune"][LENGTH], run.texts_read
+    if not isinstance(limit, dict):
+        return "as given"
+    share = f"{PERCENT * limit['keep']:g} % of train's"
+    if read is None:
+        return f"at_most, or the fewest that keep {share}, not counted"
+    return f"the fewest that keep {share}" if read.keeps(limit["keep"]) else f"at_most, keeps less than {share}"
 
 
 def _values(recipes: Sequence[Mapping[str, Any]], key: str) -> str:

@@ -48,7 +48,9 @@ class KeptTokens(Strict):
     """A number of tokens that is found in the data: the least one that keeps a share of the tokens of train."""
 
     keep: float = Field(gt=0, le=1, description="share of the tokens of train")
-    at_most: int = Field(ge=8, description="tokens of an input, special tokens included")
+    at_most: int = Field(
+        ge=8, description="cap in tokens of an input, special tokens included; where it binds, less than keep is read"
+    )
 
 
 Length = Annotated[int, Field(ge=8)]
@@ -186,7 +188,7 @@ class Finetune(OnHardware):
         default=128,
         description=(
             "tokens of an input, special tokens included; {keep: 0.99, at_most: 512}: the least number with which a "
-            "model reads 99 % of the tokens of its task's train set"
+            "model reads 99 % of the tokens of its task's train set, and never more than 512"
         ),
     )
     pad_to_max: bool = Field(default=False, description="pad every batch to max_length instead of to its longest row")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from hashbench.common.errors import InputError
 from hashbench.common.texts_read import NOTE, TextsRead
@@ -21,9 +22,17 @@ from hashbench.store.engine import Store
 from hashbench.store.finishing import add_note
 
 
-def count_texts(store: Store, experiment: str | None, data: Sequence[str] | None) -> Iterator[str]:
-    """Counts and stores what the finished fine-tunings of an experiment (None: the last) read; yields a line for each
-    data set, tokenizer and limit.
+@dataclass(frozen=True)
+class CountedRuns:
+    """Runs of one data set, tokenizer and limit, with a line on their counts."""
+
+    line: str
+    missed: bool = False  # they are not counted
+
+
+def count_texts(store: Store, experiment: str | None, data: Sequence[str] | None) -> Iterator[CountedRuns]:
+    """Counts and stores what the finished fine-tunings of an experiment (None: the last) read; yields a line for
+    each data set, tokenizer and limit.
 
     Nothing is counted where the data at hand, or the corpora that a vocabulary is learned from, are not those of the
     run: the line says why.
@@ -31,18 +40,18 @@ def count_texts(store: Store, experiment: str | None, data: Sequence[str] | None
     runs = measure(store, experiment).trainings()
     open_runs = [run for run in runs if run.kind == FINETUNING.name and run.state == "done" and run.texts_read is None]
     if not open_runs:
-        yield "nothing to count: every finished fine-tuning has its counts"
+        yield CountedRuns("nothing to count: every finished fine-tuning has its counts")
     for same in grouped((digest_of(run.spec), run) for run in open_runs).values():
         models = ", ".join(dict.fromkeys(run.model for run in same))
         try:
             note = _counts(store, same[0], data).note()
         except InputError as error:
-            yield f"{same[0].task}, {models}: not counted: {error}"
+            yield CountedRuns(f"{same[0].task}, {models}: not counted: {error}", missed=True)
             continue
         ids = list(dict.fromkeys(run.run_id for run in same))
         for run_id in ids:
             add_note(store, run_id, NOTE, note)
-        yield f"{same[0].task}, {models}: counted, {len(ids)} run{'s' if len(ids) > 1 else ''}"
+        yield CountedRuns(f"{same[0].task}, {models}: counted, {len(ids)} run{'s' if len(ids) > 1 else ''}")
 
 
 def _counts(store: Store, run: MeasuredRun, data: Sequence[str] | None) -> TextsRead:

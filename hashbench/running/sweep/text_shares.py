@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hashbench.common.texts_read import NOTED, TextCounts, TextsRead
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.models import ResolvedModel
+from hashbench.running.experiment.recipes import KeptTokens
 from hashbench.running.experiment.resolved import ResolvedExperiment, SummaryRow
 from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.materials import Materials
@@ -66,7 +67,19 @@ def notes(resolved: ResolvedExperiment) -> list[str]:
         if read is not None and (line := cut_otherwise(read, task.task.report_splits[0])):
             by_line.setdefault(f"{task.task.name}: {line}", []).append(model.label)
     lines += [f"{line}: {', '.join(labels)}" for line, labels in by_line.items()]
+    lines += _caps(resolved, counts)
     return lines + ([REMEDY] if any(counts.values()) and not all(counts.values()) else [])
+
+
+def _caps(resolved: ResolvedExperiment, counts: Mapping[tuple[str, str], TextsRead | None]) -> list[str]:
+    """Lines on tasks of which models read less than the share that they are to keep, as the cap is too small."""
+    models: dict[str, list[str]] = {}
+    for task, model in _pairs(resolved):
+        limit, read = model.recipe(task.task.name).max_length, counts[task.task.name, model.label]
+        if isinstance(limit, KeptTokens) and read is not None and not read.keeps(limit.keep):
+            line = f"{task.task.name}: at_most {limit.at_most} keeps less than {100 * limit.keep:g} % of train's tokens"
+            models.setdefault(line, []).append(model.label)
+    return [f"{line}: {', '.join(labels)}" for line, labels in models.items()]
 
 
 def reported(read: TextsRead, task: LocatedTask) -> TextCounts:

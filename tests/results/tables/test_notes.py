@@ -11,9 +11,10 @@ import pytest
 import sqlalchemy as sa
 
 from hashbench.common.measured import MetricRow
+from hashbench.common.texts_read import NOTE, TextCounts, TextsRead
 from hashbench.results.papers.paper import Column
-from hashbench.results.read.runs import RunOrigin
-from hashbench.results.tables.notes import _undefined_draws
+from hashbench.results.read.runs import MeasuredRun, RunOrigin
+from hashbench.results.tables.notes import _lengths, _undefined_draws
 from hashbench.results.tables.recipes import _deviations
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
@@ -307,3 +308,26 @@ def test_both_are_counted_by_model_and_task(tmp_path: Path) -> None:
 def test_nothing_is_said_where_nothing_is_odd(tmp_path: Path) -> None:
     facts = dict(tables(build_answers(tmp_path / "r.db", [Answers("bert-mlm", 0.8)]))[0].provenance)
     assert not {"constant predictions", "unknown tokens"} & set(facts)
+
+
+def _limited(model: str, limit: object, used: int | None = None, lost: int = 0) -> MeasuredRun:
+    """A finished training with this limit, which found `used` tokens and lost this many of 100 tokens of train."""
+    read = TextsRead(used or 0, {"train": TextCounts(10, 1, 100, lost, 400, 0)})
+    origin = RunOrigin(notes=((NOTE, read.note()),) if used else ())
+    spec = {"finetune": {"max_length": limit}}
+    return MeasuredRun(model, "finetune", model, "sst2", 0, "tiny", spec, "done", "", "", "accuracy", origin)
+
+
+def test_lengths_that_keep_a_share_are_told_from_a_cap_that_keeps_less() -> None:
+    limit = {"keep": 0.9, "at_most": 128}
+    found = [_limited("hf", limit, 53, lost=9), _limited("tab", limit, 107, lost=10), _limited("byt", limit, 128, 29)]
+    assert _lengths(found) == (
+        "tokens at most 53 (hf), 107 (tab): the fewest that keep 90 % of train's; "
+        "128 (byt): at_most, keeps less than 90 % of train's"
+    )
+    exact = _limited("cnn", limit, 128, lost=10)
+    assert _lengths([exact]) == "tokens at most 128 (cnn): the fewest that keep 90 % of train's", "the cap suffices"
+    assert _lengths([_limited("old", limit), _limited("sr", 64)]) == (
+        "tokens at most 128 (old): at_most, or the fewest that keep 90 % of train's, not counted; 64 (sr): as given"
+    )
+    assert _lengths([_limited("sr", 64), _limited("mlm", 128)]) == "64, 128 tokens at most"

@@ -77,6 +77,8 @@ def test_length_that_keeps_a_share_of_tokens_is_resolved_for_each_tokenizer(expe
     kept = [sum(min(n, found["hashformer-md-proj"] - 2 - less) for n in words) / sum(words) for less in (0, 1)]
     assert kept[0] >= 0.9 > kept[1], "two special tokens, and no token more than the share needs"
     take_all(resolved)
+    caps = [line for line in text_shares.notes(resolved) if line.startswith("cola: at_most")]
+    assert caps == ["cola: at_most 40 keeps less than 90 % of train's tokens: bytes"]
     assert {row["model"]: str(row["limit"]).split(", ")[0] for row in text_shares.rows(resolved)} == {
         label: str(length) for label, length in found.items()
     }
