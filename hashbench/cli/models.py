@@ -136,6 +136,8 @@ def params(
     from hashbench.running.experiment.sizing import parameters_of
 
     if budget is not None:
+        if spread:
+            raise InputError("--spread: the rows of --budget have no spread; leave one of the two away")
         sized, missed = budget_rows(names or [], encoder, [parameters_of(size) for size in budget.split(",")])
         if not sized:
             raise InputError(missed[0] + (f" (and {len(missed) - 1} more like it)" if len(missed) > 1 else ""))

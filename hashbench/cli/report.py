@@ -108,7 +108,11 @@ def print_report(db: str, request: ReportRequest, style: str, output: Path | Non
     from hashbench.results.tables.report import tables
     from hashbench.store.engine import open_results
 
-    print_tables(tables(open_results(db), request), style, output)
+    printed = tables(open_results(db), request)
+    if request.texts and not any(column.measure == "texts" for table in printed for column in table.columns):
+        shown = f"table {request.table}" if request.table else "this table"
+        raise InputError(f"--texts: {shown} has no columns of texts read; leave --texts away, or print --table own")
+    print_tables(printed, style, output)
 
 
 def print_page(db: str, request: ReportRequest, output: Path | None) -> None:

@@ -49,7 +49,7 @@ def _pooled(counts: np.ndarray) -> np.ndarray:
 def class_shift(train: np.ndarray, other: np.ndarray, names: Sequence[str], split: str) -> str:
     """A note on a split whose class shares differ from those of train by more than chance; "" where they do not.
 
-    Counts (k,) of the classes in each. Named are the classes that differ most.
+    Counts (k,) of the classes in each. Named are the classes that differ most, of those that differ by themselves.
 
     >>> class_shift(np.array([680, 320]), np.array([250, 250]), ["world", "sports"], "test")
     'class shares differ by more than chance: world 68 % of train and 50 % of test, sports 32 % and 50 % (chi-squared)'
@@ -57,10 +57,15 @@ def class_shift(train: np.ndarray, other: np.ndarray, names: Sequence[str], spli
     if chance_of(train, other) >= CHANCE:
         return ""
     shares = np.array([train / train.sum(), other / other.sum()])  # (2, k)
+    apart = np.abs(shares[0] - shares[1])
+    largest = [int(i) for i in np.argsort(-apart, kind="stable")[:SHOWN]]
+    sizes = (int(train.sum()), int(other.sum()))
+    by_chance = [chance_of(*([of[i], n - of[i]] for of, n in zip((train, other), sizes, strict=True))) for i in largest]
+    shown = [i for i, p in zip(largest, by_chance, strict=True) if p < CHANCE] or largest[:1]
+    digits = 0 if apart[shown].min() >= 0.01 else 1
     named: list[str] = []
-    for i in np.argsort(-np.abs(shares[0] - shares[1]), kind="stable")[:SHOWN]:
+    for i in shown:
         of = ("", "") if named else (" of train", f" of {split}")
-        digits = 0 if abs(shares[0, i] - shares[1, i]) >= 0.01 else 1
         named.append(
             f"{names[i]} {100 * shares[0, i]:.{digits}f} %{of[0]} and {100 * shares[1, i]:.{digits}f} %{of[1]}"
         )

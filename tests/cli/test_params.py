@@ -73,6 +73,7 @@ def test_params_as_deployed_have_no_published_count_beside(run: Run) -> None:
 def test_params_at_budgets_that_no_model_meets(run: Run) -> None:
     done = run("params", "hashformer-md-emb-50k", "--budget", "130,140")
     fails(done, "no embedding within 2 % of 130 parameters; the nearest has 4,608 (num_buckets 1) (and 1 more like it)")
+    fails(run("params", "bytes", "--budget", "0.8M", "--spread"), "--spread: the rows of --budget have no spread")
     some = run("params", "hashformer-md-emb-50k", "--budget", "130,0.8M", "--format", "json")
     assert [row["budget"] for row in json.loads(some.out)] == ["0.8M"] and "within 2 % of 130" in some.err
 

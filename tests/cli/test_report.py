@@ -100,3 +100,9 @@ def test_an_experiment_of_a_commands_name_goes_by_its_option(report: Run) -> Non
 def test_a_command_has_only_the_options_that_it_reads(report: Run) -> None:
     fails(report("robustness", "--paper", "eelbert"), "No such option: --paper; see: hashbench report robustness")
     fails(report("claims", "--versus", "bert-sr"), "No such option: --versus; see: hashbench report claims --help")
+
+
+def test_columns_of_texts_read_are_refused_in_tables_that_have_none(report: Run) -> None:
+    done = report("--table", "1", "--texts")
+    fails(done, "--texts: table 1 has no columns of texts read; leave --texts away, or print --table own")
+    assert "characters" in report("--texts").out

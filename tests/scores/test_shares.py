@@ -54,4 +54,10 @@ def test_classes_that_differ_most_are_named_with_both_shares() -> None:
         "sports 34 % and 25 %, business 16 % and 25 % (chi-squared)"
     )
     assert class_shift(np.array([50, 50]), np.array([9, 11]), ["no", "yes"], "test") == ""
+    equal = class_shift(np.array([300, 500, 200]), np.array([600, 1_000, 200]), list("abc"), "test")
+    assert "c 20 % of train and 11 % of test" in equal and "b 50" in equal
+    alike = class_shift(np.array([800, 100, 100]), np.array([700, 100, 200]), list("abc"), "test")
+    assert alike.endswith("a 80 % of train and 70 % of test, c 10 % and 20 % (chi-squared)"), "b has equal shares"
+    small = class_shift(np.array([90_000, 9_500, 500]), np.array([88_000, 11_100, 900]), list("abc"), "test")
+    assert "a 90.0 % of train and 88.0 % of test, b 9.5 % and 11.1 %, c 0.5 % and 0.9 %" in small, "equal digits"
     assert "; " not in class_shift(train, test, list("abcd"), "test"), "notes of a run are joined by it"

@@ -92,6 +92,17 @@ def test_columns_of_tokens_texts_cut_and_characters_lost_are_there_on_request(st
     (line,) = [line for line in text.splitlines() if line.startswith("bert-sr ") and "60.0" in line]
     assert line.count("not counted") == 3, "a run that was stored before texts were counted"
     assert cells["majority"]["sst2_cut"].value is None and not cells["majority"]["sst2_cut"].text
+    rows = list(csv.DictReader(io.StringIO(render([table], "csv"))))
+    assert {row["signs"] for row in rows if row["model"] == "bert-sr" and row["column"] == "sst2_lost"} == {
+        "not counted"
+    }
+
+
+def test_runs_that_are_not_there_are_not_said_to_be_not_counted(tmp_path: Path) -> None:
+    runs = [Counted("bert-mlm", 0.8, task="sst2"), Counted("bert-sr", 0.8, task="cola")]
+    cells = {row.model: row.cells for row in table_of(build(tmp_path / "r.db", runs), texts=True).rows}
+    missing = cells["bert-sr"]["sst2_lost"]
+    assert not missing.text and missing.reason == "task not in this experiment"
 
 
 def test_lines_below_a_table_say_what_was_read_and_where_train_was_cut_otherwise(store: Store) -> None:

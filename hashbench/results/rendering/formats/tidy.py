@@ -55,7 +55,7 @@ def _tidy(table: Table, row: Row, column: Column, *, cell: Cell) -> dict[str, An
     values = (
         table.paper, table.number, row.key or row.model, column.name, cell.value, cell.value_high, cell.std, cell.n,
         unit, published.value if published else None, table.experiment, row.encoder,
-        numbers.signs_said(cell) or None, cell.rating or None,
+        numbers.signs_said(cell) or (cell.text if cell.reason else "") or None, cell.rating or None,
     )  # fmt: skip
     return dict(zip(TIDY, values, strict=True))
 
