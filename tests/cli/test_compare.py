@@ -50,7 +50,7 @@ def test_it_keeps_to_the_width_of_a_terminal(command, monkeypatch: pytest.Monkey
     monkeypatch.setenv("COLUMNS", str(width))
     out = command("bert-mlm", "bert-sr")[1]
     assert max(map(len, out.splitlines())) <= width
-    rows = [line.split() for line in out.splitlines() if line.startswith("sst2")]
+    rows = [line.split() for line in out.splitlines() if line.startswith("sst2 ")]
     assert all(row[:2] == ["sst2", "accuracy"] for row in rows)
     assert [cell for row in rows for cell in row[2:]][:4] == ["validation", "90.0", "80.0", "10.0"]
 
