@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hashbench.cli import streams
 from hashbench.cli.options import Format
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError
@@ -54,6 +55,8 @@ def print_text(text: str, output: Path | None = None) -> None:
     """Prints a report, and writes it to `output`. Raises InputError for a file that cannot be written."""
     if output is not None:
         write_output(output, text)
+        if streams.stdout_was_closed():
+            return
     print(text.rstrip("\n"))
 
 

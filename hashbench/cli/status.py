@@ -199,7 +199,8 @@ def rate_line(overview: Overview) -> str:
     line = f"{_n(len(overview.active), 'worker')} on {_n(overview.n_machines, 'machine')}"
     if overview.seconds_left is None:
         return line
-    return f"{line}, {overview.rate:,.0f} runs an hour: about {duration_text(overview.seconds_left)} left"
+    duration = duration_text(overview.seconds_left)
+    return f"{line}, {overview.rate:,.0f} runs an hour: about {duration} left at the rate so far"
 
 
 def worker_lines(overview: Overview) -> list[str]:

@@ -1,17 +1,19 @@
 """Standard streams as commands need them: open, and able to print any character.
 
 A stream that was closed before the program began is replaced by one that goes nowhere: else the next file that is
-opened, perhaps the database, would get its number and what C libraries print. A character that the encoding of a stream
+opened, perhaps the database, would get its number and what C libraries print. A result that would be printed there is
+an error, as on a full disk. A character that the encoding of a stream
 lacks is printed as an ASCII one, or escaped as in JSON.
 """
 
 from __future__ import annotations
 
 import codecs
+import errno
 import io
 import os
 import sys
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 HANDLER = "hashbench"  # registered name
 SUBSTITUTES = {
@@ -28,8 +30,12 @@ class StdoutGone(OSError):
 class _Stdout(io.FileIO):
     """The file of stdout, whose errors differ from those of other files."""
 
+    was_closed: ClassVar[bool] = False  # before the program began
+
     def write(self, data: Any) -> int:
         """Writes bytes. Raises StdoutGone, and BrokenPipeError where the reader has left."""
+        if _Stdout.was_closed:
+            raise StdoutGone(errno.EBADF, "is closed")
         try:
             return super().write(data)
         except (BrokenPipeError, BlockingIOError):
@@ -49,6 +55,7 @@ def prepare() -> None:
     for number, (name, mode) in enumerate(modes.items()):
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))
+            _Stdout.was_closed = _Stdout.was_closed or name == "stdout"
     codecs.register_error(HANDLER, _substitute)
     # Streams that were replaced, as in tests, stay
     plain: Any = sys.stdout
@@ -62,8 +69,14 @@ def prepare() -> None:
         sys.stderr.reconfigure(errors=HANDLER)
 
 
+def stdout_was_closed() -> bool:
+    """True where stdout was closed before the program began."""
+    return _Stdout.was_closed
+
+
 def leave() -> None:
     """Directs stdout to nowhere, so that what is left in its buffer is no error at the end of the program."""
+    _Stdout.was_closed = False
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -127,7 +127,7 @@ def test_many_runs_fit_a_screen(command) -> None:
     assert len(out) <= 40
     assert out[0] == "large (results.db): 10 of 200 runs done, 140 planned, 30 running, 20 failed"
     assert out[2].split() == ["finetune", "140", "30", "10", "20"]
-    assert out[3] == "30 workers on 2 machines, 60 runs an hour: about 2 h 50 min left"
+    assert out[3] == "30 workers on 2 machines, 60 runs an hour: about 2 h 50 min left at the rate so far"
     assert out[4:6] == ["box0:", "  finetune bert-mlm cola seed 30, for 0.0 s"] or out[5].startswith("  finetune")
     assert "and 18 more" in out and "and 2 further reasons" in out and "attempts without a result: 20 failed" in out
     assert sum(line.startswith("failed: 2 runs: reason ") and " with more (finetune" in line for line in out) == 8

@@ -36,8 +36,13 @@ def test_a_full_disk_under_stdout_is_one_line(arguments: tuple[str, ...]) -> Non
         assert (code, err) == (2, b"hashbench: stdout: No space left on device; print to another place\n")
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_result_that_would_go_to_a_closed_stdout_is_one_line(unbuffered: str) -> None:
+    code, _, err = _run(">&-", {"PYTHONUNBUFFERED": unbuffered})
+    assert (code, err) == (2, b"hashbench: stdout: is closed; print to another place\n")
+
+
 def test_closed_streams_are_no_error(tmp_path: Path) -> None:
-    assert _run(">&-") == (0, b"", b"")
     assert _run("2>&-")[0] == 0
     assert _run("<&- >&- 2>&-", arguments=("report", "nothing", "--db", "results.db.example"))[0] == 2
     shown = _run(f"-o '{tmp_path / 'report.txt'}' >&-")  # the file must not get the number of stdout

@@ -167,7 +167,7 @@ def _section(paper: Paper | None, results: Results, claims: Sequence[Claim], *, 
     shown = paper or results.paper or paper_of(measured)
     decided = [decide(claim, results.for_claim(claim, of_paper=paper is not None)) for claim in claims]
     counted = paper is not None and all(claim.counts_only for claim in claims)
-    if paper is not None:
+    if paper is not None and not counted:  # counts are of the paper's models, whichever the experiment has
         decided = [replace(claim, of_other_models=not _names_model(claim.claim, paper, measured)) for claim in decided]
     source = paper.name if paper else ""
     basis = Table(
