@@ -44,10 +44,11 @@ SHORT = (
 )
 PLACEHOLDERS = {"FILE": "mine.yaml", "FOLDER": "data", "my.yaml": "mine.yaml", "~/data": "data"}
 RUN_IDS = ("3fa2", "ID")  # in place of the first digits of a run
-# Commands that need a model trained on page links or on phrases, or the hub: the test that runs them.
+# Commands that need a model of links or phrases, an experiment's data, or the hub: the test that runs them.
 ELSEWHERE = {
     "hashbench neighbours": "tests/running/sweep/test_entity_runs.py",
     "hashbench data check": "tests/hub/test_check.py",
+    "hashbench db count-texts": "tests/cli/test_db.py",
     "hashbench data links": "tests/cli/test_data.py",
     "hashbench worker": "tests/cli/test_worker.py",
 }
