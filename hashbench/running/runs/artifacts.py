@@ -120,6 +120,11 @@ class ArtifactFolder:
             self.shared.remove(path)
 
 
+def objective_head(weights: Path) -> Path:
+    """File of the head of a pre-training's objective, beside that of the weights of embedding and encoder."""
+    return weights.with_suffix(".head.safetensors")
+
+
 def sum_of(artifact: Artifact) -> FileSum:
     """Bytes and SHA-256 of a file as its row in the store gives them."""
     return FileSum(artifact.bytes, artifact.sha256)

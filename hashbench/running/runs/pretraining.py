@@ -18,7 +18,7 @@ from hashbench.running.experiment.identity import run_id
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.recipes import SETTINGS, Pretrain
 from hashbench.running.experiment.resolved import ResolvedExperiment
-from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
+from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles, objective_head
 from hashbench.running.runs.base import TrainingKind, Workplace, weight_bytes
 from hashbench.running.training.devices import precision_found
 from hashbench.running.training.machine import Machine
@@ -36,6 +36,8 @@ ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", 
 OF_THE_HEAD = {"pooling", "dense_head", "dense_dropout"}
 # Of a spec: the step at which the weights of a training are taken.
 CHECKPOINT = "checkpoint"
+# Kind of the file with the head of the objective; "head" is that of a fine-tuning.
+OBJECTIVE_HEAD = "objective_head"
 
 # Time of a token over that of one in a fine-tuning: the loss of many labels, corrupting, the corpus. Measured at tiny.
 BESIDE_ENCODER = 2.0
@@ -89,8 +91,10 @@ class Pretraining(TrainingKind):
         if done is not None:
             if CHECKPOINT not in run.spec:
                 save_weights(done.model, path)
-            for file in filter(Path.is_file, earlier.values()):
-                place.artifacts.share(file)
+                save_weights(done.head, objective_head(path))
+            for weights in earlier.values():
+                for file in filter(Path.is_file, (weights, objective_head(weights))):
+                    place.artifacts.share(file)
         rows = place.materials.texts(model).vocabulary_rows
         counts = count(model.spec, run.encoder, vocabulary_rows=rows)
         facts = [
@@ -103,7 +107,7 @@ class Pretraining(TrainingKind):
             facts += [MetricRow("tokens_per_second", done.tokens_per_second), *done.points]
         return Result(
             metrics=facts,
-            artifacts=[place.artifacts.stored("weights", path)],
+            artifacts=[place.artifacts.stored(kind, file) for kind, file in kept_of(path).items()],
             notes={
                 "precision_found": precision_found(model.pretrain.precision, machine.device),
                 "corpora": " and ".join(place.materials.texts(model).corpora_read()),
@@ -143,8 +147,15 @@ class Pretraining(TrainingKind):
         return [{"weights": weights_of(run, artifacts)}]
 
     def temporary_files(self, run: Run, artifacts: ArtifactFolder) -> list[Path]:
-        """The file of the weights, which another sweep makes again if it needs them."""
-        return [weights_of(run, artifacts)]
+        """The files of the weights, which another sweep makes again if it needs them."""
+        weights = weights_of(run, artifacts)
+        return [weights, objective_head(weights)]
+
+
+def kept_of(weights: Path) -> dict[str, Path]:
+    """The files of a pre-training that are there, by kind; one of an earlier version kept no head."""
+    head = objective_head(weights)
+    return {"weights": weights} | ({OBJECTIVE_HEAD: head} if head.is_file() else {})
 
 
 def files_of(run: Run, artifacts: ArtifactFolder) -> ModelFiles:
@@ -173,8 +184,9 @@ def train(run: Run, place: Workplace, machine: Machine, earlier: Mapping[int, Pa
     if recipe.checkpoints and recipe.checkpoints[-1] > steps:
         what = f"pretrain.checkpoints: {recipe.checkpoints[-1]} is behind the last step, {steps}"
         raise InputError(f"{what}: the corpus ends there after max_epochs = {recipe.max_epochs} passes")
+    snapshots = {step: {path: built, objective_head(path): head} for step, path in (earlier or {}).items()}
     return pretrain(
-        built, head, data, recipe.recipe(), total_steps=steps, machine=machine, stop_at=stop_at, snapshots=earlier
+        built, head, data, recipe.recipe(), total_steps=steps, machine=machine, stop_at=stop_at, snapshots=snapshots
     )
 
 

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
+from torch import nn
 
 from hashbench.common.checksums import Damaged, is_listed, remove, seal, set_aside
 from hashbench.common.shared import SharedFolder, make_once
 from hashbench.running.training.machine import Interrupted, Stop
-from hashbench.running.training.model import Model, save_tensors
+from hashbench.running.training.model import save_tensors
 from hashbench.running.training.sharding import whole_state
 
 # Checkpoints of a training: the newest, and the one before, should the newest be damaged.
@@ -25,22 +26,22 @@ OF_EARLIER_VERSIONS = "resume.ckpt"  # which kept one checkpoint, without checks
 
 
 class Snapshots(Callback):
-    """Writes the weights of a training's model at some of its steps, each file whole or not at all."""
+    """Writes the weights of a training's model and head at some of its steps, each file whole or not at all."""
 
-    def __init__(self, model: Model, paths: Mapping[int, Path]) -> None:
-        """`paths`: the file for the weights after each of these numbers of finished steps."""
-        self._model, self._paths = model, paths
+    def __init__(self, parts: Mapping[int, Mapping[Path, nn.Module]]) -> None:
+        """`parts`: after each of these numbers of finished steps the modules to write, by their files."""
+        self._parts = parts
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        if trainer.global_step not in self._paths:
+        if trainer.global_step not in self._parts:
             return
-        state = whole_state(self._model)
-        if trainer.is_global_zero:
-            path = self._paths[trainer.global_step]
-            path.parent.mkdir(parents=True, exist_ok=True)
-            save_tensors(state, path)
+        for path, module in self._parts[trainer.global_step].items():
+            state = whole_state(module)
+            if trainer.is_global_zero:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                save_tensors(state, path)
 
 
 class _NotShared(Exception):

@@ -40,12 +40,12 @@ def fit(
     epochs: int,
     interval: int | None = None,
     stop_at: int | None = None,
-    snapshots: Mapping[int, Path] | None = None,
+    snapshots: Mapping[int, Mapping[Path, nn.Module]] | None = None,
 ) -> Trainer:
     """Trains a module in place until its steps or, if that is earlier, the epochs are done; returns the Trainer.
 
     `interval`: optimizer steps between two evaluations, None: no evaluation. `stop_at`: the step to end at, under the
-    schedule of the whole training. `snapshots`: files for the model's weights after some of the steps. Continues from
+    schedule of the whole training. `snapshots`: the files of modules to write after some of the steps. Continues from
     the checkpoint in the machine's folder, if there is one. Raises `Interrupted` when the machine requests a stop.
     """
     quieten()
@@ -60,7 +60,7 @@ def fit(
     trainer = make_trainer(
         machine,
         recipe,
-        [Snapshots(module.model, snapshots or {}), resumable],  # in this order: the second may end the run
+        [Snapshots(snapshots or {}), resumable],  # in this order: the second may end the run
         steps=module.total_steps if stop_at is None else stop_at,
         epochs=epochs,
         interval=interval,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.loader import LoadedData
@@ -25,9 +25,10 @@ from hashbench.running.training.recipe import linear_decay
 
 @dataclass(frozen=True)
 class Pretrained:
-    """A finished pre-training: the model, its curves, and its speed."""
+    """A finished pre-training: the model and the head of its objective, its curves, and its speed."""
 
     model: Model
+    head: Head
     points: list[MetricRow]
     steps: int
     tokens_per_second: float
@@ -69,7 +70,7 @@ def pretrain(
     total_steps: int,
     machine: Machine,
     stop_at: int | None = None,
-    snapshots: Mapping[int, Path] | None = None,
+    snapshots: Mapping[int, Mapping[Path, nn.Module]] | None = None,
 ) -> Pretrained:
     """Trains `model` in place and gives it back in evaluation mode with the curves of the training.
 
@@ -80,4 +81,4 @@ def pretrain(
     began = time.monotonic()
     trainer = fit(module, data, recipe, machine, epochs=recipe.max_epochs, stop_at=stop_at, snapshots=snapshots)
     seconds = time.monotonic() - began
-    return Pretrained(model.eval(), curves.points, trainer.global_step, module.tokens / max(seconds, 1e-9))
+    return Pretrained(model.eval(), head.eval(), curves.points, trainer.global_step, module.tokens / max(seconds, 1e-9))

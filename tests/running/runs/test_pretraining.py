@@ -9,6 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from hashbench.running.runs.pretraining import OBJECTIVE_HEAD
 from tests.commands import call, finish
 
 FILE = """
@@ -35,17 +36,17 @@ def runs(folder: Path) -> dict[str, tuple[str, dict]]:
     return {model: (run_id, json.loads(spec)) for model, run_id, spec in rows}
 
 
-def files(folder: Path) -> dict[str, Path]:
-    """Of the pre-trainings: label -> the weights that the store names."""
+def files(folder: Path, kind: str = "weights") -> dict[str, Path]:
+    """Of the pre-trainings: label -> the file of this kind that the store names."""
     joined = "run r JOIN artifact a ON a.attempt_id = r.finished_attempt"
-    sql = f"SELECT r.model, a.url FROM {joined} WHERE r.kind = 'pretrain'"
+    sql = f"SELECT r.model, a.url FROM {joined} WHERE r.kind = 'pretrain' AND a.kind = ?"
     with sqlite3.connect(folder / "r.db") as connection:
-        rows = connection.execute(sql).fetchall()
+        rows = connection.execute(sql, (kind,)).fetchall()
     return {model: folder / "cache" / "artifacts" / url for model, url in rows}
 
 
-def weights(folder: Path) -> dict[str, dict[str, torch.Tensor]]:
-    return {label: load_file(path) for label, path in files(folder).items()}
+def weights(folder: Path, kind: str = "weights") -> dict[str, dict[str, torch.Tensor]]:
+    return {label: load_file(path) for label, path in files(folder, kind).items()}
 
 
 def equal(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
@@ -68,7 +69,22 @@ def test_each_step_is_a_model_with_weights_and_scores_of_its_own(swept):
     table = call("report", "--db", "r.db", "--format", "csv", cwd=swept).out
     assert all(f"{label}," in table for label in labels)
     (folder,) = {path.parent for path in files(swept).values()}
-    assert sorted(folder.glob("*.safetensors")) == sorted(files(swept).values())
+    kept = [*files(swept).values(), *files(swept, OBJECTIVE_HEAD).values()]
+    assert sorted(folder.glob("*.safetensors")) == sorted(kept) and len(kept) == 6
+
+
+def test_the_head_of_the_objective_is_kept_with_its_size_and_the_models_read_without_it(swept):
+    """Three classes over the states: 3 d weights and 3 biases, beside the weights, which are what they were."""
+    heads = weights(swept, OBJECTIVE_HEAD)
+    assert {name: tuple(tensor.shape) for name, tensor in heads["hashformer-md-proj"].items()} == {
+        "out.weight": (3, 128),
+        "out.bias": (3,),
+    }
+    assert not equal(heads["hashformer-md-proj"], heads["hashformer-md-proj@4"])
+    assert {name.split(".")[0] for name in weights(swept)["hashformer-md-proj"]} == {"embedding", "encoder"}
+    with sqlite3.connect(swept / "r.db") as connection:
+        sizes = connection.execute("SELECT url, bytes FROM artifact WHERE kind = ?", (OBJECTIVE_HEAD,)).fetchall()
+    assert len(sizes) == 3 and all((swept / "cache" / "artifacts" / url).stat().st_size == n for url, n in sizes)
 
 
 def test_the_training_itself_is_the_same_run_with_or_without_them(swept, tmp_path):
@@ -76,7 +92,8 @@ def test_the_training_itself_is_the_same_run_with_or_without_them(swept, tmp_pat
     assert finish("sweep", "e.yaml", "--db", "r.db", cwd=tmp_path).code == 0
     label = "hashformer-md-proj"
     assert runs(tmp_path)[label] == runs(swept)[label]
-    assert equal(weights(tmp_path)[label], weights(swept)[label])
+    for kind in ("weights", OBJECTIVE_HEAD):
+        assert equal(weights(tmp_path, kind)[label], weights(swept, kind)[label])
 
 
 def test_steps_that_were_asked_for_later_are_made_again_bit_for_bit(swept, tmp_path):
@@ -85,13 +102,16 @@ def test_steps_that_were_asked_for_later_are_made_again_bit_for_bit(swept, tmp_p
     shutil.copytree(swept, folder)
     before = runs(folder)
     kept = weights(folder)
+    heads = weights(folder, OBJECTIVE_HEAD)
     for label in ("hashformer-md-proj@4", "hashformer-md-proj@8"):
-        files(folder)[label].unlink()
+        for kind in ("weights", OBJECTIVE_HEAD):
+            files(folder, kind)[label].unlink()
     void = ("db", "void", before["hashformer-md-proj@8"][0], "--db", "r.db", "--reason", "again")
     assert call(*void, cwd=folder).code == 0
     done = finish("sweep", "e.yaml", "--db", "r.db", cwd=folder)
     assert done.code == 0 and "hashformer-md-proj pretrain" not in done.err
     assert all(equal(kept[label], weights(folder)[label]) for label in before)
+    assert all(equal(heads[label], weights(folder, OBJECTIVE_HEAD)[label]) for label in before)
 
 
 @pytest.mark.parametrize(

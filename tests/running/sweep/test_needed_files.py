@@ -113,8 +113,8 @@ def test_weights_that_are_nowhere_are_made_again_as_an_attempt_of_their_own(
     assert (first.state, second.state) == ("done", "done") and "made again" in str(second.reason)
     assert "its weights are neither here nor shared" in capfd.readouterr().err
     assert set(before) < {tuple(row.values()) for row in machines.store.query(finished)}
-    sums = {file.sha256 for file in files_of_all_attempts(machines.store, machines.pretraining())}
-    assert len(sums) == 1, "the same weights, bit for bit"
+    sums = {(file.kind, file.sha256) for file in files_of_all_attempts(machines.store, machines.pretraining())}
+    assert len(sums) == 2, "the same weights, bit for bit, and the same head"
     # The second training is no time of the fine-tuning
     (tuned,) = machines.store.query(
         "SELECT a.started_at, a.ended_at, a.seconds FROM attempt a JOIN run r ON r.id = a.run_id WHERE r.task = 'rte'"
