@@ -265,6 +265,16 @@ def class_of(what: str, name: str) -> type[Any] | None:
     return own_classes(kind.base_class()).get(name) or registered(what).get(name)
 
 
+def listed_class(what: str, name: str) -> type[Any]:
+    """The class of a kind of this name, as `class_of`. Raises InputError, with the names that there are, for none."""
+    cls = class_of(what, name)
+    if cls is None:
+        names = list(registered(what))
+        hint = f"{near_match(name, names)}; choose from {', '.join(names)}"
+        raise InputError(f"{what}: unknown {KINDS[what].key} {name!r}{hint}{unreadable()}")
+    return cls
+
+
 def make(what: str, name: str, arguments: Mapping[str, object], *, elsewhere: tuple[str, ...] = ()) -> Any:
     """An object of the class of this name: a registered one, or one of a user-defined file (`own_name`).
 
@@ -273,11 +283,7 @@ def make(what: str, name: str, arguments: Mapping[str, object], *, elsewhere: tu
     Raises InputError for an unknown name, an unknown argument, or one that is missing.
     """
     kind = KINDS[what]
-    cls = class_of(what, name)
-    if cls is None:
-        names = list(registered(what))
-        hint = f"{near_match(name, names)}; choose from {', '.join(names)}"
-        raise InputError(f"{what}: unknown {kind.key} {name!r}{hint}{unreadable()}")
+    cls = listed_class(what, name)
     parameters = inspect.signature(cls).parameters
     for argument in arguments:
         if argument not in parameters:

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from inspect import getfile
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, model_validator
 
 from hashbench.common.atomic import replace_text
-from hashbench.common.errors import InputError
-from hashbench.common.registry import is_own, modules_of
+from hashbench.common.errors import InputError, located
+from hashbench.common.registry import is_own, listed_class
 from hashbench.deployment.inputs import CONFIG, not_exported
+from hashbench.deployment.untrusted import (
+    MOST_BYTES,
+    MOST_NUMBER,
+    WrittenValues,
+    check_arguments,
+    check_numbers,
+    check_values,
+    one_line,
+    plain_file,
+)
 from hashbench.models.embeddings.base import (
+    SPECIALS,
     CodeSpec,
     Embedding,
     EmbeddingSpec,
@@ -26,15 +39,15 @@ from hashbench.models.embeddings.base import (
     TextSpec,
     TrainingSpec,
 )
-from hashbench.models.embeddings.registry import embedding_arguments, load_own
-from hashbench.models.encoders.base import encoder_config
+from hashbench.models.embeddings.registry import embedding_arguments, load_own, suite_embedding
+from hashbench.models.encoders.base import encoder_config, find_architecture
 from hashbench.models.text.base import lasting
+from hashbench.models.text.normal_forms import ARGUMENT
 from hashbench.results.rendering.rows import json_text
 
 FORMAT = 1  # of the folder
-# Modules that are imported without a question: embeddings of the suite, which folders of earlier versions name by the
-# second prefix.
-SUITE, EARLIER = "hashbench.models.embeddings.", "hashbench.embeddings."
+# Embeddings of the suite, in folders of earlier versions too, by a pattern that no path fits.
+SUITE_MODULE = re.compile(r"hashbench\.(?:models\.)?embeddings\.[a-z_][a-z0-9_]*")
 MODEL_PREFIX, HEAD_PREFIX = "model.", "head."  # of the names of tensors
 WEIGHTS, TOKENIZER, STATE, CARD, OWN = "model.safetensors", "tokenizer", "coder.npz", "README.md", "embedding.py"
 
@@ -61,19 +74,100 @@ class Config:
         replace_text(folder / CONFIG, json_text(asdict(self)))
 
 
+MOST_PARTS, MOST_LENGTH = 64, 2**20  # of a template; tokens of an input
+ShortText = Annotated[str, Field(min_length=1, max_length=200)]
+LabelText = Annotated[str, Field(max_length=10_000)]
+
+
+class WrittenEmbedding(WrittenValues):
+    """An embedding in config.json: module and class, arguments, and the embedding that it is built over."""
+
+    embedding: ShortText
+    embedding_args: dict[str, Any]
+    below: WrittenEmbedding | None = None
+
+
+class WrittenTemplate(WrittenValues):
+    """A template in config.json. Raises ValueError unless it has the texts A, B once each, between its own specials."""
+
+    specials: tuple[ShortText, ...] = Field(min_length=len(SPECIALS), max_length=len(SPECIALS))
+    single: tuple[ShortText, ...] = Field(max_length=MOST_PARTS)
+    pair: tuple[ShortText, ...] = Field(max_length=MOST_PARTS)
+    segments: bool = False
+    truncation: Literal["balanced", "longest_first", "longer_keeps"] = "balanced"
+    pad_multiple: int = Field(default=1, ge=1, le=MOST_PARTS)
+
+    @model_validator(mode="after")
+    def _forms(self) -> WrittenTemplate:
+        for form, texts in ((self.single, ["A"]), (self.pair, ["A", "B"])):
+            others = [part for part in form if part not in self.specials]
+            if others != texts:
+                raise ValueError(f"{' '.join(form)[:80]!r} must hold {' and '.join(texts)} once, and specials")
+        return self
+
+
+class WrittenSpec(WrittenEmbedding):
+    """The spec of a model in config.json."""
+
+    tokenizer: ShortText
+    tokenizer_args: dict[str, Any]
+    coder: ShortText
+    coder_args: dict[str, Any]
+    encoder: ShortText
+    encoder_args: dict[str, Any]
+    pooling: Literal["first", "max", "mean"]
+    dense_head: bool
+    template: WrittenTemplate
+    initial_spread: Literal["matched"] | Annotated[float, Field(gt=0)] | None = None
+
+
+class WrittenConfig(WrittenValues):
+    """The schema of config.json. Keys of other libraries may be beside it."""
+
+    model_config = ConfigDict(extra="ignore")
+    name: str = Field(pattern=r"^[^\x00-\x1f\x7f]{1,200}$")
+    run: str = Field(pattern=r"^[0-9a-f]{64}$")
+    size: ShortText
+    spec: WrittenSpec
+    max_length: int = Field(ge=1, le=MOST_LENGTH)
+    task: ShortText | None = None
+    is_pair: bool = False
+    n_outputs: int | None = Field(default=None, ge=1, le=MOST_NUMBER)
+    labels: tuple[LabelText, ...] = ()
+    label_order: tuple[LabelText, ...] = ()
+    format: Literal[1] = 1
+
+    @model_validator(mode="after")
+    def _classes(self) -> WrittenConfig:
+        if (self.task is None) != (self.n_outputs is None):
+            raise ValueError("task and n_outputs go together: a model has both, or has no head")
+        if self.labels and len(self.labels) != self.n_outputs:
+            raise ValueError(f"{len(self.labels)} labels for {self.n_outputs} outputs")
+        if len(set(self.labels)) < len(self.labels):
+            raise ValueError("two labels have one name")
+        return self
+
+
 def read_config(folder: Path) -> Config:
-    """The config of an exported model. Raises InputError for a folder that holds none, or one of a later format."""
-    try:
-        values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        names = {field.name for field in fields(Config)}  # others are for other libraries
-        own = {key: value for key, value in values.items() if key in names}
-        order = tuple(values["label_order"]) if "label_order" in values else ()  # folders of earlier versions have none
-        config = Config(**{**own, "labels": tuple(values["labels"]), "label_order": order})
-    except (OSError, ValueError, TypeError, KeyError):
-        raise not_exported(folder) from None
-    if config.format != FORMAT:
-        raise InputError(f"{folder}: exported in format {config.format}, this program reads {FORMAT}; export it again")
-    return config
+    """The config of an exported model, checked against the schema. Raises InputError for a folder that holds none."""
+    path = folder / CONFIG
+    if not path.exists() and not path.is_symlink():
+        raise not_exported(folder)
+    with one_line(path):
+        content = plain_file(path, MOST_BYTES).read_bytes()
+        values = json.loads(content)
+        if not isinstance(values, dict) or not {"name", "run", "spec"} <= set(values):  # of another library
+            raise not_exported(folder)
+        of_format = values.get("format", FORMAT)
+        if of_format != FORMAT:
+            program = f"exported in format {str(of_format)[:20]}, this program reads {FORMAT}"
+            raise InputError(f"{folder}: {program}; export it again")
+        check_values(WrittenConfig, content, path)
+        check_numbers(values["spec"], f"{path}: spec")
+    names = {field.name for field in fields(Config)}  # others are for other libraries
+    own = {key: value for key, value in values.items() if key in names}
+    order = tuple(own.get("label_order", ()))  # folders of earlier versions have none
+    return Config(**{**own, "labels": tuple(own["labels"]), "label_order": order})
 
 
 def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict[str, Any]:
@@ -105,36 +199,31 @@ def _embedding_values(spec: ModelSpec, vocabulary_rows: int | None) -> dict[str,
 
 
 def _embedding_spec(values: Mapping[str, Any], folder: Path, *, trust_code: bool) -> EmbeddingSpec:
-    family = _embedding_class(str(values["embedding"]), folder, trust_code=trust_code)
-    below = _embedding_spec(values["below"], folder, trust_code=trust_code) if "below" in values else None
-    return EmbeddingSpec(family, values["embedding_args"], base=below)
+    family, arguments = _embedding_class(values["embedding"], folder, trust_code=trust_code), values["embedding_args"]
+    check_arguments(family, arguments, f"{folder / CONFIG}: embedding_args")
+    below = values.get("below")
+    base = None if below is None else _embedding_spec(below, folder, trust_code=trust_code)
+    return EmbeddingSpec(family, arguments, base=base)
 
 
 def _embedding_class(reference: str, folder: Path, *, trust_code: bool) -> type[Embedding]:
-    place = reference.rpartition(":")[0]
+    """The class that a config names: one of the suite's, or with `trust_code` the folder's or an installed one."""
+    place, _, name = reference.rpartition(":")
     if place == OWN:
         if not trust_code:
             remedy = "read it, then add --trust-code (in Python: trust_code=True)"
             raise InputError(f"{folder / OWN}: code of whoever made this folder, which would run here; {remedy}")
-        return load_own(str(folder / reference))
-    if place.startswith((SUITE, EARLIER)):
-        return _suite_class(reference)
+        return load_own(f"{plain_file(folder / OWN)}:{name}")
+    if SUITE_MODULE.fullmatch(place):
+        family = suite_embedding(place.rpartition(".")[2], name)
+        if family is None:
+            remedy = "load it with the version that exported it"
+            raise InputError(f"{folder / CONFIG}: embedding {reference[:200]!r} is none of this version's; {remedy}")
+        return family
     if not (trust_code and all(part.isidentifier() for part in place.split("."))):
         remedy = "if you trust it, add --trust-code (in Python: trust_code=True)"
-        raise InputError(f"{folder / CONFIG}: embedding {reference!r} is no part of hashbench; {remedy}")
+        raise InputError(f"{folder / CONFIG}: embedding {reference[:200]!r} is no part of hashbench; {remedy}")
     return load_own(reference)
-
-
-def _suite_class(reference: str) -> type[Embedding]:
-    """The suite's embedding class that a config names, also if its module was renamed since the export."""
-    place, _, name = reference.rpartition(":")
-    place = SUITE + place.removeprefix(SUITE).removeprefix(EARLIER)
-    if importlib.util.find_spec(place) is None:
-        for module in modules_of(SUITE.rstrip(".")):
-            for value in vars(module).values():
-                if isinstance(value, type) and issubclass(value, Embedding) and value.stored_name() == name:
-                    return value
-    return load_own(f"{place}:{name}")
 
 
 def copy_own_code(embedding: type[Embedding], folder: Path) -> None:
@@ -144,17 +233,30 @@ def copy_own_code(embedding: type[Embedding], folder: Path) -> None:
 
 
 def spec_of(config: Config, folder: Path, *, trust_code: bool = False) -> ModelSpec:
-    """The spec of an exported model. Raises InputError for a user-defined embedding unless `trust_code`."""
-    values = config.spec
+    """The spec of an exported model, of parts that the registry lists. Raises InputError for others.
+
+    A user-defined embedding is refused unless `trust_code`.
+    """
+    values, where = config.spec, str(folder / CONFIG)
     form = values["template"]
     plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in form.items()}
+    text = TextSpec(values["tokenizer"], values["tokenizer_args"], Template(**plain))
+    code = CodeSpec(values["coder"], values["coder_args"])
+    encoder = EncoderSpec(values["encoder"], values["encoder_args"])
+    with located(where):
+        tokenizer, coder = listed_class("tokenizer", text.tokenizer), listed_class("coder", code.coder)
+        sizes = find_architecture(encoder.kind).sizes
+    check_arguments(tokenizer, text.args, f"{where}: tokenizer_args", ARGUMENT)
+    check_arguments(coder, code.args, f"{where}: coder_args")
+    for shape in list(sizes.values())[:1]:
+        check_arguments(type(shape), encoder.args, f"{where}: encoder_args")
     return ModelSpec(
         config.name,
         _embedding_spec(values, folder, trust_code=trust_code),
-        text=TextSpec(values["tokenizer"], values["tokenizer_args"], Template(**plain)),
-        code=CodeSpec(values["coder"], values["coder_args"]),
-        encoder=EncoderSpec(values["encoder"], values["encoder_args"]),
+        text=text,
+        code=code,
+        encoder=encoder,
         head=HeadSpec(values["pooling"], values["dense_head"]),
         training=TrainingSpec(objective=None),
-        initial_spread=values["initial_spread"] if "initial_spread" in values else None,
+        initial_spread=values.get("initial_spread"),
     )

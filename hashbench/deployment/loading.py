@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from hashbench.common.errors import InputError, first_line
+from hashbench.common.errors import InputError
 from hashbench.data.sources.batching import text_batches
 from hashbench.data.sources.fingerprints import file_fingerprint
 from hashbench.deployment.config import (
     HEAD_PREFIX,
     MODEL_PREFIX,
+    MOST_LENGTH,
     STATE,
     TOKENIZER,
     WEIGHTS,
@@ -23,10 +24,20 @@ from hashbench.deployment.config import (
     read_config,
     spec_of,
 )
-from hashbench.deployment.inputs import Asked, Question, of_lines, question
+from hashbench.deployment.inputs import CONFIG, Asked, Question, of_lines, question
+from hashbench.deployment.untrusted import (
+    AGAIN,
+    check_finite,
+    one_line,
+    plain_files,
+    stored_arrays,
+    stored_tensors,
+)
 from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.coders.cache import RememberedCodes
 from hashbench.models.embeddings.base import Batch, ModelSpec
+from hashbench.models.embeddings.registry import embedding_arguments
+from hashbench.models.layers import on_meta
 from hashbench.models.objectives.classification import ClassificationHead, classification_head, pool
 from hashbench.models.text.base import Tokenizer, saved_tokenizer
 from hashbench.models.text.types import DictInterner
@@ -38,7 +49,6 @@ if TYPE_CHECKING:  # a prediction is made without what trains
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
@@ -110,10 +120,20 @@ class Predictor:
         """The texts' vectors (n, d), one row for a single text: states of the last layer, with the head's pooling."""
         inputs = self._question(texts)
         vectors = np.empty((len(inputs), self.model.config.dim), np.float32)
-        for batch, states in self._states(inputs):
-            assert batch.row_ids is not None
-            vectors[batch.row_ids.numpy()] = pool(states, self.model.states_mask(batch), self.spec.head.pooling).numpy()
-        return vectors
+        with one_line(self.config.name):
+            for batch, states in self._states(inputs):
+                assert batch.row_ids is not None
+                pooled = pool(states, self.model.states_mask(batch), self.spec.head.pooling)  # (B, d)
+                vectors[batch.row_ids.numpy()] = pooled.numpy()
+        return self._finite(vectors)
+
+    def _finite(self, values: np.ndarray) -> np.ndarray:
+        """`values` (n, k) themselves. Raises InputError where weights are so large that some are not finite."""
+        if not np.isfinite(values).all():
+            raise InputError(
+                f"{self.config.name}: its outputs are not finite, as of weights that are too large; {AGAIN}"
+            )
+        return values
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -129,10 +149,11 @@ class Predictor:
         if self.head is None:
             raise InputError(f"{self.config.name}: a pre-trained model has no head; export the run of a fine-tuning")
         outputs = np.empty((len(inputs), self.config.n_outputs or 0), np.float32)
-        for batch, states in self._states(inputs):
-            assert batch.row_ids is not None
-            outputs[batch.row_ids.numpy()] = self.head(states, self.model.states_mask(batch)).numpy()
-        return outputs
+        with one_line(self.config.name):
+            for batch, states in self._states(inputs):
+                assert batch.row_ids is not None
+                outputs[batch.row_ids.numpy()] = self.head(states, self.model.states_mask(batch)).numpy()
+        return self._finite(outputs)
 
     def _states(self, inputs: Question) -> Iterator[tuple[Batch, torch.Tensor]]:
         """Batches (B, L) of the inputs with the states (B, L', d) of the last layer."""
@@ -169,22 +190,32 @@ def read_folder(
 ) -> tuple[Config, ModelSpec, Model, ClassificationHead | None, dict[str, Tensor]]:
     """(config, spec, model, head, stored tensors by name) of an exported folder; head None: a pre-trained model."""
     config = read_config(place)
-    spec = spec_of(config, place, trust_code=trust_code)
-    model, head = build_model(spec, config.size, seed=0), None
-    if config.n_outputs is not None:
-        head = classification_head(spec.head, model.config.dim, config.n_outputs)
-    try:
+    with one_line(place):
+        spec = spec_of(config, place, trust_code=trust_code)
+        header = stored_tensors(place / WEIGHTS)
+        # Once without weights: that the file has all of them is known before anything is allocated.
+        with on_meta(), header.bounded():
+            for part, prefix in zip(_modules(spec, config), (MODEL_PREFIX, HEAD_PREFIX), strict=True):
+                if part is not None:
+                    header.check(part, prefix)
         tensors = load_file(place / WEIGHTS)
+        check_finite(tensors, place / WEIGHTS)
+        model, head = _modules(spec, config)
         # Made at construction; stored for other libraries.
         built = {name for name, _ in model.named_buffers()} - set(model.state_dict())
         stored = part_of(tensors, MODEL_PREFIX)
         model.load_state_dict({name: tensor for name, tensor in stored.items() if name not in built})
         if head is not None:
             head.load_state_dict(part_of(tensors, HEAD_PREFIX))
-    except (OSError, RuntimeError, SafetensorError) as error:
-        reason = first_line(error)
-        raise InputError(f"{place / WEIGHTS}: not the weights of this model ({reason}); export it again") from error
     return config, spec, model, head, tensors
+
+
+def _modules(spec: ModelSpec, config: Config) -> tuple[Model, ClassificationHead | None]:
+    """(model, head) with freshly drawn weights; head None: a pre-trained model."""
+    model = build_model(spec, config.size, seed=0)
+    if config.n_outputs is None:
+        return model, None
+    return model, classification_head(spec.head, model.config.dim, config.n_outputs)
 
 
 def part_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
@@ -193,16 +224,25 @@ def part_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def tokenizer_in(spec: ModelSpec, folder: Path) -> Tokenizer:
-    """The tokenizer of an exported model."""
-    return saved_tokenizer(spec.text.tokenizer, folder / TOKENIZER, spec.text.args)
+    """The tokenizer of an exported model. Raises InputError where its files are not what `save` writes."""
+    with one_line(folder / TOKENIZER):
+        return saved_tokenizer(spec.text.tokenizer, plain_files(folder / TOKENIZER), spec.text.args)
 
 
 def coder_in(spec: ModelSpec, folder: Path) -> Coder:
-    """The fitted coder of an exported model."""
-    coder = make_coder(spec.code.coder, **spec.code.args)
-    if (folder / STATE).is_file():
-        with np.load(folder / STATE) as state:
-            coder.restore(dict(state))
+    """The fitted coder of an exported model. Raises InputError where its state is not what the model needs."""
+    path = folder / STATE
+    with one_line(path):
+        coder = make_coder(spec.code.coder, **spec.code.args)
+        if path.exists() or path.is_symlink():
+            coder.restore(stored_arrays(path))
+        elif coder.needs_fit:
+            raise InputError(f"{path}: is missing; {AGAIN}")
+        if coder.width > MOST_LENGTH:
+            raise InputError(f"{folder / CONFIG}: coder_args: codes of {coder.width:,} columns; {AGAIN}")
+        if embedding_arguments(spec, vocabulary_rows=coder.num_rows) != embedding_arguments(spec):
+            rows = embedding_arguments(spec)["num_rows"]
+            raise InputError(f"{path}: has {coder.num_rows} rows, the model's table has {rows}; {AGAIN}")
     return coder
 
 

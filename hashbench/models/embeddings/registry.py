@@ -12,10 +12,12 @@ from pathlib import Path
 from types import ModuleType
 
 from hashbench.common.errors import InputError, first_line, near_match
-from hashbench.common.registry import import_file, registered
+from hashbench.common.registry import import_file, modules_of, registered
 from hashbench.models.coders.base import find_coder
 from hashbench.models.embeddings.base import Embedding, ModelSpec
 from hashbench.models.names import unknown_model
+
+PACKAGE = "hashbench.models.embeddings"
 
 
 def models() -> dict[str, ModelSpec]:
@@ -98,6 +100,20 @@ def load_own(reference: str) -> type[Embedding]:
         remedy = "derive it from hashbench.extend.Embedding"
         raise InputError(f"{place}: no embedding class {name!r}{near_match(name, list(classes))}; {remedy}")
     return classes[name]
+
+
+def suite_embedding(module: str, name: str) -> type[Embedding] | None:
+    """The suite's embedding class of this stored name in a module of hashbench.models.embeddings; None for no such.
+
+    It is the module of today, or where that has no such class, since it was renamed, any other.
+    """
+    named: dict[str, type[Embedding]] = {}
+    for part in modules_of(PACKAGE):
+        for value in vars(part).values():
+            if isinstance(value, type) and issubclass(value, Embedding) and value.__module__ == part.__name__:
+                if value.stored_name() == name:
+                    named[part.__name__.rpartition(".")[2]] = value
+    return named.get(module) or next(iter(named.values()), None)
 
 
 def _import_module(name: str) -> ModuleType:

@@ -35,7 +35,10 @@ NAMES = {
 }
 # Of a config.json: what says nothing of the shape.
 NO_SHAPE = {"_name_or_path", "transformers_version", "torch_dtype", "dtype", "architectures"}
+# Of a config.json: what names code to run or to fetch, other files, or how numbers are computed.
+NOT_TAKEN = {"auto_map", "attn_implementation", "_attn_implementation", "experts_implementation", "quantization_config"}
 AUTO = "transformers.models.auto.modeling_auto"
+REMEDY = "take an encoder of text, as BERT, DistilBERT, RoBERTa or ELECTRA are"
 TOLERANCE = 1e-3  # of states that LayerNorm has made, about 1 each
 PROBE = (2, 6)  # rows and tokens
 
@@ -79,7 +82,7 @@ def library_config(values: Mapping[str, Any]) -> Any:
     package = library()
     kind = values.get("model_type")
     invalid = importlib.import_module("huggingface_hub.errors").StrictDataclassError
-    kept = {key: value for key, value in values.items() if key not in NO_SHAPE | {"model_type"}}
+    kept = {key: value for key, value in values.items() if key not in NO_SHAPE | NOT_TAKEN | {"model_type"}}
     try:
         return package.AutoConfig.for_model(str(kind), **kept)
     except (ValueError, KeyError, TypeError, AttributeError, ImportError, invalid) as error:
@@ -104,22 +107,27 @@ def encoder_of(config: Any) -> Any:
 
     Raises InputError for a decoder, for both in one, and for what reads no tokens or takes no vectors for them.
     """
-    auto, kind = importlib.import_module(AUTO), config.model_type
-    masked, causal = auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES, auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
-    has_masked_form = kind in masked or kind in auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
-    remedy = "take an encoder of text, as BERT, DistilBERT, RoBERTa or ELECTRA are"
-    if config.is_encoder_decoder:
-        raise InputError(f"{kind} is an encoder with a decoder; {remedy}")
-    if getattr(config, "is_decoder", False) or kind in causal and kind not in masked:
-        raise InputError(f"{kind} is a decoder, whose tokens see none behind them; {remedy}")
-    if not has_masked_form or type(config) not in library().MODEL_MAPPING:
-        raise InputError(f"{kind} is no encoder of text; {remedy}")
+    check_reads_text(config)
+    kind = config.model_type
     with torch.device("meta"):
         model = base_model(config)
     takes = inspect.signature(model.forward).parameters
     if table_of(model) is None or not {"inputs_embeds", "attention_mask"} <= set(takes):
-        raise InputError(f"{kind} takes no vectors of tokens with a mask, or has no table of them; {remedy}")
+        raise InputError(f"{kind} takes no vectors of tokens with a mask, or has no table of them; {REMEDY}")
     return model
+
+
+def check_reads_text(config: Any) -> None:
+    """Raises InputError for the library's config of a decoder, of both in one, and of what reads no tokens."""
+    auto, kind = importlib.import_module(AUTO), config.model_type
+    masked, causal = auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES, auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+    has_masked_form = kind in masked or kind in auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
+    if config.is_encoder_decoder:
+        raise InputError(f"{kind} is an encoder with a decoder; {REMEDY}")
+    if getattr(config, "is_decoder", False) or kind in causal and kind not in masked:
+        raise InputError(f"{kind} is a decoder, whose tokens see none behind them; {REMEDY}")
+    if not has_masked_form or type(config) not in library().MODEL_MAPPING:
+        raise InputError(f"{kind} is no encoder of text; {REMEDY}")
 
 
 def base_model(config: Any) -> Any:
@@ -178,6 +186,7 @@ class LibraryEncoder(Encoder):
         super().__init__()
         self.config = config
         small = copy.deepcopy(config.of_library)
+        check_reads_text(small)  # others may fetch parts by names in their config
         small.vocab_size = (small.pad_token_id or 0) + 1  # a table that goes at once
         self.library = bare(base_model(small))
         self.takes_segments = "token_type_ids" in inspect.signature(self.library.forward).parameters

@@ -216,7 +216,7 @@ def loaded(folder: Path, digest: str, where: str) -> Any:
     """The library's tokenizer of a folder. `digest` is of its files, so that changed ones are read anew."""
     package = library()
     try:
-        tokenizer = package.AutoTokenizer.from_pretrained(str(folder))
+        tokenizer = package.AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError) as error:
         reason = first_line(error)[:160]
         raise InputError(f"{where}: cannot be read ({reason}); put its files beside the weights") from error

@@ -10,7 +10,7 @@ import torch
 from hashbench.common.errors import InputError
 from hashbench.models.embeddings.base import Published
 from hashbench.models.encoders.base import encoder_config, make_encoder
-from hashbench.models.encoders.library import LibraryEncoder, library_config, pooler_path, shape_of
+from hashbench.models.encoders.library import LibraryConfig, LibraryEncoder, library_config, pooler_path, shape_of
 
 SMALL = {"layers": 2, "heads": 2, "dim": 16, "feed_forward": 32}
 THEIRS = {"num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 16, "intermediate_size": 32}
@@ -114,3 +114,15 @@ def test_poolers_are_those_that_a_classifier_of_the_library_reads() -> None:
 def test_faults(values: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         make_encoder("transformers", "tiny", **{**SMALL, **values})
+
+
+def test_what_a_config_names_to_run_or_to_fetch_is_not_taken() -> None:
+    named = {"auto_map": {"AutoModel": "evil.Evil"}, "attn_implementation": "someone/kernel"}
+    config = library_config({"model_type": "bert", **named})
+    assert config._attn_implementation is None and not hasattr(config, "auto_map")
+
+
+def test_a_model_that_reads_no_text_is_refused_before_it_is_built() -> None:
+    values = {"model_type": "vit"}
+    with pytest.raises(InputError, match="vit is no encoder of text"):
+        LibraryEncoder(LibraryConfig(1, 2, 8, 16, library=values))
