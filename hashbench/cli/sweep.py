@@ -123,7 +123,7 @@ def _print_own_table(db: str, loaded: Loaded) -> None:
 def _tell_of_the_best(db: str, loaded: Loaded) -> None:
     """Prints the best model of each task whose weights were kept, with the command that exports it."""
     from hashbench.results.read.scores import best_kept
-    from hashbench.running.experiment.resolved import exported_tasks
+    from hashbench.running.experiment.tasks import exported_tasks
 
     place = "" if db == DEFAULT_DB else f" --db {without_passwords(db)}"
     for run in best_kept(db, loaded.experiment.name, exported_tasks(loaded)):

@@ -84,7 +84,7 @@ def reader_of_run(db: str, prefix: str, label: str | None, data: Sequence[str] |
             f"--run {prefix}: a run of kind {spec['kind']} has no codes; name a pre-training or a fine-tuning"
         )
     stored = model_of_run(store, run_id)
-    model, sources = stored.model, stored.loaded.sources(data or stored.had)
+    model, sources = stored.model, stored.sources(data)
     if label not in (None, model.label):
         raise InputError(f"--run {prefix}: is a run of '{model.label}', not of '{label}'; leave --model out")
     return fitted_reader(stored.loaded, replace(model, spec=model.spec.without_training()), sources)
@@ -92,7 +92,7 @@ def reader_of_run(db: str, prefix: str, label: str | None, data: Sequence[str] |
 
 def fitted_reader(loaded: Loaded, model: ResolvedModel, sources: Sequence[str]) -> Reader:
     """The tokenizer and coder of a model, fitted on its corpora where they learn anything from text."""
-    if not needs_corpus(model.spec):
+    if not (needs_corpus(model.spec) or model.learned_on):
         return Reader(model, *read_without_corpus(model.spec))
     # Imported here: it brings the training packages, which take seconds.
     from hashbench.running.runs.materials import Materials

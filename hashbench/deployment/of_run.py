@@ -20,8 +20,8 @@ from hashbench.deployment.writing import CardFacts, Sizes, TrainedModel, model_c
 from hashbench.running.efficiency.parameters import count
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.resolved import task_of
 from hashbench.running.experiment.stored import model_of_run
+from hashbench.running.experiment.tasks import task_of
 from hashbench.running.experiment.tuning import tuning_of
 from hashbench.running.runs.artifacts import ArtifactFolder, kept_files
 from hashbench.running.runs.finetuning import KIND as FINETUNING
@@ -53,7 +53,7 @@ def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -
         store, run_id, ArtifactFolder.of_environment(usable_cache_folder()), with_head=spec["kind"] == FINETUNING.name
     )
     stored = model_of_run(store, run_id)
-    loaded, model, sources = stored.loaded, stored.model, stored.loaded.sources(data or stored.had)
+    loaded, model, sources = stored.loaded, stored.model, stored.sources(data)
     reader = fitted_reader(loaded, replace(model, spec=model.spec.without_training()), sources)
     task = None
     if spec["kind"] == FINETUNING.name:

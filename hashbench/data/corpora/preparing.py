@@ -42,6 +42,7 @@ from hashbench.data.corpora.tokenizing import (
     make_shard,
     telling,
 )
+from hashbench.data.corpora.vocabularies import corpus_texts, first_texts, trained_recipe
 from hashbench.data.sources import shards
 from hashbench.data.sources.documents import Again, CorpusSource
 from hashbench.data.sources.fingerprints import cache_folder, digest, write_json
@@ -54,8 +55,6 @@ from hashbench.models.text.compiled import thread_count
 
 FORMAT = 1  # of a prepared corpus; a change makes all of them anew
 BLOCK_IDS = 1 << 22  # written at a time
-# That a BPE is trained on, of all corpora together; more changes few merges
-BPE_TRAINING_CHARACTERS = 500_000_000
 WORK = ".shards"  # ends the name of the folder of what is finished
 REMEDY = "start it again with HASHBENCH_THREADS=1, or more memory; it goes on behind the finished shards"
 
@@ -94,6 +93,7 @@ def prepare(
     max_documents: int | None = None,
     vocabulary_size: int = 50_265,
     first_chunk_only: bool = False,
+    learned: str = "",
     progress: Callable[[str], None] | None = None,
     shared: SharedFolder | None = None,
     workers: ShardWorkers | None = None,
@@ -101,8 +101,9 @@ def prepare(
     """The corpora as type ids, made now if no worker made them before.
 
     `folder` holds all prepared corpora, each in a subfolder named by its key. A tokenizer that needs training is
-    trained on the corpora first, in place. With `first_chunk_only` an article is cut before its first "See also",
-    "References" or "Category", as in the released HashFormers code. `workers`: this machine's, if not given.
+    trained on the corpora first, in place; `learned`: the key of the vocabulary that it got before (`vocabularies.py`).
+    With `first_chunk_only` an article is cut before its first "See also", "References" or "Category", as in the
+    released HashFormers code. `workers`: this machine's, if not given.
 
     Raises:
         InputError: a corpus that no source has, or one without a token.
@@ -115,11 +116,12 @@ def prepare(
         *(source.fingerprint for source in located),
         json.dumps(recipe, sort_keys=True),
         json.dumps([max_documents, first_chunk_only]),
+        *([learned] if learned else []),
     )
     place = (folder or cache_folder() / "corpora") / key
     say = progress or (lambda text: None)
     making = _Making(
-        located, tokenizer, vocabulary_size, max_documents, first_chunk_only,
+        located, tokenizer, vocabulary_size, max_documents, first_chunk_only, bool(learned),
         place.with_name(f"{key}{WORK}"), workers or LocalShardWorkers(),
         lambda text: say(f"{' + '.join(source.name for source in located)}: {text}"),
         watched=progress is not None,
@@ -140,6 +142,7 @@ class _Making:
     vocabulary_size: int
     max_documents: int | None
     first_chunk_only: bool
+    learned: bool  # whether the tokenizer has its vocabulary
     work: Path  # where what is finished lies until all is
     workers: ShardWorkers
     progress: Callable[[str], None]
@@ -148,7 +151,9 @@ class _Making:
     def build(self, folder: Path, key: str) -> None:
         """Makes `folder`: tokenizer, ids, documents, types, and the manifest last."""
         folder.mkdir()
-        if self.tokenizer.trained:
+        if self.learned:
+            self.tokenizer.save(folder / "tokenizer")
+        elif self.tokenizer.trained:
             learned = make_once(self.work / "tokenizer", self._train)
             self.tokenizer.load(learned)
             shutil.copytree(learned, folder / "tokenizer", ignore=shutil.ignore_patterns(SUMS))
@@ -230,13 +235,10 @@ class _Making:
 
     def _training_texts(self) -> Iterator[str]:
         """The texts that a tokenizer is trained on: the first documents of each corpus, of about equal size in all."""
-        for source in self.sources:
-            remaining = BPE_TRAINING_CHARACTERS // len(self.sources)
-            for text in source.documents(self.max_documents, articles=self._cuts(source)):
-                if remaining <= 0:
-                    break
-                remaining -= len(text)
-                yield text
+        n = len(self.sources)
+        return first_texts(
+            [corpus_texts(source, self.max_documents, articles=self._cuts(source), of=n) for source in self.sources]
+        )
 
 
 def make_range(spills: Sequence[TypeSpill], starts: np.ndarray, stops: np.ndarray, folder: Path) -> None:
@@ -246,10 +248,7 @@ def make_range(spills: Sequence[TypeSpill], starts: np.ndarray, stops: np.ndarra
 
 def _recipe(tokenizer: Tokenizer, vocabulary_size: int) -> dict[str, object]:
     """The tokenizer's recipe for the key of a corpus, with the size of a vocabulary that is trained."""
-    if tokenizer.trained:
-        trained = {"kind": tokenizer.kind, "train": vocabulary_size, "characters": BPE_TRAINING_CHARACTERS}
-        return trained | tokenizer.options()
-    return tokenizer.recipe()
+    return trained_recipe(tokenizer, vocabulary_size) if tokenizer.trained else tokenizer.recipe()
 
 
 def _write_ids(path: Path, tokenized: Sequence[TokenizedShard], merged: MergedTypes) -> str:

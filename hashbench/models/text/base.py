@@ -16,6 +16,9 @@ from hashbench.models.text.normal_forms import ARGUMENT, ReadTexts, TextForm, ch
 from hashbench.models.text.types import Interner
 
 VERSION = "version"  # the argument of a tokenizer that has several; stored arguments without it mean 1
+LEARN_ON = "learn_on"  # the argument of a tokenizer whose vocabulary can be learned, with these values:
+# the corpora, the training texts of the experiment's tasks, or a task by its name
+CORPUS, TASKS = "corpus", "tasks"
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,9 @@ class Tokenizer(ABC):
     argument: str | None = None
     # Whether `pretrain.vocabulary` of a recipe may replace that argument.
     from_recipe = False
-    # Whether the vocabulary comes, or will come, from the corpora.
+    # Whether the vocabulary comes, or will come, from texts.
     trained = False
+    learn_on: tuple[str, ...] = (CORPUS,)  # the texts that a vocabulary which is learned comes from
     vocabulary_size: int | None = None  # requested for training, specials included
 
     @property
@@ -140,7 +144,7 @@ class NormalisedTokenizer(Tokenizer):
         self._inner, self._reading = inner, reading
         self.kind, self.makes_words, self.unknown = inner.kind, inner.makes_words, inner.unknown
         self.title, self.argument, self.from_recipe = inner.title, inner.argument, inner.from_recipe
-        self.trained = inner.trained
+        self.trained, self.learn_on = inner.trained, inner.learn_on
 
     @property
     def vocabulary_size(self) -> int | None:

@@ -13,12 +13,12 @@ import numpy as np
 from tokenizers import Tokenizer as LibraryTokenizer
 
 from hashbench.common.errors import InputError
-from hashbench.models.text.base import Tokenizer
+from hashbench.models.text.base import CORPUS, LEARN_ON, TASKS, Tokenizer
 from hashbench.models.text.types import Distinct, Interner, TokenizedTexts, distinct_of, lay_end_to_end
 from hashbench.models.text.unicode import well_formed
 
 FILE = "tokenizer.json"
-# In place of a file or a hub name: learn the vocabulary from the corpora.
+# In place of a file or a hub name: learn the vocabulary from texts.
 TRAIN = "train"
 
 
@@ -56,16 +56,30 @@ class TrainablePieces(PieceTokenizer):
     facts_file: str  # beside the tokenizer.json of a trained vocabulary
     special_tokens: frozenset[str]  # never pieces
 
-    def __init__(self, source: str) -> None:
-        """`source`: train, or the file or hub name that the subclass reads."""
+    def __init__(self, source: str, learn_on: Sequence[str] = (CORPUS,)) -> None:
+        """`source`: train, or the file or hub name that the subclass reads; `learn_on`: the texts to learn from.
+
+        Raises InputError for a `learn_on` that names no texts, or is not for a vocabulary that is learned.
+        """
         self.vocabulary_size = None
         self.trained = source == TRAIN
+        self.learn_on = checked_learn_on(learn_on, self.kind)
+        if not self.trained and self.learn_on != (CORPUS,):
+            raise InputError(f"tokenizer {self.kind}: {source} is learned already; leave learn_on out")
         self._digest = ""  # of the content of a file
         self._tokenizer: LibraryTokenizer | None = None
 
     def _take_file(self, content: str, tokenizer: LibraryTokenizer) -> None:
         """Takes the tokenizer of a file, and the digest of the file's content for the recipe."""
         self._digest, self._tokenizer = hashlib.sha256(content.encode()).hexdigest(), tokenizer
+
+    def options(self) -> dict[str, object]:
+        """The kinds of texts that the vocabulary is learned on, where tasks are among them.
+
+        A run's spec has these tasks beside the corpora, with the fingerprints of their data.
+        """
+        kinds = {CORPUS if name == CORPUS else TASKS for name in self.learn_on}
+        return {} if kinds == {CORPUS} else {LEARN_ON: sorted(kinds)}
 
     def recipe(self) -> dict[str, object]:
         """The kind, the options, and the digest of the file or the size of the training; never a path."""
@@ -151,6 +165,16 @@ class PieceInterner(Interner):
     def distinct(self) -> tuple[Distinct, np.ndarray]:
         """-> (the pieces that occur, each id's index among them (n,) int32, -1 for the others)."""
         return distinct_of(self._counts, self._spellings.__getitem__)
+
+
+def checked_learn_on(names: object, kind: str) -> tuple[str, ...]:
+    """The texts that a vocabulary is learned on, each once. Raises InputError for a value that is no list of names."""
+    listed = [names] if isinstance(names, str) else names
+    if not isinstance(listed, list | tuple) or not listed or not all(isinstance(n, str) and n for n in listed):
+        raise InputError(
+            f"tokenizer {kind}: learn_on {names!r} names no texts; give a list of {CORPUS}, {TASKS} or names of tasks"
+        )
+    return tuple(dict.fromkeys(listed))
 
 
 def read_file(path: Path, name: str, file: str, where: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from hashbench.common.errors import InputError
+from hashbench.models.text.base import CORPUS
 from hashbench.models.text.pieces import FILE, TRAIN, TrainablePieces, read_file, read_model
 from hashbench.models.text.unicode import well_formed
 
@@ -17,7 +18,7 @@ MIN_FREQUENCY = 2  # of a merged pair; RoBERTa's BPE training
 
 
 class SubwordTokenizer(TrainablePieces):
-    """Byte-level BPE, cased. A type is a piece as its vocabulary spells it, word-start marker included."""
+    """Byte-level BPE, cased or not. A type is a piece as its vocabulary spells it, word-start marker included."""
 
     kind = "bpe"
     title = "BPE"
@@ -25,23 +26,47 @@ class SubwordTokenizer(TrainablePieces):
     facts_file = "bpe.json"
     special_tokens = SPECIALS
 
-    def __init__(self, bpe: str = TRAIN) -> None:
-        """`bpe`: train (on the corpora), a tokenizer.json or a folder with one (or vocab.json, merges.txt), a hub name.
+    def __init__(
+        self,
+        bpe: str = TRAIN,
+        lowercase: bool = False,
+        prefix_space: bool = False,
+        learn_on: Sequence[str] = (CORPUS,),
+    ) -> None:
+        """`bpe`: train, a tokenizer.json or a folder with one (or vocab.json, merges.txt), a hub name.
+
+        For one that is trained: `lowercase`: texts are lower-cased, character by character; `prefix_space`: a text
+        that begins without a space gets one, so that its first word is spelled as any other; `learn_on`: corpus, tasks
+        (training texts of the experiment's tasks) or names of tasks.
 
         Raises:
-            InputError: no such file, nor such a name on the hub, or it holds no BPE.
+            InputError: no such file, nor such a name on the hub, or it holds no BPE; an option that does not fit.
         """
         if not isinstance(bpe, str) or not bpe:
             raise InputError(f"tokenizer bpe: {bpe!r} is no name; give train, a tokenizer.json or a hub name")
-        super().__init__(bpe)
+        super().__init__(bpe, learn_on)
+        self.lowercase, self.prefix_space = lowercase, prefix_space
+        for key in ("lowercase", "prefix_space"):
+            value = getattr(self, key)
+            if not isinstance(value, bool):
+                raise InputError(f"tokenizer bpe: {key} {value!r}; give true or false")
+            if value and not self.trained:
+                raise InputError(f"tokenizer bpe: {bpe} says itself how it reads a text; leave {key} out")
         if bpe != TRAIN:
             text = read_bpe(bpe)
             self._take_file(text, without_specials(text, where=bpe))
 
+    def options(self) -> dict[str, object]:
+        """The options that are set, as stored runs know none."""
+        written = {"lowercase": self.lowercase, "prefix_space": self.prefix_space}
+        return {**{key: True for key, value in written.items() if value}, **super().options()}
+
     def train(self, texts: Iterable[str], vocabulary_size: int, *, bars: bool = False) -> None:
         """Learns `vocabulary_size` - 5 pieces (five rows are for special tokens), or fewer where texts give no more."""
         tokenizer = Tokenizer(models.BPE())
-        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        if self.lowercase:
+            tokenizer.normalizer = normalizers.Lowercase()
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=self.prefix_space)
         tokenizer.decoder = decoders.ByteLevel()
         trainer = trainers.BpeTrainer(
             vocab_size=vocabulary_size - len(SPECIALS),

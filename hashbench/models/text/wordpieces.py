@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from hashbench.common.errors import InputError
-from hashbench.models.text.base import PortablePart
+from hashbench.models.text.base import CORPUS, PortablePart
 from hashbench.models.text.normaliser import normaliser_values
 from hashbench.models.text.pieces import FILE, TRAIN, TrainablePieces, read_file, read_model
 from hashbench.models.text.unicode import in_chunks, well_formed
@@ -43,16 +43,18 @@ class WordPieceTokenizer(TrainablePieces):
     facts_file = "wordpieces.json"
     special_tokens = SPECIALS
 
-    def __init__(self, vocab: str = TRAIN, lowercase: bool = True) -> None:
-        """`vocab`: train (on the corpora), a vocab.txt or tokenizer.json, a folder with one, or a hub name.
+    def __init__(self, vocab: str = TRAIN, lowercase: bool = True, learn_on: Sequence[str] = (CORPUS,)) -> None:
+        """`vocab`: train, a vocab.txt or tokenizer.json, a folder with one, or a hub name.
+
+        `learn_on`, of one that is trained: corpus, tasks (training texts of the experiment's tasks) or names of tasks.
 
         Raises:
-            InputError: no such file, nor such a name on the hub, or it holds no word pieces.
+            InputError: no such file, nor such a name on the hub, or it holds no word pieces; a wrong `learn_on`.
         """
         if not isinstance(vocab, str) or not vocab or not isinstance(lowercase, bool):
             options = f"vocab {vocab!r}, lowercase {lowercase!r}"
             raise InputError(f"tokenizer wordpieces: {options}; give train, a {LIST} or a hub name, and true or false")
-        super().__init__(vocab)
+        super().__init__(vocab, learn_on)
         self.lowercase = lowercase
         if vocab != TRAIN:
             pieces = read_vocabulary(vocab)
@@ -60,8 +62,8 @@ class WordPieceTokenizer(TrainablePieces):
             self.vocabulary_size = len(pieces)
 
     def options(self) -> dict[str, object]:
-        """The option `lowercase`."""
-        return {"lowercase": self.lowercase}
+        """The option `lowercase`, and what the vocabulary is learned on."""
+        return {"lowercase": self.lowercase, **super().options()}
 
     def portable(self) -> PortablePart:
         """The step for a device without hashbench: a tokenizer.json, and how the library normalises each character."""

@@ -11,16 +11,18 @@ from typing import Any, Literal
 from hashbench.common.errors import InputError, NotAtHand, located, near_match
 from hashbench.common.registry import own_name
 from hashbench.data.sources.weights import RANDOM, locate_weights
+from hashbench.data.tasks.base import Task
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import CodeSpec, EncoderSpec, ModelSpec
 from hashbench.models.embeddings.registry import find_model, groups, models, with_dim
 from hashbench.models.names import unknown_model
 from hashbench.models.objectives.registry import objectives, pretrains
-from hashbench.models.text.base import Tokenizer, find_tokenizer
+from hashbench.models.text.base import LEARN_ON, Tokenizer, find_tokenizer, make_tokenizer
 from hashbench.running.experiment.load import KeyPath, Loaded, validate
 from hashbench.running.experiment.recipes import Finetune, Pretrain, complete_finetune, complete_pretrain
 from hashbench.running.experiment.schema import ModelEntry
 from hashbench.running.experiment.sizing import at_budgets, encoder_width, vocabulary_rows
+from hashbench.running.experiment.tasks import learned_tasks
 from hashbench.running.experiment.used import settled_keys, spec_of_use
 
 # Arguments that name a vocabulary of subwords: a file, or one of the hub.
@@ -38,6 +40,8 @@ class ResolvedModel:
     place: KeyPath  # of its entry in the file
     # Recipes of tasks that have their own.
     per_task: Mapping[str, Finetune] = field(default_factory=dict)
+    # Tasks on whose training texts its vocabulary is learned.
+    learned_on: tuple[Task, ...] = ()
     # The step of its pre-training at which it is taken; None: the end.
     checkpoint: int | None = None
 
@@ -268,7 +272,15 @@ def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: 
         written = loaded.place_of(place, "finetune", "per_task")
         recipe = validate(Finetune, {**general.model_dump(), **values}, loaded, *written, task)
         per_task[task] = complete_finetune(recipe, encoder=size)
-    return ResolvedModel(spec.name, spec, pretrain, general, place, per_task)
+    return ResolvedModel(spec.name, spec, pretrain, general, place, per_task, _learned_on(loaded, spec, place))
+
+
+def _learned_on(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> tuple[Task, ...]:
+    """The tasks on whose training texts a model's vocabulary is learned."""
+    if LEARN_ON not in spec.text.args:
+        return ()
+    with located(f"{loaded.where(*place, 'tokenizer')}: model '{spec.name}'"):
+        return learned_tasks(loaded, make_tokenizer(spec.text.tokenizer, **spec.text.args).learn_on)
 
 
 def _initial_spread(

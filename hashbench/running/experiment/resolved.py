@@ -13,17 +13,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hashbench.common.errors import InputError, located
 from hashbench.data.sources.documents import CorpusSource
 from hashbench.data.sources.weights import RANDOM, locate_weights
-from hashbench.data.tasks.base import LocatedTask, Task
-from hashbench.data.tasks.catalogue import expand_tasks, find_task, own_task, under_protocol
+from hashbench.data.tasks.base import LocatedTask
 from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.embeddings.base import Embedding, ModelSpec
 from hashbench.models.embeddings.registry import embedding_arguments
 from hashbench.models.objectives.registry import objective_of, pretrains, reads_items
-from hashbench.models.text.base import Tokenizer, make_tokenizer
-from hashbench.running.experiment.load import Loaded
+from hashbench.models.text.base import CORPUS, Tokenizer, make_tokenizer
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.schema import Experiment, Tuning
 
@@ -43,6 +40,8 @@ class ResolvedExperiment:
     sources: tuple[str, ...]  # "hub", "builtin" or folders, in order
     # How values were chosen, as far as the file says: by label, by name.
     tuned: Mapping[str, Mapping[str, Tuning]] = field(default_factory=dict)
+    # Tasks on whose training texts vocabularies are learned, by name.
+    learned: Mapping[str, LocatedTask] = field(default_factory=dict)
     # Blocks that were made before: a BPE file is read for one.
     _blocks: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
 
@@ -65,14 +64,24 @@ class ResolvedExperiment:
         return self._blocks[model.label]
 
     def corpus_block(self, model: ResolvedModel) -> dict[str, Any] | None:
-        """The part of a spec on the corpora that a model learns from; None for one that learns nothing from them."""
-        if not needs_corpus(model.spec):
+        """The part of a spec on the texts that a model learns from, apart from its task; None for one that has none.
+
+        Those are the corpora, and tasks on whose training texts its vocabulary is learned.
+        """
+        read = needs_corpus(model.spec)
+        if not (read or model.learned_on):
             return None
-        return {
-            "corpora": self.fingerprints(model.pretrain.corpora),
-            "max_documents": model.pretrain.max_documents,
-            "first_chunk_only": model.pretrain.first_chunk_only,
+        block = {
+            "corpora": self.fingerprints(model.pretrain.corpora) if read else [],
+            "max_documents": model.pretrain.max_documents if read else None,
+            "first_chunk_only": model.pretrain.first_chunk_only and read,
         }
+        learned = [{**task_block(task), "fingerprint": task.fingerprint} for task in self.tasks_learned(model)]
+        return {**block, "tasks": learned} if learned else block
+
+    def tasks_learned(self, model: ResolvedModel) -> list[LocatedTask]:
+        """The tasks on whose training texts a model's vocabulary is learned."""
+        return [self.learned[task.name] for task in model.learned_on]
 
     def fingerprints(self, names: tuple[str, ...]) -> list[dict[str, str]]:
         """Name and fingerprint of each of these corpora, without their folders."""
@@ -162,15 +171,29 @@ def needs_corpus(spec: ModelSpec) -> bool:
     if reads_items(spec):  # its items and maps are made of the page-link set
         return False
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
-    if tokenizer.needs_training or spec.training.weights is not None:
+    if learns_on_corpora(tokenizer) or spec.training.weights is not None:
         # With weights its rows are the pieces that they came with.
-        return tokenizer.needs_training
-    return make_coder(spec.code.coder, **spec.code.args).needs_fit
+        return learns_on_corpora(tokenizer)
+    return _fits_on_corpora(spec, tokenizer)
 
 
-def read_without_corpus(spec: ModelSpec) -> tuple[Tokenizer, Coder]:
-    """Tokenizer and coder of a model that learns nothing from corpora; the coder may take the tokenizer's pieces."""
-    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+def learns_on_corpora(tokenizer: Tokenizer) -> bool:
+    """True where a tokenizer's vocabulary has yet to be learned, and corpora are among its texts."""
+    return tokenizer.needs_training and CORPUS in tokenizer.learn_on
+
+
+def _fits_on_corpora(spec: ModelSpec, tokenizer: Tokenizer) -> bool:
+    """True where a coder learns from corpora, and not from the pieces that its tokenizer learns from other texts."""
+    coder = make_coder(spec.code.coder, **spec.code.args)
+    return coder.needs_fit and not (tokenizer.needs_training and coder.fit_pieces(["a"]))
+
+
+def read_without_corpus(spec: ModelSpec, learned: Tokenizer | None = None) -> tuple[Tokenizer, Coder]:
+    """Tokenizer and coder of a model that learns nothing from corpora; the coder may take the tokenizer's pieces.
+
+    `learned`: the tokenizer, where its vocabulary was learned on other texts.
+    """
+    tokenizer = learned or make_tokenizer(spec.text.tokenizer, **spec.text.args)
     coder = make_coder(spec.code.coder, **spec.code.args)
     coder.fit_pieces(tokenizer.pieces)
     return tokenizer, coder
@@ -180,50 +203,13 @@ def pass_before(spec: ModelSpec) -> str:
     """The reason why a model needs a pass over all texts before its training; empty where it needs none."""
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
     objective = objective_of(spec)
-    if tokenizer.needs_training:
+    if learns_on_corpora(tokenizer):
         return f"its {tokenizer.title} is trained on them"
-    if make_coder(spec.code.coder, **spec.code.args).needs_fit:
+    if _fits_on_corpora(spec, tokenizer):
         return f"coder {spec.code.coder} learns from them what there is"
     if objective is not None and objective.label_types:
         return f"objective {objective.name} predicts rows of a table of all types"
     return ""
-
-
-def find_tasks(loaded: Loaded) -> list[Task]:
-    """The tasks of an experiment. Raises InputError with file and line for an unknown one or an unfit metric."""
-    tasks = loaded.experiment.tasks
-    named: list[Task] = []
-    for i, entry in enumerate([tasks] if isinstance(tasks, str) else tasks):
-        with located(loaded.where("tasks", i)):
-            for task in expand_tasks([entry], loaded.folder):
-                if task.name in [other.name for other in named]:
-                    raise InputError(f"task '{task.name}' stands twice; rename one of them")
-                named.append(task)
-    protocols = []
-    for task in named:
-        with located(loaded.where(task.kind.name)):
-            protocols += under_protocol([task], loaded.experiment.task_blocks, loaded.folder)
-    return protocols
-
-
-def exported_tasks(loaded: Loaded) -> set[str]:
-    """Names of the tasks of an experiment whose fine-tuned models can be exported."""
-    return {task.name for task in expand_tasks(loaded.experiment.tasks, loaded.folder) if task.kind.exported}
-
-
-def task_of(loaded: Loaded, name: str) -> Task:
-    """A task of a stored experiment by its name; relative paths begin in the working folder.
-
-    Raises InputError where its data set is not there.
-    """
-    entry = loaded.task_entry(name)
-    if entry is not None and not Path(entry.path).exists():
-        raise InputError(
-            f"{loaded.shown}: task {name!r}: no {entry.path}; put it there, or, where the experiment file names it "
-            "by a relative path, run this in the folder of the experiment file"
-        )
-    task = find_task(name) if entry is None else own_task(entry, loaded.folder)
-    return under_protocol([task], loaded.experiment.task_blocks, loaded.folder)[0]
 
 
 def model_rows(resolved: ResolvedExperiment) -> list[SummaryRow]:

@@ -113,8 +113,8 @@ def check_learned_rows(spec: ModelSpec, rows: int) -> None:
     wanted = vocabulary_rows(spec)
     if wanted is not None and rows < (1 - BUDGET_TOLERANCE) * wanted:
         raise InputError(
-            f"model {spec.name}: its budget asks for a vocabulary of {wanted:,} rows, but its corpora give {rows:,}; "
-            "read more documents (pretrain.corpora, pretrain.max_documents), or give a smaller budget"
+            f"model {spec.name}: its budget asks for a vocabulary of {wanted:,} rows, but its texts give {rows:,}; "
+            "read more (pretrain.corpora, pretrain.max_documents, learn_on), or give a smaller budget"
         )
 
 

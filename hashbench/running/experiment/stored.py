@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hashbench.common.errors import InputError
+from hashbench.data.sources.sources import locate_corpus, open_sources
+from hashbench.data.tasks.catalogue import locate_task
 from hashbench.models.text.base import VERSION, lasting
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel, model_of
-from hashbench.running.experiment.resolved import model_block
+from hashbench.running.experiment.resolved import model_block, needs_corpus
 from hashbench.running.experiment.schema import Experiment, task_block_types
 from hashbench.store.engine import Store
 from hashbench.store.status import experiments, run_spec, runs
@@ -27,6 +29,32 @@ class StoredModel:
     loaded: Loaded  # the experiment of the run, as the store keeps it
     model: ResolvedModel  # under the label that it has there, with the recipe of the run's task
     had: tuple[str, ...]  # sources of its sweep; none where that is not known
+    corpus: Mapping[str, Any] | None  # the part of the run's spec on texts that it learned from, apart from its task
+
+    def sources(self, data: Sequence[str] | None) -> tuple[str, ...]:
+        """The sources for its text side: `data`, else those of its sweep.
+
+        Raises InputError where the texts there from which tokenizer or coder learn are others than the run's.
+        """
+        sources = self.loaded.sources(data or self.had)
+        corpora = self.model.pretrain.corpora if needs_corpus(self.model.spec.without_training()) else ()
+        if not (self.corpus and (corpora or self.model.learned_on)):
+            return sources
+        opened = open_sources(sources)
+        here: dict[str, dict[str, str]] = {"corpora": {}, "tasks": {}}
+        for name in dict.fromkeys(corpora):
+            corpus = locate_corpus(name, opened)
+            here["corpora"][corpus.name] = corpus.fingerprint
+        for task in self.model.learned_on:
+            here["tasks"][task.name] = locate_task(task, opened).fingerprint
+        for key, what in (("corpora", "corpus"), ("tasks", "task")):
+            learned = [entry["fingerprint"] for entry in self.corpus.get(key, ())]
+            for name, fingerprint in here[key].items():
+                if fingerprint not in learned:
+                    raise InputError(
+                        f"{what} {name} is another than the run's, which learned from it; give that: --data FOLDER"
+                    )
+        return sources
 
 
 def model_of_run(store: Store, run_id: str) -> StoredModel:
@@ -39,7 +67,8 @@ def model_of_run(store: Store, run_id: str) -> StoredModel:
         for row in runs(store, stored.id):
             if row.run_id == run_id:
                 loaded, model = _resolved(spec, stored.config, row.model, store.name)
-                return StoredModel(loaded, model, tuple(stored.provenance.get("sources", ())))
+                had = tuple(stored.provenance.get("sources", ()))
+                return StoredModel(loaded, model, had, spec.get("corpus"))
     raise InputError(f"{store.name}: run {run_id[:8]} belongs to no experiment; name another")
 
 
@@ -81,7 +110,8 @@ def _reads_alike(spec: Mapping[str, Any], model: ResolvedModel, size: str) -> bo
     if any(_known(spec["model"][key], block[key]) != spec["model"][key] for key in READS_TEXT):
         return False
     corpus = spec.get("corpus") or {}
-    return all(getattr(model.pretrain, key) == value for key, value in corpus.items() if key != "corpora")
+    recipe = {key: value for key, value in corpus.items() if key not in ("corpora", "tasks")}
+    return not needs_corpus(model.spec) or all(getattr(model.pretrain, key) == value for key, value in recipe.items())
 
 
 def _known(stored: Any, block: Any) -> Any:

@@ -15,7 +15,7 @@ from hashbench.common.showing import without_passwords
 from hashbench.models.embeddings.registry import groups
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import resolve_baseline, resolve_models
-from hashbench.running.experiment.resolved import find_tasks
+from hashbench.running.experiment.tasks import find_tasks
 
 AXES = ("models", "tasks", "seeds")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,10 +16,12 @@ from hashbench.common.errors import located
 from hashbench.common.shared import SharedFolder, make_once
 from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.corpora.preparing import ShardWorkers, prepare
+from hashbench.data.corpora.vocabularies import TRAINING_CHARACTERS, LearnedTexts, corpus_texts, learn_vocabulary
 from hashbench.data.sources.documents import CorpusSource
 from hashbench.data.sources.hub import SHORT_COMMIT
 from hashbench.data.sources.sources import locate_corpus, open_sources
 from hashbench.data.tasks.base import LocatedTask
+from hashbench.data.tasks.catalogue import locate_task
 from hashbench.data.tasks.items import LinkSet, item_kind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder, make_coder
@@ -27,7 +29,7 @@ from hashbench.models.coders.bloom import Bloom
 from hashbench.models.coders.vocabulary import Vocabulary
 from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.objectives.registry import objective_of
-from hashbench.models.text.base import Tokenizer, make_tokenizer
+from hashbench.models.text.base import CORPUS, Tokenizer, make_tokenizer
 from hashbench.models.text.types import TypeTable
 from hashbench.models.text.words import WordTokenizer
 from hashbench.running.experiment.models import ResolvedModel
@@ -154,13 +156,15 @@ class Materials:
 
     def _make_texts(self, model: ResolvedModel) -> Texts:
         spec = model.spec
-        if not needs_corpus(spec):
-            return Texts(*read_without_corpus(spec), None)
-        # The plan has checked that nothing is learned from the corpora before.
-        if model.pretrain.streaming:
-            located = tuple(locate_corpus(name, self._sources) for name in model.pretrain.corpora)
-            return Texts(*read_without_corpus(spec), None, streamed=located)
         tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+        learned = self._learn_vocabulary(model, tokenizer) if model.learned_on else ""
+        reads_corpora = needs_corpus(spec)
+        # The plan has checked that nothing is learned from the corpora before they are streamed.
+        if not reads_corpora or model.pretrain.streaming:
+            located = [locate_corpus(name, self._sources) for name in model.pretrain.corpora if reads_corpora]
+            tokenizer, coder = read_without_corpus(spec, tokenizer)
+            check_rows(spec, coder)
+            return Texts(tokenizer, coder, None, streamed=tuple(located))
         coder = make_coder(spec.code.coder, **spec.code.args)
         corpus = prepare(
             model.pretrain.corpora,
@@ -170,6 +174,7 @@ class Materials:
             max_documents=model.pretrain.max_documents,
             vocabulary_size=model.pretrain.vocabulary_size,
             first_chunk_only=model.pretrain.first_chunk_only,
+            learned=learned,
             progress=self._progress,
             shared=self._shared,
             workers=self._workers,
@@ -182,9 +187,38 @@ class Materials:
             if fitted is not None and not fitted.fit_pieces(corpus.tokenizer.pieces) and fitted.needs_fit:
                 identity = [fitted.recipe(), corpus.types.fingerprint]
                 fit_once(fitted, identity, partial(fitted.fit, corpus.types), self.cache / "coders", self._shared)
-        if coder.num_rows is not None:
-            check_learned_rows(spec, coder.num_rows)
+        check_rows(spec, coder)
         return Texts(corpus.tokenizer, coder, corpus, outputs)
+
+    def _learn_vocabulary(self, model: ResolvedModel, tokenizer: Tokenizer) -> str:
+        """Loads the vocabulary that is learned on training texts of tasks, and perhaps on corpora; returns its key."""
+        recipe = model.pretrain
+        names = recipe.corpora if CORPUS in tokenizer.learn_on else ()
+        parts = []
+        for corpus in (locate_corpus(name, self._sources) for name in names):
+            cuts = recipe.first_chunk_only and not corpus.packed
+            parts.append(corpus_texts(corpus, recipe.max_documents, articles=cuts, of=len(names)))
+        most = TRAINING_CHARACTERS // len(model.learned_on)
+        for task in (locate_task(task, self._sources) for task in model.learned_on):
+            parts.append(LearnedTexts(task.fingerprint, partial(training_texts, task), most))
+        return learn_vocabulary(
+            tokenizer, recipe.vocabulary_size, parts, self.cache / "vocabularies", progress=self._progress,
+            shared=self._shared,
+        )  # fmt: skip
+
+
+def training_texts(task: LocatedTask) -> Iterator[str]:
+    """The texts of the rows that models of a task are trained on, and of no others; of pairs the first ones first."""
+    data = task.load()
+    assert isinstance(data, TaskData)  # the experiment has refused others
+    for column in data.splits["train"].texts:
+        yield from column
+
+
+def check_rows(spec: ModelSpec, coder: Coder) -> None:
+    """Raises InputError where the vocabulary that texts gave is too small for the model's budget."""
+    if coder.num_rows is not None:
+        check_learned_rows(spec, coder.num_rows)
 
 
 def fit_once(

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from hashbench.common.errors import InputError
 from hashbench.common.texts_read import NOTE, TextsRead
 from hashbench.data.sources.fingerprints import usable_cache_folder
-from hashbench.data.sources.sources import locate_corpus, open_sources
+from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import locate_task
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.results.read.measured import measure
 from hashbench.results.read.runs import MeasuredRun, grouped
-from hashbench.running.experiment.resolved import task_of
 from hashbench.running.experiment.stored import model_of_run
+from hashbench.running.experiment.tasks import task_of
 from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.materials import Materials
 from hashbench.running.runs.reading import counted, counted_before, digest_of
@@ -59,14 +59,10 @@ def _counts(store: Store, run: MeasuredRun, data: Sequence[str] | None) -> Texts
     if (before := counted_before(run.spec)) is not None:
         return before
     stored = model_of_run(store, run.run_id)
-    sources = stored.loaded.sources(data or stored.had)
+    sources = stored.sources(data)
     located = locate_task(task_of(stored.loaded, str(run.task)), open_sources(sources))
     if located.fingerprint != run.fingerprint:
         raise InputError(f"{located.origin} has other data than the run; give those: --data FOLDER")
-    corpora = run.spec["corpus"]["corpora"] if run.spec["corpus"] else []
-    for corpus in corpora:
-        if locate_corpus(corpus["name"], open_sources(sources)).fingerprint != corpus["fingerprint"]:
-            raise InputError(f"corpus {corpus['name']} is another than the run's; give that: --data FOLDER")
     materials = Materials(sources, usable_cache_folder(), [located])
     texts, rows = materials.texts(stored.model), located.load()
     assert isinstance(rows, TaskData)  # a fine-tuning is on a task of texts

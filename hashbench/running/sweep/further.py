@@ -22,9 +22,10 @@ from hashbench.data.tasks.catalogue import known_kinds, known_tasks, load_task, 
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.results.claims.reserved import check_apart, check_name
-from hashbench.running.experiment.resolved import ResolvedExperiment, task_of
+from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.experiment.schema import Experiment, baseline_names
 from hashbench.running.experiment.stored import model_of_run
+from hashbench.running.experiment.tasks import task_of
 from hashbench.running.runs.artifacts import ArtifactFolder, kept_files
 from hashbench.running.runs.base import Workplace
 from hashbench.running.runs.baseline import FURTHER as BASELINE
@@ -157,7 +158,7 @@ class TrainedRun(Subject):
             raise InputError(f"run {short}: is not finished; go on with its sweep first (see hashbench status)")
         stored = model_of_run(store, run_id)
         self._store, self._exported, self._model = store, exported, stored.model
-        self.experiment, self._sources = stored.loaded.experiment, stored.loaded.sources(data or stored.had)
+        self.experiment, self._sources = stored.loaded.experiment, stored.sources(data)
         self.trained_on = task = task_of(stored.loaded, spec["task"]["name"])
         size, label = self.experiment.encoder, stored.model.label
         self._tuned = Run(run_id, FINETUNING.name, label, size, spec, task=task.name, seed=spec["seed"])

@@ -36,7 +36,8 @@ from hashbench.running.experiment.checks import (
 from hashbench.running.experiment.claims import absent_from
 from hashbench.running.experiment.load import KeyPath, Loaded
 from hashbench.running.experiment.models import ResolvedModel, resolve_baseline, resolve_models
-from hashbench.running.experiment.resolved import ResolvedExperiment, find_tasks, needs_corpus
+from hashbench.running.experiment.resolved import ResolvedExperiment, learns_on_corpora, needs_corpus
+from hashbench.running.experiment.tasks import find_tasks
 from hashbench.running.experiment.tuning import declared
 from hashbench.running.runs.base import kinds, names
 from hashbench.running.sweep.absent import AbsentCorpus, AbsentTask, MissingInputs, block_without_weights
@@ -89,12 +90,15 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
         for i, task in enumerate(tasks)
     )
     corpora = _locate_corpora(loaded, measured, sources, absent)
-    resolved = ResolvedExperiment(loaded.experiment, models, baseline, located_tasks, corpora, names, tuned, blocks)
+    learned = _locate_learned(loaded, measured, sources, absent)
+    resolved = ResolvedExperiment(
+        loaded.experiment, models, baseline, located_tasks, corpora, names, tuned, learned, blocks
+    )
     runs = tuple(run for kind in kinds().values() for run in kind.planned(resolved))
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
     notes = (
         *on_devices, *_claim_notes(resolved), *_position_notes(loaded, models), *_rate_notes(models),
-        *_spread_notes(resolved),
+        *_spread_notes(resolved), *_vocabulary_notes(resolved),
     )  # fmt: skip
     return Plan(resolved, runs, places, notes, tuple(absent.errors))
 
@@ -119,6 +123,20 @@ def _spread_notes(resolved: ResolvedExperiment) -> Iterator[str]:
     labels = [label for label, model in resolved.models.items() if model.spec.initial_spread is None]
     if labels and resolved.experiment.initial_spread is not None:
         yield f"initial_spread does not apply to published weights: {', '.join(labels)}"
+
+
+def _vocabulary_notes(resolved: ResolvedExperiment) -> Iterator[str]:
+    """Notes on the models whose vocabulary is learned on training texts of tasks, with what it is learned on."""
+    labels_by_texts: dict[str, list[str]] = {}
+    for label, model in resolved.models.items():
+        if model.learned_on:
+            block = resolved.corpus_block(model) or {}
+            learns = learns_on_corpora(make_tokenizer(model.spec.text.tokenizer, **model.spec.text.args))
+            corpora = [corpus["name"] for corpus in block["corpora"] if learns]
+            tasks = f"the training texts of {', '.join(task['name'] for task in block['tasks'])}"
+            labels_by_texts.setdefault(" and ".join([*corpora, tasks]), []).append(label)
+    for texts, labels in labels_by_texts.items():
+        yield f"{', '.join(labels)}: vocabulary learned on {texts}"
 
 
 def _rate_notes(models: Mapping[str, ResolvedModel]) -> Iterator[str]:
@@ -283,6 +301,20 @@ def _locate_corpora(
         )
         for name, where in places.items()
     }
+
+
+def _locate_learned(
+    loaded: Loaded, models: Sequence[ResolvedModel], sources: Sequence[Source], absent: MissingInputs
+) -> dict[str, LocatedTask]:
+    """The tasks on whose training texts vocabularies are learned."""
+    learned: dict[str, LocatedTask] = {}
+    for model in models:
+        where = loaded.where(*model.place, "tokenizer")
+        for task in model.learned_on:
+            if task.name not in learned:
+                locate = partial(_opened, partial(locate_task, task, sources), where)
+                learned[task.name] = absent.found_or(locate, partial(AbsentTask, task))
+    return learned
 
 
 def _opened(locate: Callable[[], Located], where: str) -> Located:

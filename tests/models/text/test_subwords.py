@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import string
 from pathlib import Path
 
 import pytest
@@ -150,3 +151,49 @@ def test_a_name_that_the_hub_does_not_give(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(InputError, match="bpe no/such@v1: no such file, and the hub gave none"):
         SubwordTokenizer("no/such@v1")
     assert asked == [("no/such", "tokenizer.json", None), ("no/such", "tokenizer.json", "v1")]
+
+
+def test_a_lower_cased_vocabulary_with_a_prefix_space_spells_a_word_in_one_way() -> None:
+    tokenizer = SubwordTokenizer(lowercase=True, prefix_space=True)
+    tokenizer.train(CORPUS, vocabulary_size=5 + 256 + 30)
+    first, inside = tokenizer.tokenize("Cats"), tokenizer.tokenize("the CATS")
+    assert first == ["\u0120cats"] and inside[-1:] == first
+    assert tokenizer.tokenize(" cats") == first  # one that begins with a space gets none
+    assert tokenizer.tokenize("") == []
+    assert not set(string.ascii_uppercase) & set("".join(tokenizer.pieces[256:]))
+    # Characters of the text as it is, without the space that was put before it
+    assert tokenizer.reach(["Cats THE"], [1]) == [4] and tokenizer.reach(["Cats THE"], [2]) == [8]
+
+
+def test_options_are_part_of_the_recipe_where_they_are_set(tmp_path: Path) -> None:
+    assert SubwordTokenizer().recipe() == {"kind": "bpe", "bpe": {"train": None}}  # as stored runs have it
+    assert (
+        SubwordTokenizer(lowercase=False, prefix_space=False, learn_on="corpus").recipe() == SubwordTokenizer().recipe()
+    )
+    arguments = {"lowercase": True, "prefix_space": True, "learn_on": ["sst2", "corpus"]}
+    tokenizer = SubwordTokenizer(**arguments)
+    assert tokenizer.options() == {"lowercase": True, "prefix_space": True, "learn_on": ["corpus", "tasks"]}
+    tokenizer.train(CORPUS, vocabulary_size=5 + 256 + 10)
+    tokenizer.save(tmp_path)
+    saved = SubwordTokenizer.saved(tmp_path, arguments)
+    assert saved.recipe() == tokenizer.recipe() and saved.tokenize("The Cat") == tokenizer.tokenize("The Cat")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"lowercase": "yes"}, "lowercase 'yes'; give true or false"),
+        ({"learn_on": []}, r"learn_on \[\] names no texts"),
+        ({"learn_on": [1]}, r"learn_on \[1\] names no texts"),
+        ({"learn_on": None}, "learn_on None names no texts"),
+    ],
+)
+def test_a_wrong_option_is_refused(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        SubwordTokenizer(**arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("option", [{"lowercase": True}, {"prefix_space": True}, {"learn_on": ["tasks"]}])
+def test_a_file_reads_and_was_learned_as_it_was(file: Path, option: dict[str, object]) -> None:
+    with pytest.raises(InputError, match=f"leave {next(iter(option))} out"):
+        SubwordTokenizer(str(file), **option)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""running/experiment/resolved.py: needs of a model, tasks by name or path, and the rows that `check` prints."""
+"""running/experiment/resolved.py: needs of a model, and the rows that `check` prints."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ from typing import Any
 
 import pytest
 
-from hashbench.common.errors import InputError
 from hashbench.models.coders.vocabulary import Vocabulary
 from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.text.wordpieces import WordPieceTokenizer
 from hashbench.running.experiment.resolved import (
-    find_tasks,
     model_rows,
     needs_corpus,
     pass_before,
     read_without_corpus,
-    task_of,
     task_rows,
 )
 from hashbench.running.sweep.plan import plan
@@ -48,6 +45,9 @@ def spec_of(name: str, **changes: Any) -> ModelSpec:
         ("hashformer-lsh-proj", {"objective": None}, True),  # its coder is fitted
         ("bert-mlm", {"objective": None}, True),  # its BPE is trained
         ("superbloom-hash10-11", {}, False),  # its items are those of the page links
+        ("bert-mlm", {"objective": None, "args": {"learn_on": ["corpus", "tasks"]}}, True),
+        ("bert-mlm", {"objective": None, "args": {"learn_on": ["tasks"]}}, False),  # its rows are the pieces
+        ("bert-mlm", {"args": {"learn_on": ["tasks"]}}, True),
     ],
 )
 def test_a_model_needs_the_corpora_for_weights_pieces_or_its_coder(
@@ -84,6 +84,7 @@ def test_other_coders_are_made_as_the_spec_says() -> None:
         ("hashformer-md-proj", {}, ""),
         ("hashformer-md-proj", {"objective": None}, ""),
         ("bert-mlm", {}, "its BPE is trained on them"),
+        ("bert-mlm", {"args": {"learn_on": ["sst2"]}, "objective": "shuffle_random"}, ""),
         ("hashformer-lsh-proj", {}, "coder lsh-bits learns from them what there is"),
         ("hashformer-md-proj", {"objective": "mlm"}, "objective mlm predicts rows of a table of all types"),
     ],
@@ -92,49 +93,6 @@ def test_a_pass_over_all_texts_comes_before_what_is_made_of_all_types(
     name: str, changes: dict[str, Any], reason: str
 ) -> None:
     assert pass_before(spec_of(name, **changes)) == reason
-
-
-MODELS = "models: [bert-mlm]\n"
-
-
-@pytest.fixture
-def own_folder(tmp_path: Path) -> Path:
-    (tmp_path / "own").mkdir()
-    for split in ("train", "test"):
-        (tmp_path / "own" / f"{split}.csv").write_text("words,label\ngood,1\nbad,0\n" * 5)
-    return tmp_path / "own"
-
-
-def test_groups_and_own_data_sets_in_the_order_of_the_file(experiment, own_folder: Path) -> None:
-    tasks = find_tasks(experiment(MODELS, f"tasks=[{{name: mine, path: {own_folder}, text: words}}, cola]"))
-    assert [task.name for task in tasks] == ["mine", "cola"]
-    group = [task.name for task in find_tasks(experiment(MODELS, "tasks=glue"))]
-    assert group[0] == "cola" and {"sst2", "stsb", "rte"} < set(group) and len(group) == len(set(group))
-
-
-def test_a_task_that_stands_twice_is_named_with_its_line(experiment) -> None:
-    with pytest.raises(InputError, match=r"tasks=\[glue, cola\]: task 'cola' stands twice; rename one of them"):
-        find_tasks(experiment(MODELS, "tasks=[glue, cola]"))
-
-
-def test_an_unknown_task_is_named_with_its_line(experiment) -> None:
-    with pytest.raises(InputError, match=r"unknown task 'cula'; did you mean 'cola'"):
-        find_tasks(experiment(MODELS, "tasks=[cula]"))
-
-
-def test_one_task_by_its_name_is_the_one_of_the_list(experiment, own_folder: Path) -> None:
-    loaded = experiment(MODELS, f"tasks=[cola, {{name: mine, path: {own_folder}, text: words, max_rows: 3}}]")
-    cola, mine = find_tasks(loaded)
-    assert task_of(loaded, "cola") == cola and task_of(loaded, "mine") == mine
-    assert (mine.text, mine.max_rows, mine.folder) == (("words",), 3, own_folder)
-
-
-def test_a_block_of_the_experiment_is_the_protocol_of_its_task(experiment) -> None:
-    loaded = experiment(MODELS + "entities: {segment_items: 6}\n", "tasks=[entities]")
-    (entities,) = find_tasks(loaded)
-    assert entities.protocol is not None and entities.protocol.segment_items == 6
-    assert task_of(loaded, "entities") == entities
-    assert task_of(experiment(MODELS), "cola").protocol is None
 
 
 TWO_MODELS = """\

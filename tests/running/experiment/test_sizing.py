@@ -83,7 +83,7 @@ def test_no_number_of_parameters(text: str) -> None:
 def test_a_corpus_too_small_for_a_budgets_vocabulary_is_one_line() -> None:
     spec = with_budget(find_model("bert-sr"), 128, 230_000).spec  # 1,797 rows
     check_learned_rows(spec, 1_790)
-    with pytest.raises(InputError, match=r"bert-sr: its budget asks for .* 1,797 rows, but its corpora give 900; read"):
+    with pytest.raises(InputError, match=r"bert-sr: its budget asks for .* 1,797 rows, but its texts give 900; read"):
         check_learned_rows(spec, 900)
     check_learned_rows(find_model("bert-sr"), 900)  # without a budget, as many as there are
 

@@ -11,8 +11,10 @@ from hashbench.common.errors import InputError
 from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.load import Loaded, load_experiment
 from hashbench.running.experiment.models import ResolvedModel, resolve_models
-from hashbench.running.experiment.resolved import model_block, task_of
+from hashbench.running.experiment.resolved import model_block
 from hashbench.running.experiment.stored import model_of_run
+from hashbench.running.experiment.tasks import task_of
+from hashbench.running.sweep.plan import plan
 from hashbench.store.engine import Store, open_store
 from hashbench.store.planning import Run, add_experiment
 
@@ -116,3 +118,33 @@ def test_a_data_set_that_is_not_in_the_working_folder_names_the_remedy(tmp_path:
         task_of(model_of_run(store, "bert-mlm").loaded, "mine")
     monkeypatch.chdir(tmp_path / "with")
     assert task_of(model_of_run(store, "bert-mlm").loaded, "mine").name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "changed"), [("{learn_on: [mine, corpus]}", "mine/train.csv"), ("bpe", "corpora/news/a.txt")]
+)
+def test_texts_that_a_vocabulary_was_not_learned_on_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tokenizer: str, changed: str
+) -> None:
+    for folder in ("mine", "corpora/news"):
+        (tmp_path / folder).mkdir(parents=True)
+    for split in ("train", "validation"):
+        (tmp_path / "mine" / f"{split}.csv").write_text("text,label\na,0\nb,1\n")
+    (tmp_path / "corpora" / "news" / "a.txt").write_text("a b\n")
+    file = tmp_path / "own.yaml"
+    file.write_text(
+        f"name: own\ndata: {tmp_path}\nencoder: tiny\nbaseline: bert-mlm\npretrain: {{corpora: [news]}}\nseeds: [0]\n"
+        f"models: [{{name: low, like: bert-mlm, objective: none, tokenizer: {tokenizer}}}]\n"
+        f"tasks: [{{name: mine, path: {tmp_path}/mine, text: text, label: label}}]\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    planned = plan(load_experiment(file))
+    store = open_store(tmp_path / "r.db")
+    config = planned.resolved.experiment.stored()
+    add_experiment(store, "own", config, planned.runs, baseline="bert-mlm")
+    run = next(run for run in planned.runs if run.model == "low")
+    assert model_of_run(store, run.id).sources(None) == (str(tmp_path),)
+    (tmp_path / changed).write_text("text,label\nother,0\nb,1\n")
+    what = "task mine" if "mine" in changed else "corpus news"
+    with pytest.raises(InputError, match=f"{what} is another than the run's, which learned from it; give that"):
+        model_of_run(store, run.id).sources(None)
