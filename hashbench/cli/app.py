@@ -9,6 +9,7 @@ import gc
 import os
 import signal
 import sys
+from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
 
@@ -25,6 +26,7 @@ from hashbench.cli.sweep import sweep, worker
 from hashbench.cli.trained import evaluate, export, predict
 from hashbench.common.errors import InputError
 from hashbench.common.showing import printable
+from hashbench.data.sources.fingerprints import cache_folder, why_not_writable
 
 PYDANTIC = {  # how it words what a type refuses -> plainly
     "Value error, ": "",
@@ -113,6 +115,7 @@ def main(arguments: list[str] | None = None) -> None:
     # of the time of a short command. Workers of a sweep are other processes, with Python's default.
     gc.set_threshold(50_000)
     streams.prepare()
+    _keep_fonts()
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
         code = _run(arguments)
@@ -129,6 +132,18 @@ def main(arguments: list[str] | None = None) -> None:
     finally:
         signal.signal(signal.SIGTERM, before)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _keep_fonts() -> None:
+    """Gives matplotlib a folder in the cache for its list of fonts, where the home folder cannot be written.
+
+    Every training imports it, through torchmetrics, and it would print a warning.
+    """
+    with contextlib.suppress(RuntimeError):  # this user has no home folder
+        if not why_not_writable(Path.home()):
+            return
+    if not why_not_writable(cache_folder()):
+        os.environ.setdefault("MPLCONFIGDIR", str(cache_folder() / "matplotlib"))
 
 
 def _run(arguments: list[str] | None) -> object:

@@ -38,6 +38,7 @@ FOLDERS = {
     "own": "files of one's own, from another machine",
     "wandb": "files of Weights & Biases, as `tracking` wrote them",
     "numba": "machine code of kernels, where the installation cannot be written",
+    "matplotlib": "its list of fonts, where the home folder cannot be written",
 }
 KEPT = ("finished",)  # never removed: nowhere else
 

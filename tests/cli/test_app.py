@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 import typer
 
 import hashbench
-from hashbench.cli.app import app
+from hashbench.cli.app import app, main
 from tests.cli.commands import Run, fails
 from tests.commands import Outcome
 
@@ -130,3 +131,18 @@ def test_a_reader_that_leaves_is_no_error() -> None:
 def test_who_looks_for_another_programs_command_is_told_of_the_sweep(run: Run, word: str) -> None:
     outcome = run(word)
     assert outcome.code == 2 and outcome.err.endswith("are done by: hashbench sweep FILE.yaml\n")
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc here, where nobody can make a folder")
+@pytest.mark.parametrize("home", ["/proc/nohome", None])
+def test_without_a_home_folder_matplotlib_keeps_its_fonts_in_the_cache(
+    home: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MPLCONFIGDIR", "")  # so that it is restored
+    monkeypatch.delenv("MPLCONFIGDIR")
+    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOME", home or str(tmp_path))
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert os.environ.get("MPLCONFIGDIR") == (str(tmp_path / "cache" / "matplotlib") if home else None)
+    assert not (tmp_path / "cache").exists()

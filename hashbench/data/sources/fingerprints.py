@@ -29,15 +29,18 @@ def usable_cache_folder() -> Path:
         InputError: a file is there, or the folder in which it would be made cannot be written.
     """
     folder = cache_folder()
-    above = [folder, *folder.parents]
-    nearest = next(path for path in above if os.path.lexists(path))
+    if what := why_not_writable(folder):
+        raise InputError(f"cache folder {folder}: {what}; set HASHBENCH_CACHE to a folder that can be written")
+    return folder
+
+
+def why_not_writable(folder: Path) -> str:
+    """The reason why files cannot be made in a folder, which need not exist yet; "" where they can. Nothing is made."""
+    nearest = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
     if not nearest.is_dir():
-        what = f"{nearest} is no folder"
-    elif not os.access(nearest, os.W_OK | os.X_OK) or not (nearest == folder or _takes_a_folder(nearest)):
-        what = f"{nearest} cannot be written"
-    else:
-        return folder
-    raise InputError(f"cache folder {folder}: {what}; set HASHBENCH_CACHE to a folder that can be written")
+        return f"{nearest} is no folder"
+    writable = os.access(nearest, os.W_OK | os.X_OK) and (nearest == folder or _takes_a_folder(nearest))
+    return "" if writable else f"{nearest} cannot be written"
 
 
 def _takes_a_folder(folder: Path) -> bool:

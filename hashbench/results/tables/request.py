@@ -89,7 +89,7 @@ class TableFile:
 
     `shows`: true for the experiments whose own tables these are, printed where none is named. `warns_once`: only the
     first of several tables has the warnings. `further_names`: names of columns that are not in the modules of tables,
-    as patterns of fnmatch; no task and no model may have them (`hashbench.results.claims.reserved`).
+    as patterns of fnmatch; no task and no model may have them (`hashbench.results.reserved`).
     """
 
     name: str

@@ -340,7 +340,7 @@ def _check_known(loaded: Loaded) -> None:
 
 def _check_reserved(loaded: Loaded) -> None:
     """Raises InputError for a model or task named like a column of a table or a trivial baseline."""
-    from hashbench.results.claims import reserved  # imports the tables: not before names are known to be right
+    from hashbench.results import reserved  # imports the tables: not before names are known to be right
 
     experiment = loaded.experiment
     words: dict[str, Any] = {"baselines": list(baseline_names()), "remedy": "choose another name"}

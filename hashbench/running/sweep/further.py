@@ -21,7 +21,7 @@ from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.catalogue import known_kinds, known_tasks, load_task, locate_task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.results.claims.reserved import check_apart, check_name
+from hashbench.results.reserved import check_apart, check_name
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.experiment.schema import Experiment, baseline_names
 from hashbench.running.experiment.stored import model_of_run

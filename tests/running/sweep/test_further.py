@@ -296,7 +296,7 @@ def test_wrong_input_is_one_line_and_leaves_nothing(here: Path, capsys) -> None:
     assert "'rte' has 2 text columns" in refused(capsys, rte, "--on", "same.parquet", "--text", "sentence")
     assert "'sst2' is a task of the suite" in refused(capsys, run_id, "--on", "same.parquet", "--name", "sst2")
     named = refused(capsys, run_id, "--on", "same.parquet", "--name", "run_minutes")
-    assert "set 'run_minutes': is the name of a column of tables or claims" in named and "--name NAME" in named
+    assert "set 'run_minutes': is the name of a column of table own" in named and "--name NAME" in named
     Path("average.csv").write_text("sentence,label\na film,1\n")
     assert "set 'average': is the name of a column" in refused(capsys, run_id, "--on", "average.csv")
     named = refused(capsys, run_id, "--on", "same.parquet", "--name", "add")

@@ -13,9 +13,9 @@ from hashbench.common.errors import InputError
 from hashbench.common.registry import registered
 from hashbench.data.tasks.catalogue import known_tasks
 from hashbench.models.names import known_names
-from hashbench.results.claims.reserved import check_apart, check_model_name, check_name, reserved_columns
 from hashbench.results.papers.paper import layouts
 from hashbench.results.read.measured import measure
+from hashbench.results.reserved import check_apart, check_model_name, check_name, reserved_columns
 from hashbench.results.tables.experiment import OF_TEXTS
 from hashbench.results.tables.request import ReportRequest, ReportSource
 from hashbench.running.experiment.load import _check_reserved, load_experiment
@@ -24,7 +24,7 @@ from hashbench.running.sweep.further import _check_name
 from hashbench.store.engine import open_store
 from hashbench.store.status import experiments
 
-EXAMPLE = Path(__file__).parents[3] / "results.db.example"
+EXAMPLE = Path(__file__).parents[2] / "results.db.example"
 BASELINES = list(baseline_names())
 
 
@@ -104,9 +104,22 @@ def test_the_message_says_what_is_reserved(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(InputError) as refused:
         load_experiment("a.yaml")
     assert str(refused.value).startswith(
-        "a.yaml:5: task 'Average': is the name of a column of tables or claims (average, total_params, emb_params, "
-        "run_minutes and "
+        "a.yaml:5: task 'Average': is the name of a column of table own (reserved are average, total_params, "
+        "emb_params, run_minutes and "
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("run_minutes", "table own"), ("bytes_per_token", "table budgets"), ("swap", "table robustness"),
+        ("tenth=3", "table links"), ("script_latin", "table scripts"), ("pcr_emb", "table paper"),
+        ("verdict", "report claims"), ("prr_mine", "claims"), ("mine_over_examples", "tables as CSV and JSON"),
+    ],
+)  # fmt: skip
+def test_the_message_names_the_table_that_has_the_column(name: str, where: str) -> None:
+    with pytest.raises(InputError, match=rf"task '{name}': is the name of a column of {where} \(reserved are average"):
+        check_name(name, "task", baselines=BASELINES, remedy="rename it")
 
 
 def test_a_model_may_not_have_the_name_of_a_task() -> None:

@@ -7,7 +7,7 @@ values (`TableFile.further_names`), and those that a claim may name.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
 from itertools import product
@@ -22,6 +22,7 @@ from hashbench.results.papers.paper import Column
 from hashbench.results.tables.experiment import OF_TEXTS
 
 OVER_EXAMPLES = "*_over_examples"  # rows of CSV and JSON with the ends of an interval
+TABLES, CLAIMS = "hashbench.results.tables", "report claims"
 SHOWN = ("average", "total_params", "emb_params", "run_minutes")  # examples in the message
 
 
@@ -32,10 +33,11 @@ def check_name(name: str, what: str, *, baselines: Collection[str], remedy: str)
     """
     if name.lower() in {baseline.lower() for baseline in baselines}:
         raise InputError(f"{what} {name!r}: is the name of a trivial baseline ({', '.join(baselines)}); {remedy}")
-    patterns = reserved_columns()
-    if any(fnmatchcase(name.lower(), pattern) for pattern in patterns):
-        others = f"{', '.join(SHOWN)} and {len(patterns) - len(SHOWN)} more"
-        raise InputError(f"{what} {name!r}: is the name of a column of tables or claims ({others}); {remedy}")
+    columns = reserved_columns()
+    for pattern, where in columns.items():
+        if fnmatchcase(name.lower(), pattern):
+            others = f"reserved are {', '.join(SHOWN)} and {len(columns) - len(SHOWN)} more"
+            raise InputError(f"{what} {name!r}: is the name of a column of {where} ({others}); {remedy}")
 
 
 def check_model_name(name: str, what: str, *, baselines: Collection[str], tasks: Collection[str], remedy: str) -> None:
@@ -59,15 +61,20 @@ def check_apart(names: Iterable[str], tasks: Collection[str], what: str, *, reme
 
 
 @cache
-def reserved_columns() -> frozenset[str]:
-    """Names of columns in lower case, as patterns of fnmatch."""
+def reserved_columns() -> Mapping[str, str]:
+    """Names of columns in lower case, as patterns of fnmatch, and the first place that has each, in words."""
     files = registered("table").values()
-    modules = {*modules_of("hashbench.results.tables"), table, report}
-    modules |= {sys.modules[file.make.__module__] for file in files}  # of plug-ins
-    names = {column.name for module in modules for column in _columns_in(module)}
-    names |= {name for file in files for name in file.further_names()}
-    names |= {*nameable(()), *(f"{name}{EXACT}" for name in FACT_UNITS), f"{PRR}*", OVER_EXAMPLES}
-    return frozenset(name.lower() for name in names)
+    of_modules = {module: f"table {module.__name__.rpartition('.')[2]}" for module in modules_of(TABLES)}
+    of_modules |= {sys.modules[file.make.__module__]: f"table {file.name}" for file in files}  # of plug-ins too
+    of_modules |= {table: CLAIMS, report: CLAIMS}
+    places = [(column.name, where) for module, where in of_modules.items() for column in _columns_in(module)]
+    places += [(name, f"table {file.name}") for file in files for name in file.further_names()]
+    places += [(name, "claims") for name in (*nameable(()), *(f"{name}{EXACT}" for name in FACT_UNITS), f"{PRR}*")]
+    places.append((OVER_EXAMPLES, "tables as CSV and JSON"))
+    columns: dict[str, str] = {}
+    for name, where in places:
+        columns.setdefault(name.lower(), where)
+    return columns
 
 
 def _columns_in(module: ModuleType) -> Iterator[Column]:
