@@ -179,6 +179,12 @@ def own_cell(measured: Measured, entry: Entry, column: Column, evidence: Evidenc
     def read(of: Entry, task: str) -> list[SeedScore]:
         return measured.read(of, task, column.metric, column.split)
 
+    if column.measure in ("score", "texts") and not entry.of_task(str(column.task)):
+        if column.task in measured.further_sets():
+            remedy = f"hashbench evaluate MODEL --on FILE --name {column.task}"
+            return Cell(
+                reason="no such baseline of the set" if entry.is_baseline else f"not evaluated on the set ({remedy})"
+            )
     if column.measure == "score":
         assert column.task is not None
         cell = score_cell(entry, column.task, read if column.metric else measured.own, evidence)

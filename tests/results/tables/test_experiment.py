@@ -114,6 +114,18 @@ def test_stored_tasks_and_models_with_reserved_names_are_printed_under_other_hea
     assert _row(table, "majority").cells["mine"].value == 62.5
 
 
+def test_a_further_set_that_a_model_was_not_evaluated_on_is_said_to_be_that(tmp_path: Path) -> None:
+    scores = {("accuracy", "test", ""): 0.5}
+    runs = [HandRun(model, "mine", scores=scores) for model in ("bert-mlm", "proformer")]
+    runs += [HandRun("bert-mlm", "noisy", scores=scores, kind="evaluation")]
+    runs += [HandRun("majority", "mine", scores=scores, kind="floor")]
+    (table,) = tables(build_by_hand(tmp_path / "r.db", runs), ReportRequest(texts=True))
+    reason = "not evaluated on the set (hashbench evaluate MODEL --on FILE --name noisy)"
+    cells = _row(table, "proformer").cells
+    assert cells["noisy"].reason == cells["noisy_tokens"].reason == reason
+    assert table.missing == (f"{reason}: proformer (noisy)", "no such baseline of the set: majority (noisy)")
+
+
 DEV, MATCHED, MISMATCHED = "validation", "validation_matched", "validation_mismatched"
 
 
