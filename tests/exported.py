@@ -56,7 +56,7 @@ def exported_folder(
         model.scales.copy_(torch.tensor([1.0, 0.2]))
     head = None
     if n_outputs is not None:
-        head = classification_head(spec.head, model.config.dim, n_outputs)
+        head = classification_head(spec.head, model.encoder.text_width(2 if is_pair else 1), n_outputs)
     parts = {"weights": model, "head": head}
     files = {}
     folder.parent.mkdir(parents=True, exist_ok=True)

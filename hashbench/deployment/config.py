@@ -69,6 +69,11 @@ class Config:
     label_order: tuple[str, ...] = ()
     format: int = FORMAT
 
+    @property
+    def n_texts(self) -> int:
+        """Texts of an input."""
+        return 2 if self.is_pair else 1
+
     def write(self, folder: Path) -> None:
         """Writes config.json."""
         replace_text(folder / CONFIG, json_text(asdict(self)))

@@ -103,7 +103,7 @@ def _extend_config(predictor: Predictor, folder: Path) -> None:
     """Adds the keys that transformers reads to config.json."""
     values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     config, spec = predictor.config, predictor.spec
-    labels = dict(enumerate(predictor.labels))
+    labels, width = dict(enumerate(predictor.labels)), predictor.model.encoder.text_width(config.n_texts)
     added = {
         "model_type": "hashed",
         "auto_map": {name: place for name, place in CODE.items() if name != "AutoTokenizer"},
@@ -119,6 +119,7 @@ def _extend_config(predictor: Predictor, folder: Path) -> None:
         "label2id": {label: i for i, label in labels.items()},
         "dtype": "float32",
         **({} if predictor.model.scales is None else {"scaled": True}),
+        **({} if width == predictor.model.config.dim else {"head_size": width}),
     }
     (folder / CONFIG).write_bytes(_json({**values, **added}))
 

@@ -119,7 +119,7 @@ class Predictor:
     def embed(self, texts: Asked) -> np.ndarray:
         """The texts' vectors (n, d), one row for a single text: states of the last layer, with the head's pooling."""
         inputs = self._question(texts)
-        vectors = np.empty((len(inputs), self.model.config.dim), np.float32)
+        vectors = np.empty((len(inputs), self.model.encoder.text_width(len(inputs.columns))), np.float32)
         with one_line(self.config.name):
             for batch, states in self._states(inputs):
                 assert batch.row_ids is not None
@@ -215,7 +215,7 @@ def _modules(spec: ModelSpec, config: Config) -> tuple[Model, ClassificationHead
     model = build_model(spec, config.size, seed=0)
     if config.n_outputs is None:
         return model, None
-    return model, classification_head(spec.head, model.config.dim, config.n_outputs)
+    return model, classification_head(spec.head, model.encoder.text_width(config.n_texts), config.n_outputs)
 
 
 def part_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -98,7 +98,8 @@ def _config(
 def _sizes(trained: TrainedModel, model: ResolvedModel, weight_bytes: int) -> Sizes:
     size, n_outputs, rows = trained.config.size, trained.config.n_outputs, trained.coder.num_rows
     in_paper = count(model.spec, size, vocabulary_rows=rows)
-    deployed = count(model.spec, size, vocabulary_rows=rows, n_classes=n_outputs, deployed=True)
+    texts = trained.config.n_texts
+    deployed = count(model.spec, size, vocabulary_rows=rows, n_classes=n_outputs, n_texts=texts, deployed=True)
     return Sizes(in_paper, deployed, weight_bytes)
 
 

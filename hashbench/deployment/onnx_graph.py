@@ -99,10 +99,23 @@ def _written(predictor: Predictor, path: Path, folding: ModuleType) -> Traced:
             without_nan_guards(written.model.graph)
         folding.optimize(written.model, input_size_limit=FOLDED_BYTES, output_size_limit=FOLDED_BYTES)
         written.save(str(path), external_data=False)
+        _drop_notes(path)
     except torch.onnx.errors.OnnxExporterError as error:
         name, reason = predictor.config.name, str(error).split("\n")[0][:200]
         raise InputError(f"{name}: not exported: ONNX has no graph of it ({reason}); take another model") from error
     return traced
+
+
+def _drop_notes(path: Path) -> None:
+    """Removes torch's notes from a graph: where each node comes from and the shapes between, 1 KB a node."""
+    onnx = required("onnx")
+    model = onnx.load(path)
+    graph = model.graph
+    for part in (model, graph, *graph.node, *graph.initializer, *graph.input, *graph.output):
+        del part.metadata_props[:]
+        part.ClearField("doc_string")
+    del graph.value_info[:]
+    onnx.save(model, path)
 
 
 def without_nan_guards(graph: Any) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
 import torch
@@ -12,7 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.registry import registered, unreadable
-from hashbench.models.embeddings.base import ModelPart, Published
+from hashbench.models.embeddings.base import ModelPart, ModelSpec, Published
 from hashbench.models.layers import on_meta
 
 
@@ -56,6 +56,10 @@ class Encoder(ModelPart):
     config: Any  # an EncoderConfig; each family narrows the type
     # Whether there is a state for each token, which pre-training needs.
     keeps_length = True
+    # Whether `token_states` has any: without them it serves tasks of whole texts alone.
+    has_token_states = True
+    # Whether special tokens are among its tokens; else its mask is False on them.
+    reads_specials = True
     # Whether a training keeps the input of each layer alone and computes the rest again for the backward pass.
     checkpointing = False
 
@@ -95,6 +99,11 @@ class Encoder(ModelPart):
     def layer_passes(self) -> float:
         """Layers that a token passes, fractional where neighbours share a state."""
         return float(self.config.layers)
+
+    def text_width(self, n_texts: int) -> int:
+        """Width of the states that the head of a task with so many texts an input reads: d."""
+        width: int = self.config.dim
+        return width
 
     def states_mask(self, mask: Tensor) -> Tensor:
         """Mask (B, L) of the vectors -> mask (B, L') of the states, for an encoder that shortens the sequence."""
@@ -155,6 +164,10 @@ class Architecture:
 
     build: Callable[[Any], Encoder]
     sizes: Mapping[str, Any]  # size -> a frozen dataclass that is an EncoderConfig
+    # A model with this encoder, with what follows from it in the model's other parts.
+    of_model: Callable[[ModelSpec], ModelSpec] = lambda spec: spec
+    # Keys of an entry of `models` that it leaves no choice in, each with the reason: "is never pre-trained".
+    settled: Mapping[str, str] = field(default_factory=dict)
 
 
 _outlines: dict[tuple[object, str], Encoder] = {}  # by what builds them, and their config

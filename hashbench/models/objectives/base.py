@@ -54,11 +54,18 @@ class TaskHead(nn.Module):
     """
 
     name: ClassVar[str]  # as kinds of task call it
+    # Whether it reads one state an input (`States.for_head`), so that an encoder without states of tokens will do.
+    reads_texts: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod
-    def for_task(cls, spec: HeadSpec, encoder: Encoder, *, n_outputs: int, label_names: Sequence[str]) -> Self:
-        """A fresh head over the states of an encoder. `label_names`: of the classes by id; none of a regression."""
+    def for_task(
+        cls, spec: HeadSpec, encoder: Encoder, *, n_outputs: int, label_names: Sequence[str], n_texts: int = 1
+    ) -> Self:
+        """A fresh head over the states of an encoder. `label_names`: of the classes by id; none of a regression.
+
+        `n_texts`: of an input, 2 for pairs.
+        """
 
     @abstractmethod
     def outputs(self, model: States, batch: Batch) -> Tensor:

@@ -23,6 +23,7 @@ class ClassificationHead(TaskHead):
     """Scores of a whole input; one output means regression."""
 
     name = "classification"
+    reads_texts = True
 
     def __init__(
         self,
@@ -42,10 +43,11 @@ class ClassificationHead(TaskHead):
         self.apply(init_weights)
 
     @classmethod
-    def for_task(cls, spec: HeadSpec, encoder: Encoder, *, n_outputs: int, label_names: Sequence[str]) -> Self:
+    def for_task(
+        cls, spec: HeadSpec, encoder: Encoder, *, n_outputs: int, label_names: Sequence[str], n_texts: int = 1
+    ) -> Self:
         """A fresh head as a model's spec has it, over the states of an encoder."""
-        config = encoder.config
-        shape = (config.dim, n_outputs, config.dropout, spec.pooling)
+        shape = (encoder.text_width(n_texts), n_outputs, encoder.config.dropout, spec.pooling)
         return cls(*shape, dense=spec.dense, dense_dropout=spec.dense_dropout)
 
     def outputs(self, model: States, batch: Batch) -> Tensor:

@@ -30,7 +30,9 @@ class TaggingHead(TaskHead):
         self.token_layers = token_layers
 
     @classmethod
-    def for_task(cls, spec: HeadSpec, encoder: Encoder, *, n_outputs: int, label_names: Sequence[str]) -> Self:
+    def for_task(
+        cls, spec: HeadSpec, encoder: Encoder, *, n_outputs: int, label_names: Sequence[str], n_texts: int = 1
+    ) -> Self:
         """A fresh head over the states of an encoder."""
         return cls(encoder.config.dim, label_names, encoder.config.dropout, encoder.token_layers())
 

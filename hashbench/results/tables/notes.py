@@ -26,6 +26,7 @@ from hashbench.results.tables.recipes import (
     distinct,
     encoder_deviation,
     finetuning_deviations,
+    named_encoders,
     plain,
     pretraining_deviations,
     set_spreads,
@@ -107,7 +108,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
         ("experiment", _experiment(measured)),
         ("data", _data(task_origins(measured, paper))),
         ("metrics", _metrics(measured, table) if scores else ""),
-        ("encoder", distinct(run.encoder for run in measured.runs if not run.is_baseline)),
+        ("encoder", _encoders(measured)),
         ("initial spread", set_spreads(measured)),
         ("pre-training", _pretraining(measured)),
         ("fine-tuning", _finetuning(measured) if scores else ""),
@@ -126,6 +127,11 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
         ("machines", _machines(measured)),
     ]
     return [(label, text) for label, text in lines if text]
+
+
+def _encoders(measured: Measured) -> str:
+    sizes = distinct(run.encoder for run in measured.runs if not run.is_baseline)
+    return "; ".join(text for text in (sizes, named_encoders(measured)) if text)
 
 
 def _done(measured: Measured) -> list[RunOrigin]:

@@ -125,6 +125,16 @@ def set_spreads(measured: Measured) -> str:
     return "; ".join(by_place(texts, values))
 
 
+def named_encoders(measured: Measured) -> str:
+    """The encoders that entries of the file name in place of their models' own, with these models; '' for none."""
+    entries = [entry for entry in measured.experiment.config.get("models", ()) if isinstance(entry, Mapping)]
+    values = [entry["encoder"] for entry in entries if entry.get("encoder")]
+    named = {value.get("kind") if isinstance(value, Mapping) else value for value in values} - {None}
+    runs = [run for run in measured.runs if "model" in run.spec] if named else []
+    kinds = {(run.model, None): str(run.spec["model"]["encoder"]["kind"]) for run in runs}
+    return "; ".join(by_place([((kind, ""), place) for place, kind in kinds.items() if kind in named], kinds))
+
+
 def pretraining_deviations(measured: Measured, paper: Paper) -> list[str]:
     """Lines on how the experiment's pre-trainings differ from the paper's."""
     runs = measured.pretrainings()

@@ -224,7 +224,8 @@ class Inference:
     ) -> None:
         self._candidate, self._texts, self._setting, self._size = candidate, texts, setting, batch_size
         self._model = candidate.build(setting.size, setting.device).eval()
-        head = classification_head(candidate.spec.head, self._model.config.dim, n_outputs)
+        width = self._model.encoder.text_width(len(texts))
+        head = classification_head(candidate.spec.head, width, n_outputs)
         self._head = head.to(setting.device).eval()
         self._ready = [batch.to(setting.device) for batch in self._batches(candidate.coder)]
         self._warm = RememberedCodes(candidate.coder)

@@ -27,6 +27,7 @@ def count(
     size: str = "base",
     *,
     n_classes: int | None = None,
+    n_texts: int = 1,
     head: nn.Module | None = None,
     vocabulary_rows: int | None = None,
     count_generic_row: bool = True,
@@ -35,7 +36,7 @@ def count(
 ) -> Counts:
     """Parameters as the model's paper counts them; by default encoder, embedding and a head for classification.
 
-    `n_classes` None takes the paper's, `head` is a trained one in place of a fresh one of so many classes,
+    `n_classes` None takes the paper's, `n_texts` is 2 for pairs, `head` is a trained one in place of a fresh one,
     `vocabulary_rows` None the published vocabulary. `count_generic_row=False` leaves the ordinary-token row of
     HashFormers out of the embedding's count, as the equations of their appendix do; their table 2 has it. `deployed`
     counts what is in use after fine-tuning whatever the paper counts: encoder, embedding and head. `frame` is one of
@@ -49,7 +50,7 @@ def count(
     with on_meta():
         embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=vocabulary_rows)
         outputs = spec.origin.classes if n_classes is None else n_classes
-        fresh = classification_head(spec.head, encoder.config.dim, outputs)
+        fresh = classification_head(spec.head, encoder.text_width(n_texts), outputs)
     parts = Parts(spec, encoder, embedding, head := head or fresh)
     if frame is not None:
         return frame.counted(parts)

@@ -73,7 +73,8 @@ _drawn: dict[tuple[object, str], float | None] = {}
 
 def _of_positions(kind: str, config: Any) -> float | None:
     """The spread of the position vectors of an encoder; its layers are drawn behind them and left out but for one."""
-    build, shape = find_architecture(kind).build, replace(config, layers=1)
+    one_layer = {"layers": 1} if "layers" in vars(config) else {}
+    build, shape = find_architecture(kind).build, replace(config, **one_layer)
     key = (build, repr(shape))
     if key not in _drawn:
         torch.manual_seed(SEED)

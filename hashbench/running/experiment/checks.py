@@ -15,13 +15,14 @@ from hashbench.data.perturbations.base import find_perturbation
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.items import item_kind
+from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import Embedding, ModelSpec, TextSpec
 from hashbench.models.embeddings.registry import build_embedding, with_dim
 from hashbench.models.encoders.base import Encoder, encoder_config, encoder_outline
 from hashbench.models.layers import on_meta
-from hashbench.models.objectives.registry import objective_of, pretrains, reads_items
+from hashbench.models.objectives.registry import objective_of, pretrains, reads_items, task_head
 from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.models.text.token_lengths import shape_note, token_lengths
 from hashbench.running.experiment.contract import error_line
@@ -80,11 +81,24 @@ def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -
             )
         if of_items:
             _check_positions(loaded, model, task)
+        else:
+            _check_head(loaded, model, task)
     if of_items and loaded.experiment.efficiency:
         raise InputError(f"{loaded.where('efficiency')}: efficiency times models of texts; leave it out")
     if of_items and isinstance(model.finetune.learning_rate, tuple):
         place = loaded.where(*loaded.place_of(model.place, "finetune", "learning_rate"))
         raise InputError(f"{place}: a grid of learning rates needs a task of texts; give '{model.label}' one rate")
+
+
+def _check_head(loaded: Loaded, model: ResolvedModel, task: Task) -> None:
+    """Raises InputError where a task's head reads states of tokens, and the encoder makes none."""
+    if _encoder(loaded, model.spec).has_token_states or task_head(text_kind(task).head).reads_texts:
+        return
+    with _of_model(loaded, model, "encoder"):
+        raise InputError(
+            f"encoder {model.spec.encoder.kind} makes one vector a text, and task '{task.name}' is "
+            f"{task.kind.description}, whose head reads one a token; put them in experiments of their own"
+        )
 
 
 def check_streaming(loaded: Loaded, model: ResolvedModel) -> None:

@@ -15,8 +15,9 @@ from hashbench.data.tasks.base import Task
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import CodeSpec, EncoderSpec, ModelSpec
 from hashbench.models.embeddings.registry import find_model, groups, models, with_dim
+from hashbench.models.encoders.base import find_architecture
 from hashbench.models.names import unknown_model
-from hashbench.models.objectives.registry import objectives, pretrains
+from hashbench.models.objectives.registry import objectives, pretrains, reads_items
 from hashbench.models.text.base import LEARN_ON, Tokenizer, find_tokenizer, make_tokenizer
 from hashbench.running.experiment.load import KeyPath, Loaded, validate
 from hashbench.running.experiment.recipes import Finetune, Pretrain, complete_finetune, complete_pretrain
@@ -256,6 +257,7 @@ def _weights_beside(loaded: Loaded, name: str | None) -> str | None:
 
 def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: KeyPath) -> ResolvedModel:
     """The resolved model of a spec and its entry in the file, with spec and recipes complete."""
+    spec = _with_parts_of_its_encoder(loaded, spec, entry, place)
     pretrain = _block(loaded, Pretrain, "pretrain", spec.training.pretrain, entry.pretrain if entry else None, place)
     finetune = _block(loaded, Finetune, "finetune", spec.training.finetune, entry.finetune if entry else None, place)
     size = loaded.experiment.encoder
@@ -281,6 +283,18 @@ def _learned_on(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> tuple[Task, 
         return ()
     with located(f"{loaded.where(*place, 'tokenizer')}: model '{spec.name}'"):
         return learned_tasks(loaded, make_tokenizer(spec.text.tokenizer, **spec.text.args).learn_on)
+
+
+def _with_parts_of_its_encoder(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: KeyPath) -> ModelSpec:
+    """The spec with what its encoder leaves no choice in. Raises InputError where its entry makes another choice."""
+    kind = spec.encoder.kind
+    with located(f"{loaded.where(*place, 'encoder')}: model '{spec.name}'"):
+        architecture = find_architecture(kind)
+    for key, reason in architecture.settled.items():
+        if entry is not None and getattr(entry, key) not in (None, "none"):
+            where = loaded.where(*place, key)
+            raise InputError(f"{where}: model '{spec.name}': encoder {kind} {reason}; leave {key} out")
+    return spec if reads_items(spec) else architecture.of_model(spec)
 
 
 def _initial_spread(

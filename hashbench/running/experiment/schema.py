@@ -110,11 +110,11 @@ class ModelEntry(Strict):
         default=None, description="a coder's name, or a mapping of its arguments: {kind, num_buckets, bits, ...}"
     )
     embedding: dict[str, Any] | None = Field(default=None, description="arguments of the embedding")
-    encoder: dict[str, Any] | None = Field(
+    encoder: str | dict[str, Any] | None = Field(
         default=None,
         description=(
-            "encoder values that differ from the size's: {layers, dropout, ...}; kind: another encoder (bert, canine,"
-            " proformer)"
+            "another encoder (bert, canine, proformer, average), or a mapping of values that differ from the size's: "
+            "{kind, layers, dropout, ...}"
         ),
     )
     pooling: Literal["first", "max", "mean"] | None = Field(

@@ -185,7 +185,8 @@ def score_splits(
 def make_head_of(model: Model, data: TaskData, spec: ModelSpec) -> TaskHead:
     """A fresh head for a task; its dense layer is the published one where the model's published weights have it."""
     head_class = task_head(text_kind(data.task).head)
-    head = head_class.for_task(spec.head, model.encoder, n_outputs=data.n_outputs, label_names=data.label_names)
+    facts: dict[str, Any] = {"n_outputs": data.n_outputs, "label_names": data.label_names}
+    head = head_class.for_task(spec.head, model.encoder, **facts, n_texts=len(data.task.text))
     if model.published_dense is not None:
         head.start_dense(model.published_dense)
     return head

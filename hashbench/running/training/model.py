@@ -37,9 +37,7 @@ class Model(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """States (B, L', d) of a batch (B, L); L' is L m for m tokens an item, less where the encoder shortens."""
-        # Without a mask a GPU takes its fastest attention.
-        mask = self._token_mask(batch) if batch.padded else None
-        states: Tensor = self.encoder(self.vectors(batch), mask, batch.segments)
+        states: Tensor = self.encoder(self.vectors(batch), self._needed_mask(batch), batch.segments)
         return states
 
     def vectors(self, batch: Batch) -> Tensor:
@@ -52,8 +50,7 @@ class Model(nn.Module):
 
     def at(self, batch: Batch, columns: Tensor, valid: Tensor | None = None) -> Tensor:
         """The states (n, d) at `columns` (B, M) alone, of which `valid` (B, M) may select some; None: all."""
-        mask = self._token_mask(batch) if batch.padded else None
-        return self.encoder.at(self.vectors(batch), mask, batch.segments, columns, valid)
+        return self.encoder.at(self.vectors(batch), self._needed_mask(batch), batch.segments, columns, valid)
 
     def for_head(self, batch: Batch, pooling: Pooling) -> tuple[Tensor, Tensor | None]:
         """States (B, L', d) and their mask for a head with this pooling.
@@ -66,17 +63,25 @@ class Model(nn.Module):
 
     def token_states(self, batch: Batch) -> Tensor:
         """One state for each token of a batch (B, L), for heads that label words: (B, L, w)."""
-        mask = self._token_mask(batch) if batch.padded else None
+        mask = self._needed_mask(batch)
         states = self.encoder.token_states(self.vectors(batch), mask, batch.segments)  # (B, L m, w)
         return states[:, :: self.embedding.tokens_per_item]
 
     def states_mask(self, batch: Batch) -> Tensor:
         """Mask (B, L') of the states of a batch (B, L): True for tokens, False for padding."""
-        return self.encoder.states_mask(self._token_mask(batch))
+        return self.encoder.states_mask(self.token_mask(batch))
 
-    def _token_mask(self, batch: Batch) -> Tensor:
-        """Mask (B, L m) of the embedding's vectors of a batch (B, L), m an item: True for tokens, False for padding."""
-        return self.embedding.vectors_mask(batch.mask)
+    def _needed_mask(self, batch: Batch) -> Tensor | None:
+        """`token_mask`, or None where it is True everywhere: without a mask a GPU takes its fastest attention."""
+        return self.token_mask(batch) if batch.padded or not self.encoder.reads_specials else None
+
+    def token_mask(self, batch: Batch) -> Tensor:
+        """Mask (B, L m) of the embedding's vectors of a batch (B, L), m an item: True for tokens, False for padding.
+
+        Special tokens are none where the encoder does not read them.
+        """
+        mask = batch.mask if self.encoder.reads_specials else batch.mask & (batch.positions >= len(SPECIALS))
+        return self.embedding.vectors_mask(mask)
 
 
 def build_model(

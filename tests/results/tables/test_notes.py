@@ -331,3 +331,18 @@ def test_lengths_that_keep_a_share_are_told_from_a_cap_that_keeps_less() -> None
         "tokens at most 128 (old): at_most, or the fewest that keep 90 % of train's, not counted; 64 (sr): as given"
     )
     assert _lengths([_limited("sr", 64), _limited("mlm", 128)]) == "64, 128 tokens at most"
+
+
+def test_an_encoder_that_an_entry_names_is_printed(tmp_path, monkeypatch) -> None:
+    def block(model: str, encoder: str) -> dict[str, object]:
+        of_model = model_block(model, encoder)
+        return {**of_model, "encoder": {"kind": "average" if model == "bert-mlm" else "bert", "size": encoder}}
+
+    monkeypatch.setattr("tests.databases.made_up.model_block", block)
+    world = World(tasks=("cola",))
+    for written, told in {None: "base", "average": "base; average for bert-mlm"}.items():
+        world.config["models"] = ["hashformer-lsh-proj", {"name": "bert-mlm", "encoder": written}]
+        (tmp_path / told).mkdir()
+        assert _facts(_table(tmp_path / told, world))["encoder"] == told
+    world.config["models"] = [{"name": "bert-mlm", "encoder": {"kind": "average"}}]
+    assert _facts(_table(tmp_path, world))["encoder"] == told

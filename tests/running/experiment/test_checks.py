@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,17 @@ import pytest
 import torch
 
 from hashbench.common.errors import InputError
-from hashbench.running.experiment.checks import check_devices, check_lengths, check_model, check_warmup, word_shapes
+from hashbench.data.tasks.catalogue import find_task
+from hashbench.data.tasks.kinds.tagging import KIND as TAGGING
+from hashbench.models.embeddings.registry import find_model
+from hashbench.running.experiment.checks import (
+    check_devices,
+    check_lengths,
+    check_model,
+    check_pairing,
+    check_warmup,
+    word_shapes,
+)
 from hashbench.running.experiment.models import resolve_models
 
 PROJ = "like: hashformer-md-proj"
@@ -28,6 +39,11 @@ FAULTS = {
     "encoder: {layerz: 1}": "unknown value 'layerz'; did you mean 'layers'",
     "encoder: {layers: two}": "encoder: layers must be a number, not 'two'; correct the value",
     "encoder: {heads: 3}": "encoder: dim 128 is no multiple of heads 3",
+    "encoder: averag": "unknown name 'averag'; did you mean 'average'?",
+    "encoder: {kind: average, heads: 1}": "encoder: unknown value 'heads'; values: dim, dropout",
+    "encoder: average, objective: mlm": "encoder average is never pre-trained; leave objective out",
+    "encoder: average, objective: {kind: shuffle_random}": "encoder average is never pre-trained; leave objective out",
+    "encoder: {kind: average}, pooling: max": "encoder average makes one vector a text; leave pooling out",
     "embedding: {proj_epz: 1}": "embedding has no argument 'proj_epz'; did you mean 'proj_eps'",
 }
 
@@ -39,6 +55,23 @@ def test_a_model_that_cannot_work(experiment, change: str, message: str) -> None
         check_model(loaded, resolve_models(loaded)["m"])
     assert message in str(error.value)
     assert str(error.value).startswith("a.yaml:9: model 'm': ") and "\n" not in str(error.value)
+
+
+def test_averaged_vectors_stand_beside_an_encoder_and_tag_no_words(experiment) -> None:
+    loaded = experiment("models:\n  - {name: m, like: bert-mlm, encoder: average, objective: none}\n  - bert-mlm")
+    averaged, whole = resolve_models(loaded).values()
+    check_model(loaded, averaged)
+    assert averaged.spec.training.objective is None and averaged.spec.encoder.kind == "average"
+    assert whole.spec == find_model("bert-mlm") and averaged.spec.embedding == whole.spec.embedding
+    check_pairing(loaded, averaged, [find_task("sst2"), find_task("stsb")])
+    tagged = replace(find_task("sst2"), name="ner", kind=TAGGING)
+    check_pairing(loaded, whole, [tagged])
+    with pytest.raises(InputError) as error:
+        check_pairing(loaded, averaged, [tagged])
+    assert str(error.value) == (
+        "a.yaml:9: model 'm': encoder average makes one vector a text, and task 'ner' is a task of tags of words, "
+        "whose head reads one a token; put them in experiments of their own"
+    )
 
 
 @pytest.mark.parametrize(
