@@ -55,7 +55,7 @@ class Prepared:
         )
 
 
-def prepare_model(folder: Path, name: str) -> Prepared:
+def prepare_model(folder: Path, name: str, words_per_row: int | None = None) -> Prepared:
     """A model of this name with a small encoder, and a corpus of 40 documents in the folder."""
     spec = find_model(name).small()
     spec = spec.with_args(encoder={"layers": 1, "heads": 2, "dim": 16, "feed_forward": 32})
@@ -68,6 +68,7 @@ def prepare_model(folder: Path, name: str) -> Prepared:
         folder / "corpora",
         max_documents=40,
         vocabulary_size=400,
+        words_per_row=words_per_row,
     )
     if not coder.fit_pieces(corpus.tokenizer.pieces) and coder.needs_fit:
         coder.fit(corpus.types)

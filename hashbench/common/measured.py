@@ -7,6 +7,10 @@ from dataclasses import dataclass
 
 # Begins the topic of a run's note on the class that a metric counts: "class of f1"
 COUNTED = "class of "
+# The split of numbers of a pre-training on rows that it did not train on
+HELD_OUT = "held-out rows"
+# How well they tell shuffled tokens from intact ones: area under the ROC curve
+SEPARATION = "separation"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -109,3 +109,17 @@ def amount(parameters: int) -> str:
     ('0.23M', '6.4M', '1.5k')
     """
     return f"{parameters / 1e6:g}M" if parameters >= 100_000 else f"{parameters / 1e3:g}k"
+
+
+def batch_text(recipe: Mapping[str, Any]) -> str:
+    """A batch of a pre-training recipe in words, from the recipe as it is stored.
+
+    >>> batch_text({"batch_size": 64, "sequence_length": 512})
+    '64 x 512 tokens'
+    >>> batch_text({"batch_size": 64, "sequence_length": 512, "words_per_row": 128})
+    '64 x 128 words, at most 512 tokens each,'
+    """
+    words = recipe["words_per_row"] if "words_per_row" in recipe else None
+    if words is None:
+        return f"{recipe['batch_size']} x {recipe['sequence_length']} tokens"
+    return f"{recipe['batch_size']} x {words} words, at most {recipe['sequence_length']} tokens each,"

@@ -14,6 +14,7 @@ from torch import Tensor
 from hashbench.common.atomic import atomic_write, replace_text, with_usual_rights
 from hashbench.common.declared import card_lines
 from hashbench.common.errors import InputError, first_line
+from hashbench.common.showing import batch_text
 from hashbench.deployment.config import (
     CARD,
     HEAD_PREFIX,
@@ -151,7 +152,7 @@ def _training(config: Config, facts: CardFacts) -> list[str]:
         objective = facts.pretrain["model"]["objective"]["kind"]
         lines.append(
             f"- pre-trained by {objective} on {', '.join(corpus['name'] for corpus in corpora)}: {recipe['steps']:,} "
-            f"steps of {recipe['batch_size']} sequences of {recipe['sequence_length']} tokens, "
+            f"steps of {batch_text(recipe).rstrip(',')}, "
             f"learning rate {recipe['learning_rate']:g}, seed {facts.pretrain['seed']}"
         )
     if config.task is not None:

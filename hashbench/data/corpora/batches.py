@@ -17,8 +17,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from hashbench.common.errors import InputError
+from hashbench.common.measured import MetricRow
 from hashbench.data.corpora.corpus import Corpus
-from hashbench.data.sources.batching import Collator, pad_id, special_id
+from hashbench.data.sources.batching import Collator, evaluation_batches, pad_id, special_id
 from hashbench.data.sources.loader import LoadedData, Make, TrainingData, ahead
 from hashbench.data.sources.shards import CorpusShard
 from hashbench.models.coders.base import Coder
@@ -31,6 +32,11 @@ from hashbench.models.text.unicode import in_chunks
 BLOCK_ROWS = 4_096
 CHUNK_CHARACTERS = 250_000  # read and tokenized at a time
 STREAMED = 31  # stream of random numbers
+# Of rows of words one in so many is never trained on, and of a large corpus so many rows in all
+HELD_OUT_EVERY, MOST_HELD_OUT = 100, 2_000
+TRAINED_SHARE = 100  # of the rows one in so many, which is a thousand or more in any training
+# Of held-out rows: one for all models and seeds, so that their losses are of the same corruption
+HELD_OUT_SEED = 1234
 
 
 class Corruption(Protocol):
@@ -69,7 +75,11 @@ class RowFrame:
 
 
 class PretrainingData(TrainingData):
-    """Batches of corrupted sequences of a prepared corpus. `batch_size` counts the rows of all processes."""
+    """Batches of corrupted sequences of a prepared corpus. `batch_size` counts the rows of all processes.
+
+    Of a corpus in rows of words some rows are held out, and rows, batches and order are functions of the texts and the
+    seed alone: equal for every tokenizer. Batches are sorted by the size of texts, not by tokens.
+    """
 
     def __init__(
         self,
@@ -99,27 +109,67 @@ class PretrainingData(TrainingData):
         self._frame = RowFrame(template)
         # The same memory without the cost of a memmap's every slice
         self._ids = np.asarray(corpus.ids)
-        self.starts, self.ends = corpus.rows(sequence_length, self._frame.n_specials)
+        # Rows that are trained on come first, those held out are numbered behind them
+        starts, ends = corpus.rows(sequence_length, self._frame.n_specials)
+        held_out = np.zeros(len(starts), bool)
+        if corpus.sizes is not None:
+            held_out[1 :: max(HELD_OUT_EVERY, len(starts) // MOST_HELD_OUT)] = True
+        order = np.argsort(held_out, kind="stable")
+        self.n_trained = len(starts) - int(held_out.sum())
+        self.starts, self.ends = starts[order], ends[order]
+        self._sizes = None if corpus.sizes is None else corpus.sizes[order]
 
     def row_lengths(self) -> np.ndarray:
         """Tokens of each sequence (n,), special ones not counted."""
-        return self.ends - self.starts
+        return (self.ends - self.starts)[: self.n_trained]
+
+    def row_sizes(self) -> np.ndarray:
+        """The numbers (n,) by which sequences are sorted: their tokens, or the sizes of rows of words."""
+        return self.row_lengths() if self._sizes is None else self._sizes[: self.n_trained]
 
     @property
     def bucketed(self) -> bool:
         """False for several rows of one length, the last one aside, since sorting by length would change nothing."""
-        lengths = self.row_lengths()
-        return len(lengths) < 2 or bool((lengths[:-1] != lengths[0]).any())
+        sizes = self.row_sizes()
+        return len(sizes) < 2 or bool((sizes[:-1] != sizes[0]).any())
 
     def training_maker(self) -> Make:
         """The function that makes a batch of corrupted sequences from row numbers (B,) and an epoch."""
+        return self._maker(self.seed)
+
+    def held_out_batches(self) -> Iterator[Batch]:
+        """Batches of the held-out rows, none for a packed corpus; their corruption is the same for every seed."""
+        make = self._maker(HELD_OUT_SEED)
+        for rows in evaluation_batches((self.ends - self.starts)[self.n_trained :], self.batch_size):
+            yield make(self.n_trained + rows, 0)
+
+    def tokens_read(self, steps: int) -> int:
+        """The tokens of the first batches of a training, special ones included and padding not."""
+        lengths = self.row_lengths() + self._frame.n_specials
+        epochs, rest = divmod(steps, self.steps_per_epoch)
+        read = epochs * int(lengths.sum())
+        return read + sum(int(lengths[rows].sum()) for rows in self._plan(epochs)[:rest])
+
+    def facts(self) -> list[MetricRow]:
+        """Of rows of words the share of tokens that is cut off, and the positions that are trained; else nothing.
+
+        A position is trained where at least one in `TRAINED_SHARE` of the rows reaches it.
+        """
+        if self._sizes is None:
+            return []
+        cut = 1.0 - float((self.ends - self.starts).sum()) / max(1, self.corpus.manifest["tokens"])
+        lengths = np.sort(self.row_lengths())[::-1] + self._frame.n_specials
+        reached = int(lengths[len(lengths) // TRAINED_SHARE]) if len(lengths) else 0
+        return [MetricRow("tokens_cut", cut), MetricRow("positions_trained", reached)]
+
+    def _maker(self, seed: int) -> Make:
         collate, output_rows = Collator(self.codes, self._frame.template), np.asarray(self._output_rows)
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
             """Rows (B,) -> a batch of corrupted ids (B, L) with the objective's labels (B, L)."""
             whole = self.with_specials(rows)  # (B, L)
             ids, labels = self._objective.corrupt(
-                whole, rows, seed=self.seed, epoch=epoch, n_types=len(self.corpus.types), **self._arguments
+                whole, rows, seed=seed, epoch=epoch, n_types=len(self.corpus.types), **self._arguments
             )
             return collate(ids, row_ids=rows, labels=self._label_rows(output_rows, labels))
 

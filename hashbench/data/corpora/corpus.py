@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.types import TypeTable
 
 IDS, DOCUMENTS, MANIFEST = "ids.int32", "documents.npy", "manifest.json"
+SIZES = "sizes.npy"  # of a corpus in rows of words
 # Tokens; shorter ones are left out where an article gives one sequence (released code)
 SHORTEST_ARTICLE = 2
 
@@ -42,6 +43,7 @@ class Manifest(TypedDict):
     tokenizer: dict[str, object]
     max_documents: int | None
     first_chunk_only: bool
+    words_per_row: NotRequired[int]  # its documents are rows of so many words, by `word_rows`
     types: int
     tokens: int
     sha256: str  # of the ids
@@ -78,6 +80,11 @@ class Corpus:
         """Where in `ids` each document begins, and the end of the last, (n + 1,) int64."""
         return np.load(self.folder / DOCUMENTS, mmap_mode="r")
 
+    @cached_property
+    def sizes(self) -> np.ndarray | None:
+        """The size of each row of words as a text, whatever the tokenizer, (n,) int32; None for a packed corpus."""
+        return np.load(self.folder / SIZES) if "words_per_row" in self.manifest else None
+
     @property
     def fingerprint(self) -> str:
         """SHA-256 of what the corpus was made from, and how."""
@@ -87,9 +94,13 @@ class Corpus:
         """Where in `ids` each sequence begins and ends, two arrays (n,) int64.
 
         Full packing: all documents end to end, cut into pieces of `sequence_length` minus the special tokens. A
-        corpus prepared with `first_chunk_only` gives one such piece an article, but for the parts without articles.
+        corpus prepared with `first_chunk_only` gives one such piece an article, but for the parts without articles. A
+        row of words is a sequence, and what is longer than such a piece is cut off.
         """
         body = sequence_length - n_specials
+        if "words_per_row" in self.manifest:
+            bounds = np.asarray(self.documents)
+            return bounds[:-1], np.minimum(bounds[:-1] + body, bounds[1:])
         if not self.manifest["first_chunk_only"]:
             return _packed(0, len(self.ids), body)
         pieces, first = [], 0

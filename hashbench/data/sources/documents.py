@@ -107,13 +107,18 @@ class CorpusSource:
                     return tuple(remarks.notes)
         return tuple(remarks.notes)
 
-    def shards(self, max_documents: int | None = None, *, articles: bool = False) -> list[CorpusShard]:
-        """The corpus in shards. Without `max_documents` the number of a hub corpus' files is requested from the hub."""
+    def shards(
+        self, max_documents: int | None = None, *, articles: bool = False, row_words: int | None = None
+    ) -> list[CorpusShard]:
+        """The corpus in shards, of documents or of their rows of so many words.
+
+        Without `max_documents` the number of a hub corpus' files is requested from the hub.
+        """
         parts: Iterable[Part] = file_parts(self.files) if self.files else [BuiltinPart()]
         if self.table is not None:
             n = self.table.n_parts() if max_documents is None else 1
             parts = [HubPart(self.table, number, n) for number in range(n)]
-        return cut(self.origin, parts, limit=max_documents, articles=articles)
+        return cut(self.origin, parts, limit=max_documents, articles=articles, row_words=row_words)
 
 
 class Again:

@@ -153,6 +153,10 @@ class TrainingData(LoadedData):
     def training_maker(self) -> Make:
         """The function that makes a batch from numbers of training rows (B,) and an epoch."""
 
+    def row_sizes(self) -> np.ndarray:
+        """The numbers (n,) by which training rows are sorted, so that those of a batch are of similar length."""
+        return self.row_lengths()
+
     @property
     def n_rows(self) -> int:
         """Number of training rows, each of them once in an epoch."""
@@ -174,5 +178,5 @@ class TrainingData(LoadedData):
 
     def _plan(self, epoch: int) -> list[np.ndarray]:
         """Row numbers (B,) of each batch of an epoch."""
-        lengths = self.row_lengths()
-        return epoch_batches(lengths, self.batch_size, seed=self.seed, epoch=epoch, bucketed=self.bucketed)
+        sizes = self.row_sizes()
+        return epoch_batches(sizes, self.batch_size, seed=self.seed, epoch=epoch, bucketed=self.bucketed)

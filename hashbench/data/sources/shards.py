@@ -7,6 +7,7 @@ files are one shard each. Small files and row groups are put together until a sh
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -93,6 +94,7 @@ class CorpusShard:
     parts: tuple[Part, ...]
     limit: int | None = None  # documents at most
     articles: bool = False  # each is cut where an article ends (`article`)
+    row_words: int | None = None  # its texts are rows of documents (`word_rows`), not the documents
 
     @property
     def bytes(self) -> int:
@@ -108,16 +110,18 @@ class CorpusShard:
                 parts.append(f"{part.name or part.path.name} {part.within}")
             elif isinstance(part, HubPart):
                 parts.append(f"{part.table.where} {part.number} of {part.of}")
-        return f"{self.origin}: {', '.join(parts)}; limit {self.limit}, articles {self.articles}, {SHARD_BYTES}"
+        rows = "" if self.row_words is None else f", rows of {self.row_words} words"
+        return f"{self.origin}: {', '.join(parts)}; limit {self.limit}, articles {self.articles}, {SHARD_BYTES}{rows}"
 
     def texts(self, skip: int = 0) -> Iterator[str]:
-        """The documents but the first `skip`; a missing one is empty. Never all of them in memory.
+        """The documents but the first `skip`, or their rows; a missing one is empty. Never all of them in memory.
 
         Raises InputError for a file that cannot be read, and for a cell that is no text.
         """
         texts = self._texts(skip)
         wanted = texts if self.limit is None else islice(texts, max(0, self.limit - skip))
-        return map(article, wanted) if self.articles else wanted
+        documents = map(article, wanted) if self.articles else wanted
+        return documents if self.row_words is None else word_rows(documents, self.row_words)
 
     def _texts(self, skip: int) -> Iterator[str]:
         for part in self.parts:
@@ -137,7 +141,9 @@ class CorpusShard:
             skip = max(0, skip - row)
 
 
-def cut(origin: str, parts: Iterable[Part], *, limit: int | None, articles: bool) -> list[CorpusShard]:
+def cut(
+    origin: str, parts: Iterable[Part], *, limit: int | None, articles: bool, row_words: int | None = None
+) -> list[CorpusShard]:
     """The parts of a corpus grouped into shards, in order, with at most `limit` documents in all.
 
     With a limit, all parts from the first one of unknown length on are one shard; parts behind the limit are left out.
@@ -147,7 +153,7 @@ def cut(origin: str, parts: Iterable[Part], *, limit: int | None, articles: bool
 
     def close(limit: int | None = None) -> None:
         if together:
-            shards.append(CorpusShard(origin, _joined(together), limit, articles))
+            shards.append(CorpusShard(origin, _joined(together), limit, articles, row_words))
             together.clear()
 
     waiting = list(parts)
@@ -214,3 +220,18 @@ def article(text: str) -> str:
     """
     ends = [place for place in map(text.find, ARTICLE_END) if place >= 0]
     return text[: min(ends)] if ends else text
+
+
+def word_rows(documents: Iterable[str], words: int) -> Iterator[str]:
+    """The documents cut behind every so many words; the last row of a document may have fewer.
+
+    Words are separated by white space, whatever a model's tokenizer makes of them: so the rows of a corpus are the
+    same texts for every tokenizer. No row holds parts of two documents, and none is empty.
+
+    >>> list(word_rows(["One two, three  four five.", " ", "Six"], 2))
+    ['One two,', 'three  four', 'five.', 'Six']
+    """
+    row = re.compile(rf"\S+(?:\s+\S+){{0,{words - 1}}}")
+    for document in documents:
+        for match in row.finditer(document):
+            yield match.group()

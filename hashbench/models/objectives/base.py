@@ -46,6 +46,14 @@ class Head(nn.Module):
         """
         raise NotImplementedError
 
+    def separation(self, model: States, batch: Batch) -> tuple[Tensor, Tensor] | None:
+        """Scores (n,) of labelled tokens of a batch (B, L), and which of them (n,) should have the higher ones.
+
+        Where they are separated no better than by chance, the head has not learned what its objective is about. None:
+        the objective has nothing of the kind.
+        """
+        return None
+
 
 class TaskHead(nn.Module):
     """A head of fine-tuning. A kind of task names it, or brings a subclass of it.

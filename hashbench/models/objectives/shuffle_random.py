@@ -100,6 +100,16 @@ class TokenHead(Head):
         assert batch.labels is not None  # the loader of a pre-training always labels
         return self.loss(model(batch), batch.labels)
 
+    def separation(self, model: States, batch: Batch) -> tuple[Tensor, Tensor]:
+        """By how much shuffled is likelier than intact (n,), and where it is true (n,), of tokens that are either.
+
+        Random tokens are found by how rare they are; shuffled ones by the order of words alone, which is learned late.
+        """
+        assert batch.labels is not None
+        either = (batch.labels == INTACT) | (batch.labels == SHUFFLED)  # (B, L)
+        logits = self(model(batch))[either]  # (n, 3)
+        return logits[:, SHUFFLED] - logits[:, INTACT], batch.labels[either] == SHUFFLED
+
     def forward(self, states: Tensor) -> Tensor:
         """States (B, L, d) -> logits (B, L, 3)."""
         logits: Tensor = self.out(self.dropout(states))

@@ -112,6 +112,7 @@ def draw_pretraining(data: FigureData) -> list[Drawn]:
     if not lines:
         raise NothingToDraw("no model was fine-tuned from two steps of its pre-training; give pretrain.checkpoints")
     column, words = drawn_score(table)
+    unit = "words" if by_words(data.measured) else "tokens"
     drawn = sheet(
         data, "pretraining", "score and pre-training", height=PRETRAINING_HEIGHT[data.width], models=lines,
         also=[words, "bars: sd over seeds"],
@@ -125,18 +126,27 @@ def draw_pretraining(data: FigureData) -> list[Drawn]:
             tokens, scores, yerr=deviations, lw=0.9, capsize=2, elinewidth=0.7, **marker_of(model)
         )  # fmt: skip
         texts = [
-            f"{model}\n{count_of(n)} tokens: {score:.2f}" + (f" ± {deviation:.2f}" if deviation else "")
+            f"{model}\n{count_of(n)} {unit}: {score:.2f}" + (f" ± {deviation:.2f}" if deviation else "")
             for n, score, deviation in zip(tokens, scores, deviations, strict=True)
         ]
         tip(mark, *texts)
     axes.margins(y=0.12)
     places = (count for line in lines.values() for count in line)
-    log_scores(axes, table, column, places, along="tokens of pre-training", least=LEAST)
+    log_scores(axes, table, column, places, along=f"{unit} of pre-training", least=LEAST)
     return [drawn]
 
 
+def by_words(measured: Measured) -> bool:
+    """True where all pre-trainings have rows of words, whose number is then their length."""
+    recipes = [run.spec["pretrain"] for run in measured.pretrainings()]
+    return all("words_per_row" in of and of["words_per_row"] for of in recipes)
+
+
 def token_lines(measured: Measured, table: Table) -> dict[str, TokenLine]:
-    """The scores by pre-training tokens of models fine-tuned from two or more steps, by the name of the final model."""
+    """The scores by pre-training tokens or words of models fine-tuned from two or more steps.
+
+    By the name of the final model.
+    """
     column = score_column(table)
     cells = {row.model: row.cells[column] for row in table.rows if row.kind == "model" and column in row.cells}
     lines: dict[str, TokenLine] = {}
@@ -148,8 +158,8 @@ def token_lines(measured: Measured, table: Table) -> dict[str, TokenLine]:
         if "checkpoint" not in run.spec:
             names[training] = run.model
         if run.model in cells and cells[run.model].value is not None:
-            tokens = steps * recipe["batch_size"] * recipe["sequence_length"]
-            lines.setdefault(training, {})[tokens] = cells[run.model]
+            row = recipe["words_per_row" if by_words(measured) else "sequence_length"]
+            lines.setdefault(training, {})[steps * recipe["batch_size"] * row] = cells[run.model]
     return {names[training]: line for training, line in lines.items() if len(line) > 1 and training in names}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from hashbench.common.showing import batch_text
 from hashbench.results.papers.paper import Paper
 from hashbench.results.read.measured import PERCENT, Measured
 from hashbench.results.read.origins import (
@@ -199,8 +200,7 @@ def _pretraining_recipe(run: MeasuredRun) -> str:
     documents = run.spec["corpus"]["max_documents"] if run.spec["corpus"] else None
     first = f" (first {documents:,} documents)" if documents else ""
     return (
-        f"of {recipe['batch_size']} x {recipe['sequence_length']} tokens "
-        f"on {corpora or 'no corpus'}{first}, seed {run.seed}, precision {recipe['precision']}"
+        f"of {batch_text(recipe)} on {corpora or 'no corpus'}{first}, seed {run.seed}, precision {recipe['precision']}"
     )
 
 

@@ -235,6 +235,8 @@ def untrained_positions(loaded: Loaded, model: ResolvedModel) -> str:
     """
     longest = max(recipe.longest for recipe in (model.finetune, *model.per_task.values()))
     trained = model.pretrain.sequence_length
+    if model.pretrain.words_per_row:  # how many tokens its rows have is found in the data
+        return ""
     if not pretrains(model.spec) or longest <= trained or _encoder(loaded, model.spec).max_length is None:
         return ""
     return (

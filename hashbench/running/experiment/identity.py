@@ -33,7 +33,7 @@ AS_BEFORE: dict[str, dict[str, Any]] = {
     "template": {"pad_multiple": 1},
     "coder": {"special_items": 3},
     "corpus": {"max_documents": None, "first_chunk_only": False},
-    "pretrain": {"logits": "labels", "matmul_precision": "highest", "streaming": False},
+    "pretrain": {"logits": "labels", "matmul_precision": "highest", "streaming": False, "words_per_row": None},
     "finetune": {
         "matmul_precision": "highest",
         "pad_to_max": False,

@@ -91,7 +91,19 @@ class Pretrain(OnHardware):
         default=10, gt=0, description="passes over the corpus after which training ends even if steps remain"
     )
     batch_size: int = Field(default=128, gt=0, description="sequences per step, over all devices")
-    sequence_length: int = Field(default=512, ge=8, description="tokens per sequence, special tokens included")
+    sequence_length: int = Field(
+        default=512,
+        ge=8,
+        description="tokens per sequence, special tokens included; with words_per_row the most, what is behind is cut",
+    )
+    words_per_row: int | None = Field(
+        default=None,
+        ge=8,
+        description=(
+            "a sequence holds so many words of one document, as tokens of any number: the same texts for every "
+            "tokenizer; null: sequence_length tokens, documents end to end"
+        ),
+    )
     max_documents: int | None = Field(
         default=None, gt=0, description="read only the first documents of each corpus; null: all"
     )
@@ -137,6 +149,9 @@ class Pretrain(OnHardware):
             raise ValueError("checkpoints: give each step once, in ascending order")
         if self.streaming and self.first_chunk_only:
             raise ValueError("streaming: rows are packed, first_chunk_only wants one an article; leave one of them out")
+        if self.words_per_row and (self.streaming or self.first_chunk_only):
+            other = "streaming" if self.streaming else "first_chunk_only"
+            raise ValueError(f"words_per_row: {other} has rows of its own; leave one of them out")
         if self.checkpoints and self.checkpoints[-1] >= self.steps:
             raise ValueError(f"checkpoints: {self.checkpoints[-1]} is not before the last of {self.steps} steps")
         return self

@@ -28,7 +28,7 @@ from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.coders.bloom import Bloom
 from hashbench.models.coders.vocabulary import Vocabulary
 from hashbench.models.embeddings.base import ModelSpec
-from hashbench.models.objectives.registry import objective_of
+from hashbench.models.objectives.registry import objective_of, pretrains
 from hashbench.models.text.base import CORPUS, Tokenizer, make_tokenizer
 from hashbench.models.text.types import TypeTable
 from hashbench.models.text.words import WordTokenizer
@@ -175,6 +175,8 @@ class Materials:
             vocabulary_size=model.pretrain.vocabulary_size,
             first_chunk_only=model.pretrain.first_chunk_only,
             learned=learned,
+            # A vocabulary alone is learned from documents: rows are those of a pre-training.
+            words_per_row=model.pretrain.words_per_row if pretrains(spec) else None,
             progress=self._progress,
             shared=self._shared,
             workers=self._workers,

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import torch
 from torch import Tensor, nn
 
 from hashbench.common.measured import MetricRow
+from hashbench.data.corpora.batches import PretrainingData
 from hashbench.data.sources.loader import LoadedData
 from hashbench.models.embeddings.base import NO_LABEL, Batch
 from hashbench.models.objectives.base import Head
 from hashbench.running.experiment.recipes import PretrainRecipe
 from hashbench.running.training.accumulation import MicroBatch
 from hashbench.running.training.curves import Curves
+from hashbench.running.training.devices import pick_device
 from hashbench.running.training.fit import fit
+from hashbench.running.training.held_out import held_out
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model
 from hashbench.running.training.module import RecipeModule
@@ -32,6 +36,8 @@ class Pretrained:
     points: list[MetricRow]
     steps: int
     tokens_per_second: float
+    # Tokens read in all, and of rows of words what was cut, and scores on those held out; () where texts are a stream
+    facts: tuple[MetricRow, ...] = ()
 
 
 class PretrainingModule(RecipeModule):
@@ -46,10 +52,9 @@ class PretrainingModule(RecipeModule):
         self.model, self.head = model, head
         self.tokens = 0
 
-    def on_train_batch_start(self, batch: Batch | list[MicroBatch], batch_idx: int) -> None:
-        super().on_train_batch_start(batch, batch_idx)
-        parts = [batch] if isinstance(batch, Batch) else [part.batch for part in batch]
-        self.tokens += sum(part.positions.numel() for part in parts) * self.trainer.world_size
+    def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch | list[MicroBatch]:
+        self.tokens += int(batch.mask.sum())  # here the batch is whole, and in main memory
+        return super().on_before_batch_transfer(batch, dataloader_idx)
 
     def loss_terms(self, batch: Batch) -> tuple[Tensor, ...]:
         """The loss, of shape (), of a batch with labels (B, L)."""
@@ -80,5 +85,12 @@ def pretrain(
     module = PretrainingModule(model, head, recipe, total_steps=total_steps, curves=curves)
     began = time.monotonic()
     trainer = fit(module, data, recipe, machine, epochs=recipe.max_epochs, stop_at=stop_at, snapshots=snapshots)
-    seconds = time.monotonic() - began
-    return Pretrained(model.eval(), head.eval(), curves.points, trainer.global_step, module.tokens / max(seconds, 1e-9))
+    speed = module.tokens / max(time.monotonic() - began, 1e-9)
+    done = Pretrained(model.eval(), head.eval(), curves.points, trainer.global_step, speed)
+    if not isinstance(data, PretrainingData) or machine.rank > 0:
+        return done
+    kind = pick_device(machine.device)
+    device = torch.device(kind, machine.local_rank) if kind == "cuda" else torch.device(kind)
+    facts = [MetricRow("tokens", data.tokens_read(done.steps)), *data.facts()]
+    facts += held_out(model, head, data.held_out_batches(), step=done.steps, device=device)
+    return replace(done, facts=tuple(facts))

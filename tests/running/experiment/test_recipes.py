@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from hashbench.common.errors import InputError
+from hashbench.running.experiment.identity import run_id
 from hashbench.running.experiment.recipes import (
     SETTINGS,
     Finetune,
@@ -119,3 +120,15 @@ def test_the_keys_are_all_of_one_kind() -> None:
 def test_impossible_values_are_refused(experiment, change: str) -> None:
     with pytest.raises(InputError, match=f"finetune.{change.partition('=')[0]}"):
         plan(experiment(MODELS, f"finetune.{change}"))
+
+
+@pytest.mark.parametrize("other", ["streaming", "first_chunk_only"])
+def test_rows_of_words_are_neither_a_stream_nor_one_an_article(other: str) -> None:
+    with pytest.raises(ValueError, match=f"words_per_row: {other} has rows of its own; leave one of them out"):
+        Pretrain(words_per_row=128, **{other: True})
+
+
+def test_rows_of_words_enter_the_identity_where_they_are_written() -> None:
+    specs = [{"pretrain": Pretrain(**recipe).model_dump()} for recipe in ({}, {"words_per_row": 128})]
+    without = {"pretrain": {k: v for k, v in specs[0]["pretrain"].items() if k != "words_per_row"}}
+    assert run_id(specs[0]) == run_id(without) != run_id(specs[1])

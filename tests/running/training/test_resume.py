@@ -20,10 +20,10 @@ STEPS = 17  # not a multiple of an epoch's batches
 torch.set_num_threads(1)
 
 
-def pretrained(prepared, name, folder, stops=(), to_its_end=True, shared=None):
+def pretrained(prepared, name, folder, stops=(), to_its_end=True, shared=None, words=None, length=16, size=48):
     """Weights and loss points of a pre-training that is interrupted after each number of steps in `stops`."""
-    made = prepared(name)
-    recipe = PretrainRecipe(steps=STEPS, learning_rate=1e-3, warmup_steps=2, batch_size=8, sequence_length=16)
+    made = prepared(name) if words is None else prepared(name, words)
+    recipe = PretrainRecipe(steps=STEPS, learning_rate=1e-3, warmup_steps=2, batch_size=8, sequence_length=length)
     for stop in (*stops, None) if to_its_end else stops:
         torch.manual_seed(torch.seed())  # a new process has other generators
         model = build_model(made.spec, "tiny", seed=0, vocabulary_rows=made.rows)
@@ -31,7 +31,8 @@ def pretrained(prepared, name, folder, stops=(), to_its_end=True, shared=None):
         should_stop = threading.Event() if stop is None else StopAfter(stop)
         machine = Machine(folder, device="cpu", should_stop=should_stop, shared=shared)
         try:
-            done = pretrain(model, head, made.pretraining(batch_size=48), recipe, total_steps=STEPS, machine=machine)
+            data = made.pretraining(batch_size=size, sequence_length=length)
+            done = pretrain(model, head, data, recipe, total_steps=STEPS, machine=machine)
         except Interrupted:
             assert stop is not None
             continue
@@ -50,6 +51,23 @@ def test_pretraining_resumes_exactly(prepared, tmp_path, name):
         resumed = pretrained(prepared, name, tmp_path / f"stops{stops}", stops)
         assert resumed.steps == STEPS
         assert [vars(point) for point in resumed.points] == [vars(point) for point in whole.points]
+        for key, weights in whole.model.state_dict().items():
+            assert torch.equal(weights, resumed.model.state_dict()[key]), (stops, key)
+
+
+@pytest.mark.parametrize("name", ["bert-mlm", "hashformer-md-pool"])
+def test_a_pretraining_on_rows_of_words_resumes_exactly(prepared, tmp_path, name):
+    rows = {"words": 12, "length": 40, "size": 16}
+    whole = pretrained(prepared, name, tmp_path / "whole", **rows)
+    data = prepared(name, 12).pretraining(batch_size=16, sequence_length=40)
+    assert data.bucketed and data.steps_per_epoch < STEPS, "the test must cross an epoch"
+    facts = {(fact.split, fact.name): fact.value for fact in whole.facts}
+    assert facts["", "tokens"] == data.tokens_read(STEPS) and facts["held-out rows", "loss"] > 0
+    assert (("held-out rows", "separation") in facts) == (name != "bert-mlm")
+    for stops in ([3, 4], [9, 2]):
+        resumed = pretrained(prepared, name, tmp_path / f"stops{stops}", stops, **rows)
+        assert [vars(point) for point in resumed.points] == [vars(point) for point in whole.points]
+        assert resumed.facts == whole.facts
         for key, weights in whole.model.state_dict().items():
             assert torch.equal(weights, resumed.model.state_dict()[key]), (stops, key)
 
