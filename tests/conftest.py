@@ -7,6 +7,7 @@ hashbench, a wheel in continuous integration, comes before the sources beside th
 import os
 import signal
 import sys
+import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +21,9 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 # Before torch is imported: layers of tests are so small that its threads do little but wait for each other, which took
 # fifty times the CPU time of one. Processes that tests start inherit it.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Code that tests run is not remembered as the user's.
+STATE = tempfile.TemporaryDirectory()
+os.environ["XDG_STATE_HOME"] = STATE.name
 
 # Fixtures of every room that reads results.
 from tests.databases.stores import paper_store as paper_store  # noqa: E402

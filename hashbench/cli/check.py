@@ -14,6 +14,7 @@ from hashbench.common.errors import InputError
 
 if TYPE_CHECKING:
     from hashbench.running.experiment.contract import Finding
+    from hashbench.running.experiment.load import Loaded
 
 PROMISE_BROKEN = 1  # exit code
 
@@ -40,6 +41,10 @@ def check(
     measure: Annotated[
         bool, typer.Option("--measure", help="Also measure models and texts before any run; learns vocabularies.")
     ] = False,
+    code: Annotated[
+        bool,
+        typer.Option("--code/--no-code", help="Import the Python files that the experiment names, which runs them."),
+    ] = True,
 ) -> None:
     """Check an experiment file without running it, or a user-defined embedding or coder.
 
@@ -53,16 +58,21 @@ def check(
     if file is None:
         kept = check_coder(str(coder)) if embedding is None else check_embedding(embedding, coder)
         raise typer.Exit(0 if kept else PROMISE_BROKEN)
-    check_experiment(file, overrides or [], data or None, labels=labels, measure=measure)
+    check_experiment(file, overrides or [], data or None, labels=labels, measure=measure, code=code)
 
 
 def check_experiment(
-    file: Path, overrides: Sequence[str], data: Sequence[str] | None, *, labels: bool, measure: bool
+    file: Path, overrides: Sequence[str], data: Sequence[str] | None, *, labels: bool, measure: bool, code: bool = True
 ) -> None:
-    """Prints the plan of an experiment's sweep. Raises InputError for anything that would stop it."""
+    """Prints the plan of an experiment's sweep. Raises InputError for anything that would stop it.
+
+    Without `code`, an experiment that names Python files has these listed in place of a plan.
+    """
     from hashbench.running.experiment.load import load_experiment
 
     loaded = load_experiment(file, overrides)  # before torch, which a plan needs, is imported
+    if not code and _print_code(loaded):
+        return
     from hashbench.results.tables.recipes import NOT_DECLARED, declared_lines
     from hashbench.running.experiment.resolved import model_rows, task_rows
     from hashbench.running.sweep.measuring import print_results, take_all
@@ -93,6 +103,21 @@ def check_experiment(
         notes_on = (*corpus.notes, *(corpus.row_notes() if labels else ()))
         remarks = f" ({'; '.join(notes_on)})" if notes_on else ""
         print(f"\ncorpus {corpus.name}: {corpus.origin}{count}{remarks}")
+
+
+def _print_code(loaded: Loaded) -> bool:
+    """Prints the Python files that an experiment names, without importing them; returns True if there are any."""
+    from hashbench.running.experiment.code import code_of
+
+    named = code_of(loaded)
+    if named:
+        print(f"{loaded.shown}: valid keys and names; not imported, and their models not checked:")
+        rows = [
+            {"model": code.model, "code": code.reference, "file": str(code.path or "not there"), "sha256": code.digest}
+            for code in named
+        ]
+        print_rows(list(rows[0]), rows, "text")
+    return bool(named)
 
 
 def check_embedding(reference: str, coder: str | None) -> bool:

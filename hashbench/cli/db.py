@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Data, Database, ExperimentName
+from hashbench.cli.options import DEFAULT_DB, Data, Database, ExperimentName, TrustCode
 from hashbench.cli.output import note, show
 from hashbench.common.errors import InputError
 from hashbench.common.showing import without_passwords
@@ -99,6 +99,7 @@ def count_texts(
     experiment: ExperimentName = None,
     db: Database = DEFAULT_DB,
     data: Data = None,
+    trust_code: TrustCode = False,
 ) -> None:
     """Count how much of its texts each finished fine-tuning read, for runs that were stored without these counts.
 
@@ -111,7 +112,7 @@ def count_texts(
     from hashbench.store.engine import open_store
 
     missed, done = [], False
-    for outcome in count(open_store(db, create=False), experiment, data or None):
+    for outcome in count(open_store(db, create=False), experiment, data or None, trust_code=trust_code):
         if outcome.missed:
             missed.append(outcome.line)
         else:

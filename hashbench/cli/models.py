@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Data, Database, TableFormat, TextOrJson, refuse_no_run, refuse_unknown
+from hashbench.cli.options import (
+    DEFAULT_DB,
+    Data,
+    Database,
+    TableFormat,
+    TextOrJson,
+    TrustCode,
+    refuse_no_run,
+    refuse_unknown,
+)
 from hashbench.cli.output import note, print_json, print_rows
 from hashbench.common.errors import InputError
 from hashbench.models.names import EncoderSize
@@ -198,6 +207,7 @@ def encode(
     ] = None,
     db: Database = DEFAULT_DB,
     style: TextOrJson = "text",
+    trust_code: TrustCode = False,
 ) -> None:
     """Print the codes of the tokens of a text.
 
@@ -213,7 +223,7 @@ def encode(
     from hashbench.deployment.encoding import encode_texts, reader_of_model, reader_of_run
 
     if run is not None:
-        reader = reader_of_run(db, run, model, data or None)
+        reader = reader_of_run(db, run, model, data or None, trust_code=trust_code)
     else:
         reader = reader_of_model(str(model), data or None, note)
     encoded = encode_texts(reader, texts)
@@ -240,6 +250,7 @@ def neighbours(
         ),
     ] = None,
     style: TableFormat = "text",
+    trust_code: TrustCode = False,
 ) -> None:
     """Print the items that a model expects beside those given, as the lists of Superbloom's figures 4 and 5.
 
@@ -251,4 +262,5 @@ def neighbours(
     refuse_no_run(db, run)
     from hashbench.deployment.neighbours import neighbours as find_neighbours
 
-    print_rows(["rank", "item", "score", "in_context"], find_neighbours(db, run, context, top=top, beam=beam), style)
+    rows = find_neighbours(db, run, context, top=top, beam=beam, trust_code=trust_code)
+    print_rows(["rank", "item", "score", "in_context"], rows, style)

@@ -76,7 +76,8 @@ TrustCode = Annotated[
     bool,
     typer.Option(
         "--trust-code",
-        help="Allow the embedding.py of an exported folder to run. Its author wrote that code: read it first.",
+        help="Allow code to run that an exported folder has in its embedding.py, or that the experiment of a stored "
+        "run names. Its author wrote that code: read it first.",
     ),
 ]
 TextOrJson = Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")]

@@ -60,6 +60,7 @@ def export(
     push_to_hub: HubName = None,
     data: Data = None,
     db: Database = DEFAULT_DB,
+    trust_code: TrustCode = False,
 ) -> None:
     """Write a trained model as a folder that works without the database: weights, config, tokenizer, model card.
 
@@ -73,7 +74,7 @@ def export(
 
     wishes = Wishes(onnx=onnx, int8=int8, page=page, transformers=transformers, pt2=pt2, evaluate=evaluate)
     wishes = wishes.checked()
-    written = export_run(db, run, folder, data or None)
+    written = export_run(db, run, folder, data or None, trust_code=trust_code)
     sizes = written.sizes
     lines = deploy(folder, wishes, written.task, note)
     print(f"{folder}: {sizes.weight_bytes:,} bytes of weights")
@@ -224,7 +225,7 @@ def evaluate(
     runs = []
     for model in named if experiment is None else trainings_of(store, experiment, str(task)):
         subject = exported_model(model, trust_code=trust_code) if model in folders else model
-        runs.append(evaluate_model(store, subject, request, data or None))
+        runs.append(evaluate_model(store, subject, request, data or None, trust_code=trust_code))
         if style == "text":
             show(str(runs[-1]))
     if style == "json":

@@ -70,7 +70,9 @@ def reader_of_model(name: str, data: Sequence[str] | None, note: Callable[[str],
     return fitted_reader(loaded, replace(model, spec=unfitted, pretrain=pretrain), sources)
 
 
-def reader_of_run(db: str, prefix: str, label: str | None, data: Sequence[str] | None) -> Reader:
+def reader_of_run(
+    db: str, prefix: str, label: str | None, data: Sequence[str] | None, *, trust_code: bool = False
+) -> Reader:
     """The reader of a stored run, fitted on the run's corpora, which come from `data` or the sweep's own sources."""
     from hashbench.running.experiment.stored import model_of_run
     from hashbench.store.engine import open_results
@@ -83,7 +85,7 @@ def reader_of_run(db: str, prefix: str, label: str | None, data: Sequence[str] |
         raise InputError(
             f"--run {prefix}: a run of kind {spec['kind']} has no codes; name a pre-training or a fine-tuning"
         )
-    stored = model_of_run(store, run_id)
+    stored = model_of_run(store, run_id, trust_code=trust_code)
     model, sources = stored.model, stored.sources(data)
     if label not in (None, model.label):
         raise InputError(f"--run {prefix}: is a run of '{model.label}', not of '{label}'; leave --model out")

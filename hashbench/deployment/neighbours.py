@@ -18,7 +18,7 @@ from hashbench.models.embeddings.base import MASK_ID, NO_LABEL, Batch, Template
 from hashbench.models.objectives.entities import EntityHead
 from hashbench.models.objectives.item_search import ItemSearch
 from hashbench.results.read import queries
-from hashbench.running.experiment.stored import model_of_run
+from hashbench.running.experiment.stored import StoredModel, model_of_run
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.running.runs.items import KIND as ITEM_TRAINING
 from hashbench.running.runs.items import build_parts
@@ -33,7 +33,9 @@ Neighbour = dict[str, str | int | float]  # rank, item, score, in_context
 LOOKED_AT = 200_000
 
 
-def neighbours(db: str, run: str, context: list[str], *, top: int, beam: int | None) -> list[Neighbour]:
+def neighbours(
+    db: str, run: str, context: list[str], *, top: int, beam: int | None, trust_code: bool = False
+) -> list[Neighbour]:
     """Rows of the `top` items for a context's hidden item: rank, item, log-probability, and if the context has it.
 
     `beam` None: exact. Raises InputError for an unknown run, one without weights, an item it does not know, or a text
@@ -50,7 +52,8 @@ def neighbours(db: str, run: str, context: list[str], *, top: int, beam: int | N
     if context.count(HIDDEN) != of_text:
         wrong = f"write {HIDDEN} once, in the place of the item to find" if of_text else f"leave {HIDDEN} out"
         raise InputError(f"--run {run}: was trained on {'a text' if of_text else 'page links'}; {wrong}")
-    coder, model, head = _loaded(store, run_id, files, next_sentence=kind.next_sentence(block))
+    stored = model_of_run(store, run_id, trust_code=trust_code)
+    coder, model, head = _loaded(stored, files, next_sentence=kind.next_sentence(block))
     items = [MASK_ID if word == HIDDEN else _item(coder, word) for word in context]
     logs = _distribution(coder, model, head, items if of_text else [MASK_ID, *items])
     search = ItemSearch(coder.maps, coder.alpha)
@@ -75,9 +78,8 @@ def _files(store: Store, run_id: str, run: str) -> ModelFiles:
     return files
 
 
-def _loaded(store: Store, run_id: str, files: ModelFiles, *, next_sentence: bool) -> tuple[Bloom, Model, EntityHead]:
+def _loaded(stored: StoredModel, files: ModelFiles, *, next_sentence: bool) -> tuple[Bloom, Model, EntityHead]:
     """Coder, model and head of a finished run."""
-    stored = model_of_run(store, run_id)
     loaded, resolved = stored.loaded, stored.model
     coder = make_coder(resolved.spec.code.coder, **resolved.spec.code.args)
     assert isinstance(coder, Bloom)  # the plan has checked

@@ -39,7 +39,9 @@ class ExportedRun:
     task: TaskData | None
 
 
-def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -> ExportedRun:
+def export_run(
+    db: str, prefix: str, folder: Path, data: Sequence[str] | None, *, trust_code: bool = False
+) -> ExportedRun:
     """Exports a run's model to `folder`. Raises InputError for an unfinished run, and one without model or weights."""
     store = open_results(db)
     run_id = find_run(store, prefix)
@@ -52,7 +54,7 @@ def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -
     files = kept_files(
         store, run_id, ArtifactFolder.of_environment(usable_cache_folder()), with_head=spec["kind"] == FINETUNING.name
     )
-    stored = model_of_run(store, run_id)
+    stored = model_of_run(store, run_id, trust_code=trust_code)
     loaded, model, sources = stored.loaded, stored.model, stored.sources(data)
     reader = fitted_reader(loaded, replace(model, spec=model.spec.without_training()), sources)
     task = None

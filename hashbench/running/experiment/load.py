@@ -39,6 +39,7 @@ class Loaded:
     overrides: Mapping[KeyPath, str] = field(default_factory=dict)
     # The file's own models by name, left out ones too.
     entries: Mapping[str, Any] = field(default_factory=dict)
+    trusts_code: bool = True  # False: out of a database, which may come from elsewhere (`code.allow_code`)
 
     @property
     def folder(self) -> Path:

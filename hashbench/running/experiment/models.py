@@ -19,6 +19,7 @@ from hashbench.models.encoders.base import find_architecture
 from hashbench.models.names import unknown_model
 from hashbench.models.objectives.registry import objectives, pretrains, reads_items
 from hashbench.models.text.base import LEARN_ON, Tokenizer, find_tokenizer, make_tokenizer
+from hashbench.running.experiment.code import allow_code
 from hashbench.running.experiment.load import KeyPath, Loaded, validate
 from hashbench.running.experiment.recipes import Finetune, Pretrain, complete_finetune, complete_pretrain
 from hashbench.running.experiment.schema import ModelEntry
@@ -76,6 +77,7 @@ def resolve_models(loaded: Loaded, absent: Callable[[NotAtHand], None] | None = 
 
     With `absent` a model whose files cannot be fetched now is left out, and its error handed there.
     """
+    allow_code(loaded)
     resolved: dict[str, ResolvedModel] = {}
     for i, entry in enumerate(loaded.experiment.models):
         place: KeyPath = ("models", i)

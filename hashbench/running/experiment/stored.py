@@ -57,23 +57,24 @@ class StoredModel:
         return sources
 
 
-def model_of_run(store: Store, run_id: str) -> StoredModel:
+def model_of_run(store: Store, run_id: str, *, trust_code: bool = False) -> StoredModel:
     """The model of a stored run, resolved again from the experiment that has the run.
 
-    Raises InputError for a run of no experiment, and where this version resolves another model.
+    `trust_code`: user-defined code that the experiment names may run even if it never ran here before. Raises
+    InputError for a run of no experiment, for code that is not trusted, and where this version resolves another model.
     """
     spec = run_spec(store, run_id)
     for stored in experiments(store):
         for row in runs(store, stored.id):
             if row.run_id == run_id:
-                loaded, model = _resolved(spec, stored.config, row.model, store.name)
+                loaded, model = _resolved(spec, stored.config, row.model, store.name, trust_code=trust_code)
                 had = tuple(stored.provenance.get("sources", ()))
                 return StoredModel(loaded, model, had, spec.get("corpus"))
     raise InputError(f"{store.name}: run {run_id[:8]} belongs to no experiment; name another")
 
 
 def _resolved(
-    spec: Mapping[str, Any], config: Mapping[str, Any], label: str, shown: str
+    spec: Mapping[str, Any], config: Mapping[str, Any], label: str, shown: str, *, trust_code: bool
 ) -> tuple[Loaded, ResolvedModel]:
     """The experiment and the model of a run's spec, from the stored keys of the experiment.
 
@@ -85,7 +86,7 @@ def _resolved(
     blocks = {key: block.model_validate_json(json.dumps(config[key])) for key, block in types.items() if key in config}
     experiment = Experiment.model_validate_json(json.dumps(values)).with_task_blocks(blocks)
     for written in (experiment.model_dump(mode="json", exclude_defaults=True), values):
-        loaded = Loaded(experiment, Path.cwd() / "store.yaml", shown, written)
+        loaded = Loaded(experiment, Path.cwd() / "store.yaml", shown, written, trusts_code=trust_code)
         model = _of_version(model_of(loaded, label), spec["model"]["tokenizer"])
         if _reads_alike(spec, model, experiment.encoder):
             return loaded, model.of_run(spec)

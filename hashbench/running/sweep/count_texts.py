@@ -30,7 +30,9 @@ class CountedRuns:
     missed: bool = False  # they are not counted
 
 
-def count_texts(store: Store, experiment: str | None, data: Sequence[str] | None) -> Iterator[CountedRuns]:
+def count_texts(
+    store: Store, experiment: str | None, data: Sequence[str] | None, *, trust_code: bool = False
+) -> Iterator[CountedRuns]:
     """Counts and stores what the finished fine-tunings of an experiment (None: the last) read; yields a line for
     each data set, tokenizer and limit.
 
@@ -44,7 +46,7 @@ def count_texts(store: Store, experiment: str | None, data: Sequence[str] | None
     for same in grouped((digest_of(run.spec), run) for run in open_runs).values():
         models = ", ".join(dict.fromkeys(run.model for run in same))
         try:
-            note = _counts(store, same[0], data).note()
+            note = _counts(store, same[0], data, trust_code=trust_code).note()
         except InputError as error:
             yield CountedRuns(f"{same[0].task}, {models}: not counted: {error}", missed=True)
             continue
@@ -54,11 +56,11 @@ def count_texts(store: Store, experiment: str | None, data: Sequence[str] | None
         yield CountedRuns(f"{same[0].task}, {models}: counted, {len(ids)} run{'s' if len(ids) > 1 else ''}")
 
 
-def _counts(store: Store, run: MeasuredRun, data: Sequence[str] | None) -> TextsRead:
+def _counts(store: Store, run: MeasuredRun, data: Sequence[str] | None, *, trust_code: bool) -> TextsRead:
     """The counts of a run. Raises InputError where its data, its model or its vocabulary are not at hand."""
     if (before := counted_before(run.spec)) is not None:
         return before
-    stored = model_of_run(store, run.run_id)
+    stored = model_of_run(store, run.run_id, trust_code=trust_code)
     sources = stored.sources(data)
     located = locate_task(task_of(stored.loaded, str(run.task)), open_sources(sources))
     if located.fingerprint != run.fingerprint:

@@ -96,7 +96,12 @@ def trainings_of(store: Store, experiment: str, task: str) -> list[str]:
 
 
 def evaluate(
-    store: Store, model: str | ExportedModel, request: FurtherRequest, data: Sequence[str] | None
+    store: Store,
+    model: str | ExportedModel,
+    request: FurtherRequest,
+    data: Sequence[str] | None,
+    *,
+    trust_code: bool = False,
 ) -> EvaluatedRun:
     """Evaluates a fine-tuning of the database, named by the first digits of its id, or an exported model.
 
@@ -106,11 +111,12 @@ def evaluate(
     find_set(request.on.expanduser().absolute(), request.split)  # what is typed here comes before what was stored
     # Until an experiment says how long to wait for a database that is away.
     retry = Retry(store.name, 60.0 * Experiment.model_fields["database_minutes"].default, tell=tell)
+    trained = partial(TrainedRun, trust_code=trust_code)
     subject: Subject
     if isinstance(model, str):
-        subject = retry(TrainedRun, store, retry(find_run, store, model), data, None)
+        subject = retry(trained, store, retry(find_run, store, model), data, None)
     elif retry(_is_stored, store, model):
-        subject = retry(TrainedRun, store, model.run, data, model)
+        subject = retry(trained, store, model.run, data, model)
     else:
         subject = retry(ExportedFolder, store, model, request)
     return _evaluate(store, subject, request)
@@ -149,14 +155,16 @@ class Subject(ABC):
 class TrainedRun(Subject):
     """A finished fine-tuning of the database; its weights are those of `exported`, if there is one."""
 
-    def __init__(self, store: Store, run_id: str, data: Sequence[str] | None, exported: ExportedModel | None) -> None:
+    def __init__(
+        self, store: Store, run_id: str, data: Sequence[str] | None, exported: ExportedModel | None, *, trust_code: bool
+    ) -> None:
         """Raises InputError for a run that is no finished fine-tuning."""
         spec, short = run_spec(store, run_id), run_id[:12]
         if spec["kind"] != FINETUNING.name:
             raise InputError(f"run {short}: is of kind {spec['kind']}; name a fine-tuning (list: hashbench status)")
         if not done_ids(store, [run_id]):
             raise InputError(f"run {short}: is not finished; go on with its sweep first (see hashbench status)")
-        stored = model_of_run(store, run_id)
+        stored = model_of_run(store, run_id, trust_code=trust_code)
         self._store, self._exported, self._model = store, exported, stored.model
         self.experiment, self._sources = stored.loaded.experiment, stored.sources(data)
         self.trained_on = task = task_of(stored.loaded, spec["task"]["name"])

@@ -1,0 +1,124 @@
+"""running/experiment/code.py: files of code are printed before they run, and a database's run only when trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hashbench.cli.app import main
+from hashbench.common.errors import InputError
+from hashbench.running.experiment.code import code_of
+from hashbench.running.experiment.load import Loaded, load_experiment
+from hashbench.running.experiment.models import resolve_models
+from hashbench.running.experiment.stored import model_of_run
+from hashbench.store.engine import Store, open_store
+from hashbench.store.planning import add_experiment
+from tests.running.experiment.test_stored import row
+
+CODE = """
+import sys
+print("it runs: {name}", file=sys.stderr)
+from hashbench.models.embeddings.hashformer import Projection
+from hashbench.models.coders.md5 import Md5Bits
+from hashbench.models.text.words import WordTokenizer
+class Mine(Projection):
+    pass
+class Codes(Md5Bits):
+    pass
+class Words(WordTokenizer):
+    pass
+"""
+EXPERIMENT = """
+name: strange
+encoder: tiny
+models: [bert-tiny, {name: mine, use: "mine.py:Mine", coder: "codes.py:Codes", tokenizer: {kind: "words.py:Words"}}]
+baseline: bert-tiny
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An experiment whose models are three files of code, which nobody has run."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for name in ("mine", "codes", "words"):
+        (tmp_path / f"{name}.py").write_text(CODE.format(name=f"{name} of {tmp_path}"))
+    (tmp_path / "strange.yaml").write_text(EXPERIMENT)
+    return tmp_path / "strange.yaml"
+
+
+def stored_elsewhere(path: Path, loaded: Loaded) -> Store:
+    """A database with a run of the experiment's model, as somebody else planned it."""
+    store = open_store(path)
+    plain = load_experiment(loaded.path, ['models=["bert-tiny"]'])
+    planned = row(plain, resolve_models(plain)["bert-tiny"])
+    config = loaded.experiment.model_dump(mode="json")
+    add_experiment(store, "strange", config, [planned], baseline="bert-tiny")
+    return store
+
+
+def test_each_file_is_printed_before_it_runs_and_once(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    resolve_models(load_experiment(file))
+    lines = [line for line in capsys.readouterr().err.splitlines() if "runs" in line]
+    printed = [f"{file}: 'mine' runs the code of {file.parent / name}" for name in ("mine.py", "codes.py", "words.py")]
+    ran = [f"it runs: {name} of {file.parent}" for name in ("mine", "codes", "words")]
+    assert lines == [*printed, *ran]
+    resolve_models(load_experiment(file))
+    assert "runs" not in capsys.readouterr().err
+
+
+def test_a_file_that_changed_is_printed_again(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    resolve_models(load_experiment(file))
+    (file.parent / "codes.py").write_text(CODE.format(name="another"))
+    capsys.readouterr()
+    resolve_models(load_experiment(file))
+    assert f"'mine' runs the code of {file.parent / 'codes.py'}" in capsys.readouterr().err
+
+
+def test_code_that_a_database_names_runs_only_when_trusted(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = stored_elsewhere(file.parent / "theirs.db", load_experiment(file))
+    with pytest.raises(InputError, match=r"theirs\.db: 'mine' runs the code of .*mine\.py, which never ran here"):
+        model_of_run(store, "bert-tiny")
+    assert "it runs" not in capsys.readouterr().err
+    model_of_run(store, "bert-tiny", trust_code=True)
+    assert capsys.readouterr().err.count("it runs") == 3
+
+
+def test_code_of_an_own_file_needs_no_trust_afterwards(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hashbench.running.experiment import code
+
+    resolve_models(load_experiment(file))
+    monkeypatch.setattr(code, "_ran", set())  # as in another process
+    store = stored_elsewhere(file.parent / "ours.db", load_experiment(file))
+    model_of_run(store, "bert-tiny")
+    (file.parent / "mine.py").write_text(CODE.format(name="not the one that ran"))
+    with pytest.raises(InputError, match="never ran here"):
+        model_of_run(store, "bert-tiny")
+
+
+def test_check_without_code_lists_the_files_and_imports_none(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["check", str(file), "--no-code"])
+    out, err = capsys.readouterr()
+    assert left.value.code == 0 and "it runs" not in err
+    assert "not imported" in out and all(f"{file.parent / name}.py" in out for name in ("mine", "codes", "words"))
+
+
+def test_a_module_is_found_without_importing_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "strangers"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise SystemExit('imported')")
+    (package / "model.py").write_text("raise SystemExit('imported')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file = tmp_path / "a.yaml"
+    file.write_text('name: a\nmodels: [bert-tiny, {name: m, use: "strangers.model:Mine"}, {name: n, use: "gone.x:Y"}]\n'
+                    "baseline: bert-tiny\n")  # fmt: skip
+    first, second = code_of(load_experiment(file))
+    assert (first.path, second.path) == (package / "model.py", None) and len(first.digest) == 64
+
+
+def test_a_model_of_another_library_is_no_code(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text('name: a\nmodels: [bert-tiny, {name: m, use: "transformers:./x"}]\nbaseline: bert-tiny\n')
+    assert code_of(load_experiment(file)) == []
