@@ -17,6 +17,7 @@ from hashbench.results.claims.results import Results, TimedRuns
 from hashbench.results.claims.verdicts import Decided
 from hashbench.results.papers.paper import Column, Paper, load_paper, papers
 from hashbench.results.read.measured import Measured, measure
+from hashbench.results.read.origins import counted_classes
 from hashbench.results.read.samples import Evidence, Sample, draw_together
 from hashbench.results.tables.notes import provenance, warnings
 from hashbench.results.tables.request import ReportRequest, paper_of
@@ -174,7 +175,9 @@ def _section(paper: Paper | None, results: Results, claims: Sequence[Claim], *, 
         source, "claims", "", measured.experiment.name, COLUMNS, (), published=paper is not None,
         readings=tuple(_readings(decided, measured)), statistic=shown.statistic,
     )  # fmt: skip
-    notes = _left_out(paper, results, claims, named=named) if paper else []
+    notes = counted_classes(measured, basis.readings) + (
+        _left_out(paper, results, claims, named=named) if paper else []
+    )
     title = f"{f'Claims of {paper.title}' if paper else 'Own claims'}, on {measured.experiment.name}"
     return DecidedClaims(
         title=f"The sizes of {paper.title}, counted here" if paper and counted else title,

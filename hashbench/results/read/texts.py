@@ -16,7 +16,7 @@ REMEDY = "hashbench db count-texts"  # of fine-tunings; an evaluation counts whe
 
 
 def counts_on(runs: Iterable[MeasuredRun], split: str) -> list[TextCounts]:
-    """The counts of a split over finished runs, equal ones once; none where none of them was counted."""
+    """The counts of a split over finished runs, equal ones once, of those that were counted."""
     read = [run.texts_read for run in runs if run.state == "done"]
     return list(dict.fromkeys(of.splits[split] for of in read if of is not None and split in of.splits))
 
@@ -27,10 +27,10 @@ def share_lost(runs: Iterable[MeasuredRun], split: str) -> float | None:
 
 
 def is_uncounted(runs: Iterable[MeasuredRun], metric: str, split: str) -> bool:
-    """True where finished runs of a model read texts of a split that nobody counted."""
+    """True where a finished run of a model read texts that nobody counted; other seeds do not speak for it."""
     done = [run for run in runs if run.state == "done" and run.is_scored]
     of = metric_of(metric)
-    return bool(done) and (of is None or of.outputs != "rankings") and not counts_on(done, split)
+    return (of is None or of.outputs != "rankings") and any(not counts_on([run], split) for run in done)
 
 
 def unequal_note(first: tuple[str, float | None], second: tuple[str, float | None], where: str) -> str:
@@ -59,6 +59,8 @@ def texts_line(measured: Measured, readings: Sequence[tuple[str, str, str]]) -> 
         metrics = [metric for of, metric, on in readings if (of, on) == (task, split)]
         for model, runs in grouped((run.model, run) for run in _scored(measured, task)).items():
             words = [_lost(counts) for counts in counts_on(runs, split)]
+            if words and (unread := [run for run in runs if not counts_on([run], split)]):
+                words.append(f"{len(unread)} of {len(runs)} runs {NOT_COUNTED} ({REMEDY})")
             if words or any(is_uncounted(runs, metric, split) for metric in metrics):
                 by_share.setdefault(" and ".join(words) or NOT_COUNTED, []).append(model)
         if set(by_share) <= {WHOLE}:

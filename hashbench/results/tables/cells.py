@@ -157,9 +157,8 @@ def text_cell(entry: Entry, column: Column) -> Cell:
     if entry.is_baseline or column.task is None:
         return Cell()
     runs = entry.of_task(column.task)
-    counts = counts_on(runs, column.split)
-    if not counts:
-        done = any(run.state == "done" for run in runs)
+    counts, done = counts_on(runs, column.split), [run for run in runs if run.state == "done"]
+    if not counts or not all(counts_on([run], column.split) for run in done):
         return (
             Cell(text=NOT_COUNTED, reason=NOT_COUNTED) if done else Cell(reason=_why_no_score(entry, column.task, []))
         )

@@ -19,7 +19,7 @@ from hashbench.results.tables.cells import entry_row, score_cell
 from hashbench.results.tables.experiment import MINUTES, SIZES, minutes_cell
 from hashbench.results.tables.request import ReportSource, TableFile
 from hashbench.results.tables.table import Cell, Row, Table, marked, missing_lines, scaled
-from hashbench.scores.estimates import percentile_interval
+from hashbench.scores.estimates import percentile_interval, undefined_share
 from hashbench.scores.rankings import DECILES
 
 SPLIT = "test"
@@ -109,7 +109,9 @@ def _score_cell(measured: Measured, entry: Entry, task: str, *, metric: str, evi
         return cell
     sample = evidence.of(entry, task, metric, SPLIT)
     ends = None if sample.missing() else percentile_interval(PERCENT * sample.by_draw())
-    return cell if ends is None else replace(cell, interval=ends, n_examples=sample.n)
+    if ends is None:
+        return cell
+    return replace(cell, interval=ends, n_examples=sample.n, undefined=PERCENT * undefined_share(sample.by_draw()))
 
 
 def _by_condition(measured: Measured, task: str, metric: str, conditions: Sequence[str], what: str) -> Table:

@@ -226,7 +226,9 @@ def estimate_cell(estimate: Estimate, unit: str) -> Cell:
     if math.isnan(estimate.value):
         return Cell(unit=unit, reason="the score at rate 0 is not above 0")
     interval = None if math.isnan(estimate.low) else (PERCENT * estimate.low, PERCENT * estimate.high)
-    return Cell(PERCENT * estimate.value, interval=interval, n_examples=estimate.n_examples, unit=unit)
+    undefined = PERCENT * estimate.undefined
+    n_examples = estimate.n_examples
+    return Cell(PERCENT * estimate.value, interval=interval, n_examples=n_examples, unit=unit, undefined=undefined)
 
 
 def _data_table(results: RobustnessResults) -> Table:

@@ -14,6 +14,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from hashbench.common.errors import InputError
+from hashbench.common.measured import COUNTED
 from hashbench.common.showing import tell
 from hashbench.data.sources.fingerprints import usable_cache_folder
 from hashbench.data.sources.sources import open_sources
@@ -57,7 +58,16 @@ from hashbench.store.planning import Run
 from hashbench.store.queue import ClaimedRun, LeaseLost, claim
 from hashbench.store.result import Result
 from hashbench.store.retry import Retry
-from hashbench.store.status import artifacts, best_scores, done_ids, find_experiment, find_run, run_spec, running
+from hashbench.store.status import (
+    artifacts,
+    attempts,
+    best_scores,
+    done_ids,
+    find_experiment,
+    find_run,
+    run_spec,
+    running,
+)
 
 COLLECTED = "evaluated"  # the experiment of models whose fine-tuning the database does not have
 POLL_S = 1.0  # between two looks at a worker that may be dead
@@ -73,13 +83,15 @@ class EvaluatedRun:
     seed: int | None
     task: str  # name of the set
     scores: dict[str, float | None]  # by metric, in the natural range; the reported one first
+    counted: dict[str, str]  # by metric that counts one class of two, such as f1: this class
     experiments: tuple[str, ...]
     is_new: bool  # whether it was computed now
 
     def __str__(self) -> str:
         """The evaluation in one line, scores in percent."""
         scores = ", ".join(
-            f"{metric} {'undefined' if value is None else format(100 * value, '.1f')}"
+            f"{metric}{f' of {self.counted[metric]!r}' if metric in self.counted else ''} "
+            f"{'undefined' if value is None else format(100 * value, '.1f')}"
             for metric, value in self.scores.items()
         )
         seed = "" if self.seed is None else f", seed {self.seed}"
@@ -274,8 +286,9 @@ def _evaluate(store: Store, subject: Subject, request: FurtherRequest) -> Evalua
         _attempt(store, retry, run, subject, lambda machine: subject.result(run, further, rows, machine))
         _add_baselines(store, retry, subject, further)
     scores, names = retry(_stored_scores, store, run, further), retry(names_of_experiments, store, run.id)
+    counted = {metric: name for metric, name in retry(_counted_classes, store, run).items() if metric in scores}
     return EvaluatedRun(
-        run.id, run.model, subject.trained_on.name, run.seed, further.task.name, scores, tuple(names), is_new
+        run.id, run.model, subject.trained_on.name, run.seed, further.task.name, scores, counted, tuple(names), is_new
     )
 
 
@@ -284,6 +297,12 @@ def _stored_scores(store: Store, run: Run, further: FurtherSet) -> dict[str, flo
     stored = {row["metric"]: row["value"] for row in best_scores(store, run.id)}
     metrics = [metric for metric in further.task.metrics if metric in stored]
     return {metric: stored[metric] for metric in sorted(metrics, key=lambda name: name != further.task.select_metric)}
+
+
+def _counted_classes(store: Store, run: Run) -> dict[str, str]:
+    """The class that a stored run's metrics count, by metric; of those that count one of two."""
+    notes = next((of.notes for of in attempts(store, run.id) if of.state == "done"), {})
+    return {topic.removeprefix(COUNTED): name for topic, name in notes.items() if topic.startswith(COUNTED)}
 
 
 def _add_baselines(store: Store, retry: Retry, subject: Subject, further: FurtherSet) -> None:

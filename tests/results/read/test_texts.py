@@ -152,6 +152,19 @@ def test_sets_that_are_not_counted_are_named_behind_the_others(tmp_path: Path) -
     )
 
 
+def test_a_seed_that_was_counted_does_not_speak_for_one_that_was_not(tmp_path: Path) -> None:
+    first, second = Counted("bert-mlm", 0.8), Answers("bert-mlm", 0.7, 1)
+    table = table_of(build(tmp_path / "r.db", [first, second]), texts=True)
+    assert table.rows[0].cells["sst2_cut"].text == "not counted"
+    assert dict(table.provenance)["texts read"] == (
+        "sst2: read whole and 1 of 2 runs not counted (hashbench db count-texts) (bert-mlm)"
+    )
+    both = build(tmp_path / "both.db", [first, second, Counted("bert-sr", 0.8), Counted("bert-sr", 0.7, 1)])
+    assert remarks(compare([both], "bert-mlm", "bert-sr", draws=20))[-1] == (
+        "how much of the texts was read is not counted (hashbench db count-texts): A on sst2."
+    )
+
+
 def test_average_names_the_task_whose_texts_were_cut_most(tmp_path: Path) -> None:
     runs = [Counted("bert-mlm", 0.8, task="sst2", cut=65, lost=3_920), Answers("bert-mlm", 0.8, task="cola")]
     (row,) = table_of(build(tmp_path / "r.db", runs)).rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,19 +13,23 @@ import sqlalchemy as sa
 
 from hashbench.common.measured import MetricRow
 from hashbench.common.texts_read import NOTE, TextCounts, TextsRead
+from hashbench.results.claims.report import claim_sections
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.runs import MeasuredRun, RunOrigin
+from hashbench.results.tables.links import _score_cell
 from hashbench.results.tables.notes import _lengths, _undefined_draws
 from hashbench.results.tables.recipes import _deviations
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
+from hashbench.results.tables.robustness import estimate_cell
 from hashbench.results.tables.table import Cell, Row, Table
+from hashbench.scores.estimates import Estimate
 from hashbench.store.engine import Store
 from hashbench.store.result import Predictions, Result
 from hashbench.store.schema import metric, run
 from tests.databases.hand_made import STEP
 from tests.databases.made_up import World, build, model_block
-from tests.results.claims.world import Answers
+from tests.results.claims.world import Answers, claims_file
 from tests.results.claims.world import build as build_answers
 
 
@@ -91,6 +96,23 @@ def test_draws_of_a_rare_class_without_a_value_are_counted(tmp_path: Path) -> No
     (note,) = [note for note in table.notes if "draws without a value" in note]
     assert f"a on SST-2 {cells[0].undefined:.1f} %" in note
     assert "f1 is of class number 1 (sst2)." in table.notes
+
+
+def test_a_page_of_claims_says_whose_f1_it_counts(tmp_path: Path) -> None:
+    store = build_answers(tmp_path / "r.db", [Rare("a", 1.0), Rare("b", 1.0)])
+    rows = [{"id": "own-1", "kind": "greater", "left": "a", "right": "b", "unit": "percent", "column": "sst2"}]
+    request = ReportRequest(claims_file=claims_file(tmp_path, rows))
+    (section,) = [section for section in claim_sections(store, request, draws=20) if not section.paper]
+    assert section.notes == ("f1 is of class number 1 (sst2).",)
+
+
+def test_draws_without_a_value_are_counted_in_tables_of_robustness_and_of_links() -> None:
+    assert estimate_cell(Estimate(0.5, 0.4, 0.6, undefined=0.25), "percent").undefined == 25
+    sample = SimpleNamespace(missing=lambda: [], by_draw=lambda: np.array([0.2, np.nan, 0.4, 0.6]), n=4)
+    entry, score = SimpleNamespace(is_baseline=False, of_task=lambda task: [], group=lambda tasks: ""), 0.4
+    measured = SimpleNamespace(read=lambda *of: [SimpleNamespace(value=score, metric="rec@1", split="test")])
+    evidence = SimpleNamespace(of=lambda *of: sample)
+    assert _score_cell(measured, entry, "links", metric="rec@1", evidence=evidence).undefined == 25
 
 
 def test_draws_without_a_value_are_counted_under_the_table() -> None:

@@ -371,3 +371,11 @@ def failing_twice(whole: Callable[..., Any]) -> Callable[..., Any]:
         return found
 
     return call
+
+
+def test_the_line_of_an_evaluation_names_the_class_that_f1_counts() -> None:
+    scores = {"accuracy": 0.5, "f1": 0.25, "matthews": None}
+    run = further.EvaluatedRun("0" * 64, "add", "sst2", 0, "noisy", scores, {"f1": "spam"}, ("later",), is_new=True)
+    assert str(run) == (
+        "add (sst2, seed 0) on noisy: accuracy 50.0, f1 of 'spam' 25.0, matthews undefined; run 000000000000"
+    )
