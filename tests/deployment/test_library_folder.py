@@ -21,7 +21,7 @@ from tests.exported import exported_folder
 pytest.importorskip("transformers", reason="transformers is not installed")
 TEXTS = ["a film", "Don't STOP!!! 東京 naïve", "x"]
 QUICK = ["hashformer-md-proj", "eelbert-tiny"]
-OTHERS = ["proformer-k4", "hashformer-md-pool", "canine-c-scratch", "sgnn", "bigram-hash-emb", "dhe-small"]
+OTHERS = ["bert-mlm", "proformer-k4", "hashformer-md-pool", "canine-c-scratch", "sgnn", "bigram-hash-emb", "dhe-small"]
 BLOCKED = """
 import json, sys
 sys.modules["hashbench"] = None

@@ -48,7 +48,8 @@ TOKENIZERS = [
     ("hashformer-md-proj", "unicode", {"version": 1}), ("hashformer-md-proj", "unicode", {}),
     ("hashformer-md-proj", "unicode", {"normalise": "NFKC"}), ("hashformer-md-proj", "words", {"normalise": "NFC"}),
     ("bert-tiny", "wordpieces", {"normalise": "NFKC"}), ("canine-c-scratch", "characters", {"normalise": "NFC"}),
-    ("bytes", "bytes", {"normalise": "NFKC"}),
+    ("bytes", "bytes", {"normalise": "NFKC"}), ("bert-mlm", "bpe", {}),
+    ("bert-mlm", "bpe", {"lowercase": True, "prefix_space": True, "normalise": "NFC"}),
 ]  # fmt: skip
 RIGHT = f"{N_TEXTS} texts, all right"
 IN_NODE = """
@@ -220,7 +221,12 @@ def _flat(rows: list) -> list[float]:
 
 
 def test_what_needs_a_library_has_no_text_side(tmp_path: Path) -> None:
-    predictor = hashbench.load(exported_folder("bert-mlm", tmp_path / "out", small=True))
+    folder = exported_folder("bert-mlm", tmp_path / "out", small=True)
+    file = folder / "tokenizer" / "tokenizer.json"
+    content = json.loads(file.read_text())
+    content["pre_tokenizer"]["use_regex"] = False  # of a file from elsewhere
+    file.write_text(json.dumps(content))
+    predictor = hashbench.load(folder)
     with pytest.raises(InputError, match="bert-mlm: text side not exported: tokenizer 'bpe' needs a library"):
         parts_of(predictor)
 

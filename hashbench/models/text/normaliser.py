@@ -1,12 +1,13 @@
-"""The normalisation of each character by a tokenizer of the `tokenizers` library, read off the library itself."""
+"""Values for portable text sides: what the `tokenizers` library makes of each character, read off the library."""
 
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, normalizers, pre_tokenizers
 
 from hashbench.models.text.shipped import SURROGATES, packed, rules_of
 from hashbench.models.text.unicode import CODE_POINTS
@@ -14,7 +15,49 @@ from hashbench.models.text.unicode import CODE_POINTS
 # A snowman: no normaliser changes it, or joins anything to it.
 BETWEEN = "\u2603"
 BLOCK = 8_192  # characters in one call
+SPACE = ord(" ")  # joins the piece behind it
 HANGUL = range(0xAC00, 0xD7A4)  # syllables, which fall apart by arithmetic
+
+
+@lru_cache(maxsize=1)
+def byte_level_classes() -> dict[str, str]:
+    """Values for portable/byte_pairs.py: the characters that byte-level BPE cuts as letters, figures or white space.
+
+    Characters that follow each other in Unicode and are of one class are one piece; its class is that of its last one.
+    """
+    splits = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    classes = {kind: np.zeros(CODE_POINTS, bool) for kind in ("letter", "figure", "space", "other")}
+    points = [point for point in range(CODE_POINTS) if point not in SURROGATES]
+    for start in range(0, len(points), BLOCK):
+        block = points[start : start + BLOCK]
+        for _, (first, end) in splits.pre_tokenize_str("".join(map(chr, block))):
+            piece = [point for point in block[first:end] if point != SPACE]
+            if piece:
+                classes[_class_of(chr(piece[-1]), splits)][piece] = True
+    classes["space"][SPACE] = True
+    return {kind: packed(classes[kind]) for kind in ("letter", "figure", "space")}
+
+
+def _class_of(character: str, splits: pre_tokenizers.ByteLevel) -> str:
+    """The class of a character: that of the one before it from which it is not parted."""
+    for kind, before in (("letter", "a"), ("figure", "1"), ("other", "!")):
+        if len(splits.pre_tokenize_str(before + character)) == 1:
+            return kind
+    return "space"
+
+
+@lru_cache(maxsize=2)
+def lowercase_values(lowercase: bool) -> dict[str, Any]:
+    """Values for portable/byte_pairs.py: what the library's lower-casing, if any, makes of each character."""
+    single: dict[int, int] = {}
+    others: dict[str, str] = {}
+    for point in range(CODE_POINTS if lowercase else 0):
+        lowered = chr(point) if point in SURROGATES else normalizers.Lowercase().normalize_str(chr(point))
+        if len(lowered) == 1 and lowered != chr(point):
+            single[point] = ord(lowered)
+        elif lowered != chr(point):
+            others[chr(point)] = lowered
+    return {"lower": rules_of(single), "lower_others": others}
 
 
 def normaliser_values(tokenizer: Tokenizer) -> dict[str, Any]:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from hashbench.common.errors import InputError
-from hashbench.models.text.base import CORPUS
+from hashbench.models.text.base import CORPUS, PortablePart
+from hashbench.models.text.normaliser import byte_level_classes, lowercase_values
 from hashbench.models.text.pieces import FILE, TRAIN, TrainablePieces, read_file, read_model
 from hashbench.models.text.unicode import well_formed
 
 SPECIALS = frozenset(("<s>", "<pad>", "</s>", "<unk>", "<mask>"))  # RoBERTa's: never pieces
 MIN_FREQUENCY = 2  # of a merged pair; RoBERTa's BPE training
+MERGES = "merges.txt"
+# Of a tokenizer.json: what a text side without the library can do; what else is in it must be absent or empty.
+PLAIN_MODEL = {"type", "vocab", "merges"}
+NORMALISERS = (None, "Lowercase")
 
 
 class SubwordTokenizer(TrainablePieces):
@@ -61,6 +67,21 @@ class SubwordTokenizer(TrainablePieces):
         written = {"lowercase": self.lowercase, "prefix_space": self.prefix_space}
         return {**{key: True for key, value in written.items() if value}, **super().options()}
 
+    def portable(self) -> PortablePart | None:
+        """The step for a device without hashbench; None for a file with more than byte-level BPE in it."""
+        content = json.loads(self.library_tokenizer().to_str())
+        if not is_plain(content):
+            return None
+        merges = [pair if isinstance(pair, str) else " ".join(pair) for pair in content["model"]["merges"]]
+        values = {
+            "prefix_space": content["pre_tokenizer"]["add_prefix_space"],
+            **byte_level_classes(),
+            **lowercase_values(content["normalizer"] is not None),
+        }
+        return PortablePart(
+            "byte_pairs", "byte_pairs", values, {MERGES: "\n".join(merges).encode()}, needs=("letters",)
+        )
+
     def train(self, texts: Iterable[str], vocabulary_size: int, *, bars: bool = False) -> None:
         """Learns `vocabulary_size` - 5 pieces (five rows are for special tokens), or fewer where texts give no more."""
         tokenizer = Tokenizer(models.BPE())
@@ -77,6 +98,18 @@ class SubwordTokenizer(TrainablePieces):
         )
         tokenizer.train_from_iterator(map(well_formed, texts), trainer)
         self._tokenizer, self.vocabulary_size = tokenizer, vocabulary_size
+
+
+def is_plain(content: Mapping[str, Any]) -> bool:
+    """True for a tokenizer.json with byte-level BPE, perhaps lower-cased, and nothing else."""
+    model, before, normaliser = content["model"], content["pre_tokenizer"] or {}, content["normalizer"] or {}
+    return (
+        not any(value for key, value in model.items() if key not in PLAIN_MODEL)
+        and set(pre_tokenizers.ByteLevel.alphabet()) <= set(model["vocab"])
+        and before.get("type") == "ByteLevel"
+        and before.get("use_regex", True)
+        and normaliser.get("type") in NORMALISERS
+    )
 
 
 def read_bpe(name: str) -> str:
