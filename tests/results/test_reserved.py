@@ -20,7 +20,6 @@ from hashbench.results.tables.experiment import OF_TEXTS
 from hashbench.results.tables.request import ReportRequest, ReportSource
 from hashbench.running.experiment.load import _check_reserved, load_experiment
 from hashbench.running.experiment.schema import ModelEntry, TaskEntry, baseline_names
-from hashbench.running.sweep.further import _check_name
 from hashbench.store.engine import open_store
 from hashbench.store.status import experiments
 
@@ -84,7 +83,10 @@ def test_check_refuses_every_reserved_name(what: str, tmp_path: Path, monkeypatc
     assert accepted == []
 
 
+@pytest.mark.e2e
 def test_a_further_set_may_have_no_reserved_name_either() -> None:
+    from hashbench.running.sweep.further import _check_name  # here, since it imports Lightning
+
     nowhere = SimpleNamespace(places=[])
     for name in [*_names(), *BASELINES]:
         with pytest.raises(InputError, match="--name NAME|a task of the suite"):

@@ -1,4 +1,4 @@
-"""LightningDataModules of a pre-training: corrupted rows of a prepared corpus, or of texts read as a stream.
+"""Data of a pre-training: corrupted rows of a prepared corpus, or of texts read as a stream.
 
 Texts that are never prepared are read as a stream: documents are laid end to end and cut into rows, as in a prepared
 corpus. A block of rows is held in memory: its rows are shuffled among themselves, by a function of (seed, epoch,

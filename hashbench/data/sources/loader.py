@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import queue
 import threading
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
-from lightning.pytorch import LightningDataModule
 
 from hashbench.data.sources.batching import count_batches, epoch_batches
 from hashbench.models.embeddings.base import Batch
@@ -108,24 +107,21 @@ def _produce(
         ready.put(error)
 
 
-class LoadedData(LightningDataModule):
+class LoadedData(ABC):
     """Base of training data in batches; every process makes all rows of each batch."""
 
     def __init__(self, *, batch_size: int, seed: int, rank: int = 0, world_size: int = 1, prefetch: int = 2) -> None:
-        """`batch_size`: rows of all processes. `rank` and `world_size` hold until there is a trainer."""
-        super().__init__()
+        """`batch_size`: rows of all processes. `rank`: number of this process among the `world_size` that train."""
         self.batch_size, self.seed, self.prefetch = batch_size, seed, prefetch
-        self._rank, self._world_size = rank, world_size
+        self.rank, self.world_size = rank, world_size
 
-    @property
-    def rank(self) -> int:
-        """Number of this process among those that train together; the trainer's, where there is one."""
-        return self._rank if self.trainer is None else self.trainer.global_rank
+    @abstractmethod
+    def train_dataloader(self) -> Iterable[Batch]:
+        """A loader of the training batches with `state_dict` and `load_state_dict`, as Lightning resumes it."""
 
-    @property
-    def world_size(self) -> int:
-        """Number of processes that train together."""
-        return self._world_size if self.trainer is None else self.trainer.world_size
+    def val_dataloader(self) -> object:
+        """The loader, or a list of loaders, that a training is evaluated on; none of them in this base."""
+        return []
 
     @property
     def bucketed(self) -> bool:

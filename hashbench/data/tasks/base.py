@@ -23,7 +23,7 @@ from hashbench.data.sources.sources import Source, SourceKind, names_of
 from hashbench.data.tasks.blocks import Strict, TaskEntry
 
 if TYPE_CHECKING:  # kinds are listed to check the names in a file: that loads nothing that trains
-    from lightning.pytorch import LightningDataModule
+    from hashbench.data.sources.loader import LoadedData
 
 # The rule that reproduces all eight intervals of the HashFormers paper's table 5
 EVALUATIONS_PER_EPOCH = 5
@@ -157,7 +157,7 @@ class TaskKind(ABC):
     block_help: ClassVar[str] = ""  # of what tasks the block speaks, for the list of keys
 
     @abstractmethod
-    def batches(self, *arguments: Any, **options: Any) -> LightningDataModule:
+    def batches(self, *arguments: Any, **options: Any) -> LoadedData:
         """Batches of the data for training and evaluations. A class that makes them may be assigned in its place."""
 
     @abstractmethod

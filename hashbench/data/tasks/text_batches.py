@@ -1,4 +1,4 @@
-"""LightningDataModules of a fine-tuning: batches of texts with labels, or of words with tags."""
+"""Data of a fine-tuning: batches of texts with labels, or of words with tags."""
 
 from __future__ import annotations
 

@@ -66,7 +66,13 @@ def fit(
         interval=interval,
     )
     with matmul_precision(recipe.matmul_precision):
-        trainer.fit(module, datamodule=data, ckpt_path=resumable.files.newest(), weights_only=True)
+        trainer.fit(
+            module,
+            data.train_dataloader(),
+            data.val_dataloader() if interval else None,
+            ckpt_path=resumable.files.newest(),
+            weights_only=True,
+        )
     module.make_whole()
     return trainer
 

@@ -3,9 +3,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
-import lightning.pytorch as pl
 import numpy as np
 import pytest
 import torch
@@ -25,7 +23,6 @@ from hashbench.models.objectives.registry import objectives
 from hashbench.models.text.words import WordTokenizer
 from hashbench.running.experiment.schema import TaskEntry
 
-logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
 TEMPLATE = Template()
 N_SPECIALS = len(TEMPLATE.specials)
 
@@ -120,12 +117,6 @@ def test_every_process_has_the_batches_of_one_alone(corpus: Corpus) -> None:
     for one, other in zip(alone.train_dataloader(), third.train_dataloader(), strict=True):
         for name in ("codes", "positions", "labels", "row_ids"):
             assert torch.equal(getattr(one, name), getattr(other, name)), name
-
-
-def test_the_trainer_knows_rank_and_world_size(corpus: Corpus) -> None:
-    data = pretraining(corpus)
-    data.trainer = SimpleNamespace(global_rank=1, world_size=2)  # type: ignore[assignment]
-    assert (data.rank, data.world_size) == (1, 2)
 
 
 def task(name: str, rows: int = 60) -> TaskData:
@@ -228,36 +219,33 @@ def test_odd_texts_make_batches(tmp_path: Path) -> None:
     assert lengths == [2, 3, 3, 4, 4, 4]  # words and two special tokens: "", x..., plain, then two words each
 
 
-class Recorder(pl.LightningModule):
-    """Learns nothing of use; keeps the rows of every step."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(1, 1)
-        self.seen: list[tuple[int, ...]] = []
-
-    def training_step(self, batch: Batch, _: int) -> Tensor:
-        assert batch.row_ids is not None
-        self.seen.append(tuple(batch.row_ids.tolist()))
-        return self.layer(batch.row_ids[:1, None].float()).mean()
-
-    def configure_optimizers(self) -> torch.optim.Optimizer:
-        return torch.optim.SGD(self.parameters(), lr=1e-4)
-
-
-class SaveAt(pl.Callback):
-    def __init__(self, step: int, path: Path) -> None:
-        self.step, self.path = step, path
-
-    def on_train_batch_end(self, trainer: pl.Trainer, *_: object) -> None:
-        if trainer.global_step == self.step:
-            trainer.save_checkpoint(self.path)
-
-
 def fit(
     data: FinetuningData, *, save: tuple[int, Path] | None = None, resume: Path | None = None
 ) -> list[tuple[int, ...]]:
     """Rows of every step of three epochs."""
+    import lightning.pytorch as pl  # here, since every other test of the file is without it
+
+    class Recorder(pl.LightningModule):
+        """Learns nothing of use; keeps the rows of every step."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(1, 1)
+            self.seen: list[tuple[int, ...]] = []
+
+        def training_step(self, batch: Batch, _: int) -> Tensor:
+            assert batch.row_ids is not None
+            self.seen.append(tuple(batch.row_ids.tolist()))
+            return self.layer(batch.row_ids[:1, None].float()).mean()
+
+        def configure_optimizers(self) -> torch.optim.Optimizer:
+            return torch.optim.SGD(self.parameters(), lr=1e-4)
+
+        def on_train_batch_end(self, *_: object) -> None:
+            if save and self.trainer.global_step == save[0]:
+                self.trainer.save_checkpoint(save[1])
+
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
     module = Recorder()
     trainer = pl.Trainer(
         max_epochs=3,
@@ -266,12 +254,12 @@ def fit(
         enable_checkpointing=False,
         enable_progress_bar=False,
         enable_model_summary=False,
-        callbacks=[SaveAt(*save)] if save else [],
     )
     trainer.fit(module, train_dataloaders=data.train_dataloader(), ckpt_path=resume)
     return module.seen
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("prefetch", [0, 2])
 @pytest.mark.parametrize("step", [1, 4, 7, 8, 9, 16, 20])
 def test_lightning_resumes_in_the_middle_of_an_epoch(tmp_path: Path, step: int, prefetch: int) -> None:
