@@ -20,6 +20,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # torch goes first and pinned, so that no other requirement can pull another build of it.
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 
+# Else each of hundreds of processes compiles every module again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: quickstart check lint test test-random test-slow test-gpu test-services coverage mutants docs clean
 
 $(USE): pyproject.toml constraints.txt

@@ -35,6 +35,7 @@ def test_an_unknown_name() -> None:
         extend.Embeding  # noqa: B018
 
 
+@pytest.mark.e2e
 def test_a_metric_needs_no_torch() -> None:
     code = "from hashbench.extend import SummedMetric; import sys; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

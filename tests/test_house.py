@@ -6,10 +6,11 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.parsed import tree_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE, TESTS = ROOT / "hashbench", ROOT / "tests"
@@ -22,11 +23,6 @@ pytestmark = pytest.mark.skipif(not PACKAGE.is_dir(), reason="no sources beside 
 
 def sources() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
-
-
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
 
 
 def public_names(path: Path) -> Iterator[str]:

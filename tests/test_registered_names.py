@@ -16,6 +16,7 @@ import hashbench
 from hashbench.common.registry import modules_of
 from hashbench.models.coders.base import coders
 from hashbench.models.text.base import tokenizers
+from tests.parsed import tree_of
 
 PACKAGE = Path(hashbench.__file__).parent
 # Why a comparison stands elsewhere, by file and name.
@@ -65,7 +66,7 @@ def test_no_file_compares_with_a_registered_name(registered: dict[str, set[str]]
     elsewhere = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         place = path.relative_to(PACKAGE).as_posix()
-        names = {name for name in compared(ast.parse(path.read_text())) if name in registered}
+        names = {name for name in compared(tree_of(path)) if name in registered}
         names = {name for name in names if place not in registered[name] and (place, name) not in EXCEPTED}
         names = {name for name in names if not place.startswith(OTHERWISE.get(name, "nowhere"))}
         if names and not place.startswith("models/embeddings/"):
@@ -74,7 +75,7 @@ def test_no_file_compares_with_a_registered_name(registered: dict[str, set[str]]
 
 
 def test_the_exceptions_are_needed() -> None:
-    trees = {place: ast.parse((PACKAGE / place).read_text()) for place, _ in EXCEPTED}
+    trees = {place: tree_of(PACKAGE / place) for place, _ in EXCEPTED}
     assert [each for each in EXCEPTED if each[1] not in compared(trees[each[0]])] == []
 
 

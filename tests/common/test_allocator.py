@@ -33,6 +33,7 @@ def faults(mode: str) -> int:
     return int(found.stdout)
 
 
+@pytest.mark.e2e
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has the setting")
 def test_kept_memory_is_not_faulted_in_again() -> None:
     assert faults("keep") < 0.2 * faults("default")

@@ -15,6 +15,7 @@ from hashbench.common.errors import InputError
 from hashbench.common.registry import KINDS, import_file, registered
 from hashbench.models.embeddings.registry import find_model, models
 from hashbench.scores.registry import find_metric
+from tests.parsed import tree_of
 
 # What a file of each kind holds, NAME in place of the name, and a name that the suite has.
 FILES = {
@@ -219,7 +220,7 @@ def test_nothing_is_looked_up_while_the_suite_is_imported() -> None:
     lookups = ("registered", "perturbations", "metrics", "models", "known_kinds", "known_tasks", "kinds", "coders")
     early = []
     for path in package.rglob("*.py"):
-        waiting: list[ast.AST] = list(ast.parse(path.read_text()).body)
+        waiting: list[ast.AST] = list(tree_of(path).body)
         while waiting:
             node = waiting.pop()
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in lookups:

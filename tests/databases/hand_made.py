@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from hashbench.common.measured import MetricRow
-from hashbench.store.engine import Store, open_store
+from hashbench.store.engine import Store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
 from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim
 from hashbench.store.result import Result
+from tests.databases.empty import new_store
 
 STEP = 100  # of the one evaluation
 
@@ -62,7 +63,7 @@ class HandRun:
 
 def build(path: Path, runs: Sequence[HandRun], config: Mapping[str, Any] | None = None) -> Store:
     """The database of an experiment in which these runs are finished."""
-    store = open_store(path)
+    store = new_store(path)
     by_id = {run.row().id: run for run in runs}
     assert len(by_id) == len(runs)
     rows = [run.row() for run in runs]

@@ -16,12 +16,13 @@ import numpy as np
 
 from hashbench.common.measured import MetricRow
 from hashbench.results.papers.paper import load_paper
-from hashbench.store.engine import Store, open_store
+from hashbench.store.engine import Store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
 from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim, fail
 from hashbench.store.result import Predictions, Result
+from tests.databases.empty import new_store
 
 PAPER = load_paper("hashformers")
 READINGS = {
@@ -158,7 +159,7 @@ def _row(
 
 def build(path: Path, world: World) -> Store:
     """The database of a finished sweep of that world."""
-    store = open_store(path)
+    store = new_store(path)
     rows = specs(world)
     config = {"name": world.name, "data": "hub", "encoder": world.encoder, **world.config}
     experiment = add_experiment(store, world.name, config, rows, baseline="bert-mlm", command="hashbench sweep")

@@ -88,6 +88,7 @@ def test_shares_of_variance_sum_to_one() -> None:
     assert np.isnan(variance_shares(np.ones((3, 2)))).all()
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("unstable", [1.0, 4.0])
 def test_fifty_worlds(unstable: float) -> None:
     """Bounds of four standard errors below the shares that a thousand worlds are held to."""

@@ -222,6 +222,7 @@ def test_a_database_that_cannot_be_written(tmp_path: Path) -> None:
     assert "cannot be written" in refusal(tmp_path / "results.db")
 
 
+@pytest.mark.e2e
 def test_opening_is_quick_and_loads_neither_alembic_nor_torch(tmp_path: Path) -> None:
     path = tmp_path / "results.db"
     open_store(path).close()
@@ -241,6 +242,7 @@ def test_opening_is_quick_and_loads_neither_alembic_nor_torch(tmp_path: Path) ->
     assert min(times) < 0.05  # of CPU; measured: 4 ms
 
 
+@pytest.mark.e2e
 def test_a_program_that_ends_leaves_one_whole_file(tmp_path: Path) -> None:
     """What stands in the write-ahead log alone would be missing from a copy of the file."""
     program = (

@@ -75,6 +75,7 @@ def test_many_processes_claim_every_run_exactly_once(place: str, lab: Lab) -> No
     store.close()
 
 
+@pytest.mark.e2e
 def test_a_killed_process_is_taken_over_when_its_lease_ends(place: str, lab: Lab) -> None:
     store = open_store(place)
     experiment_id = lab.plan(store, lab.run("a"))

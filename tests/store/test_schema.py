@@ -47,6 +47,7 @@ def test_names_of_columns_and_views_need_no_quoting(store: Store) -> None:
             connection.exec_driver_sql(f"SELECT {columns} FROM {table.name}")
 
 
+@pytest.mark.e2e
 def test_tables_are_known_without_the_dialects_of_databases_that_are_not_in_use() -> None:
     code = "import hashbench.store.schema, sys; print('sqlalchemy.dialects.postgresql' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"

@@ -128,12 +128,14 @@ def leave_the_log(path: Path) -> None:
     assert path.with_name("results.db-wal").stat().st_size
 
 
+@pytest.mark.e2e
 def test_a_finished_database_is_read_where_no_log_can_be_made(folder: Path, use: Callable[[str], str]) -> None:
     fill(folder / "results.db")
     assert os.listdir(folder) == ["results.db"]
     assert use("read") == "['v']"
 
 
+@pytest.mark.e2e
 def test_rows_of_a_log_are_read_with_and_without_its_index(folder: Path, use: Callable[[str], str]) -> None:
     fill(folder / "results.db")
     leave_the_log(folder / "results.db")
@@ -143,6 +145,7 @@ def test_rows_of_a_log_are_read_with_and_without_its_index(folder: Path, use: Ca
     assert use("read") == "['of the log']"
 
 
+@pytest.mark.e2e
 def test_the_copy_that_was_read_is_removed(folder: Path, use: Callable[[str], str], tmp_path: Path,
                                            monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     fill(folder / "results.db")
@@ -171,6 +174,7 @@ def test_a_copy_that_fails_leaves_nothing(folder: Path, tmp_path: Path, monkeypa
     assert not os.listdir(tmp_path / "temporary")
 
 
+@pytest.mark.e2e
 def test_writing_there_says_what_to_do(folder: Path, use: Callable[[str], str]) -> None:
     fill(folder / "results.db")
     (folder / "results.db").chmod(0o666)

@@ -127,6 +127,7 @@ MOMENTS = [  # function that is about to begin, at which call, shards that are d
 ]
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize(("kind", "moment", "call", "done"), MOMENTS)
 def test_a_killed_preparation_goes_on_and_ends_the_same(
     tmp_path: Path,

@@ -46,6 +46,7 @@ def test_at_rate_0_a_text_stays_as_it_is(kind: str) -> None:
     assert [changed(text, kind)[0] for text in TEXTS] == TEXTS  # among other rates too
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_text_is_changed_in_the_same_way_in_any_order_and_process(kind: str) -> None:
     expected = [changed(text, kind) for text in TEXTS]

@@ -145,6 +145,7 @@ def test_what_looks_like_a_split_beside_it_is_named_and_the_rest_is_not(tmp_path
     assert set(note.removeprefix("not read: ").split(", ")) == set(beside)
 
 
+@pytest.mark.e2e
 def test_the_package_datasets_reads_the_same_names(tmp_path: Path) -> None:
     patterns = pytest.importorskip("datasets.data_files")
     endings = (".csv", "-00000-of-00001.csv")

@@ -29,6 +29,7 @@ def die(_: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.e2e
 def test_every_job_is_done_once_by_other_processes() -> None:
     answers = dict(call_each(facts, [(10,), (11,), (12,)], workers=2, remedy=REMEDY))
     assert {number: answer[0] for number, answer in answers.items()} == {0: 10, 1: 11, 2: 12}
@@ -43,17 +44,20 @@ def test_a_single_worker_or_job_needs_no_other_process(workers: int, jobs: list[
     assert {pid for _, (_, pid, _) in answers} == {os.getpid()}
 
 
+@pytest.mark.e2e
 def test_an_error_ends_all_calls() -> None:
     """The other call would sleep for ten minutes."""
     with pytest.raises(InputError, match="^shard 1: is wrong; mend it$"):
         list(call_each(fail, [(0,), (1,)], workers=2, remedy=REMEDY))
 
 
+@pytest.mark.e2e
 def test_a_killed_worker_is_one_line() -> None:
     with pytest.raises(InputError, match="^a worker was killed, perhaps for memory; take fewer$"):
         list(call_each(die, [(0,), (1,)], workers=2, remedy=REMEDY))
 
 
+@pytest.mark.e2e
 def test_workers_end_with_the_process_that_began_them() -> None:
     code = (
         "import os, sys, time, multiprocessing\n"

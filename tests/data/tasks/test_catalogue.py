@@ -98,6 +98,7 @@ def test_own_data_set_is_found_from_the_experiment_file(tmp_path: Path) -> None:
     assert expand_tasks([entry], tmp_path)[0].folder == tmp_path / "sets"
 
 
+@pytest.mark.e2e
 def test_tasks_are_listed_without_what_trains() -> None:
     """A wrong name in an experiment is found before torch, Lightning and scikit-learn are imported."""
     heavy = "sorted({'torch', 'lightning', 'sklearn', 'scipy', 'datasets', 'pandas'} & set(sys.modules))"

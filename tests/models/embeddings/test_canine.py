@@ -49,6 +49,7 @@ def test_special_tokens_collide_with_wide_spaces() -> None:
     assert torch.equal(embedding.special_rows(), embedding.embed_types(spaces))
 
 
+@pytest.mark.e2e
 def test_vectors_equal_transformers() -> None:
     model = classifier(**SMALL)
     embedding = CharacterHashes(32, num_buckets=512)
@@ -83,6 +84,7 @@ def test_what_is_trained_is_the_published_model_without_the_way_back_to_characte
     assert count(find_model("canine-c-scratch")) == Counts(120_275_714, 12_582_912)
 
 
+@pytest.mark.e2e
 def test_the_count_equals_transformers_at_any_shape() -> None:
     shape = {"layers": 2, "heads": 4, "dim": 32, "feed_forward": 64, "max_positions": 512}
     spec = find_model("canine-c").with_args(encoder=shape, embedding={"num_buckets": 512})
@@ -118,6 +120,7 @@ def test_no_buckets() -> None:
         CharacterHashes(16, num_buckets=0)
 
 
+@pytest.mark.e2e
 def test_published_tables_of_another_size_are_refused() -> None:
     weights = published(classifier(**SMALL))
     with pytest.raises(InputError, match="^weights test: num_hash_buckets is 512, but 64 here; set num_hashes and"):

@@ -31,6 +31,8 @@ from hashbench.running.runs.materials import Materials
 from hashbench.running.sweep.plan import plan
 from tests.published_bert import BERT_SPECIALS, SMALL_HERE, saved_bert, saved_roberta
 
+pytestmark = pytest.mark.e2e  # the library that is compared with takes a second to import
+
 SAVED = {"bert-base-uncased": saved_bert, "roberta-base": saved_roberta}
 FILE = """\
 name: published

@@ -8,8 +8,10 @@ import torch
 from hashbench.common.errors import InputError
 from hashbench.models.encoders.base import Encoder, architectures, check_shape, encoder_config, make_encoder
 
+LIBRARY = pytest.param("transformers", marks=pytest.mark.e2e)  # takes a second to import
 
-@pytest.mark.parametrize("name", list(architectures()))
+
+@pytest.mark.parametrize("name", [*(name for name in architectures() if name != "transformers"), LIBRARY])
 def test_states_agree_with_their_mask(name: str) -> None:
     config = encoder_config(name, "tiny")
     encoder = make_encoder(name, "tiny", **({"layers": 1} if "layers" in vars(config) else {})).eval()

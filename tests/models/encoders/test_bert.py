@@ -79,6 +79,7 @@ def their_states(model: torch.nn.Module, config: BertConfig, vectors: Tensor, ma
     return states
 
 
+@pytest.mark.e2e
 def test_states_equal_transformers_with_padding() -> None:
     model = reference(SHAPE).eval()
     encoder = copied(model, SHAPE).eval()
@@ -87,6 +88,7 @@ def test_states_equal_transformers_with_padding() -> None:
     assert difference[mask].abs().max().item() < 1e-5
 
 
+@pytest.mark.e2e
 def test_states_equal_transformers_at_base() -> None:
     config = BertConfig(layers=1, heads=12, dim=768, feed_forward=3072, type_rows=2, first_position=0)
     model = reference(config).eval()
@@ -97,6 +99,7 @@ def test_states_equal_transformers_at_base() -> None:
     assert difference[mask].abs().max().item() < 1e-5
 
 
+@pytest.mark.e2e
 def test_gradients_equal_transformers_in_training_without_dropout() -> None:
     config = replace(SHAPE, dropout=0.0, attention_dropout=0.0)
     model = reference(config).train()

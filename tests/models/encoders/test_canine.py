@@ -16,6 +16,8 @@ from hashbench.models.objectives.classification import ClassificationHead
 from tests.oracles import canine as oracle
 from tests.published_canine import BASE_SHAPED, SMALL, classifier, published
 
+pytestmark = pytest.mark.e2e  # the library that is compared with takes a second to import
+
 CONFIG = CanineConfig(layers=2, heads=4, dim=32, feed_forward=64, max_positions=512, block=16)
 PAD, CLS, SEP = 0, 0xE000, 0xE001
 

@@ -12,6 +12,8 @@ from hashbench.models.embeddings.base import Published
 from hashbench.models.encoders.base import encoder_config, make_encoder
 from hashbench.models.encoders.library import LibraryConfig, LibraryEncoder, library_config, pooler_path, shape_of
 
+pytestmark = pytest.mark.e2e  # the library that is compared with takes a second to import
+
 SMALL = {"layers": 2, "heads": 2, "dim": 16, "feed_forward": 32}
 THEIRS = {"num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 16, "intermediate_size": 32}
 

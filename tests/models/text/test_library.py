@@ -11,6 +11,8 @@ from hashbench.models.coders.vocabulary import Vocabulary
 from hashbench.models.text.library import LibraryTokens
 from tests.published_library import saved_encoder
 
+pytestmark = pytest.mark.e2e  # the library that is compared with takes a second to import
+
 TEXTS = ["Can it be done?", "", "a [SEP] b\ud800"]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import unicodedata
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -87,22 +89,22 @@ def test_a_trained_vocabulary_keeps_its_form(kind: str, tmp_path: Path) -> None:
 STEPS = {"tokens": tokens, "wordpieces": wordpieces}
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("kind", ["words", "unicode", "characters", "bytes", "wordpieces"])
+@cache
+def on_a_device(kind: str, form: str) -> tuple[Tokenizer, Callable[[str], list[str]]]:
+    """A tokenizer, and the step of a device that reads as it does."""
+    tokenizer = made(kind, normalise=form)
+    part = tokenizer.portable()
+    assert part is not None
+    return tokenizer, getattr(STEPS[part.source], part.entry)(part.values, lambda name: part.files[name].decode())
+
+
 @settings(max_examples=60, deadline=None)
 @given(texts=SPELLINGS)
-def test_a_device_reads_the_same_tokens(kind: str, form: str, texts: list[str]) -> None:
-    if (kind, form) not in known:
-        tokenizer = made(kind, normalise=form)
-        part = tokenizer.portable()
-        assert part is not None
-        step = getattr(STEPS[part.source], part.entry)(part.values, lambda name: part.files[name].decode())
-        known[kind, form] = tokenizer, step
-    tokenizer, step = known[kind, form]
-    assert [step(text) for text in texts] == [tokenizer.tokenize(text) for text in texts]
-
-
-known: dict = {}
+def test_a_device_reads_the_same_tokens(texts: list[str]) -> None:
+    for kind in ("words", "unicode", "characters", "bytes", "wordpieces"):
+        for form in FORMS:
+            tokenizer, step = on_a_device(kind, form)
+            assert [step(text) for text in texts] == [tokenizer.tokenize(text) for text in texts], (kind, form)
 
 
 def test_a_device_leaves_characters_alone_that_the_training_did_not_know() -> None:

@@ -52,6 +52,7 @@ def test_a_trained_vocabulary_leaves_five_rows_for_specials() -> None:
     assert len(trained(500).pieces) < 100  # texts that give no more give fewer
 
 
+@pytest.mark.e2e
 def test_training_is_the_same_in_another_process() -> None:
     """The library's own numbering of characters differs between processes."""
     run = subprocess.run([sys.executable, "-c", TRAIN_ELSEWHERE], capture_output=True, text=True, check=True)

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from hashbench.common.measured import MetricRow
-from hashbench.store.engine import Store, open_store
+from hashbench.store.engine import Store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
 from hashbench.store.planning import add_experiment
 from hashbench.store.queue import claim
 from hashbench.store.result import Predictions, Result
+from tests.databases.empty import new_store
 from tests.databases.hand_made import STEP, HandRun
 
 N = 400
@@ -54,7 +55,7 @@ class Answers:
 
 def build(path: Path, runs: Sequence[Answers | HandRun], **config: object) -> Store:
     """The database of an experiment `by-hand` in which these runs are finished; its baseline is bert-mlm."""
-    store = open_store(path)
+    store = new_store(path)
     rows = [run.run().row() if isinstance(run, Answers) else run.row() for run in runs]
     results = {row.id: run.result() for row, run in zip(rows, runs, strict=True)}
     assert len(results) == len(runs)

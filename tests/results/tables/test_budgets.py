@@ -14,10 +14,10 @@ from hashbench.store.engine import Store
 from tests.databases.budgets import two_budgets
 
 
-@pytest.fixture
-def table(tmp_path: Path) -> Table:
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Table:
     """That of two budgets."""
-    return table_of(two_budgets(tmp_path / "r.db"))
+    return table_of(two_budgets(tmp_path_factory.mktemp("budgets") / "r.db"))
 
 
 def table_of(store: Store) -> Table:

@@ -38,9 +38,9 @@ def _cells(table: Table, column: str = "sst2") -> dict[str, Cell]:
     return {row.model: row.cells[column] for row in table.rows}
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return build(tmp_path / "r.db", [*_answers(), Answers("majority", 0.5, None)])
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return build(tmp_path_factory.mktemp("ranking") / "r.db", [*_answers(), Answers("majority", 0.5, None)])
 
 
 def test_the_models_that_are_not_separable_from_the_best_are_marked(store: Store) -> None:
@@ -60,6 +60,9 @@ def test_every_format_for_people_marks_the_group(store: Store, style: str, mark:
     text = render([_table(store)], style, width=200)
     assert mark in text and mark.replace("90.0", "89.0") in text and other not in text
     assert "not separable from the best of the column" in " ".join(text.split())
+
+
+def test_the_page_marks_the_group(store: Store) -> None:
     html = page(store)
     assert '<span class="v best">90.0</span>' in html and '<span class="v best">89.0</span>' in html
 

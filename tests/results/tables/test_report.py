@@ -93,6 +93,7 @@ def test_several_tables_come_in_the_order_asked_for(paper_store: Store) -> None:
     assert [table.number for table in tables(paper_store, ReportRequest(table="3, 1"))] == ["3", "1"]
 
 
+@pytest.mark.e2e
 def test_reporting_imports_nothing_of_the_training_side() -> None:
     code = (
         "import sys, hashbench.results.rendering.registry, hashbench.results.tables.report; "

@@ -15,6 +15,8 @@ from hashbench.running.experiment.models import resolve_models
 from hashbench.running.sweep.plan import Plan, plan
 from tests.published_canine import TINY, saved
 
+pytestmark = pytest.mark.e2e  # the library that is compared with takes a second to import
+
 
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:

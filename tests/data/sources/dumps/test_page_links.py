@@ -166,6 +166,7 @@ def test_a_dump_without_articles_leaves_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "entities").exists()
 
 
+@pytest.mark.e2e
 def test_a_kill_leaves_no_half_set_and_the_next_command_makes_it(tmp_path: Path) -> None:
     """The first pass is over when the process is killed; what it left is taken away by the next one."""
     dump, out = write_dump(tmp_path, TRAPS, streams=2), tmp_path / "out"
