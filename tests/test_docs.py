@@ -49,6 +49,7 @@ ELSEWHERE = {
     "hashbench neighbours": "tests/running/sweep/test_entity_runs.py",
     "hashbench data check": "tests/hub/test_check.py",
     "hashbench db count-texts": "tests/cli/test_db.py",
+    "hashbench db unvoid": "tests/cli/test_db.py",
     "hashbench data links": "tests/cli/test_data.py",
     "hashbench worker": "tests/cli/test_worker.py",
 }

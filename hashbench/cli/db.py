@@ -1,9 +1,10 @@
-"""Commands about the results store: db merge, export, upgrade, count-texts, void."""
+"""Commands about the results store: db merge, export, upgrade, count-texts, void, unvoid."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -12,16 +13,23 @@ from hashbench.cli.output import note, show
 from hashbench.common.errors import InputError
 from hashbench.common.showing import without_passwords
 
-DIFFERENT = 1  # exit code of a merge of results that disagree
+if TYPE_CHECKING:
+    from hashbench.results.exchange.merge import MergeReport
+
+TO_DECIDE = 1  # exit code of a merge of results that disagree, or that are void there
+LISTED = 20  # lines of one sort at most
 INCOMPLETE = 1  # exit code of a count that left some runs without counts
 
-app = typer.Typer(help="Merge, export, upgrade the results store; count texts; void a run.", no_args_is_help=True)
+app = typer.Typer(
+    help="Merge, export, upgrade the results store; count texts; void and unvoid runs.", no_args_is_help=True
+)
 
 
 @app.command()
 def merge(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The results store to take over results from.")],
     db: Database = DEFAULT_DB,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would come, and write nothing.")] = False,
     with_diffs: Annotated[
         bool,
         typer.Option(
@@ -31,31 +39,84 @@ def merge(
     prefer: Annotated[
         Literal["ours", "theirs"], typer.Option(help="Which result counts where both stores have finished a run.")
     ] = "ours",
+    take_voids: Annotated[
+        bool, typer.Option("--take-voids", help="Make void here what the other store made void.")
+    ] = False,
+    keep: Annotated[
+        Literal["ours"] | None,
+        typer.Option(help="Keep the results of this store, and do not list these differences and voids again."),
+    ] = None,
 ) -> None:
     """Copy the finished runs of another store into this one. Doing it twice changes nothing.
 
-    Where both stores have finished a run, both results are kept. If they differ, the exit code is 1.
+    No result of this store changes, except by --prefer and --take-voids. Where both stores have finished a run,
+    both results are kept. If they differ, or if a result is void there, the exit code is 1. Before it changes
+    anything, it saves a copy of a SQLite file.
 
     Example: hashbench db merge other.db
     """
-    from hashbench.results.exchange.merge import check_there
+    from hashbench.results.exchange.foreign import check_there
     from hashbench.results.exchange.merge import merge as merge_store
     from hashbench.running.experiment.identity import run_id
     from hashbench.store.engine import open_store
 
+    if keep and (prefer == "theirs" or take_voids):
+        raise InputError("--keep ours with --prefer theirs or --take-voids: give one of them")
     check_there(file)  # before an empty store is made
-    store = open_store(db)
-    merged = merge_store(store, file, with_diffs=with_diffs, prefer=prefer, identify=run_id)
+    store = open_store(db, create=not dry_run, read_only=dry_run)
+    merged = merge_store(
+        store, file, with_diffs=with_diffs, prefer=prefer, take_voids=take_voids, keep=keep, dry_run=dry_run,
+        identify=run_id,
+    )  # fmt: skip
     new = f"{merged.experiments} experiments, {merged.runs} runs, {merged.attempts} attempts"
-    show(f"{without_passwords(file)} -> {store.name}: {new}")
-    for difference in merged.differences:
-        place = f"run {difference.run_id[:8]} {difference.split} {difference.name} step {difference.step}"
-        note(f"differs: {place}: counted {difference.counted}, other copy {difference.other}")
-    if merged.differences:
-        advice = "those of this store count; to count the others: --prefer theirs"
-        whose = advice if prefer == "ours" else "the others count"
-        note(f"{len(merged.differences)} numbers differ: {whose}")
-        raise typer.Exit(DIFFERENT)
+    show(f"{without_passwords(file)} -> {store.name}: {'would bring ' if dry_run else ''}{new}")
+    for line in _remarks(merged, prefer=prefer):
+        note(line)
+    if merged.is_open:
+        raise typer.Exit(TO_DECIDE)
+
+
+def _remarks(merged: MergeReport, *, prefer: str) -> Iterator[str]:
+    """Lines on what a merge did to this store besides adding to it, and on what it left to be decided."""
+    if merged.copy is not None:
+        yield f"this store as it was before: {merged.copy}"
+    for name in merged.shown_instead:
+        yield f"experiment {name!r}: reports show the version of the other store, which is newer"
+    for name, number in merged.apart.items():
+        yield f"experiment {name!r}: {number} runs of the other store do not belong to it and did not join it"
+    yield from _of_runs(merged.taken_voids, "became void here")
+    yield from _of_runs(merged.void_here, "are void here and finished there; they stay void (hashbench db unvoid RUN)")
+    counted = "the results of this store count" if prefer == "ours" else "one result counts"
+    yield from _of_runs(merged.beside, f"have a further result now; {counted}")
+    yield from _first(f"void there: run {void.run_id[:8]}: {void.reason or 'no reason'}" for void in merged.voids)
+    if merged.voids:
+        yield f"{len(merged.voids)} results are void there and count here: --take-voids, or --keep ours"
+    differences = merged.differences + merged.open_differences
+    yield from _first(
+        f"differs: run {number.run_id[:8]} {number.split} {number.name} step {number.step}: "
+        f"counted {number.counted}, other copy {number.other}"
+        for number in differences
+    )
+    if differences:
+        advice = "those of this store count; to count the others: --prefer theirs; to keep these: --keep ours"
+        yield f"{len(differences)} numbers differ: {advice if prefer == 'ours' else 'the others count'}"
+    if merged.answered:
+        yield f"{merged.answered} differences and voids were decided for this store"
+
+
+def _of_runs(run_ids: Sequence[str], what: str) -> Iterator[str]:
+    if run_ids:
+        ids = ", ".join(run_id[:8] for run_id in run_ids[:LISTED])
+        more = f" and {len(run_ids) - LISTED} more" if len(run_ids) > LISTED else ""
+        yield f"{len(run_ids)} runs {what}: {ids}{more}"
+
+
+def _first(lines: Iterable[str]) -> Iterator[str]:
+    """The first LISTED lines, and how many there are besides."""
+    every = list(lines)
+    yield from every[:LISTED]
+    if len(every) > LISTED:
+        yield f"... and {len(every) - LISTED} more"
 
 
 @app.command()
@@ -143,3 +204,21 @@ def void(
     store = open_store(db, create=False)
     for run_id in void_run(store, find_run(store, run), reason):
         show(f"void: {run_id}")
+
+
+@app.command()
+def unvoid(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run, by the first digits of its id.")],
+    db: Database = DEFAULT_DB,
+) -> None:
+    """Make the void results of a run count again, and those of runs that became void with it.
+
+    Example: hashbench db unvoid 3fa2
+    """
+    from hashbench.store.engine import open_store
+    from hashbench.store.finishing import unvoid as unvoid_run
+    from hashbench.store.status import find_run
+
+    store = open_store(db, create=False)
+    for run_id in unvoid_run(store, find_run(store, run)):
+        show(f"counts again: {run_id}")

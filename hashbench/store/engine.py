@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, Operati
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.showing import without_passwords
 from hashbench.store import sqlite, views
-from hashbench.store.schema import BEFORE_FIRST, FIRST, SCHEMA, alembic_version, metadata
+from hashbench.store.schema import BEFORE_FIRST, FIRST, SCHEMA, alembic_version, metadata, setting
 
 # PostgreSQL advisory lock under which one process makes the tables; any fixed number
 MAKING_LOCK = 7_318_652_094
@@ -167,8 +167,8 @@ def open_store(where: str | Path, *, create: bool = True, read_only: bool = Fals
         _make_or_check(store, create=create)
     except OperationalError as error:
         raise InputError(f"{name}: cannot connect: {first_line(error.orig or error)}; check the address") from error
-    except DBAPIError as error:
-        reason = first_line(error.orig or error)
+    except (DBAPIError, UnicodeDecodeError) as error:  # of a message of SQLite that quotes a damaged name
+        reason = first_line(error.orig or error) if isinstance(error, DBAPIError) else "it is damaged"
         raise InputError(f"{name}: not a database that can be read: {reason}; give another --db") from error
     return store
 
@@ -204,7 +204,8 @@ def schema_of(connection: Connection) -> str | None:
 def _schema_among(connection: Connection, tables: Sequence[str]) -> str | None:
     if alembic_version.name not in tables:
         return None
-    return connection.execute(sa.select(alembic_version.c.version_num)).scalar()
+    number = str(connection.execute(sa.select(alembic_version.c.version_num)).scalar())
+    return number if number.isdecimal() else None
 
 
 def _connect(url: URL, name: str, read_only: bool) -> Store:
@@ -220,7 +221,7 @@ def _make_or_check(store: Store, *, create: bool) -> None:
         tables = sa.inspect(connection).get_table_names()
         schema = _schema_among(connection, tables)
         foreign = schema is None and bool(tables)
-        stale = schema == SCHEMA and not views.are_current(connection)
+        stale = schema == SCHEMA and not (setting.name in tables and views.are_current(connection))
     if schema is None:
         if foreign:
             raise InputError(f"{store.name}: a database, but not one of hashbench; give another --db")

@@ -9,6 +9,7 @@ has a unique token, so that a worker that slept through its lease can no longer 
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import uuid
 from collections.abc import Collection, Mapping
@@ -26,6 +27,8 @@ from hashbench.store.schema import attempt, dependency, experiment_run, run
 # so many killed attempts of one run count as a failed try: a run that kills its worker must end
 LOSSES_PER_TRY = 20
 REMEMBERED = 64  # statements that are built once; building one takes as long as carrying it out
+
+COPIED = "copy-"  # begins the token of an attempt in a published copy
 
 SHOWN = ("kind", "model", "task", "seed", "encoder", "spec")  # of a run to who claimed it
 STARTED = "CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) AS DOUBLE PRECISION)"  # of the server
@@ -110,6 +113,17 @@ def begin(
 def new_token() -> str:
     """A unique text, by which an attempt is recognised."""
     return uuid.uuid4().hex
+
+
+def published(token: str) -> str:
+    """The token of an attempt in a published copy, derived one-way from its own; equal in all copies, and their copies.
+
+    >>> published("ab")[:13], published(published("ab")) == published("ab")
+    ('copy-f2851ce4', True)
+    """
+    return (
+        token if token.startswith(COPIED) else COPIED + hashlib.sha256(f"hashbench copy {token}".encode()).hexdigest()
+    )
 
 
 def held_under(store: Store, token: str) -> ClaimedRun | None:

@@ -1,4 +1,4 @@
-"""`db merge`, `export`, `upgrade` and `void`."""
+"""`db merge`, `export`, `upgrade`, `void` and `unvoid`."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ def test_upgrade_of_a_current_store(command) -> None:
     assert code == 0 and out.endswith("nothing to do\n")
 
 
-def test_results_that_differ_end_with_1_and_ours_count(command) -> None:
+def two_results() -> str:
+    """Two databases in which one run has different scores; returns its id."""
     spec = {"kind": "floor", "seed": 1}
     for path, value in (("one.db", 0.5), ("two.db", 0.75)):
         store = open_store(path)
@@ -85,11 +86,43 @@ def test_results_that_differ_end_with_1_and_ours_count(command) -> None:
         held = claim(store, number, worker="w", lease_s=60, max_attempts=1)
         finish(store, held, Result([MetricRow("accuracy", value, "validation", 1)]))
         store.close()
+    return run_id(spec)
+
+
+def test_results_that_differ_end_with_1_and_ours_count(command) -> None:
+    two_results()
     code, _, err = command("db", "merge", "two.db", "--db", "one.db")
     assert code == 1 and "counted 0.5, other copy 0.75" in err and "to count the others: --prefer theirs" in err
     code, _, err = command("db", "merge", "two.db", "--db", "one.db", "--prefer", "theirs")
     assert code == 1 and "counted 0.75, other copy 0.5" in err
     assert command("db", "merge", "two.db", "--db", "one.db", "--prefer", "theirs")[0] == 0
+
+
+def test_what_is_decided_for_ours_ends_with_0(command) -> None:
+    run = two_results()
+    assert command("db", "merge", "two.db", "--db", "one.db", "--dry-run")[:2] == (
+        1, "two.db -> one.db: would bring 0 experiments, 0 runs, 1 attempts\n"
+    )  # fmt: skip
+    assert not Path("one.db.saved-1").exists()
+    code, _, err = command("db", "merge", "two.db", "--db", "one.db", "--keep", "ours")
+    assert code == 0 and "this store as it was before: one.db.saved-1\n" in err
+    assert f"1 runs have a further result now; the results of this store count: {run[:8]}\n" in err
+    assert command("db", "merge", "two.db", "--db", "one.db")[0] == 0
+    code, _, err = command("db", "merge", "two.db", "--db", "one.db", "--keep", "ours", "--take-voids")
+    assert code == 2 and "give one of them" in err
+
+
+def test_voids_of_another_store_are_listed_and_come_back(command) -> None:
+    run = two_results()
+    assert command("db", "merge", "one.db", "--db", "copy.db")[0] == 0
+    assert command("db", "void", run[:8], "--reason", "wrong labels", "--db", "copy.db")[0] == 0
+    code, _, err = command("db", "merge", "copy.db", "--db", "one.db")
+    assert code == 1 and f"void there: run {run[:8]}: wrong labels\n1 results are void there and count here: " in err
+    code, _, err = command("db", "merge", "copy.db", "--db", "one.db", "--take-voids")
+    assert code == 0 and f"1 runs became void here: {run[:8]}\n" in err
+    code, _, err = command("db", "merge", "one.db.saved-1", "--db", "one.db")
+    assert code == 0 and "1 runs are void here and finished there; they stay void" in err
+    assert command("db", "unvoid", run[:8], "--db", "one.db") == (0, f"counts again: {run}\n", "")
 
 
 def test_a_run_that_is_not_what_its_spec_says_is_not_merged(command) -> None:

@@ -86,11 +86,11 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "results.db")
     url = request.getfixturevalue("server")
-    _empty(url)
+    empty_database(url)
     return url
 
 
-def _empty(url: str) -> None:
+def empty_database(url: str) -> None:
     """Take everything out of the database: quicker than to make, and at the end to remove, one for each test."""
     engine = sa.create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
     clients = "pid <> pg_backend_pid() AND backend_type = 'client backend'"

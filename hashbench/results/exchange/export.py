@@ -22,12 +22,14 @@ from sqlalchemy.engine import Connection
 
 from hashbench.common.atomic import atomic_write
 from hashbench.common.errors import InputError
+from hashbench.results.exchange.foreign import CheckedDatabase
 from hashbench.results.exchange.merge import copy_attempt
 from hashbench.scores.base import Metric
 from hashbench.scores.registry import metrics
 from hashbench.store.engine import Store, insert_rows, open_results, open_store
 from hashbench.store.environment import LEFT_OUT, Environment, as_json
 from hashbench.store.packing import pack
+from hashbench.store.queue import published
 from hashbench.store.result import Predictions
 from hashbench.store.schema import (
     attempt,
@@ -144,9 +146,8 @@ class _Copy:
         of_run = sa.select(attempt).where(attempt.c.id == row["finished_attempt"])
         counted = self.source.execute(of_run).mappings().one()
         place = self._environment(counted["environment_id"])
-        new_id = copy_attempt(
-            self.source, self.target, counted, environment_id=place, change=self._clean, tables=(metric,)
-        )
+        reading = CheckedDatabase(self.source)
+        new_id = copy_attempt(reading, self.target, counted, environment_id=place, change=self._clean, tables=(metric,))
         insert_rows(self.target, sa.insert(predictions), self._predictions(counted["id"], new_id, self._metric(run_id)))
         self.target.execute(sa.update(run).where(run.c.id == run_id).values(finished_attempt=new_id))
 
@@ -168,12 +169,13 @@ class _Copy:
             yield {**row, **small, "index_fingerprint": kept.index_fingerprint, "attempt_id": new_id}
 
     def _clean(self, row: dict[str, Any]) -> dict[str, Any]:
-        """The row of an attempt or a metric without paths, host names, worker and log."""
+        """The row of an attempt or a metric without paths, host names, worker, log and the attempt's own token."""
         clean = dict(row)
         if row["reason"]:
             clean["reason"] = scrub_text(row["reason"], self.hosts)
         if "log" in row:  # an attempt
-            clean |= {"worker": "", "log": "", "notes": self._json(row["notes"])}
+            token, notes = published(row["token"]), self._json(row["notes"])
+            clean |= {"token": token, "worker": "", "log": "", "notes": notes}
         return clean
 
     def _environment(self, key: str | None) -> str | None:

@@ -14,13 +14,15 @@ import sqlalchemy as sa
 
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
-from hashbench.results.exchange.merge import Difference, merge
-from hashbench.store.engine import Store
+from hashbench.results.exchange.export import export_example
+from hashbench.results.exchange.merge import Difference, Void, merge
+from hashbench.store.attaching import attach_run
+from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish, void
 from hashbench.store.queue import LeaseLost, claim, fail
 from hashbench.store.result import Artifact, Predictions, Result
-from hashbench.store.schema import attempt, metadata, run
+from hashbench.store.schema import attempt, experiment, metadata, metric, run
 from hashbench.store.status import artifacts, attempts, counts, find_experiment, predictions, running
 from tests.store.noted import wrong_notes
 
@@ -161,18 +163,172 @@ def test_a_run_in_flight_there_is_free_here(store: Store, new_store: NewStore, l
     assert lab.claim(store, find_experiment(store).id) is not None
 
 
-def test_void_there_is_void_here(store: Store, new_store: NewStore, lab: Lab) -> None:
+def voided_elsewhere(store: Store, new_store: NewStore, lab: Lab, reason: str = "wrong labels") -> Store:
+    """A database whose one result was merged into the store and is void there since."""
     other = new_store("other.db")
-    here = finish_at(other, lab, 0.6, ended_at=100.0)
+    finish_at(other, lab, 0.6, ended_at=100.0)
     merge(store, place_of(other))
-    void(other, lab.id("a"), "wrong labels")
-    merge(store, place_of(other))
+    void(other, lab.id("a"), reason)
+    return other
+
+
+def test_void_there_is_void_here_only_where_it_is_taken(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = voided_elsewhere(store, new_store, lab)
+    before = content(store)
+    for prefer in ("ours", "theirs"):
+        report = merge(store, place_of(other), prefer=prefer)
+        assert (report.voids, report.taken_voids) == ([Void(lab.id("a"), "wrong labels")], [])
+        assert report.is_open and content(store) == before
+    report = merge(store, place_of(other), take_voids=True)
+    assert (report.voids, report.taken_voids, report.is_open) == ([], [lab.id("a")], False)
     here = find_experiment(store).id
     assert counts(store, here)["void"] == 1
     assert store.query("SELECT void_reason FROM run")[0]["void_reason"] == "wrong labels"
     fresh = new_store("fresh.db")
-    merge(fresh, place_of(other))
-    assert counts(fresh, find_experiment(fresh).id)["void"] == 1
+    assert merge(fresh, place_of(other)).attempts == 0
+    assert counts(fresh, find_experiment(fresh).id)["planned"] == 1
+    new = new_store("new.db")
+    merge(new, place_of(other), take_voids=True)
+    assert counts(new, find_experiment(new).id)["void"] == 1
+
+
+def test_what_was_decided_for_ours_is_not_listed_again(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = voided_elsewhere(store, new_store, lab)
+    another = new_store("another.db")
+    finish_at(another, lab, 0.7, ended_at=200.0)
+    for source, n_decided in ((other, 1), (another, 1)):
+        assert merge(store, place_of(source)).is_open
+        assert merge(store, place_of(source)).is_open  # as long as nothing is decided
+        before = score(store)
+        report = merge(store, place_of(source), keep="ours")
+        assert (report.answered, report.is_open, score(store)) == (n_decided, False, before)
+        assert merge(store, place_of(source)).answered == n_decided
+    assert merge(store, place_of(other), take_voids=True).taken_voids == [lab.id("a")]  # it can still be changed
+    assert merge(store, place_of(another), prefer="theirs").finished == 0
+    assert score(store) == 0.7
+
+
+def test_void_here_stays_void_and_another_result_fills_it(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = new_store("other.db")
+    finish_at(other, lab, 0.6, ended_at=100.0)
+    merge(store, place_of(other))
+    void(store, lab.id("a"), "wrong folder")
+    report = merge(store, place_of(other))
+    assert (report.attempts, report.finished, report.void_here) == (0, 0, [lab.id("a")])
+    assert counts(store, find_experiment(store).id)["void"] == 1
+    another = new_store("another.db")
+    finish_at(another, lab, 0.7, ended_at=100.0)
+    assert merge(store, place_of(another)).finished == 1
+    assert score(store) == 0.7
+
+
+def test_a_dry_run_counts_what_would_come_and_writes_nothing(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = new_store("other.db")
+    finish_at(other, lab, 0.6, ended_at=100.0)
+    lab.plan(other, lab.run("b"), name="second")
+    finish_at(store, lab, 0.5, ended_at=50.0)
+    before = content(store)
+    look = merge(store, place_of(other), dry_run=True)
+    assert (look.experiments, look.runs, look.attempts, len(look.differences)) == (1, 1, 1, 1)
+    assert content(store) == before and look.copy is None
+    done = merge(store, place_of(other))
+    assert (done.experiments, done.runs, done.attempts, done.differences) == (1, 1, 1, look.differences)
+
+
+def test_a_copy_is_saved_before_anything_is_written(new_store: NewStore, lab: Lab) -> None:
+    store, other = new_store("here.db"), new_store("other.db")
+    finish_at(other, lab, 0.6, ended_at=100.0)
+    finish_at(store, lab, 0.5, ended_at=50.0)
+    before = content(store)
+    report = merge(store, place_of(other), prefer="theirs")
+    assert report.copy == place_of(store).with_name("here.db.saved-1")
+    copy = open_store(report.copy, read_only=True)
+    assert content(copy) == before
+    copy.close()
+    assert merge(store, place_of(other), prefer="theirs").copy is None
+
+
+def test_exports_and_their_origin_are_one_attempt(new_store: NewStore, lab: Lab, tmp_path: Path) -> None:
+    store, third = new_store("here.db"), new_store("third.db")
+    finish_at(store, lab, 0.5, ended_at=50.0)
+    lab.finish_all(store, lab.plan(store, lab.run("b"), name="second"))
+    for name in ("one.db", "two.db"):
+        export_example(store, tmp_path / name)
+    assert merge(third, tmp_path / "one.db").attempts == 2
+    export_example(third, tmp_path / "again.db")  # a copy of the copy
+    before = content(third), content(store)
+    for _ in range(3):
+        for source in ("two.db", "one.db", "again.db", "here.db"):
+            report = merge(third, tmp_path / source)
+            assert (report.experiments, report.runs, report.attempts, report.is_open) == (0, 0, 0, False)
+        for source in ("one.db", "two.db", "again.db", "third.db"):
+            report = merge(store, tmp_path / source)
+            assert (report.experiments, report.runs, report.attempts, report.is_open) == (0, 0, 0, False)
+    assert (content(third), content(store)) == before
+    tokens = {row["token"] for row in store.query("SELECT token FROM attempt")}
+    assert not any(token.encode() in (tmp_path / "one.db").read_bytes() for token in tokens)
+
+
+def test_copies_are_known_by_times_and_numbers_without_their_token(new_store: NewStore, lab: Lab) -> None:
+    store, other = new_store("here.db"), new_store("other.db")
+    finish_at(store, lab, 0.5, ended_at=50.0)
+    merge(other, place_of(store))
+    with other.write() as connection:
+        connection.execute(sa.update(attempt).values(token="new"))
+    assert merge(store, place_of(other)).attempts == 0
+
+
+def test_a_token_with_other_numbers_is_another_attempt(new_store: NewStore, lab: Lab) -> None:
+    store, other = new_store("here.db"), new_store("other.db")
+    finish_at(store, lab, 0.5, ended_at=50.0)
+    merge(other, place_of(store))
+    with other.write() as connection:
+        connection.execute(sa.update(metric).where(metric.c.name == "matthews").values(value=0.9))
+    report = merge(store, place_of(other))
+    assert (report.attempts, report.beside, score(store)) == (1, [lab.id("a")], 0.5)
+    assert {one.other for one in report.differences} == {0.9}
+    again = merge(store, place_of(other))
+    assert (again.attempts, again.differences, again.open_differences) == (0, [], report.differences)
+    merge(store, place_of(other), prefer="theirs")
+    assert score(store) == 0.9
+
+
+def test_only_sets_that_were_not_planned_join_a_complete_experiment(
+    store: Store, new_store: NewStore, lab: Lab
+) -> None:
+    other = new_store("other.db")
+    finish_at(store, lab, 0.5, ended_at=50.0)
+    merge(other, place_of(store)) if store.dialect == "sqlite" else finish_at(other, lab, 0.5, ended_at=50.0)
+    number = find_experiment(other).id
+    attach_run(other, lab.run("seed", seed=7), [(number, "bert-mlm")])
+    attach_run(other, lab.run("set", kind="evaluation", task="mine"), [(number, "bert-mlm")])
+    report = merge(store, place_of(other))
+    assert (report.members, dict(report.apart)) == (1, {"exp": 1})
+    stored = store.query("SELECT run_id FROM experiment_run ORDER BY run_id")
+    assert [row["run_id"] for row in stored] == [lab.id("a"), lab.id("set")]
+
+
+def test_a_merged_export_of_a_part_is_completed_later(store: Store, new_store: NewStore, lab: Lab, tmp_path) -> None:
+    other = new_store("other.db")
+    number = lab.plan(other, lab.run("a"), lab.run("b"))
+    finish(other, lab.claim(other, number), lab.result())
+    export_example(other, tmp_path / "half.db")
+    finish(other, lab.claim(other, number), lab.result())
+    export_example(other, tmp_path / "whole.db")
+    assert (merge(store, tmp_path / "half.db").runs, merge(store, tmp_path / "whole.db").members) == (1, 1)
+    assert counts(store, find_experiment(store).id)["done"] == 2
+
+
+def test_an_experiment_of_tomorrow_is_one_of_today(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = new_store("other.db")
+    lab.plan(other, lab.run("z"), name="exp")
+    with other.write() as connection:
+        connection.execute(sa.update(experiment).values(called_at=9e12))
+    lab.plan(store, lab.run("a"))
+    assert merge(store, place_of(other)).shown_instead == ["exp"]
+    assert max(row["called_at"] for row in store.query("SELECT called_at FROM experiment")) < 8e12
+    lab.plan(store, lab.run("a"))
+    assert find_experiment(store, "exp").id == 1
 
 
 def test_the_source_is_not_changed(store: Store, new_store: NewStore, lab: Lab) -> None:
