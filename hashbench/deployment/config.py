@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from inspect import getfile
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -67,6 +67,8 @@ class Config:
     labels: tuple[str, ...] = ()
     # Classes by the numbers that they may have in data; () where no order was declared
     label_order: tuple[str, ...] = ()
+    # Of hub names in the spec that name no commit: the commit that was read; {} in folders of earlier versions
+    commits: dict[str, str] = field(default_factory=dict)
     format: int = FORMAT
 
     @property
@@ -140,6 +142,7 @@ class WrittenConfig(WrittenValues):
     n_outputs: int | None = Field(default=None, ge=1, le=MOST_NUMBER)
     labels: tuple[LabelText, ...] = ()
     label_order: tuple[LabelText, ...] = ()
+    commits: dict[ShortText, Annotated[str, Field(pattern=r"^[0-9a-f]{6,64}$")]] = {}
     format: Literal[1] = 1
 
     @model_validator(mode="after")
@@ -169,7 +172,7 @@ def read_config(folder: Path) -> Config:
             raise InputError(f"{folder}: {program}; export it again")
         check_values(WrittenConfig, content, path)
         check_numbers(values["spec"], f"{path}: spec")
-    names = {field.name for field in fields(Config)}  # others are for other libraries
+    names = {entry.name for entry in fields(Config)}  # others are for other libraries
     own = {key: value for key, value in values.items() if key in names}
     order = tuple(own.get("label_order", ()))  # folders of earlier versions have none
     return Config(**{**own, "labels": tuple(own["labels"]), "label_order": order})
@@ -246,7 +249,12 @@ def spec_of(config: Config, folder: Path, *, trust_code: bool = False) -> ModelS
     form = values["template"]
     plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in form.items()}
     text = TextSpec(values["tokenizer"], values["tokenizer_args"], Template(**plain))
-    code = CodeSpec(values["coder"], values["coder_args"])
+    # A coder may read a vocabulary of the hub: that of the training, whatever is newest.
+    pinned = {
+        key: f"{value}@{config.commits[value]}" if isinstance(value, str) and value in config.commits else value
+        for key, value in values["coder_args"].items()
+    }
+    code = CodeSpec(values["coder"], pinned)
     encoder = EncoderSpec(values["encoder"], values["encoder_args"])
     with located(where):
         tokenizer, coder = listed_class("tokenizer", text.tokenizer), listed_class("coder", code.coder)

@@ -17,6 +17,7 @@ from hashbench.data.tasks.text_data import TaskData
 from hashbench.deployment.config import Config, spec_values
 from hashbench.deployment.encoding import Reader, fitted_reader
 from hashbench.deployment.writing import CardFacts, Sizes, TrainedModel, model_card, write, write_card
+from hashbench.models.text.pieces import commits_of
 from hashbench.running.efficiency.parameters import count
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
@@ -26,6 +27,7 @@ from hashbench.running.experiment.tuning import tuning_of
 from hashbench.running.runs.artifacts import ArtifactFolder, kept_files
 from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.pretraining import KIND as PRETRAINING
+from hashbench.running.runs.provenance import commits_in
 from hashbench.scores.registry import metric_of
 from hashbench.store.engine import Store, open_results
 from hashbench.store.status import attempts, best_scores, done_ids, find_run, predictions, run_spec
@@ -65,6 +67,9 @@ def export_run(
             raise InputError(f"--run {prefix}: {learned}; name another")
     size = loaded.experiment.encoder
     config = _config(run_id, size, model, reader, task, _length(store, run_id, model, task))
+    noted = commits_in(_notes(store, run_id))
+    text = reader.model.spec.text.args | reader.model.spec.code.args
+    config = replace(config, commits=noted or commits_of(text))
     places = files["weights"], files.get("head")
     trained = TrainedModel(config, reader.model.spec, reader.tokenizer, reader.coder, *places)
     sizes = _sizes(trained, model, write(trained, folder))

@@ -162,6 +162,10 @@ def _training(config: Config, facts: CardFacts) -> list[str]:
             f"- fine-tuned on {config.task}: {recipe['epochs']} epochs, batches of {recipe['batch_size']}, "
             f"learning rate {rates}, seed {facts.spec['seed']}; the weights of the best evaluation"
         )
+    if config.commits:
+        lines.append(
+            f"- read from the hub: {', '.join(f'{name} at {commit}' for name, commit in config.commits.items())}"
+        )
     chosen = card_lines(facts.tuned, config.task)
     lines.append(f"- how values were chosen: {'; '.join([*chosen, f'all other values: {NOT_DECLARED}'])}")
     lines += [f"- {name}: {text}" for name, text in facts.notes.items() if name in ("origin", "data") and text]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.deployment.config import Config, spec_of, spec_values
+from hashbench.deployment.config import Config, read_config, spec_of, spec_values
 from hashbench.models.embeddings.registry import find_model
 
 OWN = """
@@ -72,3 +72,12 @@ def test_no_other_module_is_imported_unasked(
 def test_a_path_is_no_module_even_where_code_is_trusted(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no part of hashbench"):
         spec_of(replace(config_with("../embedding.py:Zen")), tmp_path, trust_code=True)
+
+
+def test_a_vocabulary_that_a_coder_reads_from_the_hub_is_that_of_the_training(tmp_path: Path) -> None:
+    values = spec_values(find_model("hashformer-lsh-proj"), "tiny", None)
+    config = Config("mine", "ab" * 32, "tiny", values, 16, commits={"roberta-base": "e2da8e"})
+    values["coder_args"]["lsh_bpe"] = "roberta-base"
+    assert spec_of(config, tmp_path).code.args["lsh_bpe"] == "roberta-base@e2da8e"
+    config.write(tmp_path)
+    assert read_config(tmp_path).commits == config.commits

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from hashbench.common.errors import InputError, first_line
-from hashbench.models.text.pieces import PieceTokenizer
+from hashbench.models.text.pieces import PieceTokenizer, noted
 from hashbench.models.text.unicode import well_formed
 
 PACKAGE = "transformers"
@@ -187,9 +187,10 @@ def fetched(name: str) -> Path:
 
     repository, _, revision = name.partition("@")
     try:
-        return Path(
-            snapshot_download(repository, revision=revision or None, allow_patterns=PATTERNS, ignore_patterns="*/*")
+        folder = snapshot_download(
+            repository, revision=revision or None, allow_patterns=PATTERNS, ignore_patterns="*/*"
         )
+        return noted(name, Path(folder))
     except (OSError, ValueError) as error:  # the hub's errors derive from these
         reason = first_line(error)
         raise InputError(

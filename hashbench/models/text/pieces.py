@@ -18,6 +18,7 @@ from hashbench.models.text.types import Distinct, Interner, TokenizedTexts, dist
 from hashbench.models.text.unicode import well_formed
 
 FILE = "tokenizer.json"
+SNAPSHOTS = "snapshots"  # the folder in the hub's cache with a folder for each commit
 # In place of a file or a hub name: learn the vocabulary from texts.
 TRAIN = "train"
 
@@ -203,6 +204,28 @@ def read_model(text: str, kind: str, where: str, *, remedy: str, wanted: str) ->
     return content
 
 
+_commits: dict[str, str] = {}  # name of a model of the hub -> the commit that this process read it at
+
+
+def noted(name: str, path: Path) -> Path:
+    """`path`, a file or folder in the hub's cache; the commit in it is kept as that of `name`."""
+    parts = path.parts
+    if SNAPSHOTS in parts[:-1]:
+        _commits[name] = parts[parts.index(SNAPSHOTS) + 1]
+    return path
+
+
+def commits_of(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """The names among these arguments that are of the hub and name no commit, each with the commit that was read.
+
+    >>> _ = noted("of/doctest", Path("hub/models--of--doctest/snapshots/0123abc/vocab.txt"))
+    >>> commits_of({"vocab": "of/doctest", "lowercase": True})
+    {'of/doctest': '0123abc'}
+    """
+    names = [name for name in arguments.values() if isinstance(name, str) and name in _commits]
+    return {name: _commits[name] for name in names if not name.endswith(f"@{_commits[name]}")}
+
+
 def from_hub(name: str, file: str, where: str) -> Path:
     """A file of a model of the hub (REPOSITORY or REPOSITORY@REVISION), in its cache. Raises InputError without one."""
     # here: a network client, which most uses never need.
@@ -210,7 +233,7 @@ def from_hub(name: str, file: str, where: str) -> Path:
 
     repository, _, revision = name.partition("@")
     try:
-        return Path(hf_hub_download(repository, file, revision=revision or None))
+        return noted(name, Path(hf_hub_download(repository, file, revision=revision or None)))
     except (OSError, ValueError) as error:  # the hub's errors derive from these
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         remedy = f"give the path of a {file}, or {TRAIN}"

@@ -14,7 +14,7 @@ import os
 import platform
 import socket
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.encoders.base import find_architecture
 from hashbench.models.objectives.registry import objectives, task_head
 from hashbench.models.text.base import find_tokenizer
+from hashbench.models.text.pieces import commits_of
 from hashbench.running.experiment.identity import cpu_name
 from hashbench.running.runs.base import Workplace, kind_of
 from hashbench.store.environment import Environment
@@ -37,6 +38,7 @@ COMPUTING = (
     "hashbench.models.", "hashbench.data.", "hashbench.scores.", "hashbench.running.training.",
     "hashbench.running.efficiency.", "hashbench.running.runs.", "hashbench.common.splitmix",
 )  # fmt: skip
+COMMITS = "hub_commits"  # the topic of a run's notes
 DIGITS = 8  # hexadecimal, of each fingerprint
 
 
@@ -50,6 +52,23 @@ def sources_of(run: Run, place: Workplace) -> str:
     model = place.resolved.models.get(run.model)
     added = files_of(modules_of(model.spec)) - files if model is not None else set()
     return f"{fingerprint(files)} {fingerprint(added)}" if added else fingerprint(files)
+
+
+def commits_note(run: Run, place: Workplace) -> dict[str, str]:
+    """The note on hub names of a run's tokenizer and coder without a commit, which name what was read; {} for none."""
+    model = place.resolved.models.get(run.model)
+    commits = {} if model is None else commits_of({**model.spec.text.args, **model.spec.code.args})
+    return {COMMITS: ", ".join(f"{name}@{commit}" for name, commit in commits.items())} if commits else {}
+
+
+def commits_in(notes: Mapping[str, str]) -> dict[str, str]:
+    """The commit of each hub name in a run's notes.
+
+    >>> commits_in({"hub_commits": "roberta-base@e2da8e, x/y@v1@0123ab"})
+    {'roberta-base': 'e2da8e', 'x/y@v1': '0123ab'}
+    """
+    pairs = [entry.rpartition("@") for entry in notes.get(COMMITS, "").split(", ") if entry]
+    return {name: commit for name, _, commit in pairs}
 
 
 def modules_of(spec: ModelSpec) -> set[str]:

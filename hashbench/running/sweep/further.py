@@ -35,7 +35,7 @@ from hashbench.running.runs.evaluation import ExportedModel, evaluated
 from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.further import FurtherRequest, FurtherSet, find_set, with_classes
 from hashbench.running.runs.materials import Materials
-from hashbench.running.runs.provenance import environment, sources_of
+from hashbench.running.runs.provenance import commits_note, environment, sources_of
 from hashbench.running.sweep.attempt import LEASE_S, Attempts, claimed
 from hashbench.running.sweep.executors.base import OwnControl
 from hashbench.running.sweep.housekeeping import ResultSpool, release_dead, retry_of
@@ -205,7 +205,9 @@ class TrainedRun(Subject):
             recipe = place.model(self._tuned).finetune
             trained = replace(self._exported.trained, pad_to_max=recipe.pad_to_max, hardware=recipe)
             measured = evaluated(trained, rows, machine, place.materials.cache)
-        return replace(measured, notes={**measured.notes, "sources": sources_of(run, place)})
+        return replace(
+            measured, notes={**measured.notes, "sources": sources_of(run, place), **commits_note(run, place)}
+        )
 
     def baselines(self, further: FurtherSet) -> list[tuple[Run, Callable[[Machine], Result]]]:
         names = [name for name in self.experiment.floors if name in self.trained_on.kind.baselines]

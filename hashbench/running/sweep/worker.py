@@ -16,7 +16,7 @@ from hashbench.common.errors import InputError
 from hashbench.common.showing import tell
 from hashbench.results.dashboard.live import TrackedRun, Tracker, final_values, run_config, run_label, wandb_id
 from hashbench.running.runs.base import kind_of
-from hashbench.running.runs.provenance import environment, sources_of
+from hashbench.running.runs.provenance import commits_note, environment, sources_of
 from hashbench.running.sweep.assignment import Assignment
 from hashbench.running.sweep.attempt import LEASE_S, Attempts, Ending, StopSignal, claimed
 from hashbench.running.sweep.executors.base import Control
@@ -126,7 +126,8 @@ class Worker:
             tracker = self._tracker(run)
             result = self._result(run, self._machine(run, stop, tracker))
             seconds = time.monotonic() - began - not_its_own if not_its_own else result.seconds
-            return replace(result, notes={**result.notes, "sources": self._sources_of(run)}, seconds=seconds)
+            notes = {**result.notes, "sources": self._sources_of(run), **commits_note(run, self._place)}
+            return replace(result, notes=notes, seconds=seconds)
 
         final: dict[str, float | None] | None = None
         try:

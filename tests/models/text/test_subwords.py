@@ -11,6 +11,7 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, processors
 
 from hashbench.common.errors import InputError
+from hashbench.models.text.pieces import commits_of
 from hashbench.models.text.subwords import SPECIALS, SubwordTokenizer
 
 CORPUS = ["the cat sat on the mat", "the hat of the cat", "Cats and hats, hats and cats!"] * 5
@@ -197,3 +198,20 @@ def test_a_wrong_option_is_refused(arguments: dict[str, object], message: str) -
 def test_a_file_reads_and_was_learned_as_it_was(file: Path, option: dict[str, object]) -> None:
     with pytest.raises(InputError, match=f"leave {next(iter(option))} out"):
         SubwordTokenizer(str(file), **option)  # type: ignore[arg-type]
+
+
+def test_the_commit_that_a_hub_name_resolved_to_is_kept(
+    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub
+
+    commit = "e2da8e2f811d1448a5b465c236feacd80ffbac7b"
+    cached = tmp_path / "hub" / "models--some--base" / "snapshots" / commit / "tokenizer.json"
+    cached.parent.mkdir(parents=True)
+    cached.write_text(file.read_text())
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda name, file, revision: str(cached))
+    SubwordTokenizer("some/base")
+    SubwordTokenizer(f"some/base@{commit}")
+    assert commits_of({"bpe": "some/base", "lowercase": True}) == {"some/base": commit}
+    assert commits_of({"bpe": f"some/base@{commit}"}) == {}, "it says so itself"
+    assert commits_of({"bpe": str(file)}) == {}, "a file has none"
