@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
-from hashbench.models.portable import tokens, wordpieces
+from hashbench.models.portable import byte_pairs, tokens, wordpieces
 from hashbench.models.text.base import Tokenizer, make_tokenizer, saved_tokenizer, tokenizers
 from hashbench.models.text.normal_forms import PLAIN, TextForm, form_notes
 from tests.models.text.interning import assert_interns_as_a_dictionary
@@ -86,7 +86,7 @@ def test_a_trained_vocabulary_keeps_its_form(kind: str, tmp_path: Path) -> None:
     assert (loaded.pieces, loaded.spellings()) == (tokenizer.pieces, tokenizer.spellings())
 
 
-STEPS = {"tokens": tokens, "wordpieces": wordpieces}
+STEPS = {"tokens": tokens, "wordpieces": wordpieces, "byte_pairs": byte_pairs}
 
 
 @cache
@@ -101,7 +101,7 @@ def on_a_device(kind: str, form: str) -> tuple[Tokenizer, Callable[[str], list[s
 @settings(max_examples=60, deadline=None)
 @given(texts=SPELLINGS)
 def test_a_device_reads_the_same_tokens(texts: list[str]) -> None:
-    for kind in ("words", "unicode", "characters", "bytes", "wordpieces"):
+    for kind in ("words", "unicode", "characters", "bytes", "wordpieces", "bpe"):
         for form in FORMS:
             tokenizer, step = on_a_device(kind, form)
             assert [step(text) for text in texts] == [tokenizer.tokenize(text) for text in texts], (kind, form)
@@ -114,7 +114,7 @@ def test_a_device_leaves_characters_alone_that_the_training_did_not_know() -> No
 
 
 def test_texts_without_a_device_step_have_none() -> None:
-    assert made("bpe", normalise="NFC").portable() is None
+    assert made("items", normalise="NFC").portable() is None
     assert make_tokenizer("words", normalise="none").portable() == make_tokenizer("words").portable()
 
 
