@@ -16,7 +16,7 @@ import numpy as np
 
 from hashbench.common.measured import MetricRow
 
-OutputKind = Literal["classes", "values", "rankings", "spans"]
+OutputKind = Literal["classes", "values", "rankings", "spans", "pairs"]
 CELLS = 2_000_000  # counts in a block of draws: bounds the memory
 EXACT = 2**24  # below it whole numbers have an exact float32, whose products take half the time
 
@@ -66,6 +66,10 @@ class Metric(ABC):
 
     def units(self, outputs: np.ndarray) -> np.ndarray | None:
         """The unit (such as a page) that each example is drawn with, outputs (n, ...) -> (n,); None: by itself."""
+        return None
+
+    def strata(self, targets: np.ndarray) -> np.ndarray | None:
+        """The stratum (n,) of each example by its target (n,), within which it is drawn; None: there are no strata."""
         return None
 
     def right(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray | None:

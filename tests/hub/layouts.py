@@ -294,6 +294,14 @@ def jglue() -> Repository:
     return by_script("shunk031/JGLUE", files)
 
 
+def blimp() -> Repository:
+    """Known: one table called train with these columns. Assumed: data/train-00000-of-00001.parquet, and the card."""
+    strings = {"UID": ("adjunct_island",), "linguistics_term": ("island_effects",), "field": ("syntax",)}
+    table = Rows(67_000, ("sentence_good", "sentence_bad"), strings=strings)
+    files = {"README.md": card({"default": {"train": "data/train-*"}})}
+    return at(commit_of("blimp"), files | shards("data/train", table, 1))
+
+
 def repositories() -> dict[str, Repository]:
     """All data sets of the stand-in: what hashbench names, and what tests of errors need (test/...)."""
     few = Rows(30, ("text",), {"label": 2})
@@ -310,6 +318,7 @@ def repositories() -> dict[str, Repository]:
         "Davlan/sib200": sib200(),
         "pythainlp/wisesight_sentiment": wisesight(),
         "shunk031/JGLUE": jglue(),
+        "WillHeld/blimp": blimp(),
         "test/script": by_script("test/script", None),
         "test/partial": by_script("test/partial", {"plain_text/partial-train/0000.parquet": parquet("partial", few)}),
         "test/old-name": Repository({}, {}, moved_to="test/new-name"),

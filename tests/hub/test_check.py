@@ -31,7 +31,7 @@ def test_every_entry_is_found_with_its_rows(hub: StandIn) -> None:
     converted = {name for name, line in lines.items() if line["branch"] == "converted"}
     assert converted == {"mrda", "trec", "jsts", *languages}
     unpinned = sorted(name for name, line in lines.items() if line["pinned"] == "no")
-    assert unpinned == sorted(["atis", "bookcorpus", "wisesight", *converted])
+    assert unpinned == sorted(["atis", "blimp", "bookcorpus", "wisesight", *converted])
     told = [line.split() for line in done.stderr.splitlines() if line.startswith("not pinned: ")]
     assert sorted(words[2] for words in told) == unpinned and all(len(words[6].strip(",")) == 40 for words in told)
     assert not any("storage" in line and "bytes=" not in line for line in hub.asked())  # no whole file

@@ -27,8 +27,8 @@ for name in {names}:
     data = locate_task(find_task(name), open_sources("hub")).load()
     found[name] = {{
         "rows": {{split: len(part) for split, part in data.splits.items()}},
-        "first": [column[0] for column in data.splits["train"].texts],
-        "labels": sorted({{str(label) for label in data.splits["train"].labels}})[:12],
+        "first": [column[0] for column in next(iter(data.splits.values())).texts],
+        "labels": sorted({{str(label) for label in next(iter(data.splits.values())).labels}})[:12],
         "notes": data.notes,
     }}
 print(json.dumps(found))
@@ -89,7 +89,7 @@ def test_every_task_is_read(hub: StandIn) -> None:
     assert sorted(found) == TASKS
     for name, data in found.items():
         task = known_tasks()[name]
-        published = task.hub.rows if task.hub and task.hub.rows else task.official_rows
+        published = task.hub.rows if task.hub and task.hub.rows and task.kind.learned else task.official_rows
         rows = data["rows"]
         if "holdout" in rows:
             rows["train"] += rows.pop("holdout")

@@ -24,6 +24,7 @@ from hashbench.data.tasks.blocks import Strict, TaskEntry
 
 if TYPE_CHECKING:  # kinds are listed to check the names in a file: that loads nothing that trains
     from hashbench.data.sources.loader import LoadedData
+    from hashbench.data.tasks.text_data import TaskData
 
 # The rule that reproduces all eight intervals of the HashFormers paper's table 5
 EVALUATIONS_PER_EPOCH = 5
@@ -70,6 +71,11 @@ class Task:
     hub: HubPlace | None = None
     builtin: bool = False  # whether the built-in data have it
     protocol: Strict | None = None  # the experiment's block of its kind, where the kind has one
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        return (*self.text, self.label)
 
     @property
     def is_pair(self) -> bool:
@@ -150,7 +156,11 @@ class TaskKind(ABC):
     name: ClassVar[str]  # as stored
     description: ClassVar[str]  # as messages name a task of it
     reads_items: ClassVar[bool]  # whether a model must read items to learn it, not texts
+    # Whether models are fine-tuned on it; else they are scored on it as they were pre-trained
+    learned: ClassVar[bool] = True
     baselines: ClassVar[Mapping[str, Callable[..., Any]]]  # trivial ones by their stored names
+    # Those of them that get the words of the pre-training's corpora, with their counts, as `words` of `predictions`
+    reads_words: ClassVar[frozenset[str]] = frozenset()
     exported: ClassVar[bool] = True  # whether a model that learned a task of it can be written into a folder
     # Its block of the experiment file, whose key is the kind's name
     block: ClassVar[type[Strict] | None] = None
@@ -207,6 +217,13 @@ class TaskKind(ABC):
     @abstractmethod
     def predictions(self, baseline: str, data: Any) -> dict[str, SplitOutputs]:
         """Predictions of a trivial baseline, and the targets, on each split that is evaluated."""
+
+    def tokenized_parts(self, data: TaskData) -> tuple[TaskData, dict[str, np.ndarray]]:
+        """The data with each text that is tokenized by itself as one, and where the parts of each text begin.
+
+        Offsets (n + 1,) by split; here a text is one part.
+        """
+        return data, {split: np.arange(len(part) + 1) for split, part in data.splits.items()}
 
     @abstractmethod
     def scores(self, task: Task, result: SplitOutputs) -> list[MetricRow]:

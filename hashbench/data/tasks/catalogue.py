@@ -127,7 +127,7 @@ def own_task(entry: TaskEntry, base: Path) -> Task:
         if kind.takes(entry):
             return kind.own_task(entry, base)
     try:
-        find_metric(entry.metric, "classes", "values", "spans")
+        find_metric(entry.metric, "classes", "values", "spans", "pairs")
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
     raise InputError(f"{where}: no kind of task has metric {entry.metric!r}; see hashbench data list")

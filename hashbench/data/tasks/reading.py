@@ -11,7 +11,6 @@ from hashbench.common.texts_read import TextCounts, TextsRead
 from hashbench.data.sources.batching import kept_tokens
 from hashbench.data.sources.fingerprints import cache_folder
 from hashbench.data.tasks.encoding import encode_task
-from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.embeddings.base import Template
 from hashbench.models.text.base import Tokenizer
@@ -57,7 +56,7 @@ class _Lengths:
 
     def __init__(self, data: TaskData, tokenizer: Tokenizer, folder: Path | None) -> None:
         self._data, self._tokenizer = data, tokenizer
-        self._parts, self._offsets = text_kind(data.task).tokenized_parts(data)
+        self._parts, self._offsets = data.task.kind.tokenized_parts(data)
         self._encoded = encode_task(self._parts, tokenizer, (folder or cache_folder()) / "tasks")
 
     def of_texts(self, split: str) -> list[np.ndarray]:

@@ -220,13 +220,6 @@ class TextKind(TaskKind):
 
         return FinetuningData(data, tokenizer, coder, **settings)
 
-    def tokenized_parts(self, data: TaskData) -> tuple[TaskData, dict[str, np.ndarray]]:
-        """The data with each text that is tokenized by itself as one, and where the parts of each text begin.
-
-        Offsets (n + 1,) by split; here a text is one part.
-        """
-        return data, {split: np.arange(len(part) + 1) for split, part in data.splits.items()}
-
     def takes(self, entry: TaskEntry) -> bool:
         return entry.links is None and entry.metric in metrics(self.outputs)
 

@@ -67,6 +67,11 @@ class TaskData:
         classes = {name: find_metric(name).counted_class for name in self.task.metrics}
         return {name: self.label_names[number] for name, number in classes.items() if number is not None}
 
+    @property
+    def further_notes(self) -> dict[str, str]:
+        """Further notes on the data for tables, by topic."""
+        return {}
+
     def with_held_out_rows(self) -> TaskData:
         """A copy with the rows of split `holdout` put back into train."""
         kept, held = self.splits["train"], self.splits[HOLDOUT]

@@ -6,8 +6,9 @@ import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
+import numpy as np
 from torch import Tensor, nn
 
 from hashbench.common.errors import InputError, near_match
@@ -54,6 +55,10 @@ class Head(nn.Module):
         """
         return None
 
+    def log_probabilities(self, model: States, batch: Batch) -> Tensor:
+        """Log-probabilities (n,) of the labels of a batch (B, L) that are not -100, row by row."""
+        raise NotImplementedError
+
 
 class TaskHead(nn.Module):
     """A head of fine-tuning. A kind of task names it, or brings a subclass of it.
@@ -91,6 +96,14 @@ class TaskHead(nn.Module):
         """Starts the dense layer, where the head has one, from published weights (d, d) and (d,)."""
 
 
+class Probed(NamedTuple):
+    """Rows in which every ordinary token of some texts has its label once, for the scores of these texts."""
+
+    texts: np.ndarray  # (n,) which text each row is of
+    ids: np.ndarray  # (n, L) int32
+    labels: np.ndarray  # (n, L) int32, -100 where none
+
+
 @dataclass(frozen=True)
 class Objective:
     """An objective of pre-training. A file of this folder that holds one as `OBJECTIVE` adds it under its name."""
@@ -102,6 +115,9 @@ class Objective:
     trained_on: str
     # Makes the head of an embedding and the encoder's config; None: an objective of items.
     head: Callable[[Embedding, Any], Head] | None = None
+    # (ids (B, L), words (B, L) that number the words of each text) -> the rows whose labels score these texts; None:
+    # its models score no texts without fine-tuning
+    probe: Callable[[np.ndarray, np.ndarray], Probed] | None = None
     # Labels are types, thus rows of a vocabulary, and the head scores its output matrix.
     label_types: bool = False
     # It reads items of page links or phrases in place of texts; their training has its own driver.

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from hashbench.common.errors import InputError
 from hashbench.common.splitmix import integers, uniforms
 from hashbench.models.embeddings.base import MASK_ID, NO_LABEL, Batch, Embedding
-from hashbench.models.layers import draw_weights, init_weights
-from hashbench.models.objectives.base import Head, Objective, States, mean_cross_entropy
+from hashbench.models.layers import at_least_float32, draw_weights, init_weights
+from hashbench.models.objectives.base import Head, Objective, Probed, States, mean_cross_entropy
 from hashbench.models.objectives.linear_loss import linear_cross_entropy
 
 # BERT's (Devlin et al. 2019, section 3.1).
@@ -50,6 +50,22 @@ def corrupt(
     return corrupted, np.where(predicted, ids, np.int32(NO_LABEL))
 
 
+def probe(ids: NDArray[np.int32], words: NDArray[np.int32]) -> Probed:
+    """A row for each ordinary token of texts (B, L), in which it is masked and labelled.
+
+    The sum of its log-probabilities is a text's pseudo-log-likelihood (Salazar et al. 2020, eq. 2). Later pieces of the
+    same word (`words` (B, L), its number in the text) are masked too, lest long words look likely (Kauf and Ivanova
+    2023, PLL-word-l2r).
+    """
+    texts, columns = np.nonzero(ids >= 0)  # (n,)
+    of_text = words[texts]  # (n, L)
+    same_word = of_text == np.take_along_axis(of_text, columns[:, None], axis=1)
+    masked = same_word & (np.arange(ids.shape[1]) >= columns[:, None])
+    labels = np.full(masked.shape, NO_LABEL, np.int32)
+    labels[np.arange(len(texts)), columns] = ids[texts, columns]
+    return Probed(texts, np.where(masked, np.int32(MASK_ID), ids[texts]), labels)
+
+
 class MaskedLanguageHead(Head):
     """Linear, GELU, LayerNorm, then scores against an output matrix plus a bias for each row.
 
@@ -67,14 +83,27 @@ class MaskedLanguageHead(Head):
 
     def batch_loss(self, model: States, batch: Batch, logits: Literal["labels", "all"]) -> Tensor:
         """Loss at the labelled positions (B, L) of a batch, from their states alone unless `logits` is "all"."""
-        matrix = self.matrix if self.matrix is not None else model.embedding.output_matrix()
-        # The head was made for a matrix, and the loader labels.
-        assert matrix is not None and batch.labels is not None
+        assert batch.labels is not None  # the loader labels
+        matrix = self._matrix_of(model)
         if logits == "all":
             return self.loss_everywhere(model(batch), batch.labels, matrix)
         columns, labelled = label_columns(batch.labels)
         states = model.at(batch, columns, labelled)  # (n, d)
         return self.loss(states, batch.labels.gather(1, columns)[labelled], matrix)
+
+    def log_probabilities(self, model: States, batch: Batch) -> Tensor:
+        """Log-probabilities (n,) of the labels (B, L) of a batch that are not -100, row by row."""
+        assert batch.labels is not None
+        columns, labelled = label_columns(batch.labels)
+        states = model.at(batch, columns, labelled)  # (n, d)
+        scores = at_least_float32(self(states, self._matrix_of(model))).log_softmax(-1)  # (n, n_rows)
+        return scores.gather(1, batch.labels.gather(1, columns)[labelled][:, None])[:, 0]
+
+    def _matrix_of(self, model: States) -> Tensor:
+        """The matrix (n_rows, d) that states are scored against."""
+        matrix = self.matrix if self.matrix is not None else model.embedding.output_matrix()
+        assert matrix is not None  # the head was made for one
+        return matrix
 
     def transform(self, states: Tensor) -> Tensor:
         """States of shape (..., d) -> the vectors that are multiplied with the output matrix, of the same shape."""
@@ -133,6 +162,7 @@ OBJECTIVE = Objective(
     "corpus (MLM)",
     make_head,
     label_types=True,
+    probe=probe,
     # At base the paper's value (HashFormers, table 4). With it smaller sizes learn nothing, so they have larger ones.
     learning_rates={"tiny": 1e-3, "mini": 5e-4, "small": 3e-4, "medium": 2e-4, "base": 1e-4},
 )

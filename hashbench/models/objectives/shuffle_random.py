@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from hashbench.common.splitmix import integers, random_bits, uniforms
 from hashbench.models.embeddings.base import NO_LABEL, Batch, Embedding
-from hashbench.models.layers import Dropout, init_weights
-from hashbench.models.objectives.base import Head, Objective, States, mean_cross_entropy
+from hashbench.models.layers import Dropout, at_least_float32, init_weights
+from hashbench.models.objectives.base import Head, Objective, Probed, States, mean_cross_entropy
 
 INTACT, SHUFFLED, RANDOM = range(3)
 # The released code of Yamaguchi et al.; not printed in the paper.
@@ -58,6 +58,14 @@ def corrupt(
     if not released:
         labels[ordinary & (corrupted == ids)] = INTACT
     return corrupted, labels
+
+
+def probe(ids: NDArray[np.int32], words: NDArray[np.int32]) -> Probed:
+    """The texts (B, L) themselves, with the label intact at every ordinary token.
+
+    The sum of its log-probabilities is a score of acceptability, and no likelihood of the text.
+    """
+    return Probed(np.arange(len(ids)), ids, np.where(ids >= 0, INTACT, NO_LABEL).astype(np.int32))
 
 
 def row_permutations(keys: NDArray[np.uint64], ordinary: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -110,6 +118,13 @@ class TokenHead(Head):
         logits = self(model(batch))[either]  # (n, 3)
         return logits[:, SHUFFLED] - logits[:, INTACT], batch.labels[either] == SHUFFLED
 
+    def log_probabilities(self, model: States, batch: Batch) -> Tensor:
+        """Log-probabilities (n,) of the labels (B, L) of a batch that are not -100, row by row."""
+        assert batch.labels is not None
+        labelled = batch.labels != NO_LABEL
+        scores = at_least_float32(self(model(batch))[labelled]).log_softmax(-1)  # (n, 3)
+        return scores.gather(1, batch.labels[labelled][:, None])[:, 0]
+
     def forward(self, states: Tensor) -> Tensor:
         """States (B, L, d) -> logits (B, L, 3)."""
         logits: Tensor = self.out(self.dropout(states))
@@ -130,6 +145,7 @@ OBJECTIVE = Objective(
     corrupt,
     "corpus (shuffle + random)",
     make_head,
+    probe=probe,
     # At base the paper's value (HashFormers, table 4). With it smaller sizes learn nothing, so they have larger ones.
     learning_rates={"tiny": 1e-3, "mini": 5e-4, "small": 2e-4, "medium": 1e-4, "base": 5e-5},
 )

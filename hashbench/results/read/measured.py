@@ -79,8 +79,12 @@ class Measured:
         return tuple(run for run in self.runs if run.is_scored and not run.is_evaluation)
 
     def further_sets(self) -> list[str]:
-        """The sets on which trainings were only evaluated: no average is taken over them."""
+        """The sets on which trainings were only evaluated, also pre-trainings: no average is taken over them."""
         return list(dict.fromkeys(run.task for run in self.runs if run.is_evaluation and run.task is not None))
+
+    def untuned_tasks(self) -> list[str]:
+        """The tasks on which pre-trained models are scored without fine-tuning."""
+        return list(dict.fromkeys(run.task for run in self.runs if run.is_untuned and run.task is not None))
 
     def shared_tasks(self, tasks: Sequence[str]) -> list[str]:
         """The tasks on which every model that was fine-tuned has a score: only over these are averages comparable."""

@@ -6,11 +6,19 @@ their models, so that a new kind with scores is read like a fine-tuning.
 
 from __future__ import annotations
 
-from hashbench.results.read.runs import BASELINE, EFFICIENCY, EVALUATION, FURTHER_BASELINE, PRETRAINING, ROBUSTNESS
+from hashbench.results.read.runs import (
+    BASELINE,
+    EFFICIENCY,
+    EVALUATION,
+    FURTHER_BASELINE,
+    PAIRS,
+    PRETRAINING,
+    ROBUSTNESS,
+)
 from hashbench.store.views import VIEWS
 
 # Or what is read like a training
-TRAINED = f"f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{EVALUATION}', '{FURTHER_BASELINE}')"
+TRAINED = f"f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{EVALUATION}', '{FURTHER_BASELINE}', '{PAIRS}')"
 # a run under one label, finished or not; unsorted, since its spec would be sorted with it
 RUNS = """
 SELECT er.model, r.id, r.kind, r.task, r.seed, r.encoder, r.spec, r.state, r.data_fingerprint, er.metric, er.position

@@ -17,6 +17,7 @@ EFFICIENCY: Final = "efficiency"
 ROBUSTNESS: Final = "robustness"
 EVALUATION: Final = "evaluation"
 FURTHER_BASELINE: Final = "evaluation-floor"
+PAIRS: Final = "evaluation-pairs"
 LENGTH = "max_length"  # of a recipe: a number, or a request that each training resolves
 SCRATCH = "from scratch"  # how a table marks random weights in the place of published ones
 
@@ -91,8 +92,13 @@ class MeasuredRun:
 
     @property
     def is_evaluation(self) -> bool:
-        """True where it evaluates a training on a further set, and is no training itself."""
-        return self.kind == EVALUATION
+        """True where it evaluates a training on a further set, or a pre-training, and is no training itself."""
+        return self.kind in (EVALUATION, PAIRS)
+
+    @property
+    def is_untuned(self) -> bool:
+        """True where it scores a pre-trained model without fine-tuning; its seed is that of the pre-training."""
+        return self.kind == PAIRS
 
     @cached_property
     def precision(self) -> str:

@@ -92,7 +92,7 @@ class Evidence:
     def _mean_by_draw(self, entry: Entry, by_task: Sequence[Sequence[SeedScore]]) -> np.ndarray | None:
         """The mean over tasks in each draw (draws,), NaN where a task has no value; None without predictions."""
         samples = self._samples_of(entry, by_task)
-        drawable = metrics("classes", "values", "spans")
+        drawable = metrics("classes", "values", "spans", "pairs")
         if not samples or any(sample.metric not in drawable or sample.missing() for sample in samples):
             return None
         mean: np.ndarray = np.sum([sample.by_draw() for sample in samples], axis=0) / len(samples)

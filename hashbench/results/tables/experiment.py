@@ -39,6 +39,7 @@ OF_TEXTS = (
     ("lost", "percent", "% characters lost", "share_lost"),
 )
 MINUTES = Column("run_minutes", "minutes", "minutes", "training", subtitle="minutes")
+UNTUNED = "Scored as pre-trained, without fine-tuning, by seeds of the pre-training, and in no average"
 OF_MINUTES = "Training minutes: all finished runs of a model, pre-training and evaluations included"
 
 
@@ -68,7 +69,9 @@ def own_table(
     ]
     rows = marked(rows, columns)
     notes = [_average_note(trained, shared)] if len(shared) < len(trained) else []
-    if further:
+    if untuned := measured.untuned_tasks():
+        notes.append(f"{UNTUNED}: {', '.join(untuned)}.")
+    if further := [task for task in further if task not in untuned]:
         sets = ", ".join(further)
         notes.append(f"Further sets, evaluated with the models of other columns and in no average: {sets}.")
     if any(row.cells[MINUTES.name].value is not None for row in rows):

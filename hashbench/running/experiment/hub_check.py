@@ -12,7 +12,6 @@ from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
 from hashbench.data.sources.hub_copies import HubCopy, data_set_info, hub_error, is_unreachable
 from hashbench.data.sources.shards import TEXT_COLUMN
 from hashbench.data.sources.sources import Hub
-from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.catalogue import known_tasks
 
 ENTRIES_AT_ONCE = 8
@@ -129,11 +128,7 @@ def _task_entries() -> Iterator[HubEntry]:
         located = task.kind.find_in(Hub(), task) if task.hub else None
         if located is not None:
             tables = {split: table for split, table in located.tables.items() if isinstance(table, HubTable)}
-            yield HubEntry("task", task.name, tables, _columns(task), dict(located.task.official_rows))
-
-
-def _columns(task: Task) -> tuple[str, ...]:
-    return (*task.text, task.label)
+            yield HubEntry("task", task.name, tables, task.columns, dict(located.task.official_rows))
 
 
 def _corpus_entries() -> Iterator[HubEntry]:

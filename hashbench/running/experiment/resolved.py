@@ -26,6 +26,7 @@ from hashbench.running.experiment.schema import Experiment, Tuning
 
 SummaryRow = dict[str, str | int | float | None]
 SHORT = 8  # digits of a fingerprint
+OF_WORDS = {"max_documents", "first_chunk_only"}  # what of the corpora counts as seen
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,13 @@ class ResolvedExperiment:
     def tasks_learned(self, model: ResolvedModel) -> list[LocatedTask]:
         """The tasks on whose training texts a model's vocabulary is learned."""
         return [self.learned[task.name] for task in model.learned_on]
+
+    def seen_words(self) -> dict[str, object] | None:
+        """The part of a spec with the corpora whose words count as seen for every model; None if no model reads any."""
+        if not self.corpora:
+            return None
+        pretrain = self.experiment.pretrain
+        return {"corpora": self.fingerprints(pretrain.corpora), **pretrain.model_dump(include=OF_WORDS)}
 
     def fingerprints(self, names: tuple[str, ...]) -> list[dict[str, str]]:
         """Name and fingerprint of each of these corpora, without their folders."""

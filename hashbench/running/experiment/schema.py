@@ -35,7 +35,9 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Parameters = Annotated[int, Field(gt=0)]
 
 # Trivial baselines of the suite's kinds of task, in the order in which messages name them.
-FLOORS = ("majority", "bag-of-words", "popularity", "co-occurrence", "most-frequent-tag")
+FLOORS = (
+    "majority", "bag-of-words", "popularity", "co-occurrence", "most-frequent-tag", "unigrams", "shorter-sentence",
+)  # fmt: skip
 LARGEST_KEPT = 32 * 2**20  # bytes of a fine-tuned model that `keep_weights: auto` keeps: tiny encoders, most tables
 
 
@@ -264,7 +266,7 @@ class Experiment(Strict):
         default=FLOORS,
         description=(
             "scores that a model must beat, in every table; the first two for texts, the others for page-link sets, "
-            "popularity for phrases too, the last for tags of words"
+            "popularity for phrases too, most-frequent-tag for tags of words, the last two for minimal pairs"
         ),
     )
     tasks: str | tuple[str | TaskEntry, ...] = Field(

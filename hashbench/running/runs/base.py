@@ -203,7 +203,8 @@ def notes_on(data: TaskData | LinkSet) -> dict[str, str]:
     """Notes that tables print about results on these data."""
     counted = data.counted if isinstance(data, TaskData) else {}
     classes = {f"{COUNTED}{metric}": name for metric, name in counted.items()}
-    return {"origin": data.origin, "data": "; ".join(data.notes), **classes}
+    further = data.further_notes if isinstance(data, TaskData) else {}
+    return {"origin": data.origin, "data": "; ".join(data.notes), **classes, **further}
 
 
 def weight_bytes(model: ResolvedModel, size: str) -> int:

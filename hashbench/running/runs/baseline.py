@@ -32,22 +32,26 @@ class TrivialBaseline(RunKind):
             for task in resolved.tasks
             for name in resolved.experiment.floors
             if name in task.task.kind.baselines
+            and (name not in task.task.kind.reads_words or resolved.seen_words() is not None)
         ]
 
     def of(self, resolved: ResolvedExperiment, name: str, task: LocatedTask) -> Run:
         """The run of one trivial baseline on one task."""
         learned = {"learned": "train and holdout"} if reports_elsewhere(task.task) else {}
-        spec = {"floor": name, "version": VERSION, **task.task.kind.protocol_spec(task.task), **learned}
+        words = {"corpus_words": resolved.seen_words()} if name in task.task.kind.reads_words else {}
+        spec = {"floor": name, "version": VERSION, **task.task.kind.protocol_spec(task.task), **learned, **words}
         return self.make(resolved.experiment.encoder, name, spec, task=task)
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
-        return predicted(run.model, place.materials.data(str(run.task)))
+        counted = "corpus_words" in run.spec
+        words = {"words": place.materials.seen_types(run.spec["corpus_words"])} if counted else {}
+        return predicted(run.model, place.materials.data(str(run.task)), **words)
 
 
-def predicted(name: str, data: Any) -> Result:
-    """Scores and predictions of a trivial baseline on the evaluated splits of a task."""
+def predicted(name: str, data: Any, **options: Any) -> Result:
+    """Scores and predictions of a trivial baseline on the evaluated splits of a task; `options`: of `predictions`."""
     metrics, predictions = [MetricRow("best_step", 0), MetricRow("last_step", 0)], []
-    for split, result in data.task.kind.predictions(name, data).items():
+    for split, result in data.task.kind.predictions(name, data, **options).items():
         metrics += scored_metrics(data.task, result, split)
         predictions += [stored_predictions(split, checkpoint, *result) for checkpoint in CHECKPOINTS]
     return Result(metrics=metrics, predictions=predictions, notes=notes_on(data))

@@ -37,10 +37,11 @@ class EfficiencyMeasurement(RunKind):
         chosen = experiment.efficiency_block
         if chosen is None:
             return []
+        learned = [task for task in resolved.tasks if task.task.kind.learned]
         common = {
             "baseline": resolved.model_block(baseline),
             "baseline_corpus": resolved.corpus_block(baseline),
-            "tasks": [{**task_block(task), "data": task.fingerprint} for task in resolved.tasks],
+            "tasks": [{**task_block(task), "data": task.fingerprint} for task in learned],
             "efficiency": chosen.model_dump(exclude={"repeats"}),
             "device": device_block(experiment.device),
             "threads": experiment.threads,

@@ -63,7 +63,7 @@ class Finetuning(TrainingKind):
             self.of(resolved, model, task, seed)
             for seed in resolved.experiment.seeds
             for task in resolved.tasks
-            if not task.task.kind.reads_items
+            if task.task.kind.learned and not task.task.kind.reads_items
             for model in resolved.models.values()
         ]
 

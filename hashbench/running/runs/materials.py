@@ -121,12 +121,12 @@ class Materials:
         """The reporting sets of a task under perturbations, the same for every model; only the last one is kept."""
         key = json.dumps([name, robustness, words], sort_keys=True)
         if key not in self._perturbed:
-            types = None if words is None else self._seen_types(words)
+            types = None if words is None else self.seen_types(words)
             self._perturbed = {key: perturb_task(self.task_data(name), robustness, types)}
         return self._perturbed[key]
 
-    def _seen_types(self, words: Mapping[str, Any]) -> TypeTable:
-        """The words of the experiment's corpora, whatever the tokenizers of its models are."""
+    def seen_types(self, words: Mapping[str, Any]) -> TypeTable:
+        """The words of the experiment's corpora with their counts, whatever the tokenizers of its models are."""
         names = [corpus["name"] for corpus in words["corpora"]]
         options = {key: words[key] for key in ("max_documents", "first_chunk_only")}
         folder = self.cache / "corpora"

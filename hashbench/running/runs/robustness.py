@@ -33,8 +33,6 @@ from hashbench.store.result import Predictions, Result
 if TYPE_CHECKING:
     from hashbench.data.tasks.text_batches import FinetuningData
 
-OF_WORDS = {"max_documents", "first_chunk_only"}  # what of the corpora counts as seen
-
 
 class RobustnessEvaluation(RunKind):
     """Kind of run: the evaluation of a finished fine-tuning under noise, for experiments with `robustness`."""
@@ -54,13 +52,14 @@ class RobustnessEvaluation(RunKind):
                 "seed": block.seed,
                 "version": VERSION,
             },
-            "words": _seen_words(resolved),
+            "words": resolved.seen_words(),
             "threads": resolved.experiment.threads,
         }
         tuned = [
             (FINETUNING.of(resolved, model, task, seed), task)
             for seed in resolved.experiment.seeds
             for task in resolved.tasks
+            if task.task.kind.learned
             for model in resolved.models.values()
         ]
         return [
@@ -93,14 +92,6 @@ class RobustnessEvaluation(RunKind):
         notes = notes_on(place.materials.task_data(str(run.task)))
         notes |= {"precision_found": precision_found(model.finetune.precision, machine.device)}
         return Result(metrics=[*facts, *metrics], predictions=predictions, notes=notes)
-
-
-def _seen_words(resolved: ResolvedExperiment) -> dict[str, object] | None:
-    """The part of a spec with the corpora whose words count as seen for every model; None where no model reads any."""
-    if not resolved.corpora:  # no model reads any
-        return None
-    pretrain = resolved.experiment.pretrain
-    return {"corpora": resolved.fingerprints(pretrain.corpora), **pretrain.model_dump(include=OF_WORDS)}
 
 
 def best_files(run_id: str, artifacts: ArtifactFolder) -> ModelFiles:

@@ -89,7 +89,8 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
         absent.found_or(partial(_locate_task, loaded, i, task, sources), partial(AbsentTask, task))
         for i, task in enumerate(tasks)
     )
-    corpora = _locate_corpora(loaded, measured, sources, absent)
+    counts_words = loaded.experiment.robustness_block is not None or any(task.kind.reads_words for task in tasks)
+    corpora = _locate_corpora(loaded, measured, sources, absent, counts_words=counts_words)
     learned = _locate_learned(loaded, measured, sources, absent)
     resolved = ResolvedExperiment(
         loaded.experiment, models, baseline, located_tasks, corpora, names, tuned, learned, blocks
@@ -250,7 +251,7 @@ def _check_buckets(planned: Plan, n_items: int) -> None:
 
 
 def _check_select_metric(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -> None:
-    for task in tasks:
+    for task in (task for task in tasks if task.kind.learned):
         metric = model.recipe(task.name).select_metric
         if metric is not None and metric not in task.metrics:
             where = loaded.where(*loaded.place_of(model.place, "finetune", "select_metric"))
@@ -284,14 +285,19 @@ def _locate_task(loaded: Loaded, i: int, task: Task, sources: Sequence[Source]) 
 
 
 def _locate_corpora(
-    loaded: Loaded, models: Sequence[ResolvedModel], sources: Sequence[Source], absent: MissingInputs
+    loaded: Loaded,
+    models: Sequence[ResolvedModel],
+    sources: Sequence[Source],
+    absent: MissingInputs,
+    *,
+    counts_words: bool,
 ) -> dict[str, CorpusSource]:
-    """The corpora that models read and, with `robustness`, those of the experiment, whose words count as seen."""
+    """The corpora that models read and, with `counts_words`, those of the experiment, whose words count as seen."""
     places: dict[str, str] = {}
     for model in models:
         for i, name in enumerate(model.pretrain.corpora if needs_corpus(model.spec) else ()):
             places.setdefault(name, loaded.where(*loaded.place_of(model.place, "pretrain", "corpora"), i))
-    if loaded.experiment.robustness_block and places:
+    if counts_words and places:
         for i, name in enumerate(loaded.experiment.pretrain.corpora):
             places.setdefault(name, loaded.where("pretrain", "corpora", i))
     return {

@@ -61,8 +61,8 @@ def data_origins(planned: Plan) -> dict[str, Any]:
 
 
 def training_rows(origins: Mapping[str, Any]) -> dict[str, int]:
-    """The number of training rows of each task, from the origins of its data."""
-    return {name: task["rows"]["train"] for name, task in origins["tasks"].items()}
+    """The number of training rows of each task that has some, from the origins of its data."""
+    return {name: task["rows"]["train"] for name, task in origins["tasks"].items() if "train" in task["rows"]}
 
 
 def of_phase(planned: Plan, measures_time: bool = False) -> set[Labelled]:

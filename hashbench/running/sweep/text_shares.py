@@ -89,7 +89,7 @@ def reported(read: TextsRead, task: LocatedTask) -> TextCounts:
 
 def _pairs(resolved: ResolvedExperiment) -> Iterator[tuple[LocatedTask, ResolvedModel]]:
     """All tasks of texts with all models, task by task."""
-    of_texts = [task for task in resolved.tasks if not task.task.kind.reads_items]
+    of_texts = [task for task in resolved.tasks if task.task.kind.learned and not task.task.kind.reads_items]
     return ((task, model) for task in of_texts for model in resolved.models.values())
 
 

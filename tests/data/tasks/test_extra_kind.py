@@ -165,7 +165,7 @@ def test_its_errors_are_one_line(run: Callable[..., tuple[str, str, object]], fo
 def test_its_block_is_a_key_of_the_file(run: Callable[..., tuple[str, str, object]], folder: Path) -> None:
     loaded = load_experiment("tides.yaml")
     assert loaded.experiment.task_blocks["degrees"].model_dump() == {"step": 0.5}
-    assert list(loaded.experiment.task_blocks) == ["entities", "phrases", "degrees"]
+    assert list(loaded.experiment.task_blocks) == ["entities", "minimal_pairs", "phrases", "degrees"]
     assert pickle.loads(pickle.dumps(loaded.experiment)) == loaded.experiment
     _, err, code = run("check", "tides.yaml", "degrees.step=0")
     assert code == 2 and "override degrees.step=0: degrees.step: must be greater than 0.0, not 0;" in err
@@ -178,7 +178,7 @@ def test_its_block_is_a_key_of_the_file(run: Callable[..., tuple[str, str, objec
 def test_its_baseline_is_one_to_ask_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_experiment("tides.yaml").experiment.floors == ("majority", "bag-of-words", "length")
     monkeypatch.delenv("HASHBENCH_PLUGINS")
-    told = r"entry 3 of floors: must be 'majority', .* or 'most-frequent-tag', not 'length'"
+    told = r"entry 3 of floors: must be 'majority', .* or 'shorter-sentence', not 'length'"
     with pytest.raises(InputError, match=told):
         load_experiment("tides.yaml")
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from statistics import fmean
+
 import pytest
 
 from hashbench.common.errors import InputError
+from hashbench.results.papers.language_models import published_accuracies
 from hashbench.results.papers.paper import Layout, Paper, PublishedNumber, check_number, load_paper, papers
 from hashbench.results.tables.paper import MEASURES
 
@@ -142,3 +145,11 @@ def test_unknown_papers_and_tables_are_named_with_what_there_is(paper: Paper) ->
         load_paper("canine")
     with pytest.raises(InputError, match="hashformers has no table '7' here; there are: 1, 2, 3, 4, 5, 6"):
         check_number(paper, "7")
+
+
+def test_published_accuracies_on_blimp_have_the_means_of_their_authors() -> None:
+    """Over the 67 paradigms, as the corrected summary of the authors' repository gives them."""
+    published = published_accuracies("blimp")
+    means = {model: round(100 * fmean(by_paradigm.values()), 1) for model, by_paradigm in published.items()}
+    assert means == {"n-gram": 61.2, "LSTM": 69.8, "Transformer-XL": 69.6, "GPT-2": 83.0}
+    assert {len(by_paradigm) for by_paradigm in published.values()} == {67} and published_accuracies("other") == {}
