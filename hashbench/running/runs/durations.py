@@ -49,16 +49,22 @@ def training_seconds(encoder: Mapping[str, Any], tokens: float) -> float:
 def operations_per_second() -> float:
     """Operations a second of a matrix product on this machine, a multiply-add counted as two.
 
-    The best of eight trials, as other work on the machine slows some of them."""
-    size = 1024
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    matrix = torch.randn(size, size, device=device)
-    seconds = []
-    for _ in range(8):
-        began = time.perf_counter()
-        float((matrix @ matrix)[0, 0])  # waits for the device
-        seconds.append(time.perf_counter() - began)
-    return 2 * size**3 / min(seconds)
+    On a processor the CPU seconds of one thread count, times the number of threads: beside other work two threads wait
+    for one another, and a product then takes up to a hundred times as long. The best of eight trials.
+    """
+    size, on_card = 1024, torch.cuda.is_available()
+    matrix = torch.randn(size, size, device="cuda" if on_card else "cpu")
+    threads, seconds = torch.get_num_threads(), []
+    clock = time.perf_counter if on_card else time.thread_time
+    try:
+        torch.set_num_threads(1)
+        for _ in range(8):
+            began = clock()
+            float((matrix @ matrix)[0, 0])  # waits for the device
+            seconds.append(clock() - began)
+    finally:
+        torch.set_num_threads(threads)
+    return (1 if on_card else threads) * 2 * size**3 / min(seconds)
 
 
 @dataclass(frozen=True)
