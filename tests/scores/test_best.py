@@ -102,12 +102,9 @@ def test_fifty_worlds(unstable: float) -> None:
 @pytest.mark.parametrize("models", [5, 23, 50])
 @pytest.mark.parametrize("unstable", [1.0, 4.0])
 def test_a_thousand_worlds_of_equal_models(models: int, unstable: float) -> None:
-    """All are in the group in 93 to 97 %; the standard error of such a share is 0.7 points.
-
-    Three seeds of an unstable model agree by chance in every third world, and then nothing shows it: 91 % are allowed.
-    """
+    """All are in the group in 93 to 97 %; the standard error of such a share is 0.7 points."""
     found = simulate(World(models, "equal", unstable), N)
-    assert (0.93 if unstable == 1 else 0.91) <= found.all_in <= 0.97, found
+    assert 0.93 <= found.all_in <= 0.97, found
     assert found.best_in >= 0.935
 
 
@@ -124,8 +121,7 @@ def test_a_thousand_worlds_with_a_model_four_standard_errors_below(models: int, 
 @pytest.mark.parametrize("models", [5, 23, 50])
 @pytest.mark.parametrize("kind", ["one below", "one above", "ladder"])
 def test_a_thousand_worlds_whose_best_is_unstable(models: int, kind: str) -> None:
-    """Lower for the same reason."""
-    assert simulate(World(models, kind, 4.0, unstable_is_best=True), N).best_in >= 0.90
+    assert simulate(World(models, kind, 4.0, unstable_is_best=True), N).best_in >= 0.935
 
 
 @pytest.mark.slow
