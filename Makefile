@@ -88,7 +88,7 @@ test-gpu: $(DEV)
 
 # Tests against PostgreSQL, stand-ins for the hub and W&B, and in Chromium; each is skipped, with the reason, where the program is not installed.
 test-services: $(DEV)
-	$(BIN)/pytest -m services -rs
+	$(BIN)/pytest -n 2 --dist loadgroup -m services -rs
 
 # Lines that the tests run, subprocesses included; fails below 90 %.
 coverage: $(DEV)

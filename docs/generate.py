@@ -1,4 +1,4 @@
-"""Writes the pages that follow from the code: `keys.md` from the schema, `commands.md` from the command line.
+"""Writes what follows from the code: `keys.md` and `experiments/schema.json`, `commands.md` from the command line.
 
 python docs/generate.py            # writes them
 python docs/generate.py --check    # exit code 1 if they are not what the code says
@@ -7,8 +7,10 @@ python docs/generate.py --figures  # draws the figures of results.db.example int
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,6 +18,7 @@ import typer
 from pydantic import BaseModel
 
 from hashbench.cli.app import app
+from hashbench.cli.check import schema
 from hashbench.data.tasks.blocks import NameOf
 from hashbench.results.plots.main import page_figures
 from hashbench.results.tables.request import ReportRequest
@@ -180,7 +183,14 @@ def meaning(parameter: Any) -> str:
     return cell(text)
 
 
-PAGES = {"keys.md": keys_page, "commands.md": commands_page}
+def schema_file() -> str:
+    """The JSON Schema of experiment files, as `hashbench schema` prints it."""
+    with redirect_stdout(io.StringIO()) as printed:
+        schema()
+    return printed.getvalue()
+
+
+WRITTEN = {"keys.md": keys_page, "commands.md": commands_page, "../experiments/schema.json": schema_file}
 
 
 def draw_figures() -> None:
@@ -199,7 +209,7 @@ def main() -> int:
         draw_figures()
         return 0
     stale = []
-    for name, make in PAGES.items():
+    for name, make in WRITTEN.items():
         path, text = DOCS / name, make()
         if "--check" in sys.argv:
             stale += [name] if not path.is_file() or path.read_text() != text else []

@@ -26,6 +26,11 @@ def test_the_eight_tasks() -> None:
     assert sorted(GROUPS["glue"]) == sorted(PAPER_INTERVALS)
 
 
+def test_a_task_of_values_has_one_output_and_no_other_has() -> None:
+    values = {task.name for task in known_tasks().values() if task.kind.name == "regression"}
+    assert values == {"stsb", "jsts"} == {task.name for task in known_tasks().values() if task.n_classes == 1}
+
+
 @pytest.mark.parametrize("name", PAPER_INTERVALS)
 def test_evaluation_interval_is_the_papers(name: str) -> None:
     task = find_task(name)

@@ -18,7 +18,7 @@ from hashbench.data.tasks.kinds.classification import KIND
 from hashbench.data.tasks.kinds.entities import ENTITIES
 from hashbench.data.tasks.kinds.regression import KIND as VALUES
 from hashbench.data.tasks.text import LocatedTexts, cells_as_texts, text_kind
-from hashbench.data.tasks.text_data import TaskData
+from hashbench.data.tasks.text_data import TaskData, with_splits
 
 ROWS = [f"text {i},{'good' if i % 3 else 'bad'}" for i in range(30)]
 ATIS = "classification/atis"
@@ -63,6 +63,12 @@ def test_a_task_with_splits_as_found_is_selected_on_what_there_is(
     assert (located.task.select_splits, located.task.report_splits) == (select, report)
     assert (located.origin, located.kind) == (f"folder {tmp_path.name}", "folder")
     assert set(located.load().splits) == {"train", *select, *report}
+
+
+def test_published_rows_of_a_split_that_is_not_there_are_among_those_of_train() -> None:
+    task = replace(find_task("atis"), official_rows={"train": 10, "validation": 2, "test": 3})
+    assert with_splits(task, {"train", "validation", "test"}).official_rows == task.official_rows
+    assert with_splits(task, {"train", "test"}).official_rows == {"train": 12, "test": 3}
 
 
 @pytest.mark.parametrize("missing", ["train", "test"])

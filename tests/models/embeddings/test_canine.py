@@ -29,6 +29,8 @@ def test_hashes_equal_the_plain_version() -> None:
     assert found.tolist() == [oracle.buckets(point) for point in POINTS]
     fewer = CharacterHashes(8, num_buckets=1000).buckets(torch.tensor(POINTS)[:, None])
     assert fewer.tolist() == [oracle.buckets(point, 1000) for point in POINTS]
+    alone = CharacterHashes(8, num_hashes=1).buckets(torch.tensor(POINTS)[:, None])
+    assert alone.tolist() == [oracle.buckets(point)[:1] for point in POINTS]
 
 
 @pytest.mark.e2e

@@ -75,7 +75,7 @@ def test_sizes_that_the_command_line_takes_are_those_of_the_encoders() -> None:
 
 
 def test_the_stored_schema_is_the_programs() -> None:
-    """What editors read beside the experiment files; made by: hashbench schema > experiments/schema.json"""
+    """What editors read beside the experiment files; written by docs/generate.py"""
     stored = json.loads((EXPERIMENTS / "schema.json").read_text())
     stored.pop("$schema")
     assert stored == json_schema()

@@ -131,6 +131,20 @@ def test_every_call_is_made_again_until_the_database_answers(bench: Bench, name:
     assert "answers again" in bench.control.lines[-1] and len(bench.control.lines) % 2 == 0
 
 
+def test_the_time_without_a_database_is_none_of_the_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A result that waits takes its own seconds along; the database counts those of the others."""
+    finish, handed_in = attempt_module.finish, []
+
+    def noted(store: Store, held: object, result: Result) -> None:
+        handed_in.append(result.seconds)
+        finish(store, held, result)
+
+    monkeypatch.setattr(attempt_module, "finish", noted)
+    bench.breaks("finish", 2)
+    bench.worker.loop()
+    assert handed_in[0] is not None and handed_in[0] >= 0 and handed_in[1:] == [None, None]
+
+
 def test_a_failure_is_written_down_when_the_database_answers(bench: Bench) -> None:
     def broken() -> None:
         raise ValueError("broken")

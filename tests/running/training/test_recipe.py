@@ -67,6 +67,15 @@ def test_reseed_depends_on_seed_and_step_alone():
     assert len({tuple(draw(seed, step)) for seed in range(3) for step in range(50)}) == 150
 
 
+def test_the_states_are_those_of_stored_runs():
+    """Another would draw other dropout masks, and a run that is repeated would end elsewhere."""
+    states = []
+    for arguments in ((0, 0), (1, 0), (0, 1), (2, 7, 3)):
+        reseed(*arguments)
+        states.append(torch.initial_seed())
+    assert states == [6741819538770190798, 8919162321238613475, 2082924258217183111, 1430321444777744328]
+
+
 @pytest.mark.parametrize("largest", [1e-3, 1e3])
 def test_clipping_equals_torchs_own(largest):
     torch.manual_seed(0)

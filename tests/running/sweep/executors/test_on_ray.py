@@ -14,7 +14,8 @@ from hashbench.running.sweep.executors import on_ray
 from hashbench.store.engine import Store, open_store
 from tests.running.sweep.test_runner import scores
 
-pytestmark = pytest.mark.services
+# One cluster at a time on a machine.
+pytestmark = [pytest.mark.services, pytest.mark.xdist_group("ray")]
 
 EXPERIMENT = """\
 name: small

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-pytestmark = pytest.mark.services
+# One cluster at a time on a machine.
+pytestmark = [pytest.mark.services, pytest.mark.xdist_group("ray")]
 
 CODE = """
 import json, sys
