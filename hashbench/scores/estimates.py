@@ -7,7 +7,7 @@ a percentile interval need not be symmetric.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -66,11 +66,35 @@ def combine(
     return Estimate(value, value - below, value + above, len(seeds), n_examples, spread, undefined_share(by_draw))
 
 
-def combine_matched(by_seed: Sequence[float], by_seed_and_draw: np.ndarray | None, *, n_examples: int = 0) -> Estimate:
+def over_units(values: np.ndarray, units: Sequence[Hashable]) -> np.ndarray:
+    """Values (seeds, ...) averaged over the seeds of each unit: (units, ...), in the order in which units come first.
+
+    The unit of a fine-tuning is its pre-training, where there are several: fine-tunings of one are no new sample.
+
+    >>> over_units(np.array([1.0, 5.0, 2.0, 7.0]), [0, 1, 0, 1]).tolist()
+    [1.5, 6.0]
+    """
+    if not len(units):
+        return values
+    places = {unit: np.array([other == unit for other in units]) for unit in dict.fromkeys(units)}
+    return np.stack([values[of_unit].mean(axis=0) for of_unit in places.values()])
+
+
+def combine_matched(
+    by_seed: Sequence[float],
+    by_seed_and_draw: np.ndarray | None,
+    *,
+    n_examples: int = 0,
+    units: Sequence[Hashable] | None = None,
+) -> Estimate:
     """The mean over seeds (n,) with an interval that counts once what seeds and examples vary only together.
 
-    (n, draws): the same seeds, each in every draw of the examples; None without stored predictions.
+    (n, draws): the same seeds, each in every draw of the examples; None without stored predictions. `units` (n,): what
+    was drawn independently, in place of the seeds (`over_units`).
     """
+    if units is not None:
+        by_seed = over_units(np.asarray(by_seed), units).tolist()
+        by_seed_and_draw = None if by_seed_and_draw is None else over_units(by_seed_and_draw, units)
     value = float(np.mean(by_seed))
     if by_seed_and_draw is None:
         return combine(value, by_seed, None, n_examples=n_examples)

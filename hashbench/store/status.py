@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,29 @@ class StoredExperiment:
     def provenance(self) -> dict[str, Any]:
         """Notes of the sweep on its data: sources, and of each task origin, notes and rows. Empty for older sweeps."""
         return self.config["provenance"] if "provenance" in self.config else {}
+
+    @property
+    def pretrainings(self) -> int:
+        """The number of pre-trainings of each model from which fine-tunings start in turn, by their seeds."""
+        entries = [of for of in (self.config.get("models") or ()) if isinstance(of, Mapping)]
+        blocks = [block for of in (self.config, *entries) if isinstance(block := of.get("pretrain"), Mapping)]
+        numbers = [len(block["seeds"]) for block in blocks if block.get("seeds")]
+        return math.gcd(*numbers) if numbers else 1  # of other numbers for a model: what all of them tell apart
+
+    @property
+    def note_on_units(self) -> str:
+        """A sentence for tables with intervals, where seeds are not what was drawn independently; else ''."""
+        if self.pretrainings < 2:
+            return ""
+        return f"Seeds of one of {self.pretrainings} pre-trainings count as one, their mean, in intervals and groups."
+
+    def unit_of(self, seed: int | None) -> int | None:
+        """The number of what was drawn independently for a run with a seed: its pre-training, or the seed.
+
+        Fine-tunings of one pre-training are no new sample, where models have several. Models without one are paired
+        with the others, so their seeds have the same units.
+        """
+        return seed if seed is None or self.pretrainings < 2 else seed % self.pretrainings
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from hashbench.scores import estimates
-from hashbench.scores.estimates import combine, example_share, median_interval, percentile_interval, t_interval
+from hashbench.scores.estimates import (
+    combine,
+    combine_matched,
+    example_share,
+    median_interval,
+    percentile_interval,
+    t_interval,
+)
 
 T_2, T_4 = 4.302653, 2.776445  # 97.5 % points with 2 and 4 degrees of freedom, from the printed table
 DRAWS = np.linspace(-1.0, 3.0, 4_001)  # percentiles 2.5 and 97.5 are -0.9 and 2.9
@@ -101,3 +108,12 @@ def test_the_interval_of_the_median_is_the_narrowest_that_holds_it_often_enough(
     low, high = interval
     assert low + high == n + 1
     assert outside(int(low)) <= 0.025 < outside(int(low) + 1)
+
+
+def test_seeds_of_one_unit_are_one_value() -> None:
+    random = np.random.RandomState(0)
+    by_seed, draws = random.rand(4), random.rand(4, 50)
+    means, of_means = (by_seed[:2] + by_seed[2:]) / 2, (draws[:2] + draws[2:]) / 2
+    assert combine_matched(by_seed, draws, units=[0, 1, 0, 1]) == combine_matched(means, of_means)
+    assert combine_matched(by_seed, draws, units=[5, 6, 7, 8]) == combine_matched(by_seed, draws)
+    assert combine_matched(by_seed, None, units=[0, 1, 0, 1]).n_seeds == 2

@@ -178,6 +178,7 @@ def _section(paper: Paper | None, results: Results, claims: Sequence[Claim], *, 
     notes = counted_classes(measured, basis.readings) + (
         _left_out(paper, results, claims, named=named) if paper else []
     )
+    notes += [note] if (note := measured.experiment.note_on_units) else []
     title = f"{f'Claims of {paper.title}' if paper else 'Own claims'}, on {measured.experiment.name}"
     return DecidedClaims(
         title=f"The sizes of {paper.title}, counted here" if paper and counted else title,

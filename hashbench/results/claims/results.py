@@ -6,6 +6,8 @@ import statistics
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from hashbench.results.claims.columns import (
     PRR,
     SHARES,
@@ -34,6 +36,7 @@ from hashbench.results.read.measured import PERCENT, Measured, baseline_value, b
 from hashbench.results.read.runs import Entry
 from hashbench.results.read.samples import Evidence, Sample
 from hashbench.results.tables.cells import CENTRES
+from hashbench.scores.estimates import over_units
 from hashbench.scores.registry import is_drawable
 
 BASELINE = "baseline_"
@@ -165,11 +168,15 @@ class Results:
         sample = self._sample(entry, score, suffix)
         by_seed = {seed: value for seed, value in sample.by_seed().items() if seed is not None and seed in self.seeds}
         centre = CENTRES[self.paper.statistic if self.paper else "mean"](list(by_seed.values()))
+        units = {seed: self.measured.experiment.unit_of(seed) or 0 for seed in by_seed}
+        values = over_units(np.array(list(by_seed.values())), list(units.values())).tolist()
+        by_unit = dict(zip(dict.fromkeys(units.values()), values, strict=True))
         if not is_drawable(sample.metric) or sample.missing(list(by_seed)):
-            return Quantity(centre, by_seed)
-        draws = sample.by_seed_and_draw(list(by_seed))
-        of_seeds = dict(zip(by_seed, draws, strict=True))
-        return Quantity(centre, by_seed, draws.mean(axis=0), {score.task: sample.n}, of_seeds)
+            return Quantity(centre, by_unit)
+        draws = over_units(sample.by_seed_and_draw(list(by_seed)), list(units.values()))
+        return Quantity(
+            centre, by_unit, draws.mean(axis=0), {score.task: sample.n}, dict(zip(by_unit, draws, strict=True))
+        )
 
     def _trivial_score(self, entry: Entry, score: StoredScore) -> Quantity:
         """A trivial baseline's score. Raises Missing."""

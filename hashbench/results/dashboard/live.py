@@ -35,12 +35,14 @@ def run_label(spec: Mapping[str, object], model: str, task: str | None, seed: in
     'bert-mlm cola seed 1'
     >>> run_label({"kind": "pretrain", "model": {}}, "bert-mlm", None, 0)
     'bert-mlm pretrain'
+    >>> run_label({"kind": "pretrain", "model": {}}, "bert-mlm", None, 1)  # one of several
+    'bert-mlm pretrain seed 1'
     >>> run_label({"kind": "robustness"}, "bert-mlm", "cola", 1)
     'bert-mlm cola robustness seed 1'
     """
     kind = str(spec["kind"])
     if task is None or seed is None:
-        return f"{model} {task or kind}"
+        return f"{model} {task or kind}{f' seed {seed}' if seed else ''}"
     return f"{model} {task} {'' if 'model' in spec else f'{kind} '}seed {seed}"
 
 

@@ -78,6 +78,7 @@ class Paired:
     by_seed: dict[RunSeed, float]
     by_draw: np.ndarray  # (seeds, draws), in the order of by_seed
     own: bool
+    units: list[RunSeed]  # of each of by_seed
 
 
 def compare(
@@ -349,11 +350,17 @@ def _paired(x: Sample, y: Sample, model: str, *, own: bool) -> Paired:
     only = [(float((a & ~b).mean()), float((b & ~a).mean())) for a, b in rights if a is not None and b is not None]
     line = PairedDifference(
         model, x.task, x.metric, x.split, float(np.mean(first)), float(np.mean(second)),
-        combine_matched(list(by_seed.values()), by_draw, n_examples=x.n), tuple(seeds),
+        combine_matched(list(by_seed.values()), by_draw, n_examples=x.n, units=units_of(seeds, x, y)), tuple(seeds),
         float(np.mean([a for a, _ in only])) if only else None,
         float(np.mean([b for _, b in only])) if only else None,
     )  # fmt: skip
-    return Paired(line, by_seed, by_draw, own)
+    return Paired(line, by_seed, by_draw, own, units_of(seeds, x, y))
+
+
+def units_of(seeds: Sequence[RunSeed], x: Sample, y: Sample) -> list[RunSeed]:
+    """For each seed what was drawn independently on either side: itself, or the pre-training that several share."""
+    of_x, of_y = ([of.evidence.measured.experiment.unit_of(seed) for seed in seeds] for of in (x, y))
+    return of_x if len(set(of_x)) <= len(set(of_y)) else of_y
 
 
 def right_ones(sample: Sample, seed: RunSeed) -> np.ndarray | None:
@@ -367,6 +374,12 @@ def _average(pairs: Sequence[Paired], seeds: Sequence[RunSeed], model: str) -> P
     by_seed = [float(np.mean([pair.by_seed[seed] for pair in pairs])) for seed in seeds]
     by_draw = np.mean([pair.by_draw[[list(pair.by_seed).index(seed) for seed in seeds]] for pair in pairs], axis=0)
     lines = [pair.line for pair in pairs]
-    difference = combine_matched(by_seed, by_draw, n_examples=sum(line.difference.n_examples for line in lines))
+    unit_of = dict(zip(pairs[0].by_seed, pairs[0].units, strict=True))
+    difference = combine_matched(
+        by_seed,
+        by_draw,
+        n_examples=sum(line.difference.n_examples for line in lines),
+        units=[unit_of[seed] for seed in seeds],
+    )
     first, second = (float(np.mean([getattr(line, side) for line in lines])) for side in ("first", "second"))
     return PairedDifference(model, AVERAGE, f"{len(lines)} tasks", "", first, second, difference, tuple(seeds))

@@ -12,7 +12,9 @@ import numpy as np
 
 from hashbench.results.read.samples import Evidence, RunSeed, Sample, ScorePart, draw_together
 from hashbench.scores.best import LEAST_SEEDS, Separation
+from hashbench.scores.estimates import over_units
 from hashbench.scores.registry import is_drawable
+from hashbench.store.status import StoredExperiment
 
 IN_GROUP, BELOW = "best", "below"  # the states of compared models
 FEW_SEEDS = "fewer than two seeds"
@@ -74,13 +76,14 @@ def compared(sums: Sequence[Sequence[ScorePart]], groups: Sequence[str], evidenc
         by_seed = {seed: sum(weight * sample.by_seed()[seed] for weight, sample in parts) for seed in seeds[place]}
         draws = np.sum([weight * sample.by_seed_and_draw(seeds[place]) for weight, sample in parts], axis=0)
         values[place] = by_seed, dict(zip(seeds[place], draws, strict=True))
-    return separated(whys, values)
+    return separated(whys, values, evidence.measured.experiment)
 
 
-def separated(whys: Sequence[str], values: Mapping[int, SeedValues]) -> Compared:
+def separated(whys: Sequence[str], values: Mapping[int, SeedValues], experiment: StoredExperiment) -> Compared:
     """The models compared that have `values`, by index of the model, on the seeds that all of them have.
 
-    `whys`: of every model the reason that it has none, or ''.
+    Fine-tunings of one pre-training are one value where the experiment has several pre-trainings. `whys`: of every
+    model the reason that it has none, or ''.
     """
     if len(values) < 2:
         reasons = Counter(filter(None, whys)).most_common(1)
@@ -91,6 +94,10 @@ def separated(whys: Sequence[str], values: Mapping[int, SeedValues]) -> Compared
         return Compared(tuple(whys), why="no two seeds that all models have")
     scores = np.array([[by_seed[seed] for seed in common] for by_seed, _ in values.values()])
     draws = np.array([[by_draw[seed] for seed in common] for _, by_draw in values.values()])
+    units = [experiment.unit_of(seed) for seed in common]
+    if len(set(units)) < LEAST_SEEDS:
+        return Compared(tuple(whys), why="no two pre-trainings that all models have")
+    scores, draws = (over_units(of.swapaxes(0, 1), units).swapaxes(0, 1) for of in (scores, draws))
     return Compared(tuple(whys), tuple(values), Separation(scores, draws))
 
 

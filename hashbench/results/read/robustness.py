@@ -46,14 +46,15 @@ class RobustnessCurve:
     scores: CurveValues
     retained: CurveValues
     n_examples: int
+    units: tuple[int | None, ...] = ()  # of the seeds, where they are not independent
 
     def score(self, at: int | None = None) -> Estimate:
         """The score at the rate with index `at`; None: the mean over the rates, from the area under the curve."""
-        return self._estimate(self.scores, at)
+        return self._estimate(self.scores, at, self.units)
 
     def retention(self, at: int | None = None) -> Estimate:
         """The share of the score at rate 0 that is left at the rate with index `at`; None: its mean over the rates."""
-        return self._estimate(self.retained, at)
+        return self._estimate(self.retained, at, self.units)
 
     def mean_retention(self) -> tuple[dict[int, float], dict[int, np.ndarray] | None]:
         """The mean retention over the rates by seed, and by seed in each draw (draws,); None without predictions."""
@@ -72,12 +73,14 @@ class RobustnessCurve:
         )
         assert values is not None and other_values is not None
         difference = None if draws is None or other_draws is None else draws - other_draws
-        return self._estimate((values - other_values, difference), at)
+        units = [unit for seed, unit in zip(self.seeds, self.units or self.seeds, strict=True) if seed in both]
+        return self._estimate((values - other_values, difference), at, units)
 
-    def _estimate(self, values: CurveValues, at: int | None) -> Estimate:
+    def _estimate(self, values: CurveValues, at: int | None, units: Sequence[int | None]) -> Estimate:
         by_seed, by_draw = values
         draws = None if by_draw is None else self._pick(by_draw, at)
-        return combine_matched(self._pick(by_seed, at).tolist(), draws, n_examples=self.n_examples)
+        picked = self._pick(by_seed, at).tolist()
+        return combine_matched(picked, draws, n_examples=self.n_examples, units=units or None)
 
     def _pick(self, values: np.ndarray, at: int | None) -> np.ndarray:
         """(..., rates) -> (...): the values at the rate with index `at`, or (None) their mean over the rates."""
@@ -173,6 +176,7 @@ def measure_robustness(store: Store, name: str | None = None, *, draws: int = DR
         for key in dict.fromkeys((row["task"], row["model"]) for row in rows)
         for curve in _curves([row for row in rows if (row["task"], row["model"]) == key], outputs, draws)
     ]
+    curves = [replace(curve, units=tuple(map(experiment.unit_of, curve.seeds))) for curve in curves]
     weak = _weak_tasks(curves)
     averages = _averages([curve for curve in curves if curve.task not in weak])
     facts = {

@@ -96,6 +96,8 @@ def remarks(comparison: Comparison) -> list[str]:
         "seed and by example, each metric computed anew from every one of 10,000 draws.",
         f"Encoder {comparison.encoder}; matched seeds: {'; or '.join(sorted(names))}.",
     ]
+    sides = (comparison.first, comparison.second)
+    notes += dict.fromkeys(note for side in sides if (note := side.evidence.measured.experiment.note_on_units))
     n_models = sorted({line.n_models for line in comparison.lines if line.n_models})
     if n_models:
         notes.append(

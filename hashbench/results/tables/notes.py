@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from hashbench.common.showing import batch_text
 from hashbench.results.papers.paper import Paper
+from hashbench.results.read.jumps import jump_warning
 from hashbench.results.read.measured import PERCENT, Measured
 from hashbench.results.read.origins import (
     UNDEFINED_DRAWS,
@@ -45,13 +46,15 @@ Thing = TypeVar("Thing")
 def warnings(measured: Measured, paper: Paper, table: Table) -> list[str]:
     """Warnings printed above and below a table.
 
-    Other data or scale than the paper's, values tuned on reported rows, a baseline that learned nothing.
+    Other data or scale than the paper's, values tuned on reported rows, a baseline or a pre-training that learned
+    nothing.
     """
     corpora = {name for run in measured.pretrainings() for name in corpora_of(run)}
     lines = data_warnings(task_origins(measured, paper), sorted(corpora), published=table.published)
     lines += scratch_warning(measured.runs)
     lines += tuned_on_reported(measured) if {column.measure for column in table.columns} & SCORES else []
     lines += _weak_baseline(measured.experiment.baseline, table)
+    lines += jump_warning(measured)
     if not table.published:
         return lines
     scale = encoder_deviation(measured, paper)
@@ -188,20 +191,23 @@ def _readings(measured: Measured, table: Table) -> list[tuple[str, str, str]]:
 
 def _pretraining(measured: Measured) -> str:
     """Recipes of pre-training with their steps or checkpoints, then the starting weights of models without one."""
-    recipes = grouped((_pretraining_recipe(run), _steps(run.spec)) for run in measured.pretrainings())
-    lines = [f"{distinct(steps)} {recipe}" for recipe, steps in recipes.items()]
+    recipes = grouped((_pretraining_recipe(run), run) for run in measured.pretrainings())
+    lines = []
+    for (what, precision), runs in recipes.items():
+        seeds = sorted({run.seed for run in runs if run.seed is not None})
+        steps = distinct(_steps(run.spec) for run in runs)
+        lines.append(f"{steps} {what}, seed{'s' if len(seeds) > 1 else ''} {distinct(seeds)}, {precision}")
     lines += starts(run for run in measured.trainings() if not run.spec.get("pretrain"))
     return "; ".join(dict.fromkeys(lines))
 
 
-def _pretraining_recipe(run: MeasuredRun) -> str:
+def _pretraining_recipe(run: MeasuredRun) -> tuple[str, str]:
+    """A recipe of pre-training in words, and its precision."""
     recipe, notes = run.block("pretrain"), dict(run.origin.notes)
     corpora = notes["corpora"] if "corpora" in notes else " and ".join(corpora_of(run))
     documents = run.spec["corpus"]["max_documents"] if run.spec["corpus"] else None
     first = f" (first {documents:,} documents)" if documents else ""
-    return (
-        f"of {batch_text(recipe)} on {corpora or 'no corpus'}{first}, seed {run.seed}, precision {recipe['precision']}"
-    )
+    return f"of {batch_text(recipe)} on {corpora or 'no corpus'}{first}", f"precision {recipe['precision']}"
 
 
 def _steps(spec: Mapping[str, Any]) -> str:

@@ -42,6 +42,7 @@ def with_groups(table: Table, evidence: Evidence) -> Table:
             if remark := remark_on(column_ratings):
                 remarks.setdefault(remark, []).append(f"{_title(column)}{f' at {section}' if section else ''}")
     notes = [line for column in columns for line in _shares(table, column, evidence)]
+    notes += [note] if (note := evidence.measured.experiment.note_on_units) and columns else []
     notes += [f"{remark}: {', '.join(titles)}." for remark, titles in remarks.items()]
     by_reason = grouped(((why, tuple(dict.fromkeys(titles))), model) for (why, model), titles in left_out.items())
     notes += [

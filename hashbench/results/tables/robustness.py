@@ -105,7 +105,7 @@ def _with_groups(results: RobustnessResults, rows: Sequence[Row], kinds: Sequenc
                 place for place, row in enumerate(rows) if row.section == section and row.cells[kind].value is not None
             ]
             curves = [results.curve(rows[place].model, section or AVERAGE, kind) for place in places]
-            rated = _compared([curve for curve in curves if curve is not None])
+            rated = _compared([curve for curve in curves if curve is not None], results)
             for place, rating in zip(places, rated.ratings, strict=True):
                 cells[place][kind] = with_rating(cells[place][kind], rating)
             if len(places) > 1 and (remark := remark_on(rated)):
@@ -114,7 +114,7 @@ def _with_groups(results: RobustnessResults, rows: Sequence[Row], kinds: Sequenc
     return [replace(row, cells=of_row) for row, of_row in zip(rows, cells, strict=True)], lines
 
 
-def _compared(curves: Sequence[RobustnessCurve]) -> Compared:
+def _compared(curves: Sequence[RobustnessCurve], results: RobustnessResults) -> Compared:
     """The models of these curves compared by their mean retention."""
     values, whys = {}, []
     for place, curve in enumerate(curves):
@@ -122,7 +122,7 @@ def _compared(curves: Sequence[RobustnessCurve]) -> Compared:
         whys.append(FEW_SEEDS if len(by_seed) < LEAST_SEEDS else "" if by_draw else NO_PREDICTIONS)
         if by_draw and not whys[-1]:
             values[place] = by_seed, by_draw
-    return separated(whys, values)
+    return separated(whys, values, results.experiment)
 
 
 def _task_table(results: RobustnessResults, task: str, versus: str | None) -> Table:

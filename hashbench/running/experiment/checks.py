@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
@@ -242,6 +243,18 @@ def untrained_positions(loaded: Loaded, model: ResolvedModel) -> str:
     return (
         f"fine-tunings read up to {longest} tokens (finetune.max_length), and pre-training trains {trained} positions "
         f"(pretrain.sequence_length): positions {trained + 1} to {longest} begin untrained"
+    )
+
+
+def unequal_starts(loaded: Loaded, model: ResolvedModel) -> str:
+    """A note on pre-trainings of a model from which not equally many fine-tunings start; "" for none."""
+    seeds = model.pretrain.all_seeds
+    starts = Counter(model.start_of(seed) for seed in loaded.experiment.seeds)
+    if not pretrains(model.spec) or len({starts[seed] for seed in seeds}) == 1:
+        return ""
+    shares = ", ".join(f"{starts[seed]} from that with seed {seed}" for seed in seeds)
+    return (
+        f"fine-tunings start from pre-trainings in turn by their seeds, here {shares}; give seeds that share them out"
     )
 
 

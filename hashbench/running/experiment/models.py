@@ -56,6 +56,14 @@ class ResolvedModel:
         steps = self.pretrain.checkpoints if pretrains(self.spec) else ()
         return [replace(self, label=f"{self.label}@{step}", checkpoint=step) for step in steps]
 
+    def start_of(self, seed: int) -> int:
+        """The seed of the pre-training from which the fine-tuning with a seed starts.
+
+        Of n pre-trainings it is the one whose seed has the same remainder modulo n.
+        """
+        seeds = self.pretrain.all_seeds
+        return next(start for start in seeds if start % len(seeds) == seed % len(seeds))
+
     def of_run(self, spec: Mapping[str, Any]) -> ResolvedModel:
         """This model with the recipes of a run's spec as its only ones.
 
@@ -63,11 +71,12 @@ class ResolvedModel:
         in place of a recipe leaves that recipe as it is.
         """
         task = spec.get("task")
+        own = {"pretrain": {"seed": spec["seed"]}} if "seed" in spec else {}  # a file may have several
         finetune = self.finetune if task is None else self.recipe(task["name"])
         recipes: dict[str, Any] = {"pretrain": self.pretrain, "finetune": finetune}
         for block, recipe in recipes.items():
             if isinstance(spec.get(block), Mapping):
-                values = {**recipe.model_dump(), **spec[block]}
+                values = {**recipe.model_dump(), **spec[block], **own.get(block, {})}
                 recipes[block] = type(recipe).model_validate_json(json.dumps(values))
         return replace(self, **recipes, per_task={})
 

@@ -139,12 +139,23 @@ class Pretrain(OnHardware):
         default="labels", description="where MLM computes logits; all: at every position, as the paper's timing did"
     )
     seed: Seed = Field(default=0, description="seed of weights, order and corruption")
+    seeds: tuple[Seed, ...] = Field(
+        default=(),
+        description=(
+            "seeds of several pre-trainings of each model, in place of seed; with [0, 1] fine-tunings with even seeds "
+            "start from the first, those with odd seeds from the second"
+        ),
+    )
     checkpoints: tuple[Step, ...] = Field(
         default=(), description="earlier steps whose weights are also fine-tuned, as models NAME@STEP"
     )
 
     @model_validator(mode="after")
     def _before_the_end(self) -> Pretrain:
+        n = len(self.seeds)
+        if len({seed % n for seed in self.seeds}) < n or (n and self.seed not in (0, *self.seeds)):
+            rest = f"with other remainders modulo {n}, which say where fine-tunings start, as 0 to {n - 1}"
+            raise ValueError(f"seeds: take {n} {rest}; and give no seed beside them")
         if list(self.checkpoints) != sorted(set(self.checkpoints)):
             raise ValueError("checkpoints: give each step once, in ascending order")
         if self.streaming and self.first_chunk_only:
@@ -155,6 +166,11 @@ class Pretrain(OnHardware):
         if self.checkpoints and self.checkpoints[-1] >= self.steps:
             raise ValueError(f"checkpoints: {self.checkpoints[-1]} is not before the last of {self.steps} steps")
         return self
+
+    @property
+    def all_seeds(self) -> tuple[int, ...]:
+        """The seeds of a model's pre-trainings: one, or several."""
+        return self.seeds or (self.seed,)
 
     def recipe(self) -> PretrainRecipe:
         """The recipe as a trainer has it, where rate and warm-up are set (`complete_pretrain`)."""

@@ -69,7 +69,7 @@ class Finetuning(TrainingKind):
 
     def of(self, resolved: ResolvedExperiment, model: ResolvedModel, task: LocatedTask, seed: int) -> Run:
         """The run of one fine-tuning, which needs the pre-training of its model, if there is one."""
-        source = PRETRAINING.of(resolved, model)
+        source = PRETRAINING.of(resolved, model, model.start_of(seed))
         spec = {
             "model": resolved.model_block(model),
             "corpus": resolved.corpus_block(model),
@@ -163,11 +163,10 @@ def tune(run: Run, place: Workplace, machine: Machine, *, keep_best: bool) -> Tu
 def starting_model(run: Run, place: Workplace) -> Model:
     """The model that a fine-tuning starts from, with weights pre-trained here, else published ones, else fresh ones."""
     model, source = place.model(run), run.spec["pretrain"]
-    spec, seed = model.spec, run.seed if source is None else model.pretrain.seed
-    texts = place.materials.texts(model)
+    spec, texts, seed = model.spec, place.materials.texts(model), int(run.seed or 0)
     if source is not None:
-        return restore(texts.build(spec, run.encoder, seed=seed or 0), place.runs[source], place)
-    return first_weights(spec, texts, run.encoder, seed=seed or 0)
+        return restore(texts.build(spec, run.encoder, seed=model.start_of(seed)), place.runs[source], place)
+    return first_weights(spec, texts, run.encoder, seed=seed)
 
 
 def first_weights(spec: ModelSpec, texts: Texts, size: str, *, seed: int) -> Model:

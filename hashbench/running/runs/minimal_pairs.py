@@ -1,6 +1,6 @@
 """Evaluation of a pre-training on minimal pairs, without fine-tuning: which of two sentences scores higher.
 
-One run a pre-trained model. Models that are not pre-trained here, or whose objective scores no texts, have none.
+One run for each pre-training. Models that are not pre-trained here, or whose objective scores no texts, have none.
 """
 
 from __future__ import annotations
@@ -43,16 +43,17 @@ class PairEvaluation(RunKind):
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         return [
-            self.of(resolved, model, task)
+            self.of(resolved, model, task, seed)
             for task in resolved.tasks
             if not task.task.kind.learned
             for model in resolved.models.values()
             if scores_texts(model)
+            for seed in model.pretrain.all_seeds
         ]
 
-    def of(self, resolved: ResolvedExperiment, model: ResolvedModel, task: LocatedTask) -> Run:
-        """The run that scores the pairs of a task by a pre-trained model; its seed is that of the pre-training."""
-        source = PRETRAINING.of(resolved, model)
+    def of(self, resolved: ResolvedExperiment, model: ResolvedModel, task: LocatedTask, seed: int) -> Run:
+        """The run that scores the pairs of a task by a pre-training of a model, with its seed."""
+        source = PRETRAINING.of(resolved, model, seed)
         assert source is not None  # of models that score texts
         spec = {
             "pretrain": source.id,

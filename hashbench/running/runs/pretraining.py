@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from hashbench.running.training.pretraining import Pretrained
 
 # Keys of Pretrain that are elsewhere in the spec: in the corpus, the tokenizer and the seed.
-ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", "vocabulary", "seed", "checkpoints"}
+ELSEWHERE = {
+    "corpora", "max_documents", "first_chunk_only", "vocabulary_size", "vocabulary", "seed", "seeds", "checkpoints",
+}  # fmt: skip
 # Values of a model that its pre-training does not know.
 OF_THE_HEAD = {"pooling", "dense_head", "dense_dropout"}
 # Of a spec: the step at which the weights of a training are taken.
@@ -58,28 +60,36 @@ class Pretraining(TrainingKind):
     reads_needs = False
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
-        return [run for model in resolved.models.values() if (run := self.of(resolved, model))]
+        """All pre-trainings, seed by seed, so that a table fills evenly for all models."""
+        seeds = {label: model.pretrain.all_seeds for label, model in resolved.models.items()}
+        return [
+            run
+            for turn in range(max(map(len, seeds.values()), default=0))
+            for label, model in resolved.models.items()
+            if turn < len(seeds[label]) and (run := self.of(resolved, model, seeds[label][turn]))
+        ]
 
-    def of(self, resolved: ResolvedExperiment, model: ResolvedModel) -> Run | None:
-        """The run that pre-trains a model, or None where it has no pre-training."""
+    def of(self, resolved: ResolvedExperiment, model: ResolvedModel, seed: int | None = None) -> Run | None:
+        """The run that pre-trains a model with a seed (None: its first), or None where it has no pre-training."""
         if not pretrains(model.spec):
             return None
+        seed = model.pretrain.all_seeds[0] if seed is None else seed
         recipe, size = model.pretrain, resolved.experiment.encoder
         block = resolved.model_block(model)
         spec = {
             "model": {key: value for key, value in block.items() if key not in OF_THE_HEAD},
             "corpus": resolved.corpus_block(model),
             "pretrain": recipe.model_dump(exclude=ELSEWHERE | SETTINGS),
-            "seed": recipe.seed,
+            "seed": seed,
             "threads": resolved.experiment.threads,
         }
         if model.checkpoint is None:
-            return self.make(size, model.label, spec, seed=recipe.seed)
+            return self.make(size, model.label, spec, seed=seed)
         # The later ones first: weights that are missing are made in one training, and the earlier ones on its way.
         later = [step for step in recipe.checkpoints if step > model.checkpoint]
-        after = self.of(resolved, replace(model, checkpoint=min(later, default=None)))
+        after = self.of(resolved, replace(model, checkpoint=min(later, default=None)), seed)
         needs = (after.id,) if after is not None else ()
-        return self.make(size, model.label, {**spec, CHECKPOINT: model.checkpoint}, seed=recipe.seed, needs=needs)
+        return self.make(size, model.label, {**spec, CHECKPOINT: model.checkpoint}, seed=seed, needs=needs)
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         """Pre-trains, unless a checkpoint is there already; returns saved weights, parameter counts and loss curve."""

@@ -30,6 +30,7 @@ from hashbench.running.experiment.checks import (
     check_streaming,
     check_warmup,
     check_weights,
+    unequal_starts,
     untrained_positions,
     word_shapes,
 )
@@ -98,17 +99,18 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
     runs = tuple(run for kind in kinds().values() for run in kind.planned(resolved))
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
     notes = (
-        *on_devices, *_claim_notes(resolved), *_position_notes(loaded, models), *_rate_notes(models),
+        *on_devices, *_claim_notes(resolved), *_start_notes(loaded, models), *_rate_notes(models),
         *_spread_notes(resolved), *_vocabulary_notes(resolved),
     )  # fmt: skip
     return Plan(resolved, runs, places, notes, tuple(absent.errors))
 
 
-def _position_notes(loaded: Loaded, models: Mapping[str, ResolvedModel]) -> list[str]:
-    """Notes on positions that fine-tunings read and pre-training does not train, with the models."""
+def _start_notes(loaded: Loaded, models: Mapping[str, ResolvedModel]) -> list[str]:
+    """Notes on what fine-tunings start from, with the models: untrained positions, unequally shared pre-trainings."""
     labels_by_note: dict[str, list[str]] = {}
     for label, model in models.items():
-        labels_by_note.setdefault(untrained_positions(loaded, model), []).append(label)
+        for note in (untrained_positions(loaded, model), unequal_starts(loaded, model)):
+            labels_by_note.setdefault(note, []).append(label)
     return [f"{', '.join(labels)}: {note}" for note, labels in labels_by_note.items() if note]
 
 

@@ -68,7 +68,7 @@ def _measured(resolved: ResolvedExperiment) -> dict[str, Spreads | None]:
 
 
 def _seed(resolved: ResolvedExperiment, model: ResolvedModel) -> int:
-    return model.pretrain.seed if pretrains(model.spec) else resolved.experiment.seeds[0]
+    return model.pretrain.all_seeds[0] if pretrains(model.spec) else resolved.experiment.seeds[0]
 
 
 def _digest(resolved: ResolvedExperiment, model: ResolvedModel) -> str:
