@@ -35,6 +35,12 @@ def pretrains(spec: ModelSpec) -> bool:
     return objective is not None and not objective.reads_items
 
 
+def scores_texts(spec: ModelSpec) -> bool:
+    """True where a model is pre-trained on corpora with an objective that scores texts without fine-tuning."""
+    objective = objective_of(spec)
+    return pretrains(spec) and objective is not None and objective.probe is not None
+
+
 def reads_items(spec: ModelSpec) -> bool:
     """True where a model reads items of page links or phrases in place of texts."""
     objective = objective_of(spec)

@@ -31,8 +31,7 @@ class TrivialBaseline(RunKind):
             self.of(resolved, name, task)
             for task in resolved.tasks
             for name in resolved.experiment.floors
-            if name in task.task.kind.baselines
-            and (name not in task.task.kind.reads_words or resolved.seen_words() is not None)
+            if name in task.task.kind.baselines and (name not in task.task.kind.reads_words or counts_words(resolved))
         ]
 
     def of(self, resolved: ResolvedExperiment, name: str, task: LocatedTask) -> Run:
@@ -55,6 +54,11 @@ def predicted(name: str, data: Any, **options: Any) -> Result:
         metrics += scored_metrics(data.task, result, split)
         predictions += [stored_predictions(split, checkpoint, *result) for checkpoint in CHECKPOINTS]
     return Result(metrics=metrics, predictions=predictions, notes=notes_on(data))
+
+
+def counts_words(resolved: ResolvedExperiment) -> bool:
+    """True where the words of the corpora can be counted: there are some, and they are not read as streams."""
+    return resolved.seen_words() is not None and not resolved.experiment.pretrain.streaming
 
 
 class FurtherBaseline(RunKind):

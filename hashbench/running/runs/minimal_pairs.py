@@ -14,7 +14,7 @@ from hashbench.common.texts_read import NOTE
 from hashbench.data.tasks.base import LocatedTask, SplitOutputs
 from hashbench.data.tasks.kinds.minimal_pairs import pair_outcomes
 from hashbench.data.tasks.pairs import SPLIT, PairData
-from hashbench.models.objectives.registry import objective_of, pretrains
+from hashbench.models.objectives.registry import objective_of, scores_texts
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import objective_head
@@ -47,7 +47,7 @@ class PairEvaluation(RunKind):
             for task in resolved.tasks
             if not task.task.kind.learned
             for model in resolved.models.values()
-            if scores_texts(model)
+            if scores_texts(model.spec)
             for seed in model.pretrain.all_seeds
         ]
 
@@ -98,12 +98,6 @@ class PairEvaluation(RunKind):
             predictions=[stored_predictions(SPLIT, "best", *result)],
             notes={**notes_on(data), **apart, "precision_found": "32", NOTE: read.note()},
         )
-
-
-def scores_texts(model: ResolvedModel) -> bool:
-    """True where a model is pre-trained here with an objective that scores texts without fine-tuning."""
-    objective = objective_of(model.spec)
-    return pretrains(model.spec) and objective is not None and objective.probe is not None
 
 
 def pretrained(run: Run, model: ResolvedModel, place: Workplace) -> tuple[Model, Head]:

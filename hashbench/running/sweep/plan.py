@@ -19,7 +19,7 @@ from hashbench.data.tasks.items import LinkSet
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import make_coder
 from hashbench.models.coders.bloom import Bloom
-from hashbench.models.objectives.registry import pretrains
+from hashbench.models.objectives.registry import pretrains, scores_texts
 from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.checks import (
     check_devices,
@@ -100,7 +100,7 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
     notes = (
         *on_devices, *_claim_notes(resolved), *_start_notes(loaded, models), *_rate_notes(models),
-        *_spread_notes(resolved), *_vocabulary_notes(resolved),
+        *_spread_notes(resolved), *_vocabulary_notes(resolved), *_untuned_notes(resolved),
     )  # fmt: skip
     return Plan(resolved, runs, places, notes, tuple(absent.errors))
 
@@ -126,6 +126,15 @@ def _spread_notes(resolved: ResolvedExperiment) -> Iterator[str]:
     labels = [label for label, model in resolved.models.items() if model.spec.initial_spread is None]
     if labels and resolved.experiment.initial_spread is not None:
         yield f"initial_spread does not apply to published weights: {', '.join(labels)}"
+
+
+def _untuned_notes(resolved: ResolvedExperiment) -> Iterator[str]:
+    """A note on the models that are not scored on the tasks without fine-tuning."""
+    tasks = [entry.task.name for entry in resolved.tasks if not entry.task.kind.learned]
+    labels = [label for label, model in resolved.models.items() if not scores_texts(model.spec)]
+    if tasks and labels:
+        what = f"not scored on {', '.join(tasks)}, since nothing here pre-trains them to score texts"
+        yield f"{what}: {', '.join(labels)}"
 
 
 def _vocabulary_notes(resolved: ResolvedExperiment) -> Iterator[str]:

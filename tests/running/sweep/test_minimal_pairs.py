@@ -143,3 +143,20 @@ def test_a_pre_training_without_its_head_says_what_to_do_and_what_it_says_works(
 
 def test_paradigms_are_read_from_the_notes_of_a_run() -> None:
     assert Paradigms.of_notes({NOTE: Paradigms(("a",), {"field": ("f",)}, (True,)).note()}).groups == {"field": ("f",)}
+
+
+def test_what_is_not_scored_is_named_and_no_stream_is_counted(swept: Path, tmp_path: Path) -> None:
+    shutil.copytree(swept / "pairs", tmp_path / "pairs")
+    text = FILE.replace("models:\n", "models:\n  - {name: scratch, like: bert-mlm, objective: none}\n")
+    (tmp_path / "e.yaml").write_text(text)
+    done = call("check", "e.yaml", cwd=tmp_path)
+    said = " ".join((done.out + done.err).split())
+    assert done.code == 0 and "not scored on mine, since nothing here pre-trains them to score texts: scratch" in said
+    assert "2 evaluation-pairs" in said and "2 floor" in said
+    (tmp_path / "e.yaml").write_text(FILE.replace("seed: 7}", "seeds: [7, 8]}"))
+    assert "4 evaluation-pairs" in call("check", "e.yaml", cwd=tmp_path).out, "one a pre-training"
+    streamed = FILE.replace("  - {name: small-bert, like: bert-mlm}\n", "").replace(
+        "{corpora", "{streaming: true, corpora"
+    )
+    (tmp_path / "e.yaml").write_text(streamed)
+    assert "1 floor" in call("check", "e.yaml", cwd=tmp_path).out
