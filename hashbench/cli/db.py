@@ -1,4 +1,4 @@
-"""Commands about the results store: db merge, export, upgrade, count-texts, void, unvoid."""
+"""Commands about the results store: db merge, export, check, upgrade, count-texts, void, unvoid."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from hashbench.common.showing import without_passwords
 if TYPE_CHECKING:
     from hashbench.results.exchange.merge import MergeReport
 
-TO_DECIDE = 1  # exit code of a merge of results that disagree, or that are void there
+TO_DECIDE = 1  # exit code of a merge of results that disagree or are void there, and of a damaged database
 LISTED = 20  # lines of one sort at most
 INCOMPLETE = 1  # exit code of a count that left some runs without counts
 
 app = typer.Typer(
-    help="Merge, export, upgrade the results store; count texts; void and unvoid runs.", no_args_is_help=True
+    help="Merge, export, check, upgrade the results store; count texts; void and unvoid runs.", no_args_is_help=True
 )
 
 
@@ -140,6 +140,51 @@ def export(
     store = open_results(db)
     export_example(store, file, tuple(experiments or ()), replace=replace)
     show(f"{store.name} -> {file}")
+
+
+@app.command()
+def check(
+    db: Database = DEFAULT_DB,
+    repair: Annotated[
+        bool,
+        typer.Option(
+            "--repair", help="Compute scores again from intact outputs; make void what cannot be proved. Copies first."
+        ),
+    ] = False,
+) -> None:
+    """Look for damage: content against its sums, ids against specs, scores against outputs, files against their sums.
+
+    If there is any, the exit code is 1.
+
+    Example: hashbench db check --db results.db
+    """
+    import sqlite3
+
+    from hashbench.data.sources.fingerprints import cache_folder
+    from hashbench.results.exchange.checking import find_damage, has_sums
+    from hashbench.results.exchange.checking import repair as repair_store
+    from hashbench.running.experiment.identity import run_id
+    from hashbench.running.runs.artifacts import ArtifactFolder
+    from hashbench.store.engine import open_store
+
+    store = open_store(db, create=False, read_only=not repair)
+    if not has_sums(store):
+        note(f"{store.name}: an older schema without sums, so not every changed bit is found; hashbench db upgrade")
+    damage = list(find_damage(store, identify=run_id, files=ArtifactFolder(cache_folder()).root))
+    if not damage:
+        show(f"{store.name}: no damage")
+        return
+    for item in damage:
+        show(str(item))
+    note(f"{store.name}: {len(damage)} places are damaged" + ("" if repair else "; --repair, or take a whole copy"))
+    if repair:
+        try:
+            note(f"this store as it was before: {store.save_copy()}" if store.dialect == "sqlite" else "no copy made")
+        except sqlite3.Error as error:
+            raise InputError(f"{store.name}: no copy of it could be written, so nothing is repaired: {error}") from None
+        for line in repair_store(store, damage):
+            show(line)
+    raise typer.Exit(TO_DECIDE)
 
 
 @app.command()

@@ -8,6 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from hashbench.store import sums
 from hashbench.store.engine import Store
 from hashbench.store.environment import as_json
 from hashbench.store.free_runs import refresh
@@ -68,7 +69,9 @@ def collecting_experiment(store: Store, name: str, config: Mapping[str, Any], *,
         connection.execute(store.insert_new(experiment), {**new, "created_at": now, "called_at": now})
         this = sa.and_(experiment.c.name == name, experiment.c.fingerprint == COLLECTING)
         connection.execute(sa.update(experiment).where(this).values(called_at=now))
-        return connection.execute(sa.select(experiment.c.id).where(this)).scalar_one()
+        number = connection.execute(sa.select(experiment.c.id).where(this)).scalar_one()
+        sums.write(connection, "experiment", [number])
+        return number
 
 
 def places_of(store: Store, run_id: str) -> list[tuple[int, str]]:

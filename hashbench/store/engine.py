@@ -221,14 +221,16 @@ def _make_or_check(store: Store, *, create: bool) -> None:
         tables = sa.inspect(connection).get_table_names()
         schema = _schema_among(connection, tables)
         foreign = schema is None and bool(tables)
-        stale = schema == SCHEMA and not (setting.name in tables and views.are_current(connection))
+        # every schema since FIRST has the tables that are read: the later ones only add to them
+        readable = schema == SCHEMA or (store.read_only and schema is not None and FIRST <= schema < SCHEMA)
+        stale = readable and not (setting.name in tables and views.are_current(connection))
     if schema is None:
         if foreign:
             raise InputError(f"{store.name}: a database, but not one of hashbench; give another --db")
         if not create:
             raise InputError(f"{store.name}: an empty database; run hashbench sweep first, or give another --db")
         _make(store)
-    elif schema != SCHEMA:
+    elif not readable:
         raise schema_error(store.name, schema)
     elif stale and store.read_only:
         _show_temporary_views(store)

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hashbench.common.errors import InputError
+from hashbench.store import sums
 from hashbench.store.engine import Store, insert_rows
 from hashbench.store.environment import as_json
 from hashbench.store.free_runs import has_unmet_needs, refresh
@@ -59,6 +60,8 @@ def finish(store: Store, held: ClaimedRun, result: Result) -> None:
         # another claimed the run at this moment, or a merge brought a finished copy in the meantime
         if connection.execute(done).rowcount != 1:
             raise LeaseLost(f"run {held.run_id[:12]}: no longer to be done")
+        sums.write(connection, "attempt", [held.attempt_id])
+        sums.write(connection, "run", [held.run_id])
         refresh(connection, [held.run_id], dependants=True)
 
 
@@ -77,6 +80,7 @@ def add_metrics(store: Store, run_id: str, rows: Sequence[MetricRow]) -> None:
             connection.execute(sa.delete(metric).where(metric.c.attempt_id == attempt_id, *key))
         values = [vars(row) | dict(zip(("value", "reason"), row.stored(), strict=True)) for row in rows]
         insert_rows(connection, sa.insert(metric), ({**row, "attempt_id": attempt_id} for row in values))
+        sums.write(connection, "attempt", [attempt_id])
 
 
 def add_note(store: Store, run_id: str, topic: str, text: str) -> None:
@@ -91,6 +95,7 @@ def add_note(store: Store, run_id: str, topic: str, text: str) -> None:
             raise InputError(f"run {run_id[:12]}: is not finished, so nothing can be added to it")
         notes = {**json.loads(row.notes or "{}"), topic: text}
         connection.execute(sa.update(attempt).where(attempt.c.id == row.id).values(notes=as_json(notes)))
+        sums.write(connection, "attempt", [row.id])
 
 
 def knows(store: Store, held: ClaimedRun) -> bool:
@@ -123,6 +128,8 @@ def void(store: Store, run_id: str, reason: str) -> list[str]:
         rows = connection.execute(voided).all()
         ended = sa.update(attempt).where(attempt.c.id.in_([row.finished_attempt for row in rows]))
         connection.execute(ended.values(state="void", reason=reason))
+        sums.write(connection, "attempt", [row.finished_attempt for row in rows])
+        sums.write(connection, "run", [row.id for row in rows])
         refresh(connection, [row.id for row in rows], dependants=True)
         return sorted(row.id for row in rows)
 
@@ -164,6 +171,8 @@ def _restored(connection: Connection, run_id: str) -> bool:
     connection.execute(sa.update(attempt).where(attempt.c.id == newest.id).values(state="done", reason=None))
     values = {"state": "done", "finished_attempt": newest.id, "finished_at": newest.ended_at, "void_reason": None}
     connection.execute(sa.update(run).where(run.c.id == run_id).values(values))
+    sums.write(connection, "attempt", [newest.id])
+    sums.write(connection, "run", [run_id])
     return True
 
 

@@ -8,7 +8,7 @@ from alembic import command
 from alembic.config import Config
 
 from hashbench.common.errors import InputError
-from hashbench.store import views
+from hashbench.store import sums, views
 from hashbench.store.engine import Store, parse, schema_error, schema_of
 from hashbench.store.schema import FIRST, SCHEMA
 from hashbench.store.sqlite import check_file
@@ -37,6 +37,8 @@ def upgrade(where: str | Path) -> tuple[int, int]:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
             views.create(connection)
+            if before != SCHEMA:
+                sums.write_all(connection)
     finally:
         store.close()
     return int(before), int(SCHEMA)

@@ -14,6 +14,7 @@ from sqlalchemy.engine import Connection
 
 from hashbench.common.errors import InputError
 from hashbench.common.showing import without_passwords
+from hashbench.store import sums
 from hashbench.store.engine import Store, insert_rows
 from hashbench.store.environment import as_json
 from hashbench.store.free_runs import chunks, refresh
@@ -81,12 +82,14 @@ def add_experiment(
         new = values | {"name": name, "fingerprint": fingerprint, "created_at": store.now, "called_at": 0.0}
         connection.execute(store.insert_new(experiment).values(new))
         experiment_id = connection.execute(sa.select(experiment.c.id).where(this)).scalar_one()
+        sums.write(connection, "experiment", [experiment_id])
     _in_parts(store, missing, lambda connection, part: add_members(store, connection, experiment_id, part))
     _plan_void_ones_again(store, experiment_id)
     with store.write() as connection:
         stored = json.loads(connection.execute(sa.select(experiment.c.config).where(this)).scalar_one())
         values["config"] = as_json(stored | dict(config))
         connection.execute(sa.update(experiment).where(this).values(**values, called_at=store.now))
+        sums.write(connection, "experiment", [experiment_id])
     return experiment_id
 
 
@@ -175,6 +178,7 @@ def add_runs(store: Store, connection: Connection, runs: Sequence[Run]) -> None:
         for row in new.values()
     ]
     insert_rows(connection, store.insert_new(run), rows)
+    sums.write(connection, "run", list(new))
 
 
 def add_needs(store: Store, connection: Connection, runs: Sequence[Run]) -> None:
@@ -192,4 +196,5 @@ def add_members(store: Store, connection: Connection, experiment_id: int, placed
         for position, row in placed
     ]
     insert_rows(connection, store.insert_new(experiment_run), rows)
+    sums.write(connection, "member", [row.id for _, row in placed])
     refresh(connection, [row.id for _, row in placed])

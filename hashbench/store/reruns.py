@@ -11,6 +11,7 @@ import json
 import sqlalchemy as sa
 
 from hashbench.common.errors import InputError
+from hashbench.store import sums
 from hashbench.store.engine import Store, insert_rows
 from hashbench.store.environment import Environment, as_json
 from hashbench.store.queue import ClaimedRun, LeaseLost, begin, end_expired, mine, new_token
@@ -66,6 +67,7 @@ def finish_rerun(store: Store, held: ClaimedRun, result: Result) -> None:
             raise LeaseLost(f"run {held.run_id[:SHORT]}: the lease of attempt {held.attempt_id} is over")
         rows = ({**vars(item), "attempt_id": held.attempt_id} for item in result.artifacts)
         insert_rows(connection, sa.insert(artifact), rows)
+        sums.write(connection, "attempt", [held.attempt_id])
 
 
 def files_of_all_attempts(store: Store, run_id: str) -> list[Artifact]:

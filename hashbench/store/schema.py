@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-SCHEMA = "0005"  # the newest revision in migrations/versions; raised with every change of a table
+SCHEMA = "0006"  # the newest revision in migrations/versions; raised with every change of a table
 FIRST = "0005"  # the schema of version 0.1.0, the oldest that `db upgrade` knows
 # the last commit with the migrations of older schemas, which all lead to FIRST
 BEFORE_FIRST = "02e8f6c54bceaddd8edd777b9d36e6aec3cd6457"
@@ -210,6 +210,9 @@ reading = sa.Table(
     _text("metric"),
     _text("split"),
 )
+
+# What attempts with results, runs and experiments contain, so that a changed bit is found (sums.py)
+content_sum = sa.Table("content_sum", metadata, _text("kind", key=True), _text("of", key=True), _text("sha256"))
 
 setting = sa.Table("setting", metadata, _text("key", key=True), _text("value"))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -50,7 +52,7 @@ def test_a_file_to_merge_that_is_missing_makes_no_store(command) -> None:
 )
 def test_count_of_texts_that_left_runs_out_is_no_success(command, monkeypatch, missed, code, out, err) -> None:
     outcomes = [CountedRuns(f"group {i}", missed=is_missed) for i, is_missed in enumerate(missed)]
-    monkeypatch.setattr(count_texts, "count_texts", lambda *_: iter(outcomes))
+    monkeypatch.setattr(count_texts, "count_texts", lambda *_, **__: iter(outcomes))
     assert command("db", "count-texts") == (code, out, err)
 
 
@@ -128,3 +130,18 @@ def test_voids_of_another_store_are_listed_and_come_back(command) -> None:
 def test_a_run_that_is_not_what_its_spec_says_is_not_merged(command) -> None:
     code, out, err = command("db", "merge", "results.db", "--db", "all.db")
     assert (code, out) == (2, "") and "results.db: malformed: run aaaaaaaaaaaa: its spec is that of run" in err
+
+
+def test_check_finds_and_repairs_damage(command) -> None:
+    run = two_results()
+    assert command("db", "check", "--db", "one.db") == (0, "one.db: no damage\n", "")
+    with contextlib.closing(sqlite3.connect("one.db")) as connection:
+        connection.execute("UPDATE metric SET value = 0.75")
+        connection.commit()
+    code, out, err = command("db", "check", "--db", "one.db")
+    assert (code, out) == (1, f"run {run[:12]}: attempt 1 changed since it was stored\n")
+    assert err == "one.db: 1 places are damaged; --repair, or take a whole copy\n"
+    code, out, err = command("db", "check", "--db", "one.db", "--repair")
+    assert code == 1 and "this store as it was before: one.db.saved-1\n" in err
+    assert out.endswith(f"run {run[:12]}: void, with 0 built on it\n")
+    assert command("db", "check", "--db", "one.db")[0] == 0

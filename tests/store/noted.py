@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashbench.store import sums
 from hashbench.store.engine import Store
 
 
@@ -19,3 +20,9 @@ def wrong_notes(store: Store) -> list[str]:
     }
     rows = store.query("SELECT run_id, free_tries FROM experiment_run")
     return sorted({row["run_id"] for row in rows if row["free_tries"] != right[row["run_id"]]})
+
+
+def wrong_sums(store: Store) -> list[tuple[str, str]]:
+    """Kind and id of everything whose content does not fit its sum."""
+    with store.read() as connection:
+        return [(kind, of) for kind in sums.KINDS for of in sums.wrong(connection, kind)]

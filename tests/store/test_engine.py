@@ -190,8 +190,8 @@ def test_somebody_elses_database_is_left_alone(place: str) -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        ("0007", ": schema 7, this program writes 5; install a newer hashbench"),
-        ("0004", ": schema 4, this program writes 5 and reads none from before 0.1.0; run at commit 02e8f6c54bceadd"),
+        ("0007", ": schema 7, this program writes 6; install a newer hashbench"),
+        ("0004", ": schema 4, this program writes 6 and reads none from before 0.1.0; run at commit 02e8f6c54bceadd"),
     ],
 )
 def test_a_database_of_another_schema(place: str, found: str, words: str) -> None:

@@ -17,7 +17,7 @@ from sqlalchemy.engine.interfaces import ReflectedIndex
 
 from hashbench.common.errors import InputError
 from hashbench.results.exchange.merge import merge
-from hashbench.store import migrate, views
+from hashbench.store import migrate, sums, views
 from hashbench.store.engine import Store, open_results, open_store, parse
 from hashbench.store.schema import BEFORE_FIRST, SCHEMA, metadata
 from hashbench.store.status import counts, find_experiment
@@ -106,7 +106,8 @@ def test_a_database_of_a_released_schema_keeps_its_scores(dump: Path, tmp_path: 
 def rows_of(path: Path) -> dict[str, list[tuple[object, ...]]]:
     """All rows of all tables, sorted; `setting` without the fingerprint and the names of the views."""
     with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-        rows = {name: connection.execute(f"SELECT * FROM {name}").fetchall() for name in metadata.tables}
+        names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        rows = {name: connection.execute(f"SELECT * FROM {name}").fetchall() for name in names}
     rows["setting"] = [row for row in rows["setting"] if row[0] not in (views.SETTING, views.NAMES)]
     return {name: sorted(of_table, key=repr) for name, of_table in rows.items()}
 
@@ -115,9 +116,16 @@ def rows_of(path: Path) -> dict[str, list[tuple[object, ...]]]:
 def test_the_example_equals_itself_after_an_upgrade(tmp_path: Path) -> None:
     path = Path(shutil.copy(EXAMPLE, tmp_path / "example.db"))
     before = rows_of(path)
-    assert migrate.upgrade(path) == (int(SCHEMA), int(SCHEMA))
-    assert len(before["metric"]) > 100_000 and rows_of(path) == before
+    assert migrate.upgrade(path)[1] == int(SCHEMA)
+    after = rows_of(path)
+    versions, n_sums = after.pop("alembic_version"), len(after.pop("content_sum"))
+    assert versions == [(SCHEMA,)] and n_sums == sum(
+        len(after[name]) for name in ("attempt", "run", "experiment", "experiment_run")
+    )
+    assert len(before["metric"]) > 100_000 and after == {name: before[name] for name in after}
     store = open_store(path, create=False)
+    with store.read() as connection:
+        assert [sums.wrong(connection, kind) for kind in sums.KINDS] == [[]] * 4
     assert set(sa.inspect(store._reader).get_view_names()) == set(views.VIEWS)
     assert not store.query("PRAGMA foreign_key_check") and wrong_notes(store) == []
     store.close()
@@ -161,7 +169,7 @@ def test_upgrading_brings_todays_views(store: Store, place: str) -> None:
 def test_a_newer_database_is_left_alone(store: Store, place: str) -> None:
     with store.write() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0009'")
-    with pytest.raises(InputError, match="schema 9, this program writes 5; install a newer hashbench"):
+    with pytest.raises(InputError, match="schema 9, this program writes 6; install a newer hashbench"):
         migrate.upgrade(place)
     assert [row["version_num"] for row in store.query("SELECT version_num FROM alembic_version")] == ["0009"]
 
@@ -172,3 +180,19 @@ def test_what_is_no_database_of_ours(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE cake (x)")
     with pytest.raises(InputError, match="other.db: no database of hashbench"):
         migrate.upgrade(tmp_path / "other.db")
+
+
+def test_an_older_schema_is_read_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript((RELEASED / "0005.sql").read_text())
+    before = path.read_bytes()
+    store = open_results(path)
+    assert counts(store, find_experiment(store).id)["planned"] == 1
+    store.close()
+    new = open_store(tmp_path / "new.db")
+    assert merge(new, path).experiments == 1
+    new.close()
+    assert path.read_bytes() == before
+    with pytest.raises(InputError, match="schema 5, this program writes 6; run: hashbench db upgrade"):
+        open_store(path)

@@ -26,6 +26,7 @@ from hashbench.results.exchange.foreign import CheckedDatabase
 from hashbench.results.exchange.merge import copy_attempt
 from hashbench.scores.base import Metric
 from hashbench.scores.registry import metrics
+from hashbench.store import sums
 from hashbench.store.engine import Store, insert_rows, open_results, open_store
 from hashbench.store.environment import LEFT_OUT, Environment, as_json
 from hashbench.store.packing import pack
@@ -66,6 +67,7 @@ def export_example(store: Store, file: Path, experiments: Sequence[str] = (), *,
         with store.read() as source, example.write() as target:
             hosts = source.execute(sa.select(environment.c.host).distinct()).scalars()
             _Copy(example, source, target, frozenset(host for host in hosts if host)).experiments(experiments)
+            sums.write_all(target)
         example.close()
         _seal(part)
 

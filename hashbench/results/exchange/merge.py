@@ -24,28 +24,26 @@ from sqlalchemy.engine import Connection, RowMapping
 
 from hashbench.common.errors import InputError
 from hashbench.results.exchange.foreign import CheckedDatabase, StoredRow, opened
+from hashbench.store import sums
 from hashbench.store.attaching import COLLECTING
 from hashbench.store.engine import Store, insert_rows
 from hashbench.store.environment import as_json
 from hashbench.store.free_runs import chunks, refresh
 from hashbench.store.queue import published
 from hashbench.store.schema import (
-    artifact,
     attempt,
     dependency,
     environment,
     experiment,
     experiment_run,
     metric,
-    predictions,
     run,
     setting,
 )
+from hashbench.store.sums import RESULTS, WITH_RESULTS
 
-RESULTS = (metric, predictions, artifact)  # tables that refer to an attempt
 # how names of metrics end that differ between two measurements
 TIMED = ("_ms", "_ms_speedup_low", "_ms_speedup_high", "_ms_pairs", "_batch", "_bytes", "seconds", "_per_second")
-WITH_RESULTS = ("done", "void")  # states of attempts
 CURVES = "train"  # the split of curves
 COMPARED = metric.c.split != CURVES
 SAME = 1e-12  # relative; beyond it two copies of a score are different
@@ -285,7 +283,9 @@ class _Merge:
             for part in chunks([{**member, "experiment_id": here} for member in self._members[row["id"]]]):
                 with self._store.write() as target:
                     insert_rows(target, self._store.insert_new(experiment_run), part)
-                    refresh(target, [member["run_id"] for member in part])
+                    run_ids = [member["run_id"] for member in part]
+                    sums.write(target, "member", run_ids)
+                    refresh(target, run_ids)
         return report
 
     def record_answers(self, report: MergeReport) -> None:
@@ -329,6 +329,8 @@ class _Merge:
         elif plan.state is not None:
             reason = row["void_reason"] if plan.state == "void" else None
             target.execute(sa.update(run).where(this).values(state=plan.state, void_reason=reason))
+        sums.write(target, "attempt", [*ids.values(), *plan.voided])
+        sums.write(target, "run", [plan.run_id])
         refresh(target, [plan.run_id], dependants=True)
 
     def _free_token(self, target: Connection, row: StoredRow) -> str:
@@ -382,7 +384,9 @@ class _Merge:
         now = target.execute(sa.select(self._store.now)).scalar_one()
         times = {name: min(row[name], now) for name in ("created_at", "called_at")}
         values = {name: value for name, value in row.items() if name != "id"} | times
-        return target.execute(sa.insert(experiment).values(values).returning(experiment.c.id)).scalar_one()
+        number = target.execute(sa.insert(experiment).values(values).returning(experiment.c.id)).scalar_one()
+        sums.write(target, "experiment", [number])
+        return number
 
 
 def _planned_runs(fingerprint: str, rows: Sequence[Any]) -> int:

@@ -31,6 +31,7 @@ NewStore = Callable[[str], Store]
 MAY_BE_FILLED = {
     "run": ("state", "finished_attempt", "finished_at", "void_reason"),
     "experiment_run": ("free_tries",),
+    "content_sum": ("sha256",),
 }  # columns of runs that are not done
 
 
@@ -98,8 +99,8 @@ def rows_of(store: Store) -> dict[str, dict[tuple[Any, ...], tuple[Any, ...]]]:
         for name, table in metadata.tables.items():
             rows[name] = {}
             for row in connection.execute(sa.select(table)).mappings():
-                of_run = row["id"] if name == "run" else row.get("run_id")
-                hidden = MAY_BE_FILLED.get(name, ()) if of_run not in done else ()
+                of_run = row["id"] if name == "run" else row.get("of" if row.get("kind") == "run" else "run_id")
+                hidden = MAY_BE_FILLED.get(name, ()) if of_run and of_run not in done else ()
                 values = tuple(value for column, value in row.items() if column not in hidden)
                 rows[name][tuple(row[column.name] for column in table.primary_key)] = values
     return rows
