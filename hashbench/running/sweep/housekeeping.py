@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import zlib
 from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
 from hashbench.common.checksums import Damaged, is_listed, remove, sealed_write, set_aside
+from hashbench.common.errors import first_line
 from hashbench.common.measured import MetricRow
 from hashbench.common.showing import tell
 from hashbench.running.experiment.schema import Experiment
@@ -130,7 +133,10 @@ def _as_text(held: ClaimedRun, result: Result) -> str:
 
 
 def _read(path: Path) -> tuple[ClaimedRun, Result] | None:
-    """The claim and the result in a file; None for a file that another process has just deleted or that is damaged."""
+    """The claim and the result in a file; None where another process has just deleted it, or it cannot be read.
+
+    What cannot be read is set aside: damaged, of another version, or no file of this program at all.
+    """
     try:
         is_listed(path)
         with np.load(path, allow_pickle=False) as arrays:
@@ -139,15 +145,17 @@ def _read(path: Path) -> tuple[ClaimedRun, Result] | None:
                 Predictions(**fields, **{name: arrays[f"{name}-{n}"] for name in ARRAYS})
                 for n, fields in enumerate(about["predictions"])
             ]
+        held = about.pop("held")
+        parts = {
+            "metrics": [MetricRow(**row) for row in about["metrics"]],
+            "artifacts": [Artifact(**file) for file in about["artifacts"]],
+            "predictions": predictions,
+        }
+        return ClaimedRun(**held | {"needs": tuple(held["needs"])}), Result(**about | parts)
     except FileNotFoundError:
         return None
     except Damaged as damage:
         set_aside(path, damage, "its run is done again")
-        return None
-    held = about.pop("held")
-    parts = {
-        "metrics": [MetricRow(**row) for row in about["metrics"]],
-        "artifacts": [Artifact(**file) for file in about["artifacts"]],
-        "predictions": predictions,
-    }
-    return ClaimedRun(**held | {"needs": tuple(held["needs"])}), Result(**about | parts)
+    except (OSError, EOFError, BadZipFile, zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
+        set_aside(path, f"{path}: cannot be read ({first_line(error)})", "its run is done again")
+    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,3 +102,51 @@ def test_a_damaged_one_is_set_aside_and_its_run_is_done_again(
     line = capsys.readouterr().err
     assert line.startswith(f"{path}: ") and line.endswith("and its run is done again\n")
     assert spool.hand_in(store) == [] and capsys.readouterr().err == ""
+
+
+def without_key(path: Path) -> None:
+    """A result of a version that had no needs."""
+    with np.load(path) as arrays:
+        about = json.loads(str(arrays["about"]))
+        rest = {name: arrays[name] for name in arrays.files if name != "about"}
+    del about["held"]["needs"]
+    with path.open("wb") as file:
+        np.savez(file, about=np.array(json.dumps(about)), **rest)
+
+
+def a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+UNREADABLE = {
+    "empty": lambda path: path.write_bytes(b""),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:300]),
+    "no zip": lambda path: path.write_bytes(b"text"),
+    "objects": lambda path: path.write_bytes(b"\x93NUMPY\x01\x00v\x00" + b"{'descr': '|O', 'shape': (1,)}".ljust(118)),
+    "folder": a_folder,
+    "another version": without_key,
+    "no JSON": lambda path: np.savez(path, about=np.array("{")),
+    "no block": lambda path: np.savez(path, about=np.array("[]")),
+}
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+def test_what_cannot_be_read_is_set_aside_and_the_rest_is_stored(
+    spool: ResultSpool, tmp_path: Path, lab: Lab, new_store: Callable[[str], Store], what: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """Files without a list of checksums, as an older version left them, or a copy of them."""
+    store = new_store("r.db")
+    number = lab.plan(store, lab.run("a"), lab.run("b"))
+    first, second = lab.claim(store, number), lab.claim(store, number)
+    for held in (first, second):
+        spool.keep(held, whole_result())
+    folder = tmp_path / "cache" / "finished"
+    path = folder / f"{first.token}.npz"
+    (folder / f"{path.name}.files.json").unlink()
+    UNREADABLE[what](path)
+    assert spool.hand_in(store) == [second.run_id]
+    line = capsys.readouterr().err
+    assert line.startswith(f"{path}: cannot be read") and line.endswith("and its run is done again\n")
+    assert line.count("\n") == 1 and [left.name for left in folder.iterdir()] == [f"{path.name}.bad"]
