@@ -1,20 +1,31 @@
 """Which evaluation counts, which learning rate is taken, and what is read once."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
+from hashbench.data.tasks.catalogue import find_task
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.objectives.classification import ClassificationHead
 from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe
 from hashbench.running.training.curves import Curves
 from hashbench.running.training.evaluated import Evaluation, Progress, evaluation_interval
-from hashbench.running.training.finetuning import FinetuningModule, Job, best_recipe, finetune, report_once
+from hashbench.running.training.finetuning import (
+    FinetuningModule,
+    Job,
+    best_recipe,
+    finetune,
+    report_once,
+    score_splits,
+)
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import build_model
 from hashbench.running.training.recipe import training_length
+
+SPLIT = {"one": slice(0, 1), "other": slice(1, 4)}  # of four rows
 
 
 def taken(*selections):
@@ -76,20 +87,44 @@ def test_a_training_of_so_many_steps_ends_there(prepared, tmp_path):
     assert sorted({point.step for point in done.points if point.split == "validation"}) == [4, 7]
 
 
+def module_of(prepared, recipe, *, keep_best_weights=False):
+    """The module of a training on 40 rows of CoLA, before its first step."""
+    made = prepared("hashformer-md-proj")
+    model = build_model(made.spec, "tiny", seed=0)
+    head, data = ClassificationHead(model.config.dim, 2), made.finetuning("cola", rows=40)
+    options = {"seed": 0, "total_steps": 10, "curves": Curves(10, None), "keep_best_weights": keep_best_weights}
+    return FinetuningModule(model, head, recipe, data, **options)
+
+
+def test_weights_that_are_kept_do_not_follow_the_training(prepared):
+    module = module_of(prepared, FinetuneRecipe(batch_size=8, learning_rate=1e-3), keep_best_weights=True)
+    before = {name: value.clone() for name, value in module.state_dict().items() if name[:5] in ("model", "head.")}
+    module.take_in(Evaluation(1, 0.5, {}), keep_weights=True)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(1.0)
+    kept = module.progress.best.weights
+    assert kept.keys() == before.keys() and all(torch.equal(kept[name], before[name]) for name in kept)
+
+
+@pytest.mark.parametrize(("select_metric", "expected"), [(None, 2 / 12**0.5), ("accuracy", 0.75)])
+def test_evaluations_are_compared_by_the_recipes_metric_or_the_tasks(select_metric, expected):
+    """Three of four right: Matthews' correlation, which is CoLA's, is (1 * 2 - 0 * 1) / sqrt(1 * 2 * 3 * 2)."""
+    data = SimpleNamespace(
+        data=SimpleNamespace(task=find_task("cola")), targets=lambda split: np.array([1, 1, 0, 0])[SPLIT[split]]
+    )
+    outputs = {split: np.eye(2)[[1, 0, 0, 0]][rows] for split, rows in SPLIT.items()}
+    found = score_splits(data, outputs, Curves(10, None), 1, select_metric)
+    assert found == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(("values", "rates"), [({"warmup_steps": 3}, [0, 1 / 3, 2 / 3, 1, 6 / 7]), ({}, [0, 1, 8 / 9])])
 def test_warm_up_in_steps_or_as_a_share(prepared, values, rates):
     """Of ten steps, linear: three of warm-up, or a tenth."""
-    made = prepared("hashformer-md-proj")
     recipe = FinetuneRecipe(
         batch_size=8, learning_rate=1e-3, steps=10, schedule="linear", warmup_fraction=0.1, **values
     )
-    model = build_model(made.spec, "tiny", seed=0)
-    head = ClassificationHead(model.config.dim, 2)
-    module = FinetuningModule(
-        model, head, recipe, made.finetuning("cola", rows=40), seed=0, total_steps=10,
-        curves=Curves(10, None), keep_best_weights=False,
-    )  # fmt: skip
-    factor = module.configure_optimizers()["lr_scheduler"]["scheduler"].lr_lambdas[0]
+    factor = module_of(prepared, recipe).configure_optimizers()["lr_scheduler"]["scheduler"].lr_lambdas[0]
     assert [factor(step) for step in range(len(rates))] == pytest.approx(rates)
 
 
