@@ -5,12 +5,13 @@ from __future__ import annotations
 import concurrent.futures
 import math
 import random
+from string import ascii_lowercase
 
 import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.data.perturbations.base import WORD, n_words, perturbations, perturbed
-from hashbench.data.perturbations.letters import KEYBOARD, misspellings
+from hashbench.data.perturbations.letters import KEYBOARD, insert, misspellings
 from hashbench.data.perturbations.unseen import derived, inflected, unseen_form
 from hashbench.running.experiment.schema import Robustness, json_schema
 from tests.oracles import perturbation as oracle
@@ -38,6 +39,11 @@ def places(before: str, after: str) -> list[int]:
     one, other = WORD.findall(before), WORD.findall(after)
     assert len(one) == len(other)
     return [i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+
+
+def test_every_letter_is_inserted_at_every_place() -> None:
+    expected = {f"{'ab'[:i]}{letter}{'ab'[i:]}" for i in range(3) for letter in ascii_lowercase}
+    assert {insert("ab", draw) for draw in range(1_000)} == expected
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -64,6 +64,13 @@ def test_holds_fails_undecided(ask: Ask) -> None:
     assert ask(left="strong", right="good").outcome == "undecided"
 
 
+def test_retention_is_of_the_baselines_score(tmp_path: Path) -> None:
+    baseline = [Answers("bert-mlm", 0.8, seed) for seed in SEEDS]
+    decided = _decide(build(tmp_path / "r.db", [*RUNS, *baseline]), tmp_path, left="strong", column="prr_sst2")
+    assert (decided.outcome, decided.shown.value) == ("holds", pytest.approx(30 / 0.8))
+    assert decided.shown.low is not None and 20 / 0.8 < decided.shown.low < 30 / 0.8
+
+
 def test_the_interval_is_that_of_compare(ask: Ask, store: Store) -> None:
     """Of one task, and of a mean of models: both count once what seeds and examples vary only together."""
     for right in ("weak", "good"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,7 @@ def test_text_folds_by_number_and_counts_at_the_end(store: Store, tmp_path: Path
     assert "On scores, 2 claims: 1 holds, 1 fails, 0 undecided, 0 not measured." in text
     assert "2 verdicts rest on a 95 % interval each and are not corrected for their number: up to about 1" in text
     assert "- coin > weak: sst2: fails" in text
+    assert re.search(r"\+30\.00 \[\+2\d\.\d\d, \+3\d\.\d\d\] points", text)
     assert "3 seeds (0, 1, 2); 400 examples of sst2" in text
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.results.papers.language_models import published_accuracies
-from hashbench.results.papers.paper import Layout, Paper, PublishedNumber, check_number, load_paper, papers
+from hashbench.results.papers.paper import Column, Layout, Paper, PublishedNumber, check_number, load_paper, papers
 from hashbench.results.tables.paper import MEASURES
 
 PAPERS = ["hashformers", "eelbert", "proformer", "superbloom"]
@@ -153,3 +153,11 @@ def test_published_accuracies_on_blimp_have_the_means_of_their_authors() -> None
     means = {model: round(100 * fmean(by_paradigm.values()), 1) for model, by_paradigm in published.items()}
     assert means == {"n-gram": 61.2, "LSTM": 69.8, "Transformer-XL": 69.6, "GPT-2": 83.0}
     assert {len(by_paradigm) for by_paradigm in published.values()} == {67} and published_accuracies("other") == {}
+
+
+@pytest.mark.parametrize(
+    ("unit", "measure", "expected"),
+    [("ms/sample", "fact", True), ("x", "fact", True), ("x", "size", False), ("count", "fact", False)],
+)
+def test_a_time_is_in_milliseconds_or_a_ratio_of_facts(unit: str, measure: str, expected: bool) -> None:
+    assert Column("c", unit, measure).is_time == expected

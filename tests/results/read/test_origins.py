@@ -10,7 +10,7 @@ import pytest
 
 from hashbench.cli.output import print_tables
 from hashbench.results.read import origins
-from hashbench.results.read.origins import different_sources, scratch_warning, starts
+from hashbench.results.read.origins import TaskOrigin, different_sources, scratch_warning, starts
 from hashbench.results.read.runs import MeasuredRun, RunOrigin
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables.report import tables
@@ -27,6 +27,12 @@ OLDER = {"model": {}}  # written before there were published weights
 def _runs(*labelled: tuple[str, dict[str, Any]]) -> list[MeasuredRun]:
     run = MeasuredRun("1", "finetune", "", "cola", 0, "tiny", {}, "done", "", "", "", RunOrigin())
     return [replace(run, model=model, spec=spec) for model, spec in labelled]
+
+
+def test_texts_are_built_in_where_an_origin_or_a_note_says_so() -> None:
+    assert not TaskOrigin(["f"], ["hub nyu-mll/glue cola", "folder data"], ["sample: 10"], 5).built_in
+    assert TaskOrigin(["f"], ["hub nyu-mll/glue cola", "Builtin"], [], 5).built_in
+    assert TaskOrigin(["f"], ["folder data"], ["sample: 10", "of the built-in texts"], 5).built_in
 
 
 def test_starts_are_named_once() -> None:

@@ -102,6 +102,8 @@ def test_neighbours_are_of_the_topic(swept: tuple[Path, str]) -> None:
     assert found.code == 0, found.err
     items = [line.split(",")[1] for line in found.out.splitlines()[1:]]
     assert len(items) == 5 and sum(item.startswith("topic 2") for item in items) >= 3
+    every = call(*ask, "--top", 100, "--format", "csv", *context, cwd=folder).out.splitlines()[1:]
+    assert len(every) == len({line.split(",")[1] for line in every}) == 48  # the first item of all is one of them
     unknown = call(*ask, "topic 2 itm 1", cwd=folder)
     message = "hashbench: item 'topic 2 itm 1': not in the vocabulary; did you mean 'topic"
     assert unknown.code == 2 and unknown.err.startswith(message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from hashbench.results.papers.paper import Column, PublishedNumber
 from hashbench.results.rendering.registry import render
@@ -40,6 +41,17 @@ def test_markdown_shows_all_parts_of_a_cell() -> None:
     assert r"| q | – \[55.6\]¹ |" in text
     assert "> **BUILT-IN DATA: 100 % generated**" in text
     assert "¹ As printed." in text and "Missing: failed: q (cola)." in text and r"- **data**: made\_up" in text
+
+
+def test_a_section_is_named_once_above_its_rows() -> None:
+    rows = tuple(
+        replace(TABLE.rows[0], model=model, title=model, section=name)
+        for model, name in zip("abcd", "xxyy", strict=True)
+    )
+    for style, mark in (("md", r"\*\*([xy])\*\*|^\| ([abcd]) "), ("latex", r"\{([xy])\}\}? *\\\\|^([abcd]) &")):
+        lines = render([replace(TABLE, rows=rows)], style).splitlines()
+        found = [each for line in lines for match in re.finditer(mark, line) for each in match.groups() if each]
+        assert found == ["x", "a", "b", "y", "c", "d"], style
 
 
 def test_latex_is_escaped_and_complete() -> None:
