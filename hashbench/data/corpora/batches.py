@@ -34,7 +34,6 @@ CHUNK_CHARACTERS = 250_000  # read and tokenized at a time
 STREAMED = 31  # stream of random numbers
 # Of rows of words one in so many is never trained on, and of a large corpus so many rows in all
 HELD_OUT_EVERY, MOST_HELD_OUT = 100, 2_000
-TRAINED_SHARE = 100  # of the rows one in so many, which is a thousand or more in any training
 # Of held-out rows: one for all models and seeds, so that their losses are of the same corruption
 HELD_OUT_SEED = 1234
 
@@ -109,6 +108,7 @@ class PretrainingData(TrainingData):
         self._frame = RowFrame(template)
         # The same memory without the cost of a memmap's every slice
         self._ids = np.asarray(corpus.ids)
+        self._sequence_length = sequence_length
         # Rows that are trained on come first, those held out are numbered behind them
         starts, ends = corpus.rows(sequence_length, self._frame.n_specials)
         held_out = np.zeros(len(starts), bool)
@@ -151,16 +151,11 @@ class PretrainingData(TrainingData):
         return read + sum(int(lengths[rows].sum()) for rows in self._plan(epochs)[:rest])
 
     def facts(self) -> list[MetricRow]:
-        """Of rows of words the share of tokens that is cut off, and the positions that are trained; else nothing.
-
-        A position is trained where at least one in `TRAINED_SHARE` of the rows reaches it.
-        """
+        """Of rows of words the share of tokens that is cut off, and the positions that are trained; else nothing."""
         if self._sizes is None:
             return []
-        cut = 1.0 - float((self.ends - self.starts).sum()) / max(1, self.corpus.manifest["tokens"])
-        lengths = np.sort(self.row_lengths())[::-1] + self._frame.n_specials
-        reached = int(lengths[len(lengths) // TRAINED_SHARE]) if len(lengths) else 0
-        return [MetricRow("tokens_cut", cut), MetricRow("positions_trained", reached)]
+        facts = self.corpus.row_facts(self._sequence_length, self._frame.n_specials)
+        return [MetricRow("tokens_cut", facts.cut), MetricRow("positions_trained", facts.trained)]
 
     def _maker(self, seed: int) -> Make:
         collate, output_rows = Collator(self.codes, self._frame.template), np.asarray(self._output_rows)

@@ -17,6 +17,7 @@ from hashbench.models.text.types import TypeTable
 
 IDS, DOCUMENTS, MANIFEST = "ids.int32", "documents.npy", "manifest.json"
 SIZES = "sizes.npy"  # of a corpus in rows of words
+TRAINED_SHARE = 100  # of the rows: one in so many is a thousand or more in any training
 # Tokens; shorter ones are left out where an article gives one sequence (released code)
 SHORTEST_ARTICLE = 2
 
@@ -47,6 +48,17 @@ class Manifest(TypedDict):
     types: int
     tokens: int
     sha256: str  # of the ids
+
+
+@dataclass(frozen=True)
+class RowFacts:
+    """The rows of a corpus in words as tokens of its tokenizer."""
+
+    rows: int
+    tokens: float  # a row, special ones included
+    cut: float  # share of all tokens that is behind the longest sequence
+    # Positions that one in TRAINED_SHARE of the rows reaches, special tokens included
+    trained: int
 
 
 @dataclass(frozen=True)
@@ -110,6 +122,14 @@ class Corpus:
             first += part["documents"]
         starts, ends = zip(*pieces, strict=True)
         return np.concatenate(starts), np.concatenate(ends)
+
+    def row_facts(self, sequence_length: int, n_specials: int = 2) -> RowFacts:
+        """How many tokens the rows have, and what of them is cut off and trained, as sequences of at most so many."""
+        starts, ends = self.rows(sequence_length, n_specials)
+        lengths = np.sort(ends - starts)[::-1] + n_specials
+        cut = 1.0 - float((ends - starts).sum()) / max(1, self.manifest["tokens"])
+        trained = int(lengths[len(lengths) // TRAINED_SHARE]) if len(lengths) else 0
+        return RowFacts(len(lengths), float(lengths.mean()) if len(lengths) else 0.0, cut, trained)
 
 
 def agrees_with_its_manifest(folder: Path) -> bool:

@@ -35,7 +35,7 @@ def take(resolved: ResolvedExperiment, materials: Materials) -> None:
 
 def rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
     """A row for each model with what a task's texts lose; none where nothing was counted."""
-    counts = _counts(resolved)
+    counts = counted_texts(resolved)
     if not any(counts.values()):
         return []
     of_models: dict[str, SummaryRow] = {}
@@ -51,7 +51,7 @@ def rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
 
 def notes(resolved: ResolvedExperiment) -> list[str]:
     """Notes on tasks of which models read different shares, and on texts that are cut otherwise in train."""
-    counts, lines = _counts(resolved), []
+    counts, lines = counted_texts(resolved), []
     by_task: dict[str, dict[str, float]] = {}
     for task, model in _pairs(resolved):
         if (read := counts[task.task.name, model.label]) is not None:
@@ -93,7 +93,7 @@ def _pairs(resolved: ResolvedExperiment) -> Iterator[tuple[LocatedTask, Resolved
     return ((task, model) for task in of_texts for model in resolved.models.values())
 
 
-def _counts(resolved: ResolvedExperiment) -> dict[tuple[str, str], TextsRead | None]:
+def counted_texts(resolved: ResolvedExperiment) -> dict[tuple[str, str], TextsRead | None]:
     """The counts that the cache has, by task and model."""
     seed = resolved.experiment.seeds[0]
     return {

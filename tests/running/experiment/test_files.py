@@ -91,3 +91,29 @@ def test_the_quickstart_plans_without_a_network(tmp_path: Path, monkeypatch: pyt
     assert list(planned.resolved.models) == ["bert-mlm", "hashformer-md-proj", "hashformer-lsh-proj"]
     kinds = [run.kind for run in planned.runs]
     assert [kinds.count(kind) for kind in ("pretrain", "floor", "finetune", "efficiency")] == [3, 4, 6, 3]
+
+
+def test_embeddings_are_compared_at_equal_size_text_start_and_seeds() -> None:
+    loaded = load_experiment(FOLDER / "embeddings_tiny.yaml")
+    models = resolve_models(loaded)
+    assert {model.pretrain.words_per_row for model in models.values()} == {128}
+    assert {model.pretrain.all_seeds for model in models.values()} == {(0, 1)}
+    assert {model.spec.initial_spread for model in models.values()} == {"matched"}
+    assert {model.spec.training.objective for model in models.values()} == {"shuffle_random"}
+    sizes = {label: count(model.spec, "tiny").embedding for label, model in models.items()}
+    free = {label: size for label, size in sizes.items() if label not in ("lsh-proj", "eelbert")}
+    assert all(abs(size - 230_000) <= 0.02 * 230_000 for size in free.values()), sizes
+    assert {model.spec.text.tokenizer for model in models.values()} == {"bpe", "words"}
+    starts = [models["bpe"].start_of(seed) for seed in loaded.experiment.seeds]
+    assert starts == [0, 1, 0, 1]
+
+
+def test_the_common_file_has_the_same_pretrainings_and_what_they_buy() -> None:
+    whole, common = (resolve_models(load_experiment(FOLDER / f"embeddings_tiny{end}.yaml")) for end in ("", "_common"))
+    for label, model in whole.items():
+        assert (common[label].spec, common[label].pretrain) == (model.spec, model.pretrain)
+        for other in (common[f"{label}-scratch"], common[f"{label}-average"]):
+            assert not pretrains(other.spec)
+            parts = [(of.text.tokenizer, of.text.args, of.code, of.embedding.family) for of in (model.spec, other.spec)]
+            assert parts[0] == parts[1] and other.spec.initial_spread == "matched"
+            assert count(other.spec, "tiny").embedding == count(model.spec, "tiny").embedding
