@@ -30,9 +30,12 @@ AddOnnx = Annotated[
         "--onnx", help="Add onnx/: the model as an ONNX graph, and code that prepares texts without hashbench."
     ),
 ]
-AsInt8 = Annotated[bool, typer.Option("--int8", help="With --onnx: quantize the graph to int8.")]
+AsInt8 = Annotated[
+    bool, typer.Option("--int8", help="With --onnx: quantize the graph to int8. Of a bag of words: its weights.")
+]
 MeasureForms = Annotated[
-    bool, typer.Option("--evaluate", help="With --onnx: measure size, score and time of the graphs on the dev set.")
+    bool,
+    typer.Option("--evaluate", help="With --onnx, or of a bag of words: measure size, score and time on the dev set."),
 ]
 AddPage = Annotated[
     bool, typer.Option("--page", help="With --onnx: add a page that classifies in a browser. Needs npm.")
@@ -64,14 +67,25 @@ def export(
 ) -> None:
     """Write a trained model as a folder that works without the database: weights, config, tokenizer, model card.
 
+    Of a run of the trivial baseline bag-of-words: its words and weights, and a file of code that reads them.
+
     Sweeps keep the fine-tuned weights of small models. To keep those of all, write keep_weights: best in the file.
 
     Example: hashbench export --run 3fa2 my-model --onnx --int8
     """
     refuse_no_run(db, run)
+    from hashbench.deployment.bag_of_words import export_bag_of_words, is_bag_of_words
     from hashbench.deployment.forms import Wishes, deploy, stored_forms
     from hashbench.deployment.of_run import export_run
 
+    if is_bag_of_words(db, run):
+        others = {"onnx": onnx, "page": page, "transformers": transformers, "pt2": pt2, "push-to-hub": push_to_hub}
+        for name, wanted in others.items():
+            if wanted:
+                raise InputError(f"export --{name}: a bag of words is no graph and no model; leave it out")
+        for line in export_bag_of_words(db, run, folder, data or None, note, int8=int8, evaluate=evaluate):
+            print(line)
+        return
     wishes = Wishes(onnx=onnx, int8=int8, page=page, transformers=transformers, pt2=pt2, evaluate=evaluate)
     wishes = wishes.checked()
     written = export_run(db, run, folder, data or None, trust_code=trust_code)

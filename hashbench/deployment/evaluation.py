@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import statistics
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +28,11 @@ TIMED = 200  # texts, one at a time
 
 @dataclass(frozen=True)
 class Form:
-    """The measurements of one form. `milliseconds`: median over texts, from ready inputs to logits, on one thread."""
+    """The measurements of one form. Times are medians over texts, one at a time, on one thread.
+
+    `milliseconds`: from ready inputs to logits. `folder` and `text_milliseconds`, None without a text side: bytes of
+    all that is shipped, and the time from a text, whose words are all new to the text side, to its logits.
+    """
 
     form: str
     bytes: int
@@ -31,28 +40,57 @@ class Form:
     split: str
     score: float | None
     milliseconds: float
+    folder: int | None = None
+    text_milliseconds: float | None = None
 
 
 def evaluated(
-    predictor: Predictor, graphs: Mapping[str, GraphFile], task: TaskData | None, note: Callable[[str], None]
+    predictor: Predictor,
+    graphs: Mapping[str, GraphFile],
+    task: TaskData | None,
+    note: Callable[[str], None],
+    text_side: Sequence[Path] = (),
 ) -> list[Form]:
-    """The measurements of each graph on the task's dev set. Raises InputError for a model without a task."""
+    """The measurements of each graph on the task's dev set. Raises InputError for a model without a task.
+
+    `text_side`: its files, the Python one first, where there is one.
+    """
     if task is None:
         raise InputError(f"{predictor.config.name}: a pre-trained model has no task; leave --evaluate out")
     split = task.task.select_splits[0]
     part = task.splits[split]
     columns = [list(column) for column in part.texts]
-    metric = task.task.select_metric
+    rows = list(zip(*columns, strict=True))[:TIMED]
+    side = None if not text_side else imported(text_side[0]).load(text_side[0].parent)
     forms = []
     for name, graph in graphs.items():
         note(f"evaluating {name} on {len(part):,} rows of {split}")
         # One text at a time, as it is timed: int8 scales activations over a whole batch
         outputs = outputs_of(graph, predictor, columns, rows=1)
-        scores = text_kind(task.task).scores(task.task, SplitOutputs(_answers(outputs), part.labels))
-        score = next(row.value for row in scores if row.name == metric)
         size, median = graph.path.stat().st_size, _milliseconds(graph, predictor, columns)
-        forms.append(Form(name, size, metric, split, score, median))
+        form = Form(name, size, *scored(task, _answers(outputs)), median)
+        if side is not None:
+            shipped = size + sum(path.stat().st_size for path in text_side)
+            form = replace(form, folder=shipped, text_milliseconds=_text_milliseconds(graph, side, rows))
+        forms.append(form)
     return forms
+
+
+def scored(task: TaskData, answers: np.ndarray) -> tuple[str, str, float | None]:
+    """(metric, split, score) of answers (n,) or (n, C) for the rows of the split that selects."""
+    split, metric = task.task.select_splits[0], task.task.select_metric
+    rows = text_kind(task.task).scores(task.task, SplitOutputs(answers, task.splits[split].labels))
+    return metric, split, next(row.value for row in rows if row.name == metric)
+
+
+def imported(path: Path) -> ModuleType:
+    """A generated file as an application imports it."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # its dataclasses look themselves up there
+    spec.loader.exec_module(module)
+    return module
 
 
 def _answers(outputs: np.ndarray) -> np.ndarray:
@@ -66,11 +104,31 @@ def _milliseconds(graph: GraphFile, predictor: Predictor, columns: Sequence[Sequ
         graph_inputs(predictor, next(predictor.batches([[column[i]] for column in columns], 1)))
         for i in range(min(TIMED, len(columns[0])))
     ]
-    graph.run(inputs[0])
+    return median_milliseconds(graph.run, [(batch,) for batch in inputs])
+
+
+def _text_milliseconds(graph: GraphFile, side: Any, rows: Sequence[tuple[str, ...]]) -> float:
+    """The median time in ms from a text, or a pair, to its logits: the generated text side, then the graph."""
+
+    def answer(*texts: str) -> None:
+        side._known.clear()  # as on_device.py does: each word is met for the first time
+        side._packed.clear()
+        buffers = side.buffers([texts[0] if len(texts) == 1 else texts])
+        graph.session.run(
+            None,
+            {name: np.frombuffer(content, kind).reshape(shape) for name, (content, kind, shape) in buffers.items()},
+        )
+
+    return median_milliseconds(answer, rows)
+
+
+def median_milliseconds(work: Callable[..., object], inputs: Sequence[tuple[Any, ...]]) -> float:
+    """The median time in ms of `work` on each of the inputs, after one unmeasured call."""
+    work(*inputs[0])
     times = []
-    for batch in inputs:
+    for arguments in inputs:
         began = time.perf_counter()
-        graph.run(batch)
+        work(*arguments)
         times.append(1000.0 * (time.perf_counter() - began))
     return statistics.median(times)
 
@@ -80,6 +138,8 @@ def fact_rows(forms: Sequence[Form]) -> list[MetricRow]:
     rows = []
     for form in forms:
         values = {"bytes": form.bytes, "score": form.score, "latency": form.milliseconds}
+        if form.text_milliseconds is not None:
+            values |= {"folder": form.folder, "text_latency": form.text_milliseconds}
         rows += [MetricRow(f"{form.form}_{name}", value, reason="undefined") for name, value in values.items()]
     return rows
 
@@ -87,8 +147,13 @@ def fact_rows(forms: Sequence[Form]) -> list[MetricRow]:
 def table_of(forms: Sequence[Form]) -> list[str]:
     """The lines of a markdown table of forms, with scores in percent."""
     first = forms[0]
-    rows = [f"| form | bytes | {first.metric} on {first.split} | ms a text |", "|---|---:|---:|---:|"]
+    has_side = first.text_milliseconds is not None
+    rows = [
+        f"| form | bytes | {first.metric} on {first.split} | ms a text |" + " folder | ms from text |" * has_side,
+        "|---|---:|---:|---:|" + "---:|---:|" * has_side,
+    ]
     for form in forms:
         score = "undefined" if form.score is None else f"{100 * form.score:.2f}"
-        rows.append(f"| {form.form} | {form.bytes:,} | {score} | {form.milliseconds:.3f} |")
+        whole = f" {form.folder:,} | {form.text_milliseconds:.3f} |" if has_side else ""
+        rows.append(f"| {form.form} | {form.bytes:,} | {score} | {form.milliseconds:.3f} |{whole}")
     return rows

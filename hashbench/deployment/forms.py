@@ -33,7 +33,7 @@ from hashbench.deployment.onnx_graph import (
     write_int8,
 )
 from hashbench.deployment.page import check_page, write_page
-from hashbench.deployment.text_side import VECTORS, size_of, texts_to_prove, write_text_side, write_vectors
+from hashbench.deployment.text_side import PYTHON, VECTORS, size_of, texts_to_prove, write_text_side, write_vectors
 from hashbench.results.rendering.rows import json_text
 from hashbench.store.engine import open_store
 from hashbench.store.finishing import add_metrics
@@ -127,25 +127,31 @@ def _write_device(
         if wishes.int8:
             write_int8(float32, int8)
             graphs["int8"] = GraphFile.open(int8)
-        forms = evaluated(predictor, graphs, task, note) if wishes.evaluate else []
+        side, refused = _text_side(predictor, device)
+        forms = evaluated(predictor, graphs, task, note, side) if wishes.evaluate else []
         kept = int8 if wishes.int8 else float32
         (device / kept.name).write_bytes(kept.read_bytes())
         sizes = {kind: graph.path.stat().st_size for kind, graph in graphs.items()}
     shipped = [device / kept.name]
     lines = [f"{shipped[0]}: {size_of(shipped):,} bytes; float32 logits within {difference:.1e} of torch's"]
     write_vectors(predictor, device.parent / VECTORS)
-    try:
-        written = write_text_side(predictor, device)
-        shipped += written
-        lines.append(f"text side: {', '.join(path.name for path in written)}: {size_of(written):,} bytes")
-    except InputError as error:
-        lines.append(str(error))
+    shipped += side
+    lines.append(refused or f"text side: {', '.join(path.name for path in side)}: {size_of(side):,} bytes")
     lines.append(f"{device}: {size_of(shipped):,} bytes in all")
     lines += table_of(forms) if forms else []
     if forms or wishes.int8:
         _add_to_card(device.parent, [*table_of(forms), ""] if forms else [], wishes)
     facts = {"difference": difference, "bytes": sizes, "shipped_bytes": size_of(shipped)}
     return lines, {**facts, "evaluated": [vars(form) for form in forms]}
+
+
+def _text_side(predictor: Predictor, device: Path) -> tuple[list[Path], str]:
+    """The files of the text side, the Python one first, or none and why there is none."""
+    try:
+        written = write_text_side(predictor, device)
+    except InputError as error:
+        return [], str(error)
+    return sorted(written, key=lambda path: path.name != PYTHON), ""
 
 
 def checked_difference(graph: GraphFile, predictor: Predictor) -> float:

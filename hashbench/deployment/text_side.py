@@ -120,17 +120,22 @@ def joined(parts: TextSideParts, language: str, model: str) -> str:
     if language == "js":
         calls = {key: _camel(value) if key in ("tokenizer", "coder") else value for key, value in calls.items()}
         names = json.dumps(sorted(parts.files))
-        texts = [_source(f"{name}.js") for name in parts.sources]
-        return _filled(_source("main.js"), {**calls, "names": names, "parts": "\n".join(texts)})
+        texts = [source_of(f"{name}.js") for name in parts.sources]
+        return filled(source_of("main.js"), {**calls, "names": names, "parts": "\n".join(texts)})
     code, imports = joined_parts(parts, extra=MAIN_IMPORTS)
-    return _filled(_source("main.txt"), {**calls, "imports": imports, "parts": code})
+    return filled(source_of("main.txt"), {**calls, "imports": imports, "parts": code})
 
 
 def joined_parts(parts: TextSideParts, extra: Iterable[str]) -> tuple[str, str]:
     """The Python source of all parts, and the lines that import what they and `extra` need."""
+    return joined_sources(parts.sources, extra)
+
+
+def joined_sources(names: Iterable[str], extra: Iterable[str]) -> tuple[str, str]:
+    """The source of some files of models/portable, each behind those that it needs, and their and `extra` imports."""
     imports, bodies = set(extra), []
-    for name in parts.sources:
-        text = DOCSTRING.sub(lambda match: "# " + match[1].strip().split("\n")[0] + "\n", _source(f"{name}.py"))
+    for name in names:
+        text = DOCSTRING.sub(lambda match: "# " + match[1].strip().split("\n")[0] + "\n", source_of(f"{name}.py"))
         text = OWN_IMPORT.sub("", text.replace(FUTURE, ""))
         imports |= set(IMPORT.findall(text))
         bodies.append(IMPORT.sub("", text).strip())
@@ -143,13 +148,15 @@ def side_values(parts: TextSideParts) -> bytes:
     return json.dumps(values, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def _filled(text: str, values: Mapping[str, str]) -> str:
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """A template with its values."""
     for key, value in values.items():
         text = text.replace(f"<<{key}>>", value)
     return text
 
 
-def _source(name: str) -> str:
+def source_of(name: str) -> str:
+    """The text of a file of models/portable."""
     return resources.files("hashbench.models.portable").joinpath(name).read_text(encoding="utf-8")
 
 

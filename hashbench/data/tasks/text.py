@@ -385,7 +385,15 @@ def majority(data: TaskData, splits: Sequence[str], *, for_test: bool = False) -
 
 
 def bag_of_words(data: TaskData, splits: Sequence[str], *, for_test: bool = False) -> dict[str, np.ndarray]:
-    """Predictions of a linear model on TF-IDF; each split (n,). The majority where train has no word or one class.
+    """Predictions of a linear model on TF-IDF; each split (n,). The majority where train has no word or one class."""
+    model = fitted_bag_of_words(data, for_test=for_test)
+    if model is None:
+        return majority(data, splits)
+    return {split: np.asarray(model.predict(_joined(data.splits[split]))) for split in splits}
+
+
+def fitted_bag_of_words(data: TaskData, *, for_test: bool = False) -> Any:
+    """scikit-learn's pipeline behind `bag_of_words`, fitted on train; None where train has no word or one class.
 
     TF-IDF over the suite's lower-cased words with punctuation runs, one and two of them at a time, sublinear, then
     logistic regression or ridge. The texts of a pair are read one behind the other.
@@ -396,16 +404,16 @@ def bag_of_words(data: TaskData, splits: Sequence[str], *, for_test: bool = Fals
     train = data.splits["train"]
     head = text_kind(data.task).linear_model(train.labels, TEST_TOLERANCE if for_test else TOLERANCE)
     if head is None or not any(map(WordTokenizer().tokenize, _joined(train))):
-        return majority(data, splits)
+        return None
     features = TfidfVectorizer(
         tokenizer=WordTokenizer().tokenize, token_pattern=None, lowercase=False, ngram_range=(1, 2), sublinear_tf=True
     )
-    model = make_pipeline(features, head).fit(_joined(train), train.labels)
-    return {split: np.asarray(model.predict(_joined(data.splits[split]))) for split in splits}
+    return make_pipeline(features, head).fit(_joined(train), train.labels)
 
 
 def _joined(split: Split) -> list[str]:
     return [" ".join(texts) for texts in zip(*split.texts, strict=True)]
 
 
-BASELINES = {"majority": majority, "bag-of-words": bag_of_words}
+BAG_OF_WORDS = "bag-of-words"
+BASELINES = {"majority": majority, BAG_OF_WORDS: bag_of_words}

@@ -105,6 +105,8 @@ class Layout(PaperBlock):
     sections: tuple[Section, ...]
     floors: bool = False
     others: bool = False  # whether the experiment's models without a row in the paper follow
+    # Whether columns of exported forms follow where they were measured, and trivial baselines that were exported
+    forms: bool = False
     # Further tables of the reference data that are looked up (what the text states)
     also: tuple[str, ...] = ()
     pairs: dict[str, str] = {}  # the partner that a model is compared with

@@ -137,6 +137,12 @@ SELECT 0 AS formed, model, encoder, name AS column_name, MIN(value) AS value,
        CASE WHEN MAX(value) > MIN(value) THEN MAX(value) END AS value_high,
        CAST(NULL AS DOUBLE PRECISION) AS low, CAST(NULL AS DOUBLE PRECISION) AS high
 FROM facts GROUP BY model, encoder, name
+UNION ALL  -- of trivial baselines what their exported forms take: they note no other fact
+SELECT 0, f.model, f.encoder, m.name, MIN(m.value), CASE WHEN MAX(m.value) > MIN(m.value) THEN MAX(m.value) END,
+       NULL, NULL
+FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment AND f.kind = '{BASELINE}' AND m.split = '' AND m.name NOT LIKE '%_step'
+GROUP BY f.model, f.encoder, m.name
 UNION ALL
 SELECT 1, model, encoder, name, value, value_high, low, high FROM ({VIEWS["costs"]}) AS formed
 ORDER BY formed

@@ -17,6 +17,19 @@ from hashbench.results.tables.table import BINARY, BYTES, DECIMAL, TRIVIAL, Cell
 
 # Units that depend on the size
 SCALES = {"params": DECIMAL, "binary params": BINARY, "bytes": BYTES}
+# Of `export --evaluate`: before and after int8, of models and of the bag of words. Bytes of the graph (the bag's words
+# and weights) and of the whole folder; times of one text on one thread, from ready inputs (words) and from the text
+FORMS = tuple(
+    column
+    for form in ("float32", "int8")
+    for column in (
+        Column(f"{form}_bytes", "bytes", "fact", form, better="low", subtitle="bytes"),
+        Column(f"{form}_score", "percent", "fact", form, better="high", subtitle="score"),
+        Column(f"{form}_latency", "ms/sample", "fact", form, better="low", subtitle="ms a text"),
+        Column(f"{form}_folder", "bytes", "fact", form, better="low", subtitle="folder"),
+        Column(f"{form}_text_latency", "ms/sample", "fact", form, better="low", subtitle="ms from text"),
+    )
+)
 # The scores of an entry on a task (or column) that a table reads
 Reading = Callable[[Entry, str], list[SeedScore]]
 Statistic = Literal["mean", "median"]  # over seeds
@@ -135,6 +148,12 @@ def _why_no_score(entry: Entry, task: str, scores: Sequence[SeedScore]) -> str:
         if run.state == "failed":
             return f"failed: {run.reason}" if run.reason else "failed"
     return "metric not stored" if all(run.state == "done" for run in runs) else f"{runs[0].state}, not finished"
+
+
+def measured_columns(measured: Measured, columns: Sequence[Column]) -> list[Column]:
+    """Those of some columns of facts that any row has a value for."""
+    having = {name for (_, _, name), fact in measured.facts.items() if fact.value is not None}
+    return [column for column in columns if column.name in having]
 
 
 def fact_cell(measured: Measured, entry: Entry, column: Column) -> Cell:

@@ -9,7 +9,16 @@ from hashbench.results.papers.paper import Column, Paper
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry, SeedScore
 from hashbench.results.read.samples import Evidence
-from hashbench.results.tables.cells import average_cell, entry_row, fact_cell, flagged, score_cell, text_cell
+from hashbench.results.tables.cells import (
+    FORMS,
+    average_cell,
+    entry_row,
+    fact_cell,
+    flagged,
+    measured_columns,
+    score_cell,
+    text_cell,
+)
 from hashbench.results.tables.request import TableFile
 from hashbench.results.tables.table import Cell, Table, marked, missing_lines
 
@@ -20,16 +29,6 @@ SIZES = (
 TIMES = (
     Column("pt_ms", "ms/sample", "fact", "pre-train", better="low", subtitle="ms/sample"),
     Column("infer_ms", "ms/sample", "fact", "infer", better="low", subtitle="ms/sample"),
-)
-# Of `export --evaluate`: before and after int8; times are of one text on one thread
-FORMS = tuple(
-    column
-    for form in ("float32", "int8")
-    for column in (
-        Column(f"{form}_bytes", "bytes", "fact", form, better="low", subtitle="bytes"),
-        Column(f"{form}_score", "percent", "fact", form, better="high", subtitle="score"),
-        Column(f"{form}_latency", "ms/sample", "fact", form, better="low", subtitle="ms a text"),
-    )
 )
 AVERAGE = Column("average", "percent", "average", "Average", better="high")
 # Behind a task's name: unit, words of the head, count
@@ -110,8 +109,7 @@ def _columns(
         n_trained = len(set(tasks) - set(measured.further_sets()))
         of = all_of if len(shared) == n_trained else f"{len(shared)} of {n_trained}"
         columns.append(replace(AVERAGE, subtitle=of, tasks=tuple(shared)))
-    having = {name for (_, _, name), fact in measured.facts.items() if fact.value is not None}
-    columns.extend(column for column in (*SIZES, *TIMES, *FORMS) if column.name in having)
+    columns.extend(measured_columns(measured, (*SIZES, *TIMES, *FORMS)))
     return [*columns, MINUTES]
 
 

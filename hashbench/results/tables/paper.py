@@ -22,7 +22,15 @@ from hashbench.results.papers.paper import (
 from hashbench.results.read.measured import AVERAGE, PERCENT, Measured
 from hashbench.results.read.runs import Entry, SeedScore
 from hashbench.results.read.samples import Evidence, ScorePart
-from hashbench.results.tables.cells import average_cell, fact_cell, flagged, row_kind, score_cell
+from hashbench.results.tables.cells import (
+    FORMS,
+    average_cell,
+    fact_cell,
+    flagged,
+    measured_columns,
+    row_kind,
+    score_cell,
+)
 from hashbench.results.tables.request import ReportSource, TableFile
 from hashbench.results.tables.table import SCORED, SIZES, Cell, Row, Table, mark_best, mark_under, missing_lines
 
@@ -63,6 +71,7 @@ def _views(measured: Measured, paper: Paper, number: str, evidence: Evidence | N
     layout = paper.tables[number]
     readings, ratios = measured.readings(paper.name), measured.ratios(paper.name)
     columns = [_with_reading(column, readings) for column in layout.columns]
+    columns += measured_columns(measured, FORMS) if layout.forms else []
     views = []
     for variant in layout.variants or (ALONE,):
         own = [
@@ -110,12 +119,13 @@ def _rows(views: Sequence[RowView]) -> list[Row]:
     for entry in first.measured.entries:
         if first.layout.others and not entry.is_baseline and entry.model not in placed and _belongs_in(entry, views):
             rows.extend(row for view in views for row in _entry_row(entry, Section(title=OTHERS), view))
-    return rows + (_baseline_rows(views) if first.layout.floors else [])
+    return rows + (_baseline_rows(views) if first.layout.floors or first.layout.forms else [])
 
 
 def _baseline_rows(views: Sequence[RowView]) -> list[Row]:
-    """The rows of the trivial baselines, also if the table does not print them; none in a table without scores."""
-    if not any(column.measure in SCORED for view in views for column in view.columns.values()):
+    """The rows of the trivial baselines, also if it does not print them; none in a table without scores and forms."""
+    scored = any(column.measure in SCORED for view in views for column in view.columns.values())
+    if not scored and not views[0].layout.forms:
         return []
     entries = [entry for entry in views[0].measured.entries if entry.is_baseline]
     return [row for entry in entries for view in views for row in _entry_row(entry, Section(title=TRIVIAL), view)]

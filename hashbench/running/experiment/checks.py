@@ -16,7 +16,7 @@ from hashbench.data.perturbations.base import find_perturbation
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.items import item_kind
-from hashbench.data.tasks.text import text_kind
+from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import Embedding, ModelSpec, TextSpec
@@ -93,7 +93,9 @@ def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -
 
 def _check_head(loaded: Loaded, model: ResolvedModel, task: Task) -> None:
     """Raises InputError where a task's head reads states of tokens, and the encoder makes none."""
-    if _encoder(loaded, model.spec).has_token_states or task_head(text_kind(task).head).reads_texts:
+    if not isinstance(task.kind, TextKind):  # no head is trained on it
+        return
+    if _encoder(loaded, model.spec).has_token_states or task_head(task.kind.head).reads_texts:
         return
     with _of_model(loaded, model, "encoder"):
         raise InputError(

@@ -10,12 +10,14 @@ from typing import Any
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources.sources import locate_corpus, open_sources
-from hashbench.data.tasks.catalogue import locate_task
+from hashbench.data.tasks.catalogue import load_task, locate_task
+from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.text.base import VERSION, lasting
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel, model_of
 from hashbench.running.experiment.resolved import model_block, needs_corpus
 from hashbench.running.experiment.schema import Experiment, task_block_types
+from hashbench.running.experiment.tasks import task_of
 from hashbench.store.engine import Store
 from hashbench.store.status import experiments, run_spec, runs
 
@@ -81,10 +83,8 @@ def _resolved(
     The store keeps every key with its value and does not tell which ones the file had. Those count over a model's own
     recipe, so the keys that are not at their defaults are tried as the file's, then all.
     """
-    values = {key: config[key] for key in Experiment.model_fields if key in config}
-    types = task_block_types()
-    blocks = {key: block.model_validate_json(json.dumps(config[key])) for key, block in types.items() if key in config}
-    experiment = Experiment.model_validate_json(json.dumps(values)).with_task_blocks(blocks)
+    values = _keys_of(config)
+    experiment = _experiment_of(config)
     for written in (experiment.model_dump(mode="json", exclude_defaults=True), values):
         loaded = Loaded(experiment, Path.cwd() / "store.yaml", shown, written, trusts_code=trust_code)
         model = _of_version(model_of(loaded, label), spec["model"]["tokenizer"])
@@ -92,6 +92,34 @@ def _resolved(
             return loaded, model.of_run(spec)
     other = "is read in another way by this version of hashbench than when it was trained"
     raise InputError(f"{shown}: '{label}' {other}; use the version that made it (hashbench report names its commit)")
+
+
+def _keys_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: config[key] for key in Experiment.model_fields if key in config}
+
+
+def _experiment_of(config: Mapping[str, Any]) -> Experiment:
+    """The experiment of stored keys."""
+    types = task_block_types()
+    blocks = {key: block.model_validate_json(json.dumps(config[key])) for key, block in types.items() if key in config}
+    return Experiment.model_validate_json(json.dumps(_keys_of(config))).with_task_blocks(blocks)
+
+
+def task_data_of_run(store: Store, run_id: str, data: Sequence[str] | None) -> TaskData:
+    """The data of a stored run's task, from `data`, else from the sources of its sweep.
+
+    Raises InputError where they are others than the run's.
+    """
+    spec = run_spec(store, run_id)
+    for stored in experiments(store):
+        if any(row.run_id == run_id for row in runs(store, stored.id)):
+            loaded = Loaded(_experiment_of(stored.config), Path.cwd() / "store.yaml", store.name, stored.config)
+            sources = open_sources(loaded.sources(data or stored.provenance.get("sources", ())))
+            read = load_task(task_of(loaded, spec["task"]["name"]), sources)
+            if read.fingerprint != spec["data"]:
+                raise InputError(f"task {read.task.name}: is another than the run's; give that: --data FOLDER")
+            return read
+    raise InputError(f"{store.name}: run {run_id[:8]} belongs to no experiment; name another")
 
 
 def _of_version(model: ResolvedModel, tokenizer: Mapping[str, Any]) -> ResolvedModel:

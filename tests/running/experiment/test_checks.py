@@ -63,7 +63,7 @@ def test_averaged_vectors_stand_beside_an_encoder_and_tag_no_words(experiment) -
     check_model(loaded, averaged)
     assert averaged.spec.training.objective is None and averaged.spec.encoder.kind == "average"
     assert whole.spec == find_model("bert-mlm") and averaged.spec.embedding == whole.spec.embedding
-    check_pairing(loaded, averaged, [find_task("sst2"), find_task("stsb")])
+    check_pairing(loaded, averaged, [find_task("sst2"), find_task("stsb"), find_task("blimp")])
     tagged = replace(find_task("sst2"), name="ner", kind=TAGGING)
     check_pairing(loaded, whole, [tagged])
     with pytest.raises(InputError) as error:
