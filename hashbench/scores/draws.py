@@ -65,10 +65,12 @@ def _within(strata: np.ndarray, draws: int, block: int, generator: np.random.Gen
     n, order = len(strata), np.argsort(strata, kind="stable")
     _, starts, sizes = np.unique(strata[order], return_index=True, return_counts=True)
     first, size = np.repeat(starts, sizes), np.repeat(sizes, sizes)  # (n,) of each place in the order
+    in_order = bool((np.diff(strata) >= 0).all())
     back = np.empty(n, np.intp)
     back[order] = np.arange(n)
     for start in range(0, draws, block):
         rows = min(block, draws - start)
         places = (generator.random((rows, n)) * size).astype(np.intp) + first  # (rows, n)
         places += n * np.arange(rows)[:, None]
-        yield np.bincount(places.reshape(-1), minlength=rows * n).reshape(rows, n)[:, back]
+        counts = np.bincount(places.reshape(-1), minlength=rows * n).reshape(rows, n)
+        yield counts if in_order else counts[:, back]

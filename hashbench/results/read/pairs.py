@@ -5,8 +5,10 @@ Pairs are drawn within their paradigms, the same for every model; seeds are thos
 
 from __future__ import annotations
 
-import statistics
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -14,10 +16,13 @@ from hashbench.common.paradigms import Paradigms
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry
 from hashbench.results.read.samples import Evidence, Sample, draw_seed
-from hashbench.scores.draws import drawn
+from hashbench.scores.base import SummedMetric
+from hashbench.scores.draws import draw_counts
 from hashbench.scores.estimates import Estimate, combine_matched
-from hashbench.scores.pairs import pair_accuracy, ties
+from hashbench.scores.pairs import METRICS, pair_accuracy, ties
 from hashbench.scores.registry import find_metric
+
+METRIC_NAMES = tuple(metric.name for metric in METRICS)
 
 
 @dataclass(frozen=True)
@@ -28,10 +33,6 @@ class Group:
     level: str  # "" of all paradigms, else phenomenon, field, paradigm
     members: tuple[bool, ...]  # of each paradigm
     metric: str = pair_accuracy.name
-
-    def rows(self, targets: np.ndarray) -> np.ndarray:
-        """Which pairs, by their paradigms (n,), belong to it: (n,) bool."""
-        return np.array(self.members, bool)[targets]
 
 
 @dataclass(frozen=True)
@@ -68,17 +69,32 @@ class PairResults:
         return [None if sample.missing() else self._estimate(sample, group, draws) for sample in self.samples]
 
     def _estimate(self, sample: Sample, group: Group, draws: int | None) -> Estimate:
-        metric, kept = find_metric(group.metric), group.rows(sample.targets)
-        targets = sample.targets[kept]
-        outputs = [predicted.outputs[kept] for predicted in sample.stored.values()]
-        scores = [metric.scored(targets, of).value for of in outputs]
-        by_seed = [score for score in scores if score is not None]
-        if len(by_seed) < len(scores) or not scores:
-            return Estimate(float("nan"), float("nan"), float("nan"))
+        members = np.array(group.members, bool)
+        sums = self._sums(sample, group.metric, None)[:, members].sum(axis=1)  # (seeds, 1, 2)
+        by_seed = _scores(group.metric, sums)[:, 0]
+        n = int(members[sample.targets].sum())
+        if not np.isfinite(by_seed).all():
+            return Estimate(math.nan, math.nan, math.nan)
         if draws is None:
-            return Estimate(statistics.fmean(by_seed), float("nan"), float("nan"), len(by_seed), len(targets))
-        by_draw = drawn(group.metric, targets, outputs, draws=draws, seed=draw_seed(sample.task))  # (seeds, draws)
-        return combine_matched(by_seed, by_draw, n_examples=len(targets))
+            return Estimate(float(by_seed.mean()), math.nan, math.nan, len(by_seed), n)
+        drawn = _scores(group.metric, self._sums(sample, group.metric, draws)[:, members].sum(axis=1))
+        return combine_matched(by_seed.tolist(), drawn, n_examples=n)  # (seeds, draws)
+
+    def _sums(self, sample: Sample, metric: str, draws: int | None) -> np.ndarray:
+        """The metric's summands added up by paradigm, in each draw of its pairs: (seeds, paradigms, draws, 2).
+
+        Draws are made once, for all samples of the same pairs: (seed of a sample, metric) are their columns.
+        """
+        key = (sample.fingerprint, draws)
+        if key not in self._drawn:
+            same = [of for of in self.samples if not of.missing() and of.fingerprint == sample.fingerprint]
+            summed = _summed(same, len(self.paradigms.names), draws)
+            self._drawn[key] = {id(of): sums for of, sums in zip(same, summed, strict=True)}
+        return self._drawn[key][id(sample)][:, METRIC_NAMES.index(metric)]
+
+    @cached_property
+    def _drawn(self) -> dict[tuple[str, int | None], dict[int, np.ndarray]]:
+        return {}
 
     def n_ties(self) -> dict[str, list[int]]:
         """The number of pairs with equal scores, of each seed, by the title of its row."""
@@ -87,6 +103,33 @@ class PairResults:
     def n_pairs(self) -> int:
         """The number of pairs that were scored."""
         return max((sample.n for sample in self.samples), default=0)
+
+
+def _scores(metric: str, sums: np.ndarray) -> np.ndarray:
+    """The metric's scores (seeds, draws) of sums (seeds, draws, 2)."""
+    of = find_metric(metric)
+    assert isinstance(of, SummedMetric)
+    return np.stack([of.of_sums(np.zeros(len(of_seed)), of_seed) for of_seed in sums])
+
+
+def _summed(samples: Sequence[Sample], n_paradigms: int, draws: int | None) -> list[np.ndarray]:
+    """For each of the samples, of the same pairs, sums (seeds, metrics, paradigms, draws, 2); without draws as one."""
+    targets = samples[0].targets
+    outputs = [predicted.outputs for sample in samples for predicted in sample.stored.values()]
+    columns = np.stack([[metric.columns(targets, of) for metric in METRICS] for of in outputs])  # (runs, metrics, n, 2)
+    table = np.moveaxis(columns, 2, 0).reshape(len(targets), -1).astype(np.float32)
+    sums = np.zeros((n_paradigms, draws or 1, table.shape[1]), np.float32)  # whole numbers, thus exact
+    for paradigm in np.unique(targets):
+        rows, at = table[targets == paradigm], 0
+        # Each paradigm has another seed: its draws are added to those of others, and must not go together with them
+        seed = draw_seed(samples[0].task) + int(paradigm)
+        blocks = [np.ones((1, len(rows)))] if draws is None else draw_counts(len(rows), draws, seed)
+        for counts in blocks:
+            sums[paradigm, at : at + len(counts)] = counts.astype(np.float32) @ rows
+            at += len(counts)
+    by_run = np.moveaxis(sums.reshape(n_paradigms, draws or 1, *columns.shape[:2], 2), (2, 3), (0, 1))
+    ends = np.cumsum([len(sample.stored) for sample in samples])
+    return np.split(by_run, ends[:-1])
 
 
 def pair_results(measured: Measured, evidence: Evidence) -> list[PairResults]:

@@ -13,6 +13,12 @@ import numpy as np
 import pytest
 
 from hashbench.common.paradigms import NOTE, Paradigms
+from hashbench.results.read.measured import measure
+from hashbench.results.read.pairs import pair_results
+from hashbench.results.read.samples import Evidence, draw_seed
+from hashbench.scores.draws import draw_counts
+from hashbench.scores.estimates import percentile_interval
+from hashbench.store.engine import open_store
 from hashbench.store.packing import unpack
 from tests.commands import Outcome, call, finish
 
@@ -115,6 +121,24 @@ def test_the_table_of_pairs_counts_by_paradigm_and_names_ties(swept: Path) -> No
     text = " ".join(call("report", "--db", "r.db", "--table", "pairs", "--examples", cwd=swept).out.split())
     assert "Pairs with equal scores, of 40:" in text and "unigrams 2" in text and ".." in text
     assert call("report", "--db", "r.db", "--table", "pairs", "--format", "latex", cwd=swept).code == 0
+
+
+def test_an_interval_is_that_of_draws_of_the_pairs_of_each_paradigm(swept: Path) -> None:
+    store = open_store(str(swept / "r.db"), create=False)
+    (results,) = pair_results(measured := measure(store), Evidence(store, measured, as_stored=True))
+    by_name = {group.name: group for group in results.groups()}
+    of, targets = outputs(swept)["small-bert"]
+    place = [sample.entry.model for sample in results.samples].index("small-bert")
+    drawn = []
+    for paradigm, name in enumerate(("end", "order")):
+        part = of[targets == paradigm, 0] / 2
+        counts = np.concatenate(list(draw_counts(len(part), 200, draw_seed("mine") + paradigm)))
+        drawn.append(counts @ part)
+        estimate = results.estimates(by_name[name], 200)[place]
+        assert (estimate.low, estimate.high) == pytest.approx(percentile_interval(drawn[-1] / len(part)), abs=1e-6)
+    whole = results.estimates(by_name["all pairs"], 200)[place]
+    assert (whole.low, whole.high) == pytest.approx(percentile_interval(sum(drawn) / len(of)), abs=1e-6)
+    assert whole.spread == "examples" and whole.value == pytest.approx(of[:, 0].mean() / 2)
 
 
 def test_a_pre_training_without_its_head_says_what_to_do_and_what_it_says_works(swept: Path, tmp_path: Path) -> None:
