@@ -9,8 +9,9 @@ import gc
 import os
 import signal
 import sys
+import traceback
 from pathlib import Path
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Annotated, Any
 
 import typer
@@ -25,6 +26,7 @@ from hashbench.cli.status import list_experiments, status
 from hashbench.cli.sweep import sweep, worker
 from hashbench.cli.trained import evaluate, export, predict
 from hashbench.common.errors import InputError
+from hashbench.common.secrecy import keep_secrets, without_passwords
 from hashbench.common.showing import printable
 from hashbench.data.sources.fingerprints import cache_folder, why_not_writable
 
@@ -115,6 +117,9 @@ def main(arguments: list[str] | None = None) -> None:
     # of the time of a short command. Workers of a sweep are other processes, with Python's default.
     gc.set_threshold(50_000)
     streams.prepare()
+    sys.excepthook = _print_error
+    for argument in sys.argv[1:] if arguments is None else arguments:
+        keep_secrets(argument)
     _keep_fonts()
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
@@ -169,7 +174,7 @@ def _outage(error: Exception) -> str:
 def _complain(message: str) -> int:
     """Prints the message as one line on stderr; returns the exit code of wrong input."""
     with contextlib.suppress(OSError):  # stderr may be full too
-        print("hashbench: " + printable(" ".join(message.split())), file=sys.stderr)
+        print("hashbench: " + printable(" ".join(without_passwords(message).split())), file=sys.stderr)
     return WRONG_INPUT
 
 
@@ -181,6 +186,11 @@ def _usage(error: Exception) -> str:
     for words, plain in PYDANTIC.items():
         message = message.replace(words, plain)
     return f"{message.rstrip('.')}; see: {path} --help"
+
+
+def _print_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Prints the traceback of an error of the program itself, without passwords."""
+    print(without_passwords("".join(traceback.format_exception(kind, error, trace))), end="", file=sys.stderr)
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:

@@ -11,7 +11,7 @@ import typer
 from hashbench.cli.options import DEFAULT_DB, Data, Database, ExperimentName, TrustCode
 from hashbench.cli.output import note, show
 from hashbench.common.errors import InputError
-from hashbench.common.showing import without_passwords
+from hashbench.common.secrecy import without_passwords
 
 if TYPE_CHECKING:
     from hashbench.results.exchange.merge import MergeReport

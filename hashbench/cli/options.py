@@ -16,7 +16,8 @@ DEFAULT_DB = "results.db"
 SHIPPED_FORMATS = ("text", "md", "csv", "json", "latex")
 
 Database = Annotated[
-    str, typer.Option("--db", envvar="HASHBENCH_DB", help="The results store: a SQLite file or a database URL.")
+    str,
+    typer.Option("--db", envvar="HASHBENCH_DB", help="The results store: a SQLite file, a database URL, or env:NAME."),
 ]
 Data = Annotated[
     list[str] | None,

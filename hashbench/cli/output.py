@@ -12,6 +12,7 @@ from hashbench.cli import streams
 from hashbench.cli.options import Format
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError
+from hashbench.common.secrecy import without_passwords
 from hashbench.common.showing import printable
 
 if TYPE_CHECKING:  # every command imports this file, and --help renders nothing
@@ -70,7 +71,7 @@ def write_output(output: Path, text: str) -> None:
 
 def note(message: str) -> None:
     """Prints a remark on stderr, so that stdout has results alone."""
-    print(printable(message), file=sys.stderr)
+    print(printable(without_passwords(message)), file=sys.stderr)
 
 
 def colored() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,7 @@ from hashbench.cli.options import (
     option_of_executors,
 )
 from hashbench.cli.output import note
-from hashbench.common.showing import without_passwords
+from hashbench.common.secrecy import argument_shown
 
 if TYPE_CHECKING:
     from hashbench.running.experiment.load import Loaded
@@ -125,7 +126,7 @@ def _tell_of_the_best(db: str, loaded: Loaded) -> None:
     from hashbench.results.read.scores import best_kept
     from hashbench.running.experiment.tasks import exported_tasks
 
-    place = "" if db == DEFAULT_DB else f" --db {without_passwords(db)}"
+    place = "" if db == DEFAULT_DB else f" --db {shlex.quote(argument_shown(db))}"
     for run in best_kept(db, loaded.experiment.name, exported_tasks(loaded)):
         use = f"to use it: hashbench export --run {run.run_id[:8]}{place} {run.model}"
         note(f"best on {run.split} of {run.task}: {run.model}; {use}")

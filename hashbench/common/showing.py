@@ -1,4 +1,4 @@
-"""Text for the screen: lines, durations, and texts from elsewhere without control characters and passwords."""
+"""Text for the screen: lines, durations, and texts from elsewhere without control characters."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from hashbench.common.secrecy import without_passwords
+
 # All but tab and line feed: a terminal obeys them. The last ones turn the direction of the text around them.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-# USER:PASSWORD@ of an address, up to the last @ of the word; and the ways in which libpq is given one
-PASSWORD = re.compile(r"(://[^:/@\s]*):[^\s]*@")
-NAMED_PASSWORD = re.compile(r"(?i)\b((?:ssl)?password|passwd|pwd)=([^\s&;]+)")
-HIDDEN = "***"
 
 
 def tell(line: str) -> None:
     """Prints one line for the user on stderr, and on the screen too where stderr is redirected to a run's log."""
+    line = without_passwords(line)
     print(line, file=sys.stderr, flush=True)
     if sys.__stderr__ is not None and sys.stderr is not sys.__stderr__:
         print(line, file=sys.__stderr__, flush=True)
@@ -49,17 +48,6 @@ def printable_parts(value: Any) -> Any:
         members = [printable_parts(part) for part in value]
         return value if all(a is b for a, b in zip(members, value, strict=True)) else type(value)(members)
     return value
-
-
-def without_passwords(text: str) -> str:
-    """The text with *** in place of the passwords of addresses.
-
-    >>> without_passwords("sweep a.yaml --db postgresql://me:s3cr3t@host/runs --workers 2")
-    'sweep a.yaml --db postgresql://me:***@host/runs --workers 2'
-    >>> without_passwords("postgresql://host/runs?user=me&password=s3cr3t&sslmode=require")
-    'postgresql://host/runs?user=me&password=***&sslmode=require'
-    """
-    return NAMED_PASSWORD.sub(rf"\1={HIDDEN}", PASSWORD.sub(rf"\1:{HIDDEN}@", text))
 
 
 def duration_text(seconds: float) -> str:

@@ -16,12 +16,13 @@ from sqlalchemy.engine import URL, Connection, Engine, RowMapping
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 
 from hashbench.common.errors import InputError, first_line
-from hashbench.common.showing import without_passwords
+from hashbench.common.secrecy import argument_shown, keep_secrets, without_passwords
 from hashbench.store import sqlite, views
 from hashbench.store.schema import BEFORE_FIRST, FIRST, SCHEMA, alembic_version, metadata, setting
 
 # PostgreSQL advisory lock under which one process makes the tables; any fixed number
 MAKING_LOCK = 7_318_652_094
+FROM_ENVIRONMENT = "env:"  # begins the name of a variable that holds the address
 # libpq's limits by which a client notices within a minute that a network is down; seconds, the last one milliseconds
 NETWORK_LIMITS = {
     "connect_timeout": 10,
@@ -178,17 +179,36 @@ def open_results(where: str | Path) -> Store:
     return open_store(where, create=False, read_only=True)
 
 
+def address_of(where: str | Path) -> str:
+    """The path or URL of a database; of env:NAME that which the variable NAME holds. Raises InputError without one."""
+    text = str(where)
+    if not text.startswith(FROM_ENVIRONMENT):
+        return text
+    name = text.removeprefix(FROM_ENVIRONMENT)
+    if not os.environ.get(name):
+        raise InputError(
+            f"{text}: the environment has no variable {name}; set it to a file or postgresql://USER@HOST/NAME"
+        )
+    return os.environ[name]
+
+
 def parse(where: str | Path) -> tuple[URL, str]:
     """SQLAlchemy's URL of a database's path or URL, and the database's name in messages (a password hidden)."""
-    text = str(where)
+    text = address_of(where)
+    keep_secrets(text)
     if "://" not in text:
+        if argument_shown(text) != text and not Path(text).exists():
+            raise InputError(f"{argument_shown(text)}: not a database address; give postgresql://USER@HOST/NAME")
         return URL.create("sqlite", database=text), text
     try:
         url = sa.make_url(text)
-    except ArgumentError:
-        shown = without_passwords(text)
+    except (ArgumentError, ValueError):  # ValueError: a port that is no number
+        shown = argument_shown(text)
         raise InputError(f"{shown}: not a database address; give a file or postgresql://USER@HOST/NAME") from None
+    keep_secrets(text, str(url.password or ""), *(str(value) for key, value in url.query.items() if "password" in key))
     name = without_passwords(url.render_as_string(hide_password=True))
+    if str(where).startswith(FROM_ENVIRONMENT):
+        name = str(where)  # as hints repeat it
     if url.get_backend_name() not in NOW:
         raise InputError(f"{name}: unknown database {url.drivername!r}; give a file or postgresql://USER@HOST/NAME")
     if url.drivername == "postgresql":

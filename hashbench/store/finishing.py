@@ -23,6 +23,8 @@ from hashbench.store.schema import artifact, attempt, dependency, metric, predic
 # States that a run can have beside a current attempt that may still end with a result
 RUN_BESIDE = {"running": ("running",), "lost": ("planned", "failed")}
 
+NOTED_SLEEP_S = 1.0  # chosen here; the two clocks differ by less while a machine is awake
+
 
 def finish(store: Store, held: ClaimedRun, result: Result) -> None:
     """Stores the result and ends the attempt and its run, all or nothing.
@@ -31,6 +33,7 @@ def finish(store: Store, held: ClaimedRun, result: Result) -> None:
     lost and nobody has begun another since. A result that is stored already, since the answer of the database got lost,
     is not stored again. Raises LeaseLost, and writes nothing, where another attempt has taken over.
     """
+    held = held.stopped()
     if held.again:
         return finish_rerun(store, held, result)
     # compressed before the write lock is taken
@@ -43,26 +46,34 @@ def finish(store: Store, held: ClaimedRun, result: Result) -> None:
             return
         if state not in RUN_BESIDE:
             raise LeaseLost(f"run {held.run_id[:12]}: attempt {held.attempt_id} is no longer the current one")
-        seconds = store.now - attempt.c.started_at if result.seconds is None else result.seconds
+        seconds = held.lasted(None) if result.seconds is None else result.seconds
+        ended = held.ended_at(result.seconds)
         values = {
             "state": "done",
-            "ended_at": store.now,
+            "ended_at": ended,
             "seconds": seconds + result.seconds_before,
             "log": result.log,
-            "notes": as_json(result.notes),
+            "notes": as_json(notes_of(held, result)),
             "reason": None,
         }
         connection.execute(sa.update(attempt).where(attempt.c.id == held.attempt_id).values(values))
         for table, rows in ((metric, metrics), (predictions, packed), (artifact, files)):
             insert_rows(connection, sa.insert(table), ({**row, "attempt_id": held.attempt_id} for row in rows))
         done = sa.update(run).where(run.c.id == held.run_id, run.c.state.in_(RUN_BESIDE[state]))
-        done = done.values(state="done", finished_attempt=held.attempt_id, finished_at=store.now)
+        end = sa.select(attempt.c.ended_at).where(attempt.c.id == held.attempt_id).scalar_subquery()
+        done = done.values(state="done", finished_attempt=held.attempt_id, finished_at=end)
         # another claimed the run at this moment, or a merge brought a finished copy in the meantime
         if connection.execute(done).rowcount != 1:
             raise LeaseLost(f"run {held.run_id[:12]}: no longer to be done")
         sums.write(connection, "attempt", [held.attempt_id])
         sums.write(connection, "run", [held.run_id])
         refresh(connection, [held.run_id], dependants=True)
+
+
+def notes_of(held: ClaimedRun, result: Result) -> dict[str, str]:
+    """The notes of a result, with one on the machine's sleep since the claim, which is in no seconds."""
+    slept = 0.0 if held.watch is None else held.watch.slept
+    return {**result.notes, **({"slept": f"{slept:.0f} s, not counted"} if slept >= NOTED_SLEEP_S else {})}
 
 
 def add_metrics(store: Store, run_id: str, rows: Sequence[MetricRow]) -> None:

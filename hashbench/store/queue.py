@@ -13,12 +13,13 @@ import hashlib
 import json
 import uuid
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
+from hashbench.common.clock import Stopwatch
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment, store_environment
 from hashbench.store.free_runs import has_unmet_needs, mend, note_taken, refresh
@@ -54,6 +55,24 @@ class ClaimedRun:
     spec: dict[str, Any]
     needs: tuple[str, ...]
     again: bool = False  # a finished run whose files are made again (store/reruns.py)
+    # Of the time since the claim; None in a process that did not claim it
+    watch: Stopwatch | None = field(default_factory=Stopwatch, compare=False, repr=False)
+
+    def stopped(self) -> ClaimedRun:
+        """This claim, its time stopped now."""
+        return self if self.watch is None else replace(self, watch=self.watch.stopped())
+
+    def ended_at(self, seconds: float | None) -> sa.ColumnElement[float]:
+        """The end of the attempt: its start by the database's clock, and the seconds since by this process's.
+
+        `seconds`: those of its result, for a process that did not claim it. So a clock that is set while a run lasts
+        changes neither its seconds nor the order of its start and end.
+        """
+        return attempt.c.started_at + self.lasted(seconds)
+
+    def lasted(self, seconds: float | None) -> float:
+        """Seconds since the claim, or `seconds`, those of its result, in a process that did not claim it."""
+        return (seconds or 0.0) if self.watch is None else self.watch.seconds
 
 
 def claim(
@@ -173,13 +192,13 @@ def fail(store: Store, held: ClaimedRun, reason: str, log: str = "", *, tries: i
     False: another worker has taken over.
     """
     with store.write() as connection:
-        return _end(store, connection, mine(held), "failed", reason, log=log, tries=tries)
+        return _end(store, connection, mine(held), "failed", reason, log=log, tries=tries, held=held)
 
 
 def release(store: Store, held: ClaimedRun, reason: str = "interrupted", log: str = "") -> bool:
     """Ends the attempt as interrupted, which counts as no try, and puts the run back; False where it had ended."""
     with store.write() as connection:
-        return _end(store, connection, mine(held), "interrupted", reason, log=log)
+        return _end(store, connection, mine(held), "interrupted", reason, log=log, held=held)
 
 
 def abandon(store: Store, attempt_id: int, reason: str, *, counts: bool = False) -> bool:
@@ -301,10 +320,17 @@ def _end(
     reason: str,
     log: str = "",
     tries: int = 1,
+    held: ClaimedRun | None = None,
 ) -> bool:
-    """Ends a running attempt without a result and puts its run back; False where there is no such attempt."""
-    ended = sa.update(attempt).where(*which).values(state=state, reason=reason, log=log, ended_at=store.now)
-    ended = ended.values(seconds=store.now - attempt.c.started_at).returning(attempt.c.run_id)
+    """Ends a running attempt without a result and puts its run back; False where there is no such attempt.
+
+    `held`: the claim, in the process that ends its own attempt; another process has only the database's clock.
+    """
+    # Which may have been set back
+    by_database = sa.case((store.now < attempt.c.started_at, attempt.c.started_at), else_=store.now)
+    end: sa.ColumnElement[float] = by_database if held is None else held.ended_at(None)
+    ended = sa.update(attempt).where(*which).values(state=state, reason=reason, log=log, ended_at=end)
+    ended = ended.values(seconds=end - attempt.c.started_at).returning(attempt.c.run_id)
     run_id = connection.execute(ended).scalar()
     if run_id is None:
         return False

@@ -57,9 +57,9 @@ def claim_rerun(
 
 def finish_rerun(store: Store, held: ClaimedRun, result: Result) -> None:
     """Ends a further attempt with the files of its result. Raises LeaseLost where it is over already."""
-    seconds = store.now - attempt.c.started_at if result.seconds is None else result.seconds
+    seconds = held.lasted(None) if result.seconds is None else result.seconds
     ended = sa.update(attempt).where(*mine(held)).values(
-        state="done", ended_at=store.now, seconds=seconds + result.seconds_before, log=result.log,
+        state="done", ended_at=held.ended_at(result.seconds), seconds=seconds + result.seconds_before, log=result.log,
         notes=as_json(result.notes), reason="its files were gone and were made again",
     )  # fmt: skip
     with store.write() as connection:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from hashbench.common.showing import printable, printable_parts, without_passwords
+from hashbench.common.secrecy import without_passwords
+from hashbench.common.showing import printable, printable_parts
 
 
 @pytest.mark.parametrize("code", [0, 7, 8, 13, 27, 127, 0x9B, 0x202E, 0x2067])

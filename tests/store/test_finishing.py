@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,12 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
+from hashbench.common import clock
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store
 from hashbench.store.finishing import add_metrics, add_note, finish, unvoid, void
-from hashbench.store.queue import LeaseLost
+from hashbench.store.queue import LeaseLost, abandon, fail, release
 from hashbench.store.result import Artifact, Predictions, Result
 from hashbench.store.status import artifacts, attempts, counts, predictions
 from tests.store.noted import wrong_notes
@@ -205,3 +207,47 @@ def test_note_is_added_to_a_finished_run_and_replaces_one_of_its_topic(store: St
     for text in ("half", "all"):
         add_note(store, held.run_id, "texts_read", text)
     assert attempts(store, held.run_id)[-1].notes == {"origin": "here", "texts_read": "all"}
+
+
+@pytest.mark.parametrize("jump", [-3_600.0, 3_600.0])
+@pytest.mark.parametrize("end", ["done", "failed", "interrupted"])
+def test_a_clock_that_is_set_during_a_run_changes_no_time(
+    store: Store, lab: Lab, monkeypatch: pytest.MonkeyPatch, jump: float, end: str
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(clock, "monotonic", lambda: now[0])
+    held = lab.claim(store, lab.plan(store, lab.run("timed")))
+    now[0] += 42.5
+    monkeypatch.setattr(store, "now", store.now + jump)
+    if end == "done":
+        finish(store, held, Result(seconds_before=7.5))
+    else:
+        fail(store, held, "x") if end == "failed" else release(store, held)
+    row = store.query("SELECT started_at, ended_at, seconds FROM attempt")[0]
+    assert row["ended_at"] - row["started_at"] == pytest.approx(42.5, abs=1e-5)
+    assert row["seconds"] == pytest.approx(50.0 if end == "done" else 42.5, abs=1e-5)
+    if end == "done":
+        assert store.query("SELECT finished_at FROM run")[0]["finished_at"] == row["ended_at"]
+
+
+def test_an_attempt_of_a_dead_process_ends_no_earlier_than_it_began(
+    store: Store, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = lab.claim(store, lab.plan(store, lab.run("timed")))
+    monkeypatch.setattr(store, "now", store.now - 3_600.0)
+    abandon(store, held.attempt_id, "dead")
+    assert store.query("SELECT ended_at - started_at AS lasted, seconds FROM attempt")[0] == {"lasted": 0, "seconds": 0}
+
+
+def test_sleep_is_noted_and_not_counted(store: Store, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, booted = [100.0], [9_000.0]
+    monkeypatch.setattr(clock, "monotonic", lambda: now[0])
+    monkeypatch.setattr(clock, "boot_time", lambda: booted[0])
+    held = lab.claim(store, lab.plan(store, lab.run("timed")))
+    now[0], booted[0] = now[0] + 10.0, booted[0] + 3_610.0
+    finish(store, held, Result(notes={"a": "b"}))
+    row = store.query("SELECT seconds, notes FROM attempt")[0]
+    assert row["seconds"] == pytest.approx(10.0) and json.loads(row["notes"]) == {
+        "a": "b",
+        "slept": "3600 s, not counted",
+    }

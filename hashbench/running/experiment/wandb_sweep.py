@@ -11,7 +11,7 @@ from typing import Any
 
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError
-from hashbench.common.showing import without_passwords
+from hashbench.common.secrecy import argument_shown
 from hashbench.models.embeddings.registry import groups
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import resolve_baseline, resolve_models
@@ -54,8 +54,8 @@ def sweep_options(data: Sequence[str], db: str | None) -> list[str]:
     >>> sweep_options(["~/data", "hub"], "other.db")
     ['--data', '~/data', '--data', 'hub', '--db', 'other.db']
     """
-    if db is not None and without_passwords(db) != db:
-        raise InputError(f"{without_passwords(db)}: its password does not go into a file; set HASHBENCH_DB instead")
+    if db is not None and argument_shown(db) != db:
+        raise InputError(f"{argument_shown(db)}: its password does not go into a file; set HASHBENCH_DB instead")
     sources = [part for source in data for part in ("--data", source)]
     return sources if db is None else [*sources, "--db", db]
 

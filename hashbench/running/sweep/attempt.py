@@ -21,6 +21,7 @@ from lightning.pytorch.utilities.exceptions import SIGTERMException
 from sqlalchemy.exc import SQLAlchemyError
 
 from hashbench.common.errors import InputError
+from hashbench.common.secrecy import without_passwords
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.sweep.executors.base import Control
 from hashbench.running.sweep.housekeeping import ResultSpool
@@ -112,7 +113,7 @@ def captured_log() -> Iterator[Callable[[], str]]:
     root.addHandler(handler)
     try:
         with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
-            yield lambda: text.getvalue()[-LOG_LIMIT:]
+            yield lambda: without_passwords(text.getvalue())[-LOG_LIMIT:]
     finally:
         root.removeHandler(handler)
 
@@ -171,10 +172,10 @@ class Attempts:
     def _ended(
         self, held: ClaimedRun, work: Callable[[StopSignal], Result], stop: StopSignal, log: Callable[[], str]
     ) -> Ending:
-        began, folder = time.monotonic(), self._artifacts.running(held.run_id)
+        folder = self._artifacts.running(held.run_id)
         try:
             result = work(stop)
-            self._hand_in(held, replace(result, log=log()), began)
+            self._hand_in(held, replace(result, log=log()))
             # Not before: a checkpoint is worth keeping until then.
             self._artifacts.remove(folder)
         except (Interrupted, SIGTERMException, KeyboardInterrupt) as error:
@@ -195,27 +196,28 @@ class Attempts:
             return self._failed(held, error, str(error), log(), for_good=True)
         except Exception as error:  # whatever a run throws ends this attempt and not the worker
             reason = f"{type(error).__name__}: {error}"
-            return self._failed(held, error, reason, f"{log()}\n{traceback.format_exc()}"[-LOG_LIMIT:])
+            whole = without_passwords(f"{log()}\n{traceback.format_exc()}")
+            return self._failed(held, error, reason, whole[-LOG_LIMIT:])
         return Ending("done", result=result)
 
     def _failed(
         self, held: ClaimedRun, error: BaseException, reason: str, log: str, *, for_good: bool = False
     ) -> Ending:
         """Stores a failure; `for_good`: another try would end in the same way, so this one uses up all tries."""
-        tries = self._max_attempts if for_good else 1
+        tries, reason = self._max_attempts if for_good else 1, without_passwords(reason)
         self._retry(fail, self._store, held, reason, log, tries=tries)
         return Ending("failed", reason, error=error)
 
-    def _hand_in(self, held: ClaimedRun, result: Result, began: float) -> None:
+    def _hand_in(self, held: ClaimedRun, result: Result) -> None:
         """Stores a result; while the database is away, it is kept on disk for any process that reaches it again."""
+        held = held.stopped()  # a database that keeps it waiting takes no time of the run
+        result = result if result.seconds is not None else replace(result, seconds=held.lasted(None))
         try:
             finish(self._store, held, result)
         except Exception as error:
             if not (is_outage(error) or isinstance(error, DatabaseMoved)):
                 raise
-            seconds = time.monotonic() - began if result.seconds is None else result.seconds
-            late = replace(result, seconds=seconds)
             with contextlib.suppress(OSError):  # a disk that is full holds neither: this process remembers it
-                self._spool.keep(held, late)
-            self._retry(finish, self._store, held, late)
+                self._spool.keep(held, result)
+            self._retry(finish, self._store, held, result)
             self._spool.drop(held.token)

@@ -9,7 +9,7 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Collection
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -122,7 +122,7 @@ class ResultSpool:
 
 
 def _as_text(held: ClaimedRun, result: Result) -> str:
-    whole = {"held": asdict(held), **vars(result)}
+    whole = {"held": asdict(replace(held, watch=None)), **vars(result)}  # whose clock may be another machine's
     whole["metrics"] = [asdict(row) for row in result.metrics]
     whole["artifacts"] = [asdict(file) for file in result.artifacts]
     whole["predictions"] = [
@@ -151,7 +151,7 @@ def _read(path: Path) -> tuple[ClaimedRun, Result] | None:
             "artifacts": [Artifact(**file) for file in about["artifacts"]],
             "predictions": predictions,
         }
-        return ClaimedRun(**held | {"needs": tuple(held["needs"])}), Result(**about | parts)
+        return ClaimedRun(**held | {"needs": tuple(held["needs"]), "watch": None}), Result(**about | parts)
     except FileNotFoundError:
         return None
     except Damaged as damage:

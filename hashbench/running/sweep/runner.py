@@ -15,8 +15,9 @@ import torch
 
 from hashbench.common.cache import remove_leftovers, using
 from hashbench.common.errors import InputError
+from hashbench.common.secrecy import argument_shown
 from hashbench.common.shared import SharedFolder
-from hashbench.common.showing import printable, tell, without_passwords
+from hashbench.common.showing import printable, tell
 from hashbench.data.sources.fingerprints import cache_folder
 from hashbench.models.text.compiled import usable_cores
 from hashbench.running.efficiency.cards import find_card
@@ -41,7 +42,7 @@ from hashbench.running.sweep.plan import Plan, plan
 from hashbench.running.sweep.processes import Stopped, TimeIsUp, stop_signals
 from hashbench.running.sweep.progress import RunEnded, SweepProgress
 from hashbench.running.sweep.stored_plan import data_origins, of_phase, refuse_another_plan, training_rows, write_down
-from hashbench.store.engine import Store, open_store
+from hashbench.store.engine import Store, address_of, open_store
 from hashbench.store.planning import planned_runs, retry_failed, set_turns
 from hashbench.store.queue import pending
 from hashbench.store.retry import Retry
@@ -97,8 +98,8 @@ def sweep(
     until = None if max_hours is None else time.monotonic() + 3600.0 * max_hours
     other = None if card is None else find_card(card)
     find_executor(loaded.experiment.executor)
-    if "://" not in db:  # before minutes of planning; servers are not connected before they are needed
-        check_file(Path(db), db, create=True, read_only=dry_run)
+    if "://" not in address_of(db):  # before minutes of planning; servers are not connected before they are needed
+        check_file(Path(address_of(db)), db, create=True, read_only=dry_run)
     planned = plan(loaded, data=data, dry=dry_run)
     n_workers = workers or loaded.experiment.workers
     for remark in (*planned.notes, *planned.absent):
@@ -171,7 +172,7 @@ def assign(planned: Plan, *, db: str, experiment_id: int, n_workers: int, artifa
     """The assignment for all workers in the first phase of a sweep, that of the runs that measure no time."""
     experiment = planned.resolved.experiment
     return Assignment(
-        db=db,
+        db=address_of(db),  # workers on other machines have another environment
         experiment_id=experiment_id,
         resolved=planned.resolved,
         runs={run.id: run for run in planned.runs},
@@ -201,7 +202,7 @@ def carry_out(work: Sweep, *, fail_fast: bool, until: float | None = None) -> in
                 if not run_phase(work, kinds, n_workers, progress, fail_fast=fail_fast, until=until):
                     break
     except Stopped as stopped:
-        tell(f"interrupted; to go on: hashbench {without_passwords(shlex.join(sys.argv[1:]))}")
+        tell(f"interrupted; to go on: hashbench {shlex.join(map(argument_shown, sys.argv[1:]))}")
         return stopped.exit_code
     except TimeIsUp:
         tell("--max-hours: the time is up")

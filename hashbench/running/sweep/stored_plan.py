@@ -8,7 +8,7 @@ from typing import Any
 
 from hashbench.common.declared import STORED
 from hashbench.common.errors import InputError
-from hashbench.common.showing import without_passwords
+from hashbench.common.secrecy import stored_command
 from hashbench.running.runs.base import names
 from hashbench.running.sweep.plan import Plan, check_items
 from hashbench.store.engine import Store
@@ -26,7 +26,7 @@ def write_down(store: Store, planned: Plan, origins: Mapping[str, Any]) -> int:
         stored_config(planned, origins),
         planned.runs,
         baseline=experiment.baseline,
-        command=without_passwords(" ".join(sys.argv[1:])),
+        command=stored_command(sys.argv[1:]),
     )
 
 
