@@ -108,15 +108,16 @@ def total_bytes(some: Iterable[CacheEntry]) -> int:
 def cleaned(cache: Path, *, older_than_s: float, weights: bool = False, dry_run: bool = False) -> list[CacheEntry]:
     """Removes the entries last used at least `older_than_s` seconds ago, or none with `dry_run`; returns these entries.
 
-    Weights of finished runs are removed only with `weights`, results that wait for the database never. Raises
-    InputError while a sweep uses the folder.
+    Weights of finished runs are removed only with `weights`; results that wait for the database never, unless they were
+    set aside as damaged. Raises InputError while a sweep uses the folder.
     """
     if not cache.is_dir():
         return []
     spared = KEPT if weights else (*KEPT, WEIGHTS)
     until = time.time() - older_than_s
     with _alone(cache):
-        going = [entry for entry in entries(cache) if entry.room not in spared and entry.used_at <= until]
+        old = [entry for entry in entries(cache) if entry.used_at <= until]
+        going = [entry for entry in old if entry.room not in spared or entry.path.name.endswith(BAD)]
         for entry in going if not dry_run else ():
             remove(entry.path)
         for lock in cache.glob("*/*.lock") if not dry_run else ():  # nobody waits at one now

@@ -51,6 +51,13 @@ def test_things_are_listed_whole_with_their_size(cache: Path) -> None:
     assert entries(cache / "none") == []
 
 
+def test_results_that_wait_are_kept_and_those_set_aside_are_not(cache: Path) -> None:
+    (cache / "finished" / "other.npz.bad").write_bytes(b"1")
+    os.utime(cache / "finished" / "other.npz.bad", (1e9, 1e9))
+    removed = names(cleaned(cache, older_than_s=DAY_S))
+    assert "finished/other.npz.bad" in removed and "finished/token.npz" not in removed
+
+
 def test_folders_are_summed_up_and_explained(cache: Path) -> None:
     (cache / "corpora" / "other").write_bytes(b"12345678")
     os.utime(cache / "corpora" / "other", (2e9, 2e9))

@@ -8,6 +8,7 @@ example has which label: data sets may not be passed on, and counts of labels ar
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import re
@@ -43,6 +44,7 @@ from hashbench.store.schema import (
     run,
 )
 
+BESIDE = ("-wal", "-shm", "-journal")  # files of SQLite beside a database, which outlive a failed export
 # keys of an experiment whose values may be paths of any form
 PLACES = ("path", "data", "sources", "use")
 NO_PATHS = ("hub", "builtin")  # values of them that are none
@@ -63,13 +65,16 @@ def export_example(store: Store, file: Path, experiments: Sequence[str] = (), *,
     if missing:
         raise InputError(f"{store.name}: no experiment {missing[0]!r} to export")
     with atomic_write(file) as part:
-        example = open_store(part)
-        with store.read() as source, example.write() as target:
-            hosts = source.execute(sa.select(environment.c.host).distinct()).scalars()
-            _Copy(example, source, target, frozenset(host for host in hosts if host)).experiments(experiments)
-            sums.write_all(target)
-        example.close()
-        _seal(part)
+        try:
+            with contextlib.closing(open_store(part)) as example:
+                with store.read() as source, example.write() as target:
+                    hosts = source.execute(sa.select(environment.c.host).distinct()).scalars()
+                    _Copy(example, source, target, frozenset(host for host in hosts if host)).experiments(experiments)
+                    sums.write_all(target)
+            _seal(part)
+        finally:
+            for end in BESIDE:
+                part.with_name(f"{part.name}{end}").unlink(missing_ok=True)
 
 
 def _check_place(file: Path, replace: bool) -> None:

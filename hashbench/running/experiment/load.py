@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -204,25 +205,26 @@ def _parse(text: str, shown: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
         raise InputError(f"{shown}:1: is not a block of keys; write 'name: ...' and so on (keys: hashbench schema)")
     lines: dict[KeyPath, int] = {}
     with located(shown):
-        return _plain(tree, (), lines), lines
+        return _plain(tree, (), lines, itertools.count(1)), lines
 
 
-def _plain(node: Any, keys: KeyPath, lines: dict[KeyPath, int]) -> Any:
+def _plain(node: Any, keys: KeyPath, lines: dict[KeyPath, int], numbers: Iterator[int]) -> Any:
     """ruamel's nodes -> dicts, lists and scalars; whole floats become integers, so that `1e5` counts as 100000.
 
-    Raises InputError where aliases expand to more values than any experiment has.
+    `numbers` counts the nodes, those of merged keys too, which have no line. Raises InputError where aliases expand to
+    more values than any experiment has.
     """
-    if len(lines) > MOST_VALUES or len(keys) > MOST_DEPTH:
+    if next(numbers) > MOST_VALUES or len(keys) > MOST_DEPTH:
         most = f"{MOST_VALUES:,} values or {MOST_DEPTH} levels"
         raise InputError(f"its aliases stand for more than {most}; write out what is meant")
     if isinstance(node, Mapping):
         for key in node:
             _note_line(node, "key", key, (*keys, str(key)), lines)
-        return {str(key): _plain(value, (*keys, str(key)), lines) for key, value in node.items()}
+        return {str(key): _plain(value, (*keys, str(key)), lines, numbers) for key, value in node.items()}
     if isinstance(node, (list, tuple)):
         for i in range(len(node)):
             _note_line(node, "item", i, (*keys, i), lines)
-        return [_plain(value, (*keys, i), lines) for i, value in enumerate(node)]
+        return [_plain(value, (*keys, i), lines, numbers) for i, value in enumerate(node)]
     if isinstance(node, bool) or node is None:
         return node
     if isinstance(node, float):
@@ -276,7 +278,7 @@ def _parse_value(override: str, text: str) -> Any:
 
     try:
         with located(f"override {override}"):
-            return _plain(YAML(typ="rt").load(io.StringIO(text)), (), {})
+            return _plain(YAML(typ="rt").load(io.StringIO(text)), (), {}, itertools.count(1))
     except (YAMLError, RecursionError):
         raise InputError(f"override {override}: the value is not YAML; put it in quotes") from None
 

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from hashbench.common.atomic import with_usual_rights
 from hashbench.common.checksums import sealed_write
-from hashbench.common.errors import InputError
+from hashbench.common.errors import InputError, first_line
 from hashbench.models.embeddings.base import SPECIALS, Batch, Embedding, ModelSpec, Published
 from hashbench.models.embeddings.registry import build_embedding
 from hashbench.models.encoders.base import Encoder, EncoderConfig, make_encoder
@@ -122,9 +123,16 @@ def save_weights(module: nn.Module, path: Path) -> None:
 
 
 def save_tensors(tensors: Mapping[str, Tensor], path: Path) -> None:
-    """Writes named tensors of any shape as safetensors, whole or not at all, with their checksums."""
+    """Writes named tensors of any shape as safetensors, whole or not at all, with their checksums.
+
+    Raises OSError where the disk has no room for them.
+    """
     with sealed_write(path) as part:
-        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, part)
+        try:
+            save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, part)
+        except SafetensorError as error:  # which names no file
+            remedy = "make room there, or set HASHBENCH_CACHE to another folder"
+            raise OSError(f"{path}: the weights cannot be written: {first_line(error)}; {remedy}") from error
         with_usual_rights(part)
 
 

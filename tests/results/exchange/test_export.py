@@ -184,3 +184,19 @@ def test_a_run_keeps_the_spec_that_its_id_is_made_of(store: Store, lab: Lab, tmp
     copy = open_store(tmp_path / "out.db", read_only=True)
     assert run_spec(copy, lab.id("a")) == spec
     copy.close()
+
+
+def test_a_failed_export_leaves_nothing_beside_the_file(
+    store: Store, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(store, lab)
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("no space left")
+
+    folder = tmp_path / "shelf"
+    folder.mkdir()
+    monkeypatch.setattr("hashbench.results.exchange.export.copy_attempt", fail)
+    with pytest.raises(OSError, match="no space left"):
+        export_example(store, folder / "out.db")
+    assert list(folder.iterdir()) == []

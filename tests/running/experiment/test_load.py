@@ -267,6 +267,14 @@ def test_aliases_that_multiply_are_refused(load) -> None:
         load("\n".join(lists))
 
 
+def test_merge_keys_that_multiply_are_refused(load) -> None:
+    """Merged keys have no line of their own: each level holds nine times the one before it."""
+    blocks = ["x0: &x0 {a: 1}"]
+    blocks += [f"x{n}: &x{n} {{<<: {{{', '.join(f'{key}: *x{n - 1}' for key in 'abcdefghi')}}}}}" for n in range(1, 12)]
+    with pytest.raises(InputError, match=r"a\.yaml: its aliases stand for more than 50,000 values or 100 levels"):
+        load("\n".join(blocks))
+
+
 def test_an_alias_of_itself_is_refused(load) -> None:
     with pytest.raises(InputError, match=r"a\.yaml"):
         load("name: &a [*a]\n")

@@ -1,15 +1,17 @@
 """running/training/model.py: heads of pre-training, and weights that come back as they were."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
+from safetensors import SafetensorError
 
 from hashbench.common.errors import InputError
 from hashbench.models.embeddings.base import Batch
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.objectives.classification import ClassificationHead
-from hashbench.running.training.model import build_model, load_weights, make_head, save_weights
+from hashbench.running.training.model import build_model, load_weights, make_head, save_tensors, save_weights
 
 
 def test_mlm_needs_an_output_matrix():
@@ -68,3 +70,16 @@ def test_a_head_gets_the_states_that_its_pooling_reads(pooling):
     states, mask = model.for_head(batch, pooling)
     assert states.shape[1] == (1 if pooling == "first" else 5)
     torch.testing.assert_close(head(states, mask), head(model(batch), batch.mask), atol=1e-6, rtol=1e-5)
+
+
+def test_weights_that_cannot_be_written_name_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise SafetensorError("Error while serializing: I/O error: File too large (os error 27)")
+
+    monkeypatch.setattr("hashbench.running.training.model.save_file", fail)
+    path = tmp_path / "weights.safetensors"
+    with pytest.raises(
+        OSError, match=rf"^{path}: the weights cannot be written: .*too large.*; make room there, or set"
+    ):
+        save_tensors({"a": torch.zeros(2)}, path)
+    assert list(tmp_path.iterdir()) == []
