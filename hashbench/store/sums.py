@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
-from hashbench.store.engine import insert_rows
+from hashbench.store.engine import Store, insert_rows
 from hashbench.store.free_runs import chunks
 from hashbench.store.schema import artifact, attempt, content_sum, experiment, experiment_run, metric, predictions, run
 
@@ -46,12 +46,27 @@ def write_all(connection: Connection) -> None:
         insert_rows(connection, sa.insert(content_sum), rows)
 
 
-def wrong(connection: Connection, kind: str) -> list[str]:
-    """Ids of the attempts, runs or experiments whose content is not that of their sum, in order; of members keys."""
-    rows = connection.execute(sa.select(content_sum.c.of, content_sum.c.sha256).where(content_sum.c.kind == kind))
-    stored = {of: value for of, value in rows}
-    now = dict(KINDS[kind](connection, None))
+def wrong(connection: Connection, kind: str, ids: Sequence[Any] | None = None) -> list[str]:
+    """Ids of the attempts, runs or experiments whose content is not that of their sum, in order; of members keys.
+
+    `ids`: only of these attempts, runs or experiments, fewer than SQL takes at once.
+    """
+    rows = sa.select(content_sum.c.of, content_sum.c.sha256).where(content_sum.c.kind == kind)
+    rows = rows if ids is None else rows.where(content_sum.c.of.in_([str(of) for of in ids]))
+    stored = {of: value for of, value in connection.execute(rows)}
+    now = dict(KINDS[kind](connection, ids))
     return sorted(of for of in stored.keys() | now.keys() if stored.get(of) != now.get(of))
+
+
+def changed_results(store: Store, run_ids: Iterable[str]) -> list[str]:
+    """Those of the finished runs whose stored results are no longer what was written."""
+    changed: list[str] = []
+    with store.read() as connection:
+        for part in chunks(sorted(run_ids)):
+            counting = sa.select(run.c.finished_attempt, run.c.id).where(run.c.id.in_(part), run.c.state == "done")
+            by_attempt = {str(row.finished_attempt): row.id for row in connection.execute(counting)}
+            changed += [by_attempt[of] for of in wrong(connection, "attempt", [int(of) for of in by_attempt])]
+    return changed
 
 
 def of_attempt(row: AnyRow, results: Mapping[str, Sequence[AnyRow]]) -> str:

@@ -61,6 +61,17 @@ def test_they_are_right_after_each_step(store: Store, lab: Lab) -> None:
     assert wrong_sums(store) == []
 
 
+def test_results_that_changed_are_named_by_their_run(store: Store, lab: Lab) -> None:
+    lab.finish_all(store, lab.plan(store, lab.run("a"), lab.run("b"), lab.run("c")))
+    ids = [lab.id("a"), lab.id("b")]
+    assert sums.changed_results(store, ids) == []
+    with store.write() as connection:
+        connection.execute(sa.text("UPDATE metric SET value = 7 WHERE attempt_id IN (2, 3)"))
+    second = store.query("SELECT run_id FROM attempt WHERE id = 2")[0]["run_id"]
+    assert sums.changed_results(store, [second]) == [second]
+    assert len(sums.changed_results(store, [*ids, lab.id("c")])) == 2
+
+
 @pytest.mark.parametrize("change", CHANGES)
 def test_they_tell_what_has_changed(store: Store, lab: Lab, change: str) -> None:
     lab.finish_all(store, lab.plan(store, lab.run("a"), lab.run("b")))

@@ -48,6 +48,7 @@ from hashbench.store.queue import pending
 from hashbench.store.retry import Retry
 from hashbench.store.sqlite import DatabaseMoved, check_file
 from hashbench.store.status import done_ids, experiments, needed_by_others, runs
+from hashbench.store.sums import changed_results
 
 DONE, SOME_FAILED = 0, 1
 # Workers that die in a row, for each place, before the sweep gives up: something is wrong with the machine. One that
@@ -193,8 +194,8 @@ def carry_out(work: Sweep, *, fail_fast: bool, until: float | None = None) -> in
     retry = work.retry
     estimate = retry(TimeEstimate, work.store, work.plan.runs, work.workers, work.rows)
     # Evaluations on further sets are runs of the experiment too, and none of the sweep's
-    n_done = len(retry(done_ids, work.store, work.assignment.runs))
-    progress = SweepProgress(len(work.assignment.runs), n_done, partial(retry.once, estimate.seconds_left))
+    before = retry(done_ids, work.store, work.assignment.runs)
+    progress = SweepProgress(len(work.assignment.runs), len(before), partial(retry.once, estimate.seconds_left))
     try:
         with stop_signals(), progress, using(work.assignment.cache):
             for measures_time, n_workers in ((False, work.workers), (True, 1))[: 2 if work.times else 1]:
@@ -210,7 +211,12 @@ def carry_out(work: Sweep, *, fail_fast: bool, until: float | None = None) -> in
         raise InputError(f"{error}; {saved_copy(work.store)}") from error
     finally:
         work.store.settle()
-    return conclude(work)
+    finished = retry(done_ids, work.store, work.assignment.runs) - before
+    changed = retry(changed_results, work.store, finished)
+    for run_id in changed:
+        tell(f"{work.store.name}: the result of run {run_id[:12]} is not what was written; run: hashbench db check")
+    code = conclude(work)
+    return SOME_FAILED if changed else code
 
 
 def run_phase(
