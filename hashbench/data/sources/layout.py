@@ -206,14 +206,18 @@ def _unread(
 ) -> tuple[Path, ...]:
     """Those of the other files that look like a split, by the words of their names and of the folders they lie in.
 
-    Of a folder that may hold a test split also the other tables in it. Raises InputError where a split
-    that a file looks like is not there, or where it lies in the folder of one.
+    A README is among them where the folder of a split has no table. Of a folder that may hold a test split also the
+    other tables in it. Raises InputError where a split that a file looks like is not there, or where it lies in the
+    folder of one.
     """
     own = SPLITS["test"] in names.values()
     split_of = {stem: split for split, stems in names.items() for stem in stems}
     seen = []
     for path in others:
         if _is_beside(path):
+            split = split_of.get(path.parent.name.lower())
+            if path.parent != folder and split is not None and split not in files:
+                seen.append(path)  # nothing else is in the folder of a split
             continue
         shown = path.relative_to(folder)
         parts = [named(Path(part)) for part in shown.parts]

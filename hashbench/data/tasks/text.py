@@ -146,8 +146,9 @@ class LocatedTexts:
         """The labels of each split from its cells, and the task with its classes known; `names`: of a file."""
         where = {split: table.where for split, table in self.tables.items()}
         kind = text_kind(self.task)
-        features = {split: table.class_names(self.task.label) for split, table in self.tables.items()}
+        features = {split: kind.class_names(table.class_names(self.task.label)) for split, table in self.tables.items()}
         if kind.own_classes is None:
+            names = kind.class_names(names)
             cells, names = named_by_features(cells, features, Classes.declared(names, self.task.labels), where)
         else:
             cells = values_by_features(cells, features, where)
@@ -210,6 +211,10 @@ class TextKind(TaskKind):
         self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]
     ) -> tuple[dict[str, np.ndarray], Task]:
         """Labels (n,) of each split, and the task with its classes known. `names`: those that a file gives them."""
+
+    def class_names(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Names of classes that a file declares, as this kind spells them."""
+        return tuple(names)
 
     def ids_before(self, cells: Mapping[str, Cells], names: Sequence[str]) -> dict[str, list[int]] | None:
         """The class ids of labels by the rule before that of `read_labels`; None where it had none, or no other rule.

@@ -88,8 +88,11 @@ class FurtherSet:
             options = "the task reads pairs: --text, twice," if task.is_pair else "--text"
             raise InputError(f"{error}; {options} and --label name the columns") from error
         declared = Classes.of_trained(task.label_names, task.label_order, task.labels)
-        features, cells_read = {FURTHER: self.table.class_names(task.label)}, {FURTHER: columns[task.label]}
-        in_order = label_names(self.names_file) if kind.own_classes is None else ()
+        features, cells_read = (
+            {FURTHER: kind.class_names(self.table.class_names(task.label))},
+            {FURTHER: columns[task.label]},
+        )
+        in_order = kind.class_names(label_names(self.names_file)) if kind.own_classes is None else ()
         named_in = where
         if in_order and not features[FURTHER] and have_numbers(columns[task.label]):
             features, cells_read = {FURTHER: in_order}, {FURTHER: named_by_order(columns[task.label], in_order)}

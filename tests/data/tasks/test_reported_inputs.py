@@ -317,3 +317,10 @@ def test_a_corpus_is_read_whole_or_refused(case: str, tmp_path: Path) -> None:
     corpus = folder_corpus("c", "c", folder)
     assert len(list(corpus.documents())) == expected
     assert bool(corpus.notes) == (case == "files about it")
+
+
+def test_the_folder_of_a_split_that_holds_a_readme_alone_is_noted(tmp_path: Path) -> None:
+    files: dict[str, Content] = {"train.csv": csv(*YES_NO), "test/README.md": "the test set", "docs/README.md": "more"}
+    assert "not read: test/README.md" in load(write(tmp_path / "data", files)).notes
+    files["test/0.csv"] = csv("no", "yes", text="x {}")
+    assert not any(note.startswith("not read") for note in load(write(tmp_path / "data", files)).notes)

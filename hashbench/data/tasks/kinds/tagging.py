@@ -123,6 +123,9 @@ class Tagging(TextKind):
             label_order=tuple(map(iobes, declared.order)) if declared else (),
         )
 
+    def class_names(self, names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(map(iobes, names))
+
     def as_trained(self, task: Task, cells: Cells, where: str, *, seen: Collection[int] | None) -> Cells:
         """Lists of tags as names of a trained task's tags, where they are numbers or spellings of `task.labels`."""
         declared = Classes.of_trained(task.label_names, task.label_order, task.labels)

@@ -24,6 +24,8 @@ from hashbench.models.text.tags import NO_WORD, words_of
 from hashbench.running.experiment.schema import TaskEntry
 from hashbench.running.runs.perturbed import perturb_task
 
+BILOU = ("O", "B-PER", "I-PER", "L-PER", "U-PER")
+IOBES = ("O", "B-PER", "I-PER", "E-PER", "S-PER")
 ROWS = [
     (["fly", "to", "new-york", "today"], ["O", "O", "B-city", "B-date"]),
     (["from", "san", "francisco"], ["O", "B-city", "I-city"]),
@@ -251,3 +253,22 @@ def test_slots_of_atis() -> None:
     assert result.targets.sum() == 2_837  # spans of the test set
     assert {score.name: round(100 * score.value, 1) for score in KIND.scores(task.task, result)}["span_f1"] == 60.4
     assert np.isfinite(result.outputs).all()
+
+
+@pytest.mark.parametrize("declared", [BILOU, IOBES, None])
+@pytest.mark.parametrize("of_test", [BILOU, IOBES])
+def test_names_of_a_parquet_file_in_bilou_are_those_of_iobes(
+    declared: tuple[str, ...] | None, of_test: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Both a file's numbers with names of the hub's library, and names in label_names.json."""
+    for split, names in (("train", BILOU), ("test", of_test)):
+        feature = {"feature": {"_type": "ClassLabel", "names": list(names)}, "_type": "Sequence"}
+        rows = pa.table({"words": [["new", "york", "or", "rome"]] * 3, "tags": [[1, 3, 0, 4]] * 3})
+        metadata = {"huggingface": json.dumps({"info": {"features": {"tags": feature}}})}
+        pq.write_table(rows.replace_schema_metadata(metadata), tmp_path / f"{split}.parquet")
+    if declared:
+        (tmp_path / "label_names.json").write_text(json.dumps(declared))
+    described = TaskEntry(name="mine", path=str(tmp_path), text="words", label="tags", metric="span_f1")
+    data = KIND.locate(KIND.own_task(described, tmp_path), ()).load()
+    assert data.label_names == IOBES
+    assert data.splits["test"].labels[0] == (1, 3, 0, 4)
