@@ -86,4 +86,4 @@ def test_the_readmes_lines_run_in_a_notebook(folder: Path) -> None:
     ]
     assert len(html) == 3 and all("hashformer-md-proj" in each for each in html)
     (experiment,) = experiments(open_results("mine.db"))
-    assert experiment.command == "sweep mine.yaml --db mine.db"
+    assert experiment.command == "sweep mine.yaml"
