@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,12 @@ import torch
 
 import hashbench
 from hashbench.deployment.graph import filled_length, graph_inputs, length_multiple
+from hashbench.deployment.loading import load
 from hashbench.deployment.onnx_graph import TOLERANCE, GraphFile, largest_difference, numbering, write_graph, write_int8
 from hashbench.deployment.text_side import texts_to_prove
-from hashbench.models.embeddings.base import Batch
+from hashbench.models.embeddings.base import Batch, EncoderSpec
+from hashbench.models.embeddings.registry import find_model
+from hashbench.models.encoders.base import find_architecture
 from tests.exported import exported_folder
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
@@ -122,3 +126,17 @@ def test_lengths_are_filled_up(made) -> None:
     predictor, _ = made("hashformer-md-proj")
     assert length_multiple(predictor) == 1
     assert [filled_length(n, 4) for n in (1, 4, 5, 128)] == [4, 4, 8, 128]
+
+
+@pytest.mark.parametrize("is_pair", [False, True])
+def test_averaged_words_are_a_graph_in_which_a_text_may_be_empty(tmp_path: Path, is_pair: bool) -> None:
+    spec = replace(find_model("hash-emb-k2").small(), encoder=EncoderSpec("average", {"dim": 16}))
+    folder = exported_folder(
+        "mean", tmp_path / "out", spec=find_architecture("average").of_model(spec), is_pair=is_pair
+    )
+    predictor = load(folder)
+    write_graph(predictor, tmp_path / "model.onnx")
+    graph = GraphFile.open(tmp_path / "model.onnx")
+    assert largest_difference(graph, predictor, ["", "a good film", "x", "Don't STOP!!! 東京"]) < 1e-5
+    write_int8(tmp_path / "model.onnx", tmp_path / "int8.onnx")
+    assert largest_difference(GraphFile.open(tmp_path / "int8.onnx"), predictor, ["", "a good film"]) < 0.05
