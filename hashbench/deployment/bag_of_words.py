@@ -17,7 +17,8 @@ import numpy as np
 import hashbench
 from hashbench.common.atomic import atomic_write, replace_text
 from hashbench.common.errors import InputError
-from hashbench.data.tasks.text import BAG_OF_WORDS, fitted_bag_of_words
+from hashbench.data.tasks.text import BAG_OF_WORDS
+from hashbench.data.tasks.text_baselines import fitted_bag_of_words
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.deployment.evaluation import TIMED, Form, imported, median_milliseconds, scored, table_of
 from hashbench.deployment.forms import FACTS, stored_forms

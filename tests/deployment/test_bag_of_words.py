@@ -15,7 +15,7 @@ from hashbench.cli.app import main
 from hashbench.common.errors import InputError
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
-from hashbench.data.tasks.text import fitted_bag_of_words
+from hashbench.data.tasks.text_baselines import fitted_bag_of_words
 from hashbench.data.tasks.text_data import Split, TaskData
 from hashbench.deployment.bag_of_words import CODE, evaluated_folder, learned_on, write_folder
 from hashbench.models.portable.bag_of_words import FEATURES, NUMBERS, SETTINGS, BagOfWords

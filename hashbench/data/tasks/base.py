@@ -206,6 +206,10 @@ class TaskKind(ABC):
             "add one: --data FOLDER"
         )
 
+    def baselines_of(self, task: Task) -> list[str]:
+        """The stored names of the trivial baselines that a task of this kind has."""
+        return list(self.baselines)
+
     def checked_block(self, block: Strict, base: Path) -> Strict:
         """The kind's block of the experiment file in folder `base`, checked. Raises InputError for missing files."""
         return block

@@ -45,7 +45,6 @@ from hashbench.data.tasks.text_data import (
     with_splits,
 )
 from hashbench.models.text.normal_forms import form_notes
-from hashbench.models.text.words import WordTokenizer
 from hashbench.scores.base import OutputKind
 from hashbench.scores.registry import evaluate, find_metric, metrics
 from hashbench.scores.shares import class_shift
@@ -55,11 +54,8 @@ if TYPE_CHECKING:
     from hashbench.models.coders.base import Coder
     from hashbench.models.text.base import Tokenizer
 
-
-# Ample for a trivial baseline, and half the time of scikit-learn's own on 400,000 rows
-TOLERANCE = 1e-3
-# scikit-learn's own, where the fit is for a test set: worth 0.4 points on AG News
-TEST_TOLERANCE = 1e-4
+BAG_OF_WORDS = "bag-of-words"
+BAG_OF_PAIRS = "bag-of-pairs"  # the trivial baseline that only tasks of pairs have
 
 
 @dataclass(frozen=True)
@@ -253,6 +249,9 @@ class TextKind(TaskKind):
         """An untrained linear model of scikit-learn; None where labels (n,) leave it nothing to learn."""
         raise NotImplementedError(f"{self.name} has no bag of words")
 
+    def baselines_of(self, task: Task) -> list[str]:
+        return [name for name in self.baselines if task.is_pair or name != BAG_OF_PAIRS]
+
     def batches(self, data: TaskData, tokenizer: Tokenizer, coder: Coder, **settings: Any) -> FinetuningData:
         """Batches of the data for training and evaluations; `settings` as FinetuningData takes them."""
         from hashbench.data.tasks.text_batches import FinetuningData
@@ -381,44 +380,3 @@ def text_kind(task: Task) -> TextKind:
     """The kind of a task that is known to be of texts."""
     assert isinstance(task.kind, TextKind)
     return task.kind
-
-
-def majority(data: TaskData, splits: Sequence[str], *, for_test: bool = False) -> dict[str, np.ndarray]:
-    """The most frequent class of train, the smallest of several; the mean for a regression. Each split (n,)."""
-    constant = text_kind(data.task).constant(data.splits["train"].labels)
-    return {split: np.full(len(data.splits[split]), constant) for split in splits}
-
-
-def bag_of_words(data: TaskData, splits: Sequence[str], *, for_test: bool = False) -> dict[str, np.ndarray]:
-    """Predictions of a linear model on TF-IDF; each split (n,). The majority where train has no word or one class."""
-    model = fitted_bag_of_words(data, for_test=for_test)
-    if model is None:
-        return majority(data, splits)
-    return {split: np.asarray(model.predict(_joined(data.splits[split]))) for split in splits}
-
-
-def fitted_bag_of_words(data: TaskData, *, for_test: bool = False) -> Any:
-    """scikit-learn's pipeline behind `bag_of_words`, fitted on train; None where train has no word or one class.
-
-    TF-IDF over the suite's lower-cased words with punctuation runs, one and two of them at a time, sublinear, then
-    logistic regression or ridge. The texts of a pair are read one behind the other.
-    """
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.pipeline import make_pipeline
-
-    train = data.splits["train"]
-    head = text_kind(data.task).linear_model(train.labels, TEST_TOLERANCE if for_test else TOLERANCE)
-    if head is None or not any(map(WordTokenizer().tokenize, _joined(train))):
-        return None
-    features = TfidfVectorizer(
-        tokenizer=WordTokenizer().tokenize, token_pattern=None, lowercase=False, ngram_range=(1, 2), sublinear_tf=True
-    )
-    return make_pipeline(features, head).fit(_joined(train), train.labels)
-
-
-def _joined(split: Split) -> list[str]:
-    return [" ".join(texts) for texts in zip(*split.texts, strict=True)]
-
-
-BAG_OF_WORDS = "bag-of-words"
-BASELINES = {"majority": majority, BAG_OF_WORDS: bag_of_words}

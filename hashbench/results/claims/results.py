@@ -109,7 +109,7 @@ class Results:
         if not isinstance(read, ScoreColumn):
             raise TypeError(f"{column} holds no scores")
         tasks = [score.task for score in read.scores]
-        entry = next((entry for entry in baselines(self.measured, tasks) if entry.model == name), None)
+        entry = next((entry for entry in self.measured.entries if entry.is_baseline and entry.model == name), None)
         if entry is None:
             raise Missing(f"no {name} on {', '.join(tasks)}")
         value = _mean(read, lambda score: self._trivial_score(entry, score))
@@ -179,7 +179,12 @@ class Results:
         )
 
     def _trivial_score(self, entry: Entry, score: StoredScore) -> Quantity:
-        """A trivial baseline's score. Raises Missing."""
+        """A trivial baseline's score; on a task that it does not know, that of the best other one. Raises Missing."""
+        if not entry.of_task(score.task):
+            others = [self._trivial_score(other, score) for other in baselines(self.measured, [score.task])]
+            if not others:
+                raise Missing(f"no {entry.model} on {score.task}")
+            return max(others, key=lambda quantity: quantity.value)
         sample = self.evidence.of(entry, score.task, score.metric, score.split)
         value = baseline_value(list(sample.scores.values()))
         if value is None:

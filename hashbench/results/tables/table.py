@@ -238,16 +238,40 @@ def _averaged(column: Column, columns: Sequence[Column]) -> list[list[Column]]:
 def _average_not_beaten(
     cell: Cell, column: Column, members: Sequence[Sequence[Column]], cells: Mapping[str, Cell], baselines: Sequence[Row]
 ) -> str:
-    """`EACH_BEST` if an average is not above the best trivial baselines of its tasks, else ''."""
+    """`EACH_BEST` if an average is not above the best trivial baselines of its tasks, else ''.
+
+    Where one baseline has all tasks and another one has some, as that of pairs, it is the title of the other one if the
+    average is not above its own scores and the best ones of the tasks that it lacks.
+    """
     if all(cells[member.name].under for group in members for member in group):
         return EACH_BEST
-    if column.measure != "average" or any(row.cells[column.name].value is not None for row in baselines):
+    whole = any(row.cells[column.name].value is not None for row in baselines)
+    scored = [member.name for group in members for member in group]
+    partial = [
+        row for row in baselines
+        if row.cells[column.name].value is None and any(row.cells[name].value is not None for name in scored)
+    ]  # fmt: skip
+    if column.measure != "average" or whole and not partial:
         return ""
     best = [[_best_of(cells[member.name], member, baselines) for member in group] for group in members]
     if any(value is None for group in best for value in group):
         return ""
-    mean = fmean(fmean(value for value in group if value is not None) for group in best)
-    return EACH_BEST if (cell.value or 0.0) <= mean + TOLERANCE else ""
+    for row in partial if whole else [None]:
+        values = [
+            [_own_or(value, row, cells[member.name], member) for value, member in zip(of_group, group, strict=True)]
+            for of_group, group in zip(best, members, strict=True)
+        ]
+        if (cell.value or 0.0) <= fmean(map(fmean, values)) + TOLERANCE:
+            return EACH_BEST if row is None else row.title
+    return ""
+
+
+def _own_or(best: float | None, row: Row | None, cell: Cell, column: Column) -> float:
+    """A trivial baseline's value on the data of a cell; the best one's where it has none, or there is no baseline."""
+    own = None if row is None else _best_of(cell, column, [row])
+    value = best if own is None else own
+    assert value is not None  # the caller has looked
+    return value
 
 
 def _best_of(cell: Cell, column: Column, baselines: Sequence[Row]) -> float | None:

@@ -245,7 +245,8 @@ def _parse_override(override: str) -> tuple[tuple[str, ...], Any]:
     """`key.key=value` -> the keys and the value, read by the rules of the file."""
     name, equals, text = override.partition("=")
     if not equals or not name:
-        raise InputError(f"override {override}: is not of the form key=value; as in finetune.epochs=3")
+        data = f"; a further folder is given as --data {override}" if Path(override).is_dir() else ""
+        raise InputError(f"override {override}: is not of the form key=value; as in finetune.epochs=3{data}")
     keys = tuple(name.split("."))
     block: type[BaseModel] = Experiment
     for depth, key in enumerate(keys):

@@ -36,7 +36,8 @@ Parameters = Annotated[int, Field(gt=0)]
 
 # Trivial baselines of the suite's kinds of task, in the order in which messages name them.
 FLOORS = (
-    "majority", "bag-of-words", "popularity", "co-occurrence", "most-frequent-tag", "unigrams", "shorter-sentence",
+    "majority", "bag-of-words", "bag-of-pairs", "popularity", "co-occurrence", "most-frequent-tag", "unigrams",
+    "shorter-sentence",
 )  # fmt: skip
 LARGEST_KEPT = 32 * 2**20  # bytes of a fine-tuned model that `keep_weights: auto` keeps: tiny encoders, most tables
 
@@ -265,8 +266,9 @@ class Experiment(Strict):
     floors: tuple[Annotated[str, NameOf(baseline_names)], ...] = Field(
         default=FLOORS,
         description=(
-            "scores that a model must beat, in every table; the first two for texts, the others for page-link sets, "
-            "popularity for phrases too, most-frequent-tag for tags of words, the last two for minimal pairs"
+            "scores that a model must beat, in every table; the first two for texts, bag-of-pairs for pairs of texts, "
+            "popularity and co-occurrence for page-link sets, popularity for phrases too, most-frequent-tag for tags "
+            "of words, the last two for minimal pairs"
         ),
     )
     tasks: str | tuple[str | TaskEntry, ...] = Field(

@@ -31,7 +31,8 @@ class TrivialBaseline(RunKind):
             self.of(resolved, name, task)
             for task in resolved.tasks
             for name in resolved.experiment.floors
-            if name in task.task.kind.baselines and (name not in task.task.kind.reads_words or counts_words(resolved))
+            if name in task.task.kind.baselines_of(task.task)
+            and (name not in task.task.kind.reads_words or counts_words(resolved))
         ]
 
     def of(self, resolved: ResolvedExperiment, name: str, task: LocatedTask) -> Run:

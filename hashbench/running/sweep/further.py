@@ -210,7 +210,7 @@ class TrainedRun(Subject):
         )
 
     def baselines(self, further: FurtherSet) -> list[tuple[Run, Callable[[Machine], Result]]]:
-        names = [name for name in self.experiment.floors if name in self.trained_on.kind.baselines]
+        names = [name for name in self.experiment.floors if name in self.trained_on.kind.baselines_of(self.trained_on)]
         located = locate_task(self.trained_on, open_sources(self._sources))
         runs = [BASELINE.of(self.experiment.encoder, name, further, located) for name in names]
         return [(run, partial(BASELINE.carry_out, run, self._workplace(further, run))) for run in runs]

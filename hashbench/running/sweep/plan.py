@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from hashbench.common.errors import InputError, NotAtHand, located, near_match
-from hashbench.data.sources.documents import CorpusSource
+from hashbench.data.sources.documents import CorpusSource, is_own_corpus
 from hashbench.data.sources.fingerprints import usable_cache_folder
-from hashbench.data.sources.sources import Source, locate_corpus, open_sources
+from hashbench.data.sources.sources import Folder, Source, locate_corpus, open_sources
 from hashbench.data.tasks.base import LocatedTask, Task
 from hashbench.data.tasks.catalogue import locate_task
 from hashbench.data.tasks.encoding import READ_BEFORE, counts_before, tokenizer_fingerprint, unknown_note
@@ -101,6 +101,7 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
     notes = (
         *on_devices, *_claim_notes(resolved), *_start_notes(loaded, models), *_rate_notes(models),
         *_spread_notes(resolved), *_vocabulary_notes(resolved), *_untuned_notes(resolved),
+        *_source_notes(resolved, sources),
     )  # fmt: skip
     return Plan(resolved, runs, places, notes, tuple(absent.errors))
 
@@ -135,6 +136,35 @@ def _untuned_notes(resolved: ResolvedExperiment) -> Iterator[str]:
     if tasks and labels:
         what = f"not scored on {', '.join(tasks)}, since nothing here pre-trains them to score texts"
         yield f"{what}: {', '.join(labels)}"
+
+
+def _source_notes(resolved: ResolvedExperiment, sources: Sequence[Source]) -> Iterator[str]:
+    """A note on each task or corpus that several of the folders have: it is read from the first one."""
+    folders = [source for source in sources if isinstance(source, Folder)]
+    for what, wanted, has in (
+        ("task", {entry.task.name: entry.task for entry in resolved.tasks if not entry.task.is_own}, _has_task),
+        ("corpus", {name: name for name in resolved.corpora}, _has_corpus),
+    ):
+        for name, entry in wanted.items():
+            having = [folder.name for folder in folders if has(folder, entry)]
+            if len(having) > 1:
+                yield f"{what} {name}: read from {having[0]}, not from {', '.join(having[1:])}"
+
+
+def _has_task(folder: Folder, task: Any) -> bool:
+    """True where a folder has a task, or files that are meant for it."""
+    try:
+        return task.kind.find_in(folder, task) is not None
+    except InputError:
+        return True
+
+
+def _has_corpus(folder: Folder, name: Any) -> bool:
+    """True where a folder has a corpus, or files that are meant for it."""
+    try:
+        return not is_own_corpus(name) and folder.find_corpus(name) is not None
+    except InputError:
+        return True
 
 
 def _vocabulary_notes(resolved: ResolvedExperiment) -> Iterator[str]:
@@ -177,6 +207,7 @@ def refuse_other_runs(resolved: ResolvedExperiment, runs: Mapping[str, Run], whe
             resolved,
             tasks=tuple(locate_task(task.task, sources) for task in resolved.tasks),
             corpora={name: locate_corpus(name, sources) for name in resolved.corpora},
+            learned={name: locate_task(task.task, sources) for name, task in resolved.learned.items()},
             _blocks={},
         )
         ids = {run.id for name in phase for run in kinds()[name].planned(here)}

@@ -29,7 +29,7 @@ from hashbench.common.errors import InputError
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.blocks import Strict
 from hashbench.data.tasks.text import TextKind
-from hashbench.data.tasks.text import majority
+from hashbench.data.tasks.text_baselines import majority
 from hashbench.models.objectives.classification import ClassificationHead
 
 DEGREES = {"low": 0, "middle": 1, "high": 2}

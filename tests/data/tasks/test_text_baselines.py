@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from hashbench.data.tasks.base import Task
-from hashbench.data.tasks.catalogue import known_kinds
-from hashbench.data.tasks.text import bag_of_words, majority, text_kind
+from hashbench.data.tasks.catalogue import find_task, known_kinds
+from hashbench.data.tasks.text import text_kind
+from hashbench.data.tasks.text_baselines import bag_of_words, majority
 from hashbench.data.tasks.text_data import Split, TaskData
 
 
@@ -69,3 +70,41 @@ def test_texts_without_a_word_have_the_majority() -> None:
 
 def test_one_class_in_train() -> None:
     assert predicted(data(["a", "b"], [1, 1], ["c"])).tolist() == [1]
+
+
+def pairs(train: list[tuple[str, str]], labels: list[float], dev: list[tuple[str, str]], kind: str) -> np.ndarray:
+    """What the bag of pairs predicts of `dev`."""
+    dtype = np.float32 if kind == "regression" else np.int64
+    splits = {
+        name: Split(tuple(list(column) for column in zip(*rows, strict=True)), np.array(values, dtype))
+        for name, rows, values in (("train", train, labels), ("validation", dev, [0] * len(dev)))
+    }
+    task = TaskData(Task("mine", known_kinds()[kind], ("one", "two")), splits, "f", "here", "own")
+    return text_kind(task.task).predictions("bag-of-pairs", task)["validation"].outputs
+
+
+ALIKE = [("a b c", "c b a"), ("d e f", "D E F!"), ("g h i", "i g h"), ("k l m", "k l m")]
+APART = [("a b c", "d e f"), ("d e f", "g h i"), ("g h i", "k l m"), ("k l m", "a b c")]
+NEW = [("x y z", "z y x"), ("x y z", "u v w"), ("", ""), ("a b c", "")]
+
+
+def test_bag_of_pairs_sees_what_two_texts_share() -> None:
+    """Also of words that train lacks nothing is shared; each word is as frequent in both classes."""
+    found = pairs(ALIKE + APART, [1] * 4 + [0] * 4, [("a b", "b a"), ("a b", "k l"), *NEW], "classification")
+    assert found[:2].tolist() == [1, 0] and len(found) == 6
+    values = pairs(ALIKE + APART, [5.0] * 4 + [0.0] * 4, [("a b", "b a"), ("a b", "k l")], "regression")
+    assert values[0] > 3 > 2 > values[1]
+
+
+def test_bag_of_pairs_without_words_or_classes_is_the_majority() -> None:
+    assert pairs([("", "")] * 3, [1, 0, 1], [("a", "b")], "classification").tolist() == [1]
+    assert pairs(ALIKE, [1] * 4, [("a", "b")], "classification").tolist() == [1]
+
+
+def test_only_tasks_of_pairs_have_the_bag_of_pairs() -> None:
+    names = {task: find_task(task).kind.baselines_of(find_task(task)) for task in ("sst2", "qnli", "stsb")}
+    assert names == {
+        "sst2": ["majority", "bag-of-words"],
+        "qnli": ["majority", "bag-of-words", "bag-of-pairs"],
+        "stsb": ["majority", "bag-of-words", "bag-of-pairs"],
+    }

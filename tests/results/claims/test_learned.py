@@ -81,6 +81,19 @@ def test_an_average_is_compared_with_the_baselines_average(tmp_path: Path) -> No
     assert part.marks[0].endswith("for all that is known: no bag-of-words on rte")
 
 
+def test_a_baseline_of_some_tasks_counts_in_an_average_with_the_best_one_on_the_others(tmp_path: Path) -> None:
+    """The pair floor has 80 on rte, and 70 of the bag of words on sst2: 75 in all, where the bag of words has 60."""
+    floors = [MAJORITY, WORDS, Answers("majority", 0.4, None, "rte"), Answers("bag-of-words", 0.5, None, "rte")]
+    rte = [Answers(model, right, seed, "rte") for seed in SEEDS for model, right in (("strong", 0.55), ("low", 0.5))]
+    pair_floor = Answers("bag-of-pairs", 0.8, None, "rte")
+    for number, (runs, outcome) in enumerate(((floors, "holds"), ([*floors, pair_floor], "undecided"))):
+        (tmp_path / str(number)).mkdir()
+        where = tmp_path / str(number)
+        found = _decide(where, [*rte, *runs], left="strong", right="low", column="mean(sst2,rte)")
+        assert found.outcome == outcome
+    assert "strong minus bag-of-pairs is -2.5 [" in found.marks[0]
+
+
 def test_a_task_of_which_only_baselines_are_finished_is_not_in_the_average(tmp_path: Path) -> None:
     floors = [WORDS, Answers("bag-of-words", 0.9, None, "rte")]
     found = _decide(tmp_path, floors, left="strong", right="low", column="average")

@@ -68,6 +68,13 @@ def test_an_average_that_no_baseline_has_is_compared_with_the_best_of_each_task(
     assert _under_average((60.0, 22.0), (50.0, None)) == ""  # nothing is known of one task
 
 
+def test_a_baseline_of_some_tasks_is_compared_with_the_best_one_on_the_others() -> None:
+    words, pairs = (30.0, 30.0), (50.0, None)
+    assert _under_average((60.0, 19.0), words, pairs) == "baseline 1"  # 39.5 against 50 and 30
+    assert _under_average((60.0, 21.0), words, pairs) == ""
+    assert _under_average((60.0, 5.0), words, (None, None)) == ""  # 32.5 against 30
+
+
 def test_an_average_of_tasks_that_are_all_under_a_baseline_is_under_it_too() -> None:
     assert _under_average((50.0, 50.0), (60.0, 10.0), (10.0, 60.0)) == EACH_BEST
     assert _under_average((50.0, 50.0), (60.0, 60.0)) == "baseline 0"

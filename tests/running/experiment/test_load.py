@@ -179,6 +179,7 @@ OVERRIDE_FAULTS = {
     "finetune.epochs=0": "override finetune.epochs=0: finetune.epochs: must be greater than 0, not 0; "
     "correct the value",
     "seeds": "override seeds: is not of the form key=value; as in finetune.epochs=3",
+    ".": "override .: is not of the form key=value; as in finetune.epochs=3; a further folder is given as --data .",
     "name.x=3": "override name.x=3: 'name' holds no keys; give it a value",
     "seeds=0,1": "override seeds=0,1: seeds: must be a list, not '0,1'; write [0,1]",
     "finetune.per_task.sst2.epochs=2": "override finetune.per_task.sst2.epochs=2: 'finetune.per_task' is a mapping, "

@@ -428,3 +428,23 @@ def test_a_recipe_of_one_task_is_for_texts(experiment) -> None:
     changes = ("tasks=[entities]", "finetune.per_task={entities: {epochs: 2}}")
     with pytest.raises(InputError, match=r"finetune.per_task: task 'entities' has items, and one recipe for all"):
         plan(experiment(lines, *changes))
+
+
+def test_what_two_folders_have_is_read_from_the_first_and_named(experiment, tmp_path: Path) -> None:
+    for name, tasks in {"new": ["sst2"], "old": ["sst2", "cola"]}.items():
+        for task in tasks:
+            folder = tmp_path / name / "glue" / task
+            folder.mkdir(parents=True)
+            for split in ("train", "validation"):
+                (folder / f"{split}.csv").write_text(f"sentence,label\n{name},0\nb,1\n")
+        (tmp_path / name / "corpora" / "news").mkdir(parents=True)
+        (tmp_path / name / "corpora" / "news" / "a.txt").write_text(f"{name}\n")
+    loaded = experiment("models: [bert-mlm]\n", "tasks=[sst2, cola]", "pretrain.corpora=[news]")
+    new, old = str(tmp_path / "new"), str(tmp_path / "old")
+    planned = plan(loaded, data=[new, old])
+    named = [note for note in planned.notes if "read from" in note]
+    assert named == [f"{what}: read from {new}, not from {old}" for what in ("task sst2", "corpus news")]
+    assert [entry.origin for entry in planned.resolved.tasks] == ["folder new", "folder old"]
+    assert plan(loaded, data=[old, new]).resolved.tasks[0].fingerprint != planned.resolved.tasks[0].fingerprint
+    (tmp_path / "old" / "glue" / "sst2" / "validation.csv").unlink()  # not whole, and still meant for the task
+    assert set(named) < set(plan(loaded, data=[new, old]).notes)

@@ -26,7 +26,7 @@ from hashbench.store.engine import open_store
 from hashbench.store.status import attempts, counts, experiments, runs
 from tests.commands import start
 
-N_RUNS = 2 + 4 + 4  # pre-trainings, floors, fine-tunings of the small experiment
+N_RUNS = 2 + 5 + 4  # pre-trainings, floors, fine-tunings of the small experiment
 
 
 def scores(db: Path) -> dict:

@@ -21,7 +21,8 @@ from hashbench.data.sources.labels import (
 )
 from hashbench.data.sources.labels_before import classes_before
 from hashbench.data.tasks.base import Task
-from hashbench.data.tasks.text import BASELINES, TextKind
+from hashbench.data.tasks.text import TextKind
+from hashbench.data.tasks.text_baselines import BASELINES
 from hashbench.data.tasks.text_data import Split
 from hashbench.scores.registry import find_metric
 

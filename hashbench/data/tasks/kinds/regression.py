@@ -10,7 +10,8 @@ import numpy as np
 from hashbench.data.sources.files import Cells
 from hashbench.data.sources.labels import read_values
 from hashbench.data.tasks.base import Task
-from hashbench.data.tasks.text import BASELINES, TextKind
+from hashbench.data.tasks.text import TextKind
+from hashbench.data.tasks.text_baselines import BASELINES
 from hashbench.data.tasks.text_data import Split
 
 RIDGE_ALPHA = 1.0  # scikit-learn's own
