@@ -30,7 +30,6 @@ DOCS = Path(__file__).parent
 FIGURES = {
     "glue_tiny": ("glue_tiny", "pareto", "pareto_parameters"),
     "pretraining_tiny": ("pretraining_tiny", "pretraining", "pretraining"),
-    "budgets_tiny": ("budgets_tiny", "budgets", "budgets"),
 }
 
 
