@@ -160,9 +160,10 @@ def test_one_file_of_several_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_kind_of_the_suite_may_be_imported_by_a_plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = list(registered("kind of task"))
     (tmp_path / "mine.py").write_text("from hashbench.data.tasks.kinds.classification import KIND\n")
     monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path))
-    assert list(registered("kind of task")) == ["classification", "entities", "phrases", "regression", "tagging"]
+    assert list(registered("kind of task")) == own and "classification" in own
 
 
 @pytest.mark.parametrize("place", ["nowhere", "notes.txt"])
