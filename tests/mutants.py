@@ -47,7 +47,7 @@ class Fault:
     function: str  # or class that the line is in; "" for a module's own statement
     before: str  # the line, without its indentation
     after: str
-    caught: bool | None = None  # by the tests of the commit it was drawn from; None: not run there
+    caught: bool | None = None  # by the tests when it was last run; None: never run
 
     def __str__(self) -> str:
         return f"{self.function or 'module'}\n    - {self.before}\n    + {self.after}"
