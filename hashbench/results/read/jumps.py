@@ -22,7 +22,7 @@ def before_the_jump(measured: Measured) -> dict[str, list[tuple[int, float]]]:
     """
     key = {"experiment": measured.experiment.id, "split": HELD_OUT, "metric": SEPARATION}
     low: dict[str, list[tuple[int, float]]] = {}
-    for row in measured.query(queries.HELD_OUT_OF_PRETRAINING, **key):
+    for row in measured.query(queries.FACT_OF_PRETRAINING, **key):
         if row["value"] < JUMPED:
             low.setdefault(row["model"], []).append((int(row["seed"] or 0), float(row["value"])))
     return low

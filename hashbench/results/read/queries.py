@@ -182,8 +182,8 @@ ORDER BY f.position, m.step
 """
 # the same of a training on a task
 CURVE_OF_TRAINING = CURVE_OF_PRETRAINING.replace("f.kind =", "f.kind <>")
-# a number of a finished pre-training on rows that it did not train on
-HELD_OUT_OF_PRETRAINING = f"""
+# a number of a finished pre-training, as one on rows that it did not train on
+FACT_OF_PRETRAINING = f"""
 SELECT f.model AS model, f.seed AS seed, m.value AS value
 FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = :metric AND m.split = :split
 WHERE f.experiment_id = :experiment AND f.kind = '{PRETRAINING}' AND m.value IS NOT NULL

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from hashbench.common.showing import batch_text
 from hashbench.results.papers.paper import Paper
+from hashbench.results.read import queries
 from hashbench.results.read.jumps import jump_warning
 from hashbench.results.read.measured import PERCENT, Measured
 from hashbench.results.read.origins import (
@@ -115,6 +116,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
         ("encoder", _encoders(measured)),
         ("initial spread", set_spreads(measured)),
         ("pre-training", _pretraining(measured)),
+        ("tokens of pre-training", _tokens_read(measured)),
         ("fine-tuning", _finetuning(measured) if scores else ""),
         ("tuning", tuning_line(measured) if scores or facts else ""),
         ("constant predictions", _constant_predictions(measured) if scores else ""),
@@ -208,6 +210,15 @@ def _pretraining_recipe(run: MeasuredRun) -> tuple[str, str]:
     documents = run.spec["corpus"]["max_documents"] if run.spec["corpus"] else None
     first = f" (first {documents:,} documents)" if documents else ""
     return f"of {batch_text(recipe)} on {corpora or 'no corpus'}{first}", f"precision {recipe['precision']}"
+
+
+def _tokens_read(measured: Measured) -> str:
+    """Millions of tokens that pre-trainings on rows of words read, with the models; '' where there are none."""
+    by_words = {run.model for run in measured.pretrainings() if run.spec["pretrain"].get("words_per_row")}
+    key = {"experiment": measured.experiment.id, "split": "", "metric": "tokens"}
+    rows = measured.query(queries.FACT_OF_PRETRAINING, **key)
+    by_number = grouped((f"{row['value'] / 1e6:.1f} M", row["model"]) for row in rows if row["model"] in by_words)
+    return "; ".join(f"{number}: {', '.join(dict.fromkeys(models))}" for number, models in by_number.items())
 
 
 def _steps(spec: Mapping[str, Any]) -> str:
