@@ -227,7 +227,7 @@ BY_HAND = (
     "\u0130stanbul I\u0307 \u0131",
     "Stra\u00dfe STRASSE \ufb01sh",
     "\u00c9va e\u0301 E\u0301va",
-    "nai\u0308ve na\u00efve",
+    "nai\u0308ve na\u00efve H\u0331 \u1e96",
     "\u6771\u4eac\u90fd\u306e\u5929\u6c17",
     "\u4e2d\u6587\u3001\u5b57\u3002",
     "\ud55c\uad6d\uc5b4 \u1112\u1161\u11ab",

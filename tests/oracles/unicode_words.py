@@ -45,12 +45,14 @@ def kind(character: str, version: int = 1) -> str:
 
 
 def words(text: str, lowercase: bool = True, version: int = 1) -> list[str]:
-    """The definition, one character at a time; version 2 in the normal form C."""
+    """The definition, one character at a time; version 2 in the normal form C, its lower case too."""
     if version == 2:
         text = unicodedata.normalize("NFC", "".join(c for c in text if kind(c, version) != "nothing"))
+    if lowercase:
+        text = text.lower() if version == 1 else unicodedata.normalize("NFC", text.lower())
     tokens: list[str] = []
     before = "space"
-    for character in text.lower() if lowercase else text:
+    for character in text:
         now = kind(character, version)
         if now == "space":
             before = now

@@ -27,15 +27,23 @@ function charactersOf(packed) {
   return unpacked(packed).map(([first, end]) => `\\u{${first.toString(16)}}-\\u{${(end - 1).toString(16)}}`).join("");
 }
 
-// From a text to what its tokens are made of: well-formed, without what is left out, in a normal form. The device
-// normalises the characters that the Unicode of the training knew; their normal forms are the same in later versions.
+// From a text to what its tokens are made of: well-formed, without what is left out, in a normal form. For tokens in
+// lower case, a text whose lower case is not in the form is lower-cased, but for capital sigmas. The device normalises
+// the characters that the Unicode of the training knew; their normal forms are the same in all later versions.
 function reading(values) {
   const dropped = values.dropped && new RegExp(`[${charactersOf(values.dropped)}]`, "gu");
   const known = values.known && new RegExp(`[${charactersOf(values.known)}]+`, "gu");
+  const table = values.form_lower && lowerTable(values.form_lower.lower, values.form_lower.lower_others);
+  if (table) table.delete(SIGMA);
+  const inForm = (text) => (known ? text.replace(known, (part) => part.normalize(values.form)) : text);
   return (text) => {
     let read = withoutLoneSurrogates(text);
     if (dropped) read = read.replace(dropped, "");
-    return known ? read.replace(known, (part) => part.normalize(values.form)) : read;
+    read = inForm(read);
+    if (!table) return read;
+    const lowered = Array.from(read, (point) => table.get(point) ?? point).join("");
+    const again = inForm(lowered);
+    return again === lowered ? read : again;
   };
 }
 

@@ -41,11 +41,20 @@ def characters_of(packed: str) -> str:
 def reading(values: Mapping[str, Any]) -> Callable[[str], str]:
     """A function from a text to what its tokens are made of: well-formed, without what is left out, in a normal form.
 
-    The device normalises the characters that the Unicode of the training knew; their normal forms are the same in all
-    later versions.
+    For tokens in lower case, a text whose lower case is not in the form is lower-cased, but for capital sigmas. The
+    device normalises the characters that the Unicode of the training knew; their normal forms are the same in all later
+    versions.
     """
     dropped = re.compile(f"[{characters_of(values['dropped'])}]") if "dropped" in values else None
     assigned = re.compile(f"[{characters_of(values['known'])}]+") if "known" in values else None
+    cases = values.get("form_lower")
+    table = lower_table(cases["lower"], cases["lower_others"]) if cases else {}
+    table.pop(ord(SIGMA), None)
+
+    def in_form(text: str) -> str:
+        if assigned is None:
+            return text
+        return assigned.sub(lambda part: unicodedata.normalize(values["form"], part.group()), text)
 
     def read(text: str) -> str:
         if text.isascii():
@@ -53,9 +62,12 @@ def reading(values: Mapping[str, Any]) -> Callable[[str], str]:
         text = without_lone_surrogates(text)
         if dropped is not None:
             text = dropped.sub("", text)
-        if assigned is not None:
-            text = assigned.sub(lambda part: unicodedata.normalize(values["form"], part.group()), text)
-        return text
+        text = in_form(text)
+        if not table:
+            return text
+        lowered = text.translate(table)
+        again = in_form(lowered)
+        return text if again == lowered else again
 
     return read
 

@@ -55,6 +55,11 @@ class Tokenizer(ABC):
     vocabulary_size: int | None = None  # requested for training, specials included
 
     @property
+    def lowers(self) -> bool:
+        """True where it lower-cases texts, so that a normal form must hold for their lower case."""
+        return bool(getattr(self, "lowercase", False))
+
+    @property
     def needs_training(self) -> bool:
         """True where a vocabulary must be learned or loaded before anything else."""
         return False
@@ -141,7 +146,7 @@ class NormalisedTokenizer(Tokenizer):
     """A tokenizer of any kind, on texts that are brought to a normal form of Unicode before."""
 
     def __init__(self, inner: Tokenizer, reading: TextForm) -> None:
-        self._inner, self._reading = inner, reading
+        self._inner, self._reading = inner, replace(reading, lowers=inner.lowers)
         self.kind, self.makes_words, self.unknown = inner.kind, inner.makes_words, inner.unknown
         self.title, self.argument, self.from_recipe = inner.title, inner.argument, inner.from_recipe
         self.trained, self.learn_on = inner.trained, inner.learn_on

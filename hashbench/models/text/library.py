@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from hashbench.common.errors import InputError, first_line
-from hashbench.models.text.pieces import PieceTokenizer, noted
+from hashbench.models.text.pieces import PieceTokenizer, lower_cases, noted
 from hashbench.models.text.unicode import well_formed
 
 PACKAGE = "transformers"
@@ -120,6 +120,13 @@ class LibraryTokens(PieceTokenizer):
     def saved(cls, folder: Path, arguments: Mapping[str, Any]) -> LibraryTokens:
         """The tokenizer that `save` wrote."""
         return cls(str(folder))
+
+    @property
+    def lowers(self) -> bool:
+        """True where it lower-cases texts."""
+        if self._tokenizer.is_fast:
+            return lower_cases(self._tokenizer.backend_tokenizer)
+        return bool(getattr(self._tokenizer, "do_lower_case", False))
 
     def layout(self) -> TokenLayout:
         """The layout of the library's inputs, read off inputs that it makes of two short texts.

@@ -2,6 +2,9 @@
 
 The same word may be written as several sequences of code points: é is one or two, a word may hold a soft hyphen or a
 direction mark. A hash sees other words then. Normal forms are those of UAX 15, by the Unicode version of this Python.
+
+A lower-cased text may leave the form: H with a line below is two code points, h with one is a single one. For a
+tokenizer that lower-cases, a text of which that is so is lower-cased here and brought to the form once more.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ from typing import Any, Literal
 import numpy as np
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.models.text.shipped import packed
+from hashbench.models.portable.letters import SIGMA
+from hashbench.models.text.shipped import case_values, packed
 from hashbench.models.text.types import Distinct, Interner, TokenizedTexts
 from hashbench.models.text.unicode import CODE_POINTS, IGNORED, well_formed
 
@@ -41,19 +45,32 @@ class TextForm:
 
     >>> TextForm("NFC", drops=True)("cafe\\u0301 co\\u00adld")
     'café cold'
+    >>> TextForm("NFC", lowers=True)("H\\u0331") == "\\u1e96"
+    True
     """
 
     form: NormalForm = "none"
     drops: bool = False  # whether format characters that show nothing are left out
+    lowers: bool = False  # whether the form must hold for the lower case, too
 
     def __call__(self, text: str) -> str:
-        """The text, well-formed, without what is left out, in the normal form."""
+        """The text, well-formed, without what is left out, in the normal form, and its lower case in the same.
+
+        Capital sigma stays: it has one form, and tokenizers differ in its lower case.
+        """
         if text.isascii():
             return text
         text = well_formed(text)
         if self.drops:
             text = _ignored().sub("", text)
-        return text if self.form == "none" else unicodedata.normalize(self.form, text)
+        if self.form == "none":
+            return text
+        text = unicodedata.normalize(self.form, text)
+        if not self.lowers:
+            return text
+        lowered = SIGMA.join(part.lower() for part in text.split(SIGMA))
+        again = unicodedata.normalize(self.form, lowered)
+        return text if again == lowered else again
 
     @property
     def is_plain(self) -> bool:
@@ -68,7 +85,10 @@ class TextForm:
         too, and those that it knows have one normal form in every version of Unicode (the stability policy).
         """
         dropped = {"dropped": packed(members(IGNORED))} if self.drops else {}
-        return dropped if self.form == "none" else {**dropped, "form": self.form, "known": packed(_known())}
+        if self.form == "none":
+            return dropped
+        cases = {key: case_values()[key] for key in ("lower", "lower_others")} if self.lowers else None
+        return {**dropped, "form": self.form, "known": packed(_known()), **({"form_lower": cases} if cases else {})}
 
     def reach(
         self, texts: Sequence[str], kept: Sequence[int], inner: Callable[[Sequence[str], Sequence[int]], list[int]]

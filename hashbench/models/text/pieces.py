@@ -88,6 +88,11 @@ class TrainablePieces(PieceTokenizer):
         return {"kind": self.kind, self.argument: made_by, **self.options()}
 
     @property
+    def lowers(self) -> bool:
+        """True where it lower-cases texts, by its option or its file."""
+        return super().lowers or lower_cases(self._tokenizer)
+
+    @property
     def needs_training(self) -> bool:
         """True where `train` or `load` must come before anything else."""
         return self._tokenizer is None
@@ -147,6 +152,12 @@ class TrainablePieces(PieceTokenizer):
         for piece, i in vocabulary.items():
             strings[i] = piece
         return strings
+
+
+def lower_cases(tokenizer: LibraryTokenizer | None) -> bool:
+    """True where a tokenizer of the `tokenizers` library lower-cases texts."""
+    normaliser = None if tokenizer is None else tokenizer.normalizer
+    return normaliser is not None and normaliser.normalize_str("A") == normaliser.normalize_str("a")
 
 
 class PieceInterner(Interner):

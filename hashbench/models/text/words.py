@@ -107,7 +107,7 @@ class UnicodeTokenizer(Tokenizer):
         self.lowercase, self.version = lowercase, int(version)
         usual: NormalForm = "none" if self.version == 1 else "NFC"
         form = usual if normalise is None else checked_form(normalise, self.kind)
-        self._reading = TextForm(form, drops=self.version > 1)
+        self._reading = TextForm(form, drops=self.version > 1, lowers=lowercase and form != "none")
         self._unusual = {} if form == usual else {ARGUMENT: form}
 
     def recipe(self) -> dict[str, object]:

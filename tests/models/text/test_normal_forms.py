@@ -28,6 +28,7 @@ TEXTS = [
     "plain",
 ] * 9
 LETTERS = "aA ,\u00e9e\u0301\u0302\u0323\u212b\u0958\u093c\u1100\u1161\ufb01\uff76\uff9e\u0378\U0002f800"
+LETTERS += "H\u0331J\u030c\u0130\u03a3"
 SPELLINGS = st.lists(st.text(st.sampled_from(LETTERS)), max_size=4)
 
 
@@ -90,9 +91,9 @@ STEPS = {"tokens": tokens, "wordpieces": wordpieces, "byte_pairs": byte_pairs}
 
 
 @cache
-def on_a_device(kind: str, form: str) -> tuple[Tokenizer, Callable[[str], list[str]]]:
+def on_a_device(kind: str, form: str, **arguments: object) -> tuple[Tokenizer, Callable[[str], list[str]]]:
     """A tokenizer, and the step of a device that reads as it does."""
-    tokenizer = made(kind, normalise=form)
+    tokenizer = made(kind, normalise=form, **arguments)
     part = tokenizer.portable()
     assert part is not None
     return tokenizer, getattr(STEPS[part.source], part.entry)(part.values, lambda name: part.files[name].decode())
@@ -103,14 +104,59 @@ def on_a_device(kind: str, form: str) -> tuple[Tokenizer, Callable[[str], list[s
 def test_a_device_reads_the_same_tokens(texts: list[str]) -> None:
     for kind in ("words", "unicode", "characters", "bytes", "wordpieces", "bpe"):
         for form in FORMS:
-            tokenizer, step = on_a_device(kind, form)
-            assert [step(text) for text in texts] == [tokenizer.tokenize(text) for text in texts], (kind, form)
+            for more in (
+                ({}, {"lowercase": kind == "bpe"}) if kind in ("words", "unicode", "wordpieces", "bpe") else ({},)
+            ):
+                tokenizer, step = on_a_device(kind, form, **more)
+                assert [step(text) for text in texts] == [tokenizer.tokenize(text) for text in texts], (kind, form)
 
 
 def test_a_device_leaves_characters_alone_that_the_training_did_not_know() -> None:
     """As a later Unicode would have them: what was no character then parts two stretches that are normalised."""
     values = {"form": "NFC", "known": "2t 1"}  # e and nothing else: the accent came later
     assert tokens.characters(values, str)("e\u0301") == ["e", "\u0301"]
+
+
+def pairs_that_leave_the_form() -> list[str]:
+    """Capitals with a mark that are in normal form C, and whose lower case is not."""
+    parts = [unicodedata.decomposition(chr(point)).split() for point in range(0x30000)]
+    marks = {chr(int(codes[1], 16)) for codes in parts if len(codes) == 2 and not codes[0].startswith("<")}
+    capitals = [chr(point) for point in range(0x30000) if chr(point).lower() != chr(point)]
+    pairs = [unicodedata.normalize("NFC", capital + mark) for capital in capitals for mark in sorted(marks)]
+    return sorted({pair for pair in pairs if not unicodedata.is_normalized("NFC", pair.lower())})
+
+
+def test_a_form_holds_for_the_lower_case() -> None:
+    """H with a line below, and all others whose small letter is one code point where the capital is two."""
+    pairs = pairs_that_leave_the_form()
+    assert "H\u0331" in pairs
+    for form in FORMS:
+        low = [unicodedata.normalize(form, pair.lower()) for pair in pairs]
+        assert [TextForm(form, lowers=True)(pair) for pair in (*pairs, *low)] == low * 2
+        assert TextForm(form, lowers=True)("\u00c9COLE [SEP]") == "\u00c9COLE [SEP]"
+        for kind, arguments in (("words", {}), ("unicode", {}), ("bpe", {"lowercase": True}), ("wordpieces", {})):
+            tokenizer = made(kind, normalise=form, **arguments)
+            assert list(map(tokenizer.tokenize, pairs)) == list(map(tokenizer.tokenize, low)), kind
+            assert_interns_as_a_dictionary(tokenizer, [*pairs, *low], [len(pairs), len(pairs)])
+    cased = make_tokenizer("words", normalise="NFC", lowercase=False)
+    assert [cased.tokenize(pair) for pair in pairs] == [
+        make_tokenizer("words", lowercase=False).tokenize(p) for p in pairs
+    ]
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=st.text(st.sampled_from(LETTERS + "T\u0308\u0316\u0345\u0391W\u030a")))
+def test_the_lower_case_of_a_form_stays_in_it(text: str) -> None:
+    for form in FORMS:
+        read = TextForm(form, lowers=True)(text)
+        assert unicodedata.is_normalized(form, read.lower()) and TextForm(form, lowers=True)(read) == read
+        words = make_tokenizer("words", normalise=form).tokenize(text)
+        assert all(unicodedata.is_normalized(form, word) for word in words)
+
+
+def test_a_version_without_a_form_reads_texts_as_they_are() -> None:
+    assert make_tokenizer("unicode", version=1).tokenize("H\u0331") == ["h\u0331"]
+    assert make_tokenizer("unicode").tokenize("H\u0331 \u039f\u03a3") == ["\u1e96", "\u03bf\u03c2"]
 
 
 def test_texts_without_a_device_step_have_none() -> None:
