@@ -17,7 +17,12 @@ from hashbench.common.errors import InputError
 from hashbench.data.sources.documents import folder_corpus
 from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.catalogue import known_kinds
+from hashbench.data.tasks.kinds.tagging import padded
 from hashbench.data.tasks.text_data import TaskData
+from hashbench.models.text.base import make_tokenizer
+from hashbench.models.text.tags import TagScheme
+from hashbench.scores.base import UndefinedScore
+from hashbench.scores.registry import evaluate
 
 Content = str | bytes | pa.Table
 Files = Mapping[str, Content]
@@ -271,6 +276,24 @@ def test_tagged_sentences(case: str, tmp_path: Path) -> None:
     assert [data.label_names[tag] for tag in first.labels[0]] == tags
 
 
+def test_spans_of_iob1_end_where_a_tag_begins_one(tmp_path: Path) -> None:
+    """Two spans: New York and Boston, as conlleval counts them."""
+    first = tagged(tmp_path / "data", "New\tI-LOC\nYork\tI-LOC\nBoston\tB-LOC\nx\tO\n", None)
+    spans = TagScheme(first.label_names).spans(padded(first.splits["train"].labels[:1]))
+    assert list(zip(spans.first, spans.last, strict=True)) == [(0, 1), (2, 2)]
+
+
+def test_the_same_spans_in_another_scheme_are_right(tmp_path: Path) -> None:
+    """The test split ends its spans with E-, which train never has: that is noted, and spans count, not tags."""
+    sentences = {split: f"New\tB-LOC\nYork\t{end}-LOC\nis\tO\n\n" for split, end in (("train", "I"), ("test", "E"))}
+    folder = write(tmp_path / "data", {f"{split}.conll": 4 * sentence for split, sentence in sentences.items()})
+    data = load(folder, text="tokens", label="tags", metric="span_f1")
+    assert "4 words of test have a tag that train never has: 'E-LOC'" in data.notes
+    gold, predicted = (padded(data.splits[split].labels[:1]) for split in ("test", "train"))
+    (spans, predictions, hits, _, right_words) = TagScheme(data.label_names).counts(gold, predicted)[0]
+    assert (spans, predictions, hits, right_words) == (1, 1, 1, 2)
+
+
 @pytest.mark.parametrize("text", ["1\tAda\tB-PER\n2\tx\tO\n", "1\tAda\ta\tN\t_\t_\t0\tr\t_\tB-PER\n"])
 def test_a_first_column_that_counts_is_no_column_of_words(text: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="its first column counts the words; name the columns"):
@@ -280,6 +303,28 @@ def test_a_first_column_that_counts_is_no_column_of_words(text: str, tmp_path: P
 def test_an_empty_word_is_an_error_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"train.conll:2: the word before tag 'O' is empty"):
         tagged(tmp_path / "data", "Ada\tB-PER\n\tO\n", None)
+
+
+def test_words_within_marks_of_direction_stay_whole(tmp_path: Path) -> None:
+    marked = csv("no", text="\u200ecold\u200e \u200fday\u200f {}")
+    data = load(write(tmp_path / "data", {"train.csv": csv(*YES_NO, text="cold day {}"), "test.csv": marked}))
+    (text,) = data.splits["test"].texts[0]
+    assert make_tokenizer("unicode").tokenize(text) == ["cold", "day", "0"]
+
+
+def test_matthews_of_one_class_is_undefined(tmp_path: Path) -> None:
+    files: Files = {"train.csv": csv(*YES_NO), "test.csv": csv("yes", "yes", text="x {}")}
+    test = load(write(tmp_path / "data", files), metric="matthews").splits["test"]
+    with pytest.raises(UndefinedScore, match="the targets are constant"):
+        evaluate(["matthews"], test.labels, test.labels)
+
+
+def test_pairs_have_the_class_names_of_the_hub(tmp_path: Path) -> None:
+    feature = {"label": {"_type": "ClassLabel", "names": ["not_equivalent", "equivalent"]}}
+    rows = table([0, 1, 1, 0], feature, second=["b"] * 4)
+    data = load(write(tmp_path / "data", {"train.parquet": rows}), text=["text", "second"], metric="f1")
+    assert data.label_names == ("not_equivalent", "equivalent") and data.counted == {"f1": "equivalent"}
+    assert labels(data) == ["not_equivalent", "equivalent", "equivalent", "not_equivalent"]
 
 
 DOCUMENTS = "".join(json.dumps({"text": f"document {row}"}) + "\n" for row in range(10)).encode()
@@ -302,6 +347,7 @@ CORPORA: dict[str, tuple[Files, int | str]] = {
     "files about it": ({"a.jsonl": DOCUMENTS, "README.txt": "about", "LICENSE.txt": "terms"}, 10),
     "dictionary": ({"a.parquet": pa.table({"text": pa.array(["a", "b"] * 5).dictionary_encode()})}, 10),
     "large strings": ({"a.parquet": pa.table({"text": pa.array(["a"] * 10, pa.large_string())})}, 10),
+    "WikiText's lines": ({"wiki.train.tokens.txt": " \n = Title 0 = \n \n 12 @-@ year <unk> . \n = Title 1 = \n"}, 1),
     "control characters": ({"a.jsonl": json.dumps({"text": "a\0b \ud800"}) + "\n"}, 1),
 }  # fmt: skip
 
@@ -317,6 +363,16 @@ def test_a_corpus_is_read_whole_or_refused(case: str, tmp_path: Path) -> None:
     corpus = folder_corpus("c", "c", folder)
     assert len(list(corpus.documents())) == expected
     assert bool(corpus.notes) == (case == "files about it")
+
+
+def test_blank_documents_give_no_words(tmp_path: Path) -> None:
+    blank = "".join(json.dumps({"text": text}) + "\n" for text in ("\u00a0\n", "", None, "\t", " ")).encode()
+    corpus = folder_corpus("c", "c", write(tmp_path / "c", {"a.jsonl": blank + DOCUMENTS + blank}))
+    texts = [text for shard in corpus.shards(row_words=8) for text in shard.texts()]
+    assert texts == [f"document {row}" for row in range(10)]
+    for kind in ("words", "unicode"):
+        tokenizer = make_tokenizer(kind)
+        assert sum(bool(tokenizer.tokenize(text)) for text in corpus.documents()) == 10
 
 
 def test_the_folder_of_a_split_that_holds_a_readme_alone_is_noted(tmp_path: Path) -> None:
