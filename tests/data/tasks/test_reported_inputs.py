@@ -22,7 +22,7 @@ from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.text.base import make_tokenizer
 from hashbench.models.text.tags import TagScheme
 from hashbench.scores.base import UndefinedScore
-from hashbench.scores.registry import evaluate
+from hashbench.scores.registry import find_metric
 
 Content = str | bytes | pa.Table
 Files = Mapping[str, Content]
@@ -316,7 +316,7 @@ def test_matthews_of_one_class_is_undefined(tmp_path: Path) -> None:
     files: Files = {"train.csv": csv(*YES_NO), "test.csv": csv("yes", "yes", text="x {}")}
     test = load(write(tmp_path / "data", files), metric="matthews").splits["test"]
     with pytest.raises(UndefinedScore, match="the targets are constant"):
-        evaluate(["matthews"], test.labels, test.labels)
+        find_metric("matthews").score(test.labels, test.labels)
 
 
 def test_pairs_have_the_class_names_of_the_hub(tmp_path: Path) -> None:
