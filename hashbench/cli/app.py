@@ -120,6 +120,7 @@ def main(arguments: list[str] | None = None) -> None:
     sys.excepthook = _print_error
     for argument in sys.argv[1:] if arguments is None else arguments:
         keep_secrets(argument)
+    _unset_empty_folders()
     _keep_fonts()
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
@@ -137,6 +138,16 @@ def main(arguments: list[str] | None = None) -> None:
     finally:
         signal.signal(signal.SIGTERM, before)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _unset_empty_folders() -> None:
+    """Takes empty names of a user's folders out of the environment: they count as unset (XDG Base Directory, 3).
+
+    Libraries that do not know it, such as numba with its machine code, write into the working folder.
+    """
+    for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        if os.environ.get(name) == "":
+            del os.environ[name]
 
 
 def _keep_fonts() -> None:

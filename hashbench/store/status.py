@@ -41,27 +41,34 @@ class StoredExperiment:
         return self.config["provenance"] if "provenance" in self.config else {}
 
     @property
-    def pretrainings(self) -> int:
-        """The number of pre-trainings of each model from which fine-tunings start in turn, by their seeds."""
+    def pretrainings(self) -> tuple[int, ...]:
+        """The numbers of pre-trainings of models that have several, from which fine-tunings start in turn; ascending.
+
+        Other models have one, or none.
+        """
         entries = [of for of in (self.config.get("models") or ()) if isinstance(of, Mapping)]
         blocks = [block for of in (self.config, *entries) if isinstance(block := of.get("pretrain"), Mapping)]
-        numbers = [len(block["seeds"]) for block in blocks if block.get("seeds")]
-        return math.gcd(*numbers) if numbers else 1  # of other numbers for a model: what all of them tell apart
+        return tuple(sorted({len(block["seeds"]) for block in blocks if len(block.get("seeds") or ()) > 1}))
 
     @property
     def note_on_units(self) -> str:
         """A sentence for tables with intervals, where seeds are not what was drawn independently; else ''."""
-        if self.pretrainings < 2:
+        if not self.pretrainings:
             return ""
-        return f"Seeds of one of {self.pretrainings} pre-trainings count as one, their mean, in intervals and groups."
+        shared = math.gcd(*self.pretrainings)
+        seeds = f"Seeds of one of {shared} pre-trainings"
+        if shared == 1:  # each seed shares a pre-training of some model with any other, through others
+            seeds = f"Models have {' or '.join(map(str, self.pretrainings))} pre-trainings: all seeds of fine-tunings"
+        return f"{seeds} count as one, their mean, in intervals and groups."
 
     def unit_of(self, seed: int | None) -> int | None:
-        """The number of what was drawn independently for a run with a seed: its pre-training, or the seed.
+        """The number of what was drawn independently for a fine-tuning with a seed: its pre-training, or the seed.
 
         Fine-tunings of one pre-training are no new sample, where models have several. Models without one are paired
-        with the others, so their seeds have the same units.
+        with the others, so their seeds have the same units; where numbers of pre-trainings differ, seeds that share one
+        of some model have one unit.
         """
-        return seed if seed is None or self.pretrainings < 2 else seed % self.pretrainings
+        return seed if seed is None or not self.pretrainings else seed % math.gcd(*self.pretrainings)
 
 
 @dataclass(frozen=True)

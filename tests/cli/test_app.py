@@ -134,6 +134,14 @@ def test_who_looks_for_another_programs_command_is_told_of_the_sweep(run: Run, w
     assert outcome.code == 2 and outcome.err.endswith("are done by: hashbench sweep FILE.yaml\n")
 
 
+def test_empty_names_of_folders_are_unset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert "XDG_CACHE_HOME" not in os.environ and os.environ["XDG_DATA_HOME"] == str(tmp_path)
+
+
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc here, where nobody can make a folder")
 @pytest.mark.parametrize("home", ["/proc/nohome", None])
 def test_without_a_home_folder_matplotlib_keeps_its_fonts_in_the_cache(

@@ -69,6 +69,7 @@ class World:
     examples: dict[str, int] = field(default_factory=dict)  # stored predictions a task
     config: dict[str, Any] = field(default_factory=dict)
     traits: dict[str, dict[str, str]] = field(default_factory=dict)  # by task
+    learned: list[dict[str, str]] = field(default_factory=list)  # tasks on whose texts vocabularies are learned
 
     def score(self, model: str, task: str) -> float:
         """The score of the middle seed, natural range."""
@@ -96,6 +97,7 @@ def specs(world: World) -> list[Run]:
         "corpora": [{"name": name, "fingerprint": "c0"} for name in world.corpora],
         "max_documents": None,
         "first_chunk_only": True,
+        **({"tasks": world.learned} if world.learned else {}),
     }
     pretrained: dict[str, str] = {}
     for model in world.models:

@@ -168,7 +168,7 @@ class Results:
         sample = self._sample(entry, score, suffix)
         by_seed = {seed: value for seed, value in sample.by_seed().items() if seed is not None and seed in self.seeds}
         centre = CENTRES[self.paper.statistic if self.paper else "mean"](list(by_seed.values()))
-        units = {seed: self.measured.experiment.unit_of(seed) or 0 for seed in by_seed}
+        units = dict(zip(by_seed, (unit or 0 for unit in self.measured.units(by_seed, [score.task])), strict=True))
         values = over_units(np.array(list(by_seed.values())), list(units.values())).tolist()
         by_unit = dict(zip(dict.fromkeys(units.values()), values, strict=True))
         if not is_drawable(sample.metric) or sample.missing(list(by_seed)):

@@ -359,7 +359,7 @@ def _paired(x: Sample, y: Sample, model: str, *, own: bool) -> Paired:
 
 def units_of(seeds: Sequence[RunSeed], x: Sample, y: Sample) -> list[RunSeed]:
     """For each seed what was drawn independently on either side: itself, or the pre-training that several share."""
-    of_x, of_y = ([of.evidence.measured.experiment.unit_of(seed) for seed in seeds] for of in (x, y))
+    of_x, of_y = (of.evidence.measured.units(seeds, [of.task]) for of in (x, y))
     return of_x if len(set(of_x)) <= len(set(of_y)) else of_y
 
 

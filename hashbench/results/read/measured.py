@@ -6,7 +6,7 @@ Runs of one model are kept apart where they must not share a cell: other encoder
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
@@ -85,6 +85,14 @@ class Measured:
     def untuned_tasks(self) -> list[str]:
         """The tasks on which pre-trained models are scored without fine-tuning."""
         return list(dict.fromkeys(run.task for run in self.runs if run.is_untuned and run.task is not None))
+
+    def units(self, seeds: Iterable[int | None], tasks: Iterable[str]) -> list[int | None]:
+        """For each seed of runs on tasks the number of what was drawn independently: a pre-training, or the seed.
+
+        Where pre-trained models are scored as they are, each seed is that of a pre-training.
+        """
+        untuned = set(tasks) <= set(self.untuned_tasks())
+        return [seed if untuned else self.experiment.unit_of(seed) for seed in seeds]
 
     def shared_tasks(self, tasks: Sequence[str]) -> list[str]:
         """The tasks on which every model that was fine-tuned has a score: only over these are averages comparable."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,6 @@ from hashbench.results.read.samples import Evidence, RunSeed, Sample, ScorePart,
 from hashbench.scores.best import LEAST_SEEDS, Separation
 from hashbench.scores.estimates import over_units
 from hashbench.scores.registry import is_drawable
-from hashbench.store.status import StoredExperiment
 
 IN_GROUP, BELOW = "best", "below"  # the states of compared models
 FEW_SEEDS = "fewer than two seeds"
@@ -76,14 +75,17 @@ def compared(sums: Sequence[Sequence[ScorePart]], groups: Sequence[str], evidenc
         by_seed = {seed: sum(weight * sample.by_seed()[seed] for weight, sample in parts) for seed in seeds[place]}
         draws = np.sum([weight * sample.by_seed_and_draw(seeds[place]) for weight, sample in parts], axis=0)
         values[place] = by_seed, dict(zip(seeds[place], draws, strict=True))
-    return separated(whys, values, evidence.measured.experiment)
+    tasks = {sample.task for of_model in samples for sample in of_model}
+    return separated(whys, values, lambda common: evidence.measured.units(common, tasks))
 
 
-def separated(whys: Sequence[str], values: Mapping[int, SeedValues], experiment: StoredExperiment) -> Compared:
+def separated(
+    whys: Sequence[str], values: Mapping[int, SeedValues], units_of: Callable[[Sequence[RunSeed]], list[RunSeed]]
+) -> Compared:
     """The models compared that have `values`, by index of the model, on the seeds that all of them have.
 
-    Fine-tunings of one pre-training are one value where the experiment has several pre-trainings. `whys`: of every
-    model the reason that it has none, or ''.
+    `whys`: of every model the reason that it has none, or ''. `units_of`: of each seed the number of what was drawn
+    independently, since fine-tunings of one pre-training are one value.
     """
     if len(values) < 2:
         reasons = Counter(filter(None, whys)).most_common(1)
@@ -94,7 +96,7 @@ def separated(whys: Sequence[str], values: Mapping[int, SeedValues], experiment:
         return Compared(tuple(whys), why="no two seeds that all models have")
     scores = np.array([[by_seed[seed] for seed in common] for by_seed, _ in values.values()])
     draws = np.array([[by_draw[seed] for seed in common] for _, by_draw in values.values()])
-    units = [experiment.unit_of(seed) for seed in common]
+    units = units_of(common)
     if len(set(units)) < LEAST_SEEDS:
         return Compared(tuple(whys), why="no two pre-trainings that all models have")
     scores, draws = (over_units(of.swapaxes(0, 1), units).swapaxes(0, 1) for of in (scores, draws))

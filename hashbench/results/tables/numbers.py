@@ -165,7 +165,7 @@ def legend(table: Table, *, best: str) -> str:
     deviation = any(cell.std is not None for cell in cells)
     seeds = _seeds_in_words(table)
     parts = {
-        f"{table.statistic} ± sd over seeds (n - 1 in the denominator), {seeds}": deviation,
+        f"{table.statistic} ± sd over {_drawn(table)} (n - 1 in the denominator), {seeds}": deviation,
         f"{seeds}; no deviation over seeds with one": not deviation and any(cell.n is not None for cell in cells),
         "(2/3): a value of two of three seeds": any(
             0 < (cell.n or 0) < (cell.planned or 0) and (cell.n, cell.planned) != table.seeds for cell in cells
@@ -200,6 +200,16 @@ def legend(table: Table, *, best: str) -> str:
     }
     line = "; ".join(words for words, occurs in parts.items() if occurs)
     return line and f"{line}."
+
+
+def _drawn(table: Table) -> str:
+    """The runs that a deviation is over, in words: seeds, or fine-tunings with their number of pre-trainings.
+
+    >>> _drawn(Table("", "own", "", "", (), (), pretrainings=(2, 3)))
+    'all fine-tunings, of 2 or 3 pre-trainings'
+    """
+    shared = " or ".join(map(str, table.pretrainings))
+    return f"all fine-tunings, of {shared} pre-trainings" if shared else "seeds"
 
 
 def _seeds_in_words(table: Table) -> str:

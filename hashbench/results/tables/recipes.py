@@ -135,6 +135,23 @@ def named_encoders(measured: Measured) -> str:
     return "; ".join(by_place([((kind, ""), place) for place, kind in kinds.items() if kind in named], kinds))
 
 
+def learned_vocabularies(measured: Measured) -> str:
+    """The tasks on whose training texts vocabularies were learned, with their models; '' where there are none."""
+    specs = {(run.model, None): run.spec for run in measured.runs if "model" in run.spec and "corpus" in run.spec}
+    texts = {place: _texts_learned(spec) for place, spec in specs.items()}
+    return "; ".join(by_place([((text, ""), place) for place, text in texts.items() if text], texts))
+
+
+def _texts_learned(spec: Mapping[str, Any]) -> str:
+    """The texts of tasks, and the corpora beside them, that a spec's vocabulary is learned on; '' for no task's."""
+    corpus = spec["corpus"] or {}
+    if not corpus.get("tasks"):  # most specs have no such key
+        return ""
+    corpora = [of["name"] for of in corpus["corpora"]] if "corpus" in spec["model"]["tokenizer"]["learn_on"] else []
+    tasks = f"the training texts of {distinct(task['name'] for task in corpus['tasks'])}"
+    return f"learned on {' and '.join([*corpora, tasks])}"
+
+
 def pretraining_deviations(measured: Measured, paper: Paper) -> list[str]:
     """Lines on how the experiment's pre-trainings differ from the paper's."""
     runs = measured.pretrainings()

@@ -108,5 +108,7 @@ def _annotated(source: ReportSource, tables: Sequence[Table], *, warns_once: boo
         wants_provenance = source.request.provenance and (not place or bool(table.paper))
         lines = provenance(source.measured, source.paper, table) if wants_provenance else ()
         notes = (*table.notes, *score_notes(source.measured, table))
-        table = replace(table, warnings=tuple(warning_lines), provenance=tuple(lines), notes=notes)
+        untuned = {task for task, _, _ in table.readings} <= set(source.measured.untuned_tasks())
+        starts = () if table.readings and untuned else source.measured.experiment.pretrainings
+        table = replace(table, warnings=tuple(warning_lines), provenance=tuple(lines), notes=notes, pretrainings=starts)
         yield with_ranks(table) if source.request.ranks else table

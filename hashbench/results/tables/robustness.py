@@ -122,7 +122,7 @@ def _compared(curves: Sequence[RobustnessCurve], results: RobustnessResults) -> 
         whys.append(FEW_SEEDS if len(by_seed) < LEAST_SEEDS else "" if by_draw else NO_PREDICTIONS)
         if by_draw and not whys[-1]:
             values[place] = by_seed, by_draw
-    return separated(whys, values, results.experiment)
+    return separated(whys, values, lambda seeds: [results.experiment.unit_of(seed) for seed in seeds])
 
 
 def _task_table(results: RobustnessResults, task: str, versus: str | None) -> Table:

@@ -103,6 +103,7 @@ class Table:
     published: bool = True
     readings: tuple[tuple[str, str, str], ...] = ()  # (task, metric, split) of the scores
     statistic: str = "mean"  # over seeds
+    pretrainings: tuple[int, ...] = ()  # numbers of pre-trainings of a model whose fine-tunings start from several
     compares_sections: bool = False  # models are compared within a section, not with all of the table
     # Its rows for programs, where they are not its cells
     records: tuple[Mapping[str, Any], ...] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +14,7 @@ from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Cell, Table
 from hashbench.store.engine import Store
+from hashbench.store.status import StoredExperiment
 from tests.databases.made_up import World, build
 
 
@@ -94,3 +96,13 @@ def test_ratios_need_a_baseline_above_zero(tmp_path: Path) -> None:
 def test_an_average_ratio_needs_all_tasks_of_the_paper(small_store: Store) -> None:
     cell = _cell(tables(small_store, ReportRequest(table="2"))[0], "hashformer-lsh-proj", "prr_average")
     assert (cell.value, cell.reason) == (None, "only 2 of 8 tasks")
+
+
+def test_a_score_without_fine_tuning_is_of_the_pretraining_with_its_seed() -> None:
+    """Whichever seeds the pre-trainings have, and although some model has another number of them."""
+    config = {"pretrain": {"seeds": [3, 5]}, "models": [{"name": "b", "pretrain": {"seeds": [3, 5, 7, 9]}}]}
+    experiment = StoredExperiment(1, "e", "a", config, "", 0.0, 0.0)
+    runs = [SimpleNamespace(task=task, is_untuned=task == "blimp") for task in ("cola", "blimp")]
+    measured = Measured(experiment, "best", runs, (), {}, {}, {}, {}, lambda: ())
+    assert measured.units([3, 5, 7], ["blimp"]) == [3, 5, 7]
+    assert measured.units([0, 1, 2], ["cola"]) == measured.units([0, 1, 2], ["blimp", "cola"]) == [0, 1, 0]

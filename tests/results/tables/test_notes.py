@@ -18,7 +18,7 @@ from hashbench.results.papers.paper import Column
 from hashbench.results.read.runs import MeasuredRun, RunOrigin
 from hashbench.results.tables.links import _score_cell
 from hashbench.results.tables.notes import _lengths, _undefined_draws
-from hashbench.results.tables.recipes import _deviations
+from hashbench.results.tables.recipes import _deviations, learned_vocabularies
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.robustness import estimate_cell
@@ -368,3 +368,33 @@ def test_an_encoder_that_an_entry_names_is_printed(tmp_path, monkeypatch) -> Non
         assert _facts(_table(tmp_path / told, world))["encoder"] == told
     world.config["models"] = [{"name": "bert-mlm", "encoder": {"kind": "average"}}]
     assert _facts(_table(tmp_path, world))["encoder"] == told
+
+
+@pytest.mark.parametrize(
+    ("learn_on", "names", "told"),
+    [
+        (["corpus", "tasks"], ["sst2", "rte"], "learned on wikipedia and the training texts of sst2, rte"),
+        (["tasks"], ["rte"], "learned on the training texts of rte"),
+        (["corpus"], [], None),
+    ],
+)
+def test_the_tasks_on_whose_texts_a_vocabulary_was_learned(tmp_path, monkeypatch, learn_on, names, told) -> None:
+    def block(model: str, encoder: str) -> dict[str, object]:
+        of_model = model_block(model, encoder)
+        return {**of_model, "tokenizer": {**of_model["tokenizer"], "learn_on": learn_on}}
+
+    monkeypatch.setattr("tests.databases.made_up.model_block", block)
+    tasks = [{"name": name, "fingerprint": f"data-{name}"} for name in names]
+    world = World(tasks=("cola",), corpora=("wikipedia",), learned=tasks)
+    assert _facts(_table(tmp_path, world)).get("vocabulary") == told
+
+
+def test_a_vocabulary_of_some_models_names_them() -> None:
+    tokenizer = {"kind": "bpe", "learn_on": ["tasks"]}
+    corpora = {"a": {"corpora": [], "tasks": [{"name": "rte"}]}, "b": {"corpora": []}, "c": None}
+    runs = [
+        SimpleNamespace(model=model, spec={"model": {"tokenizer": tokenizer}, "corpus": corpus})
+        for model, corpus in corpora.items()
+    ]
+    told = learned_vocabularies(SimpleNamespace(runs=[*runs, SimpleNamespace(model="majority", spec={})]))
+    assert told == "learned on the training texts of rte for a"

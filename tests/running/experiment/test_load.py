@@ -109,6 +109,16 @@ FAULTS = {
         "encoder: bas\n",
         "a.yaml:3: encoder: must be 'tiny', 'mini', 'small', 'medium' or 'base', not 'bas'; did you mean 'base'?",
     ),
+    "a kind of encoder for its size": (
+        "encoder: average\n",
+        "a.yaml:3: encoder: must be 'tiny', 'mini', 'small', 'medium' or 'base', not 'average'; "
+        "a kind of encoder stands in entries of models: {name: NAME, encoder: KIND}",
+    ),
+    "arguments of an encoder for its size": (
+        "encoder: {kind: average}\n",
+        "a.yaml:3: encoder: must be 'tiny', 'mini', 'small', 'medium' or 'base', not {'kind': 'average'}; "
+        "a kind of encoder stands in entries of models: {name: NAME, encoder: KIND}",
+    ),
     "duplicate key": ("name: y\n", "a.yaml:3: key 'name' stands twice; keep one of them"),
     "a seed twice": ("seeds: [0, 0]\n", "a.yaml:3: '0' stands twice in seeds; keep one of them"),
     "a negative seed": ("seeds: [-1]\n", "a.yaml:3: entry 1 of seeds: must be at least 0, not -1; correct the value"),
