@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -37,6 +38,21 @@ def test_a_vocabulary_of_its_strings_counts_as_the_library_does(folder: Path) ->
     coder.fit_pieces(tokens.pieces)
     (ids,) = tokens.piece_ids(TEXTS[:1])
     assert (coder.encode(tokens.tokenize(TEXTS[0]))[:, 0] - 5).tolist() == ids
+
+
+def test_the_files_say_whether_texts_are_lower_cased(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tokenizers import normalizers
+
+    tokens = LibraryTokens(str(folder))
+    backend = tokens._tokenizer.backend_tokenizer
+    before = backend.normalizer
+    for normaliser, lowers in ((normalizers.Lowercase(), True), (normalizers.NFC(), False)):
+        backend.normalizer = normaliser
+        assert tokens.lowers == lowers
+    backend.normalizer = before
+    for lowers in (True, False):  # one in plain Python
+        monkeypatch.setattr(tokens, "_tokenizer", SimpleNamespace(is_fast=False, do_lower_case=lowers))
+        assert tokens.lowers == lowers
 
 
 def test_a_saved_one_reads_the_same(folder: Path, tmp_path: Path) -> None:

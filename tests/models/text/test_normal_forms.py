@@ -144,6 +144,16 @@ def test_a_form_holds_for_the_lower_case() -> None:
     ]
 
 
+def test_a_file_that_lower_cases_reads_the_lower_case_in_the_form(tmp_path: Path) -> None:
+    learned = made("bpe", lowercase=True)
+    learned.save(tmp_path)
+    tokenizer = make_tokenizer("bpe", bpe=str(tmp_path), normalise="NFC")
+    assert tokenizer.tokenize("H\u0331") == tokenizer.tokenize("\u1e96") == learned.tokenize("\u1e96")
+    made("bpe").save(tmp_path)
+    cased = make_tokenizer("bpe", bpe=str(tmp_path), normalise="NFC")
+    assert cased.tokenize("H\u0331") != cased.tokenize("\u1e96")
+
+
 @settings(max_examples=100, deadline=None)
 @given(text=st.text(st.sampled_from(LETTERS + "T\u0308\u0316\u0345\u0391W\u030a")))
 def test_the_lower_case_of_a_form_stays_in_it(text: str) -> None:
