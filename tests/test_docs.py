@@ -42,8 +42,15 @@ SHORT = (
     "pretrain.max_documents=20 pretrain.vocabulary_size=400 finetune.epochs=1 finetune.max_length=32 "
     "finetune.evaluations_per_epoch=1"
 )
-PLACEHOLDERS = {"FILE": "mine.yaml", "FOLDER": "data", "my.yaml": "mine.yaml", "~/data": "data"}
+PLACEHOLDERS = {
+    "FILE": "mine.yaml",
+    "FOLDER": "data",
+    "my.yaml": "mine.yaml",
+    "their.yaml": "mine.yaml",
+    "~/data": "data",
+}
 RUN_IDS = ("3fa2", "ID")  # in place of the first digits of a run
+FLOORS = ("77aa",)  # likewise, of a trivial baseline
 # Commands that need a model of links or phrases, an experiment's data, or the hub: the test that runs them.
 ELSEWHERE = {
     "hashbench neighbours": "tests/running/sweep/test_entity_runs.py",
@@ -156,11 +163,11 @@ def own_embedding() -> str:
     return block(README, "# my_file.py") + "\n"
 
 
-def run_id(folder: Path, model: str = "proj-256") -> str:
-    """The first digits of a fine-tuning of the README's experiment."""
+def run_id(folder: Path, model: str = "proj-256", kind: str = "finetune") -> str:
+    """The first digits of a run of the README's experiment, by default of a fine-tuning."""
     store = open_store(str(folder / "results.db"), create=False, read_only=True)
     rows = runs(store, find_experiment(store, "mine").id)
-    return next(run.run_id for run in rows if run.kind == "finetune" and run.model == model)[:12]
+    return next(run.run_id for run in rows if run.kind == kind and run.model == model)[:12]
 
 
 def runnable(line: str, folder: Path) -> str:
@@ -169,6 +176,7 @@ def runnable(line: str, folder: Path) -> str:
     # A run that is made void is none that others export.
     run = run_id(folder, "bert-mlm" if words[1:3] == ["db", "void"] else "proj-256")
     words = [run if word in RUN_IDS else word for word in words]
+    words = [run_id(folder, "bag-of-words", "floor") if word in FLOORS else word for word in words]
     if words[1] == "sweep" and "--export-wandb" not in words and "--dry-run" not in words:
         words.append("--dry-run")
     if words[1] == "sweep" and "quickstart" not in words[2]:
@@ -205,6 +213,7 @@ def test_a_command_of_the_docs_runs(
     monkeypatch.chdir(desk)
     monkeypatch.setenv("HASHBENCH_CACHE", str(desk / "cache"))
     monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("RESULTS", "results.db")
     apart = next((environment for start, environment in APART.items() if line.startswith(start)), None)
     if apart is None:
         call(runnable(line, desk))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import statistics
 import sys
 import time
@@ -84,12 +83,11 @@ def scored(task: TaskData, answers: np.ndarray) -> tuple[str, str, float | None]
 
 
 def imported(path: Path) -> ModuleType:
-    """A generated file as an application imports it."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    """A generated file as an application imports it, without the bytecode that an import leaves in the folder."""
+    module = ModuleType(path.stem)
+    module.__file__ = str(path)
     sys.modules[path.stem] = module  # its dataclasses look themselves up there
-    spec.loader.exec_module(module)
+    exec(compile(path.read_text("utf-8"), str(path), "exec"), module.__dict__)
     return module
 
 

@@ -136,7 +136,7 @@ def test_the_card_is_filled_from_the_store(here, tmp_path, capsys) -> None:
     exported(capsys, run_id, tmp_path / "out")
     card = (tmp_path / "out" / "README.md").read_text()
     assert card.startswith("# uno-eelbert on rte\n") and run_id in card
-    assert "pre-trained by mlm on builtin: 2 steps of 4 sequences of 16 tokens" in card
+    assert "pre-trained by mlm on builtin: 2 steps of 4 x 16 tokens" in card
     assert "fine-tuned on rte: 1 epochs, batches of 64, learning rate 0.0005, seed 0" in card
     chosen = "finetune.epochs: tried 1, 2 on validation; pretrain.steps: tried 2 on test (nobody)"
     assert f"how values were chosen: {chosen}; all other values: not declared" in card

@@ -70,10 +70,10 @@ def test_the_test_above_finds_names(code: str) -> None:
 
 
 def test_the_kinds_stand_in_the_order_of_the_plan() -> None:
-    of_sweeps = ["pretrain", "floor", "finetune", "entities", "robustness", "efficiency"]
-    assert list(kinds()) == [*of_sweeps, "evaluation", "evaluation-floor"]
+    trained = ("pretrain", "floor", "finetune", "entities", "evaluation-pairs", "robustness")
+    assert list(kinds()) == [*trained, "efficiency", "evaluation", "evaluation-floor"]
     assert names(measures_time=True) == ("efficiency",)
-    assert names(measures_time=False) == ("pretrain", "floor", "finetune", "entities", "robustness")
+    assert names(measures_time=False) == trained
 
 
 def test_two_kinds_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 import torch
 
 from benchmarks.runner_overhead import make_assignment, nothing
+from hashbench.common import clock
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.sweep import attempt as attempt_module
 from hashbench.running.sweep import worker as worker_module
@@ -23,6 +24,7 @@ from hashbench.running.training.curves import NotFinite
 from hashbench.running.training.machine import Interrupted, Machine
 from hashbench.store.engine import Store, open_store
 from hashbench.store.planning import Run
+from hashbench.store.queue import ClaimedRun
 from hashbench.store.result import Result
 from hashbench.store.status import attempts, counts
 
@@ -132,17 +134,29 @@ def test_every_call_is_made_again_until_the_database_answers(bench: Bench, name:
 
 
 def test_the_time_without_a_database_is_none_of_the_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A result that waits takes its own seconds along; the database counts those of the others."""
-    finish, handed_in = attempt_module.finish, []
+    """Each run takes five seconds and each try to store it a thousand; two tries fail."""
+    now, handed_in, finish = [100.0], [], attempt_module.finish
 
-    def noted(store: Store, held: object, result: Result) -> None:
+    def passes(seconds: float) -> None:
+        now[0] += seconds
+
+    def noted(store: Store, held: ClaimedRun, result: Result) -> None:
         handed_in.append(result.seconds)
         finish(store, held, result)
 
+    monkeypatch.setattr(clock, "monotonic", lambda: now[0])
     monkeypatch.setattr(attempt_module, "finish", noted)
     bench.breaks("finish", 2)
+    broken = attempt_module.finish
+
+    def slow(store: Store, held: ClaimedRun, result: Result) -> None:
+        passes(1000.0)
+        broken(store, held, result)
+
+    monkeypatch.setattr(attempt_module, "finish", slow)
+    bench.carry_out = lambda: passes(5.0)
     bench.worker.loop()
-    assert handed_in[0] is not None and handed_in[0] >= 0 and handed_in[1:] == [None, None]
+    assert handed_in == [5.0, 5.0, 5.0]
 
 
 def test_a_failure_is_written_down_when_the_database_answers(bench: Bench) -> None:
