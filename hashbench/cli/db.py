@@ -86,6 +86,9 @@ def _remarks(merged: MergeReport, *, prefer: str) -> Iterator[str]:
         yield f"experiment {name!r}: {number} runs of the other store do not belong to it and did not join it"
     yield from _of_runs(merged.taken_voids, "became void here")
     yield from _of_runs(merged.void_here, "are void here and finished there; they stay void (hashbench db unvoid RUN)")
+    yield from _of_runs(
+        merged.in_flight, "are in flight here and were left to their workers; merge again when they ended"
+    )
     counted = "the results of this store count" if prefer == "ours" else "one result counts"
     yield from _of_runs(merged.beside, f"have a further result now; {counted}")
     yield from _first(f"void there: run {void.run_id[:8]}: {void.reason or 'no reason'}" for void in merged.voids)

@@ -62,7 +62,7 @@ def finish(store: Store, held: ClaimedRun, result: Result) -> None:
         done = sa.update(run).where(run.c.id == held.run_id, run.c.state.in_(RUN_BESIDE[state]))
         end = sa.select(attempt.c.ended_at).where(attempt.c.id == held.attempt_id).scalar_subquery()
         done = done.values(state="done", finished_attempt=held.attempt_id, finished_at=end)
-        # another claimed the run at this moment, or a merge brought a finished copy in the meantime
+        # another claimed the run at this moment, or a merge took another result for it
         if connection.execute(done).rowcount != 1:
             raise LeaseLost(f"run {held.run_id[:12]}: no longer to be done")
         sums.write(connection, "attempt", [held.attempt_id])

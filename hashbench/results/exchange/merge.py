@@ -3,7 +3,7 @@
 No row of the other database changes a result here. What is missing or void here may be filled; a finished copy of a run
 that is finished here stays beside the one that counts. What would change a result is listed: numbers that differ, and
 results that are void there. Only `prefer` and `take_voids` take them, and `keep` records that they are not to be listed
-again. Attempts in flight there stay there, where their lease is.
+again. Attempts in flight there stay there, where their lease is, and a run in flight here is left to its worker.
 
 An attempt is known by its token, by the one derived from it that a published copy has, or by its times and numbers.
 A token alone is not believed: with other numbers it is another attempt.
@@ -88,6 +88,7 @@ class MergeReport:
     answered: int = 0  # differences and voids that were answered before
     beside: list[str] = field(default_factory=list)  # ids of runs with a further finished copy, which does not count
     void_here: list[str] = field(default_factory=list)  # ids of runs that are void here and finished there
+    in_flight: list[str] = field(default_factory=list)  # ids of runs in flight here, whose copies there did not come
     apart: Counter[str] = field(default_factory=Counter)  # runs that do not belong to a complete experiment, by name
     shown_instead: list[str] = field(default_factory=list)  # names of experiments whose newest version comes from there
     copy: Path | None = None  # of this database as it was before
@@ -215,6 +216,7 @@ class _Plan:
     answered: int = 0
     is_beside: bool = False
     is_void_here: bool = False
+    is_in_flight: bool = False
 
     @property
     def writes(self) -> bool:
@@ -232,6 +234,7 @@ class _Plan:
         report.answered += self.answered
         report.beside += [self.run_id] * self.is_beside
         report.void_here += [self.run_id] * self.is_void_here
+        report.in_flight += [self.run_id] * self.is_in_flight
         report.taken_voids += [self.run_id] * bool(self.voided)
 
 
@@ -324,7 +327,7 @@ class _Merge:
             values = {"finished_attempt": counts, "finished_at": plan.counted.times[1], "void_reason": None}
             target.execute(sa.update(run).where(this).values(state="done", **values))
             late = sa.update(attempt).where(attempt.c.run_id == plan.run_id, attempt.c.state == "running")
-            reason = "a merge brought a finished copy"
+            reason = "a merge took another result (--prefer theirs)"
             target.execute(late.values(state="lost", ended_at=self._store.now, reason=reason))
         elif plan.state is not None:
             reason = row["void_reason"] if plan.state == "void" else None
@@ -422,7 +425,8 @@ class _RunMerge:
         stored, rows = self._stored(), {row["id"]: row for row in self.source.attempts(self.incoming)}
         arriving = [self._arriving(row) for row in rows.values()]
         twins = {copy.id: next((here_copy for here_copy in stored if here_copy.is_of(copy)), None) for copy in arriving}
-        new = [copy for copy in arriving if twins[copy.id] is None and self._comes(copy, state)]
+        unknown = [copy for copy in arriving if twins[copy.id] is None]
+        new = [copy for copy in unknown if self._comes(copy, state)]
         plan.brought = [rows[copy.id] for copy in new]
         for copy in arriving:
             twin = twins[copy.id]
@@ -442,12 +446,15 @@ class _RunMerge:
         plan.is_finished = final is not None and state != "done"
         plan.is_beside = state == "done" and any(copy.state == "done" and copy != final for copy in new)
         plan.is_void_here = final is None and any(copy.state == "void" for copy in there)
+        plan.is_in_flight = final is None and state == "running" and any(copy.state == "done" for copy in unknown)
         return plan
 
     def _comes(self, copy: _Copy, state: str | None) -> bool:
         """True where an attempt that is not known here is to be copied; `state`: of the run here."""
         if copy.state == "void":
             return self.choices.take_voids
+        if state == "running" and self.choices.prefer == "ours":  # its worker would lose what it does
+            return False
         return copy.state == "done" or state is None  # what failed there says nothing about a run that is here
 
     def _void(self, plan: _Plan, twin: _Copy, copy: _Copy) -> None:

@@ -55,13 +55,15 @@ def finish_next(store: Store, experiment_id: int, lab: Lab, value: float) -> str
 
 @pytest.fixture
 def ours(new_store: NewStore, lab: Lab) -> Store:
-    """A database with runs that are done, void, failed and planned, all of them in one experiment."""
+    """A database with runs that are done, void, failed, in flight and planned, all of them in one experiment."""
     store = new_store("ours.db")
     first = a_run("pretrain", 0, task=None)
     number = lab.plan(store, first, *(a_run("finetune", seed, needs=(first.id,)) for seed in range(6)))
     done = [finish_next(store, number, lab, value) for value in (0.1, 0.2, 0.3, 0.4)]
     void(store, done[-1], "wrong folder")
     fail(store, lab.claim(store, number), "disk full")
+    held = claim(store, number, worker="w", lease_s=3600, max_attempts=1)
+    assert held is not None and held.run_id != done[-1]
     return store
 
 
@@ -73,7 +75,7 @@ def healthy(new_store: NewStore, lab: Lab, ours: Store) -> Path:
     number = lab.plan(store, *(a_run("finetune", seed) for seed in range(20, 23)), name="second")
     for value in (0.5, 0.6, 0.7):
         finish_next(store, number, lab, value)
-    for value in (0.8, 0.9):
+    for value in (0.8, 0.9, 0.85):  # what is void, failed and in flight in the other one
         finish_next(store, 1, lab, value)
     store.close()
     return store.path
@@ -141,7 +143,9 @@ def is_whole(store: Store, healthy: Path) -> list[str]:
     done = {row["id"] for row in store.query("SELECT id FROM run WHERE state = 'done'")}
     missing += [row["id"] for row in other.query("SELECT id FROM run WHERE state = 'done'") if row["id"] not in done]
     other.close()
-    return sorted(set(missing) - void)
+    in_flight = {row["run_id"] for row in store.query("SELECT run_id FROM attempt WHERE state = 'running'")}
+    assert in_flight & set(missing)
+    return sorted(set(missing) - void - in_flight)
 
 
 def check_forged(store: Store, healthy: Path, forged: list[Path]) -> list[MergeReport | str]:

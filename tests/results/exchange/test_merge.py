@@ -145,11 +145,35 @@ def test_equal_copies_differ_in_nothing_and_times_are_no_difference(
     assert merge(store, place_of(other)).differences == []
 
 
-def test_a_worker_here_whose_run_was_finished_there_writes_nothing(store: Store, new_store: NewStore, lab: Lab) -> None:
+def test_a_run_in_flight_here_is_left_to_its_worker(store: Store, new_store: NewStore, lab: Lab) -> None:
     other = new_store("other.db")
     finish_at(other, lab, 0.6, ended_at=100.0)
     held = lab.claim(store, lab.plan(store, lab.run("a")))
-    merge(store, place_of(other))
+    for _ in range(2):
+        report = merge(store, place_of(other))
+        assert (report.attempts, report.finished, report.in_flight) == (0, 0, [lab.id("a")])
+    finish(store, held, Result(lab.score("matthews", 0.1)))
+    report = merge(store, place_of(other))
+    assert (report.in_flight, report.beside, score(store)) == ([], [lab.id("a")], 0.1)
+    assert [(one.counted, one.other) for one in report.differences] == [(0.1, 0.6)]
+
+
+def test_a_run_in_flight_here_is_free_again_after_it_failed(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = new_store("other.db")
+    finish_at(other, lab, 0.6, ended_at=100.0)
+    held = lab.claim(store, lab.plan(store, lab.run("a")))
+    assert merge(store, place_of(other)).in_flight == [lab.id("a")]
+    fail(store, held, "disk full")
+    assert (merge(store, place_of(other)).finished, score(store)) == (1, 0.6)
+
+
+def test_a_worker_whose_run_the_other_result_of_was_preferred_writes_nothing(
+    store: Store, new_store: NewStore, lab: Lab
+) -> None:
+    other = new_store("other.db")
+    finish_at(other, lab, 0.6, ended_at=100.0)
+    held = lab.claim(store, lab.plan(store, lab.run("a")))
+    assert merge(store, place_of(other), prefer="theirs").in_flight == []
     with pytest.raises(LeaseLost):
         finish(store, held, Result(lab.score("matthews", 0.1)))
     assert score(store) == 0.6
