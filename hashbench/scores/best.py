@@ -24,18 +24,76 @@ without the models' own (the last of 50 in 74 %, now in 95 %).
 
 from __future__ import annotations
 
+import math
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from hashbench.scores.estimates import ALIKE
+from hashbench.scores.estimates import ALIKE, SeedError
 
 JOINT_DRAWS = 10_000
 # The share of joint draws below a bound. They take the mean variance as known, so that a bound of 95 % was exceeded in
 # 6 to 7 % of simulated columns.
 WITHIN = 0.96
 LEAST_SEEDS = 2  # with one there is no variance of seeds
+LEAST_MODELS = 3  # of a kind, whose variances are taken together
+
+
+@dataclass(frozen=True)
+class SeedSpread:
+    """The variances over seeds of models of one kind, each with at least the mean of the others.
+
+    `by_seed` (models, seeds): a score of each model with each seed, at least two of either.
+    """
+
+    by_seed: np.ndarray
+    joint_draws: int = JOINT_DRAWS
+
+    @cached_property
+    def of_means(self) -> np.ndarray:
+        """The variance of each model's mean over its seeds, as it is estimated (models,).
+
+        Variances 2, 2 and 8 over two seeds, where a model far above the others counts as yet less sure:
+
+        >>> by_seed = np.array([[0.0, 2.0], [1.0, 3.0], [0.0, 4.0]])
+        >>> SeedSpread(by_seed).of_means.round(1)
+        array([2.2, 2.2, 7.1])
+        """
+        return self.estimated(self.by_seed.var(axis=1, ddof=1)) / self.by_seed.shape[1]
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom of the mean variance, of which the largest does not count."""
+        return self._freedom * (len(self.by_seed) - 1)
+
+    def estimated(self, variances: np.ndarray) -> np.ndarray:
+        """The variances by which models are judged, from those over their seeds: (..., models) both."""
+        pooled = self.pooled(variances)
+        times = np.divide(variances, pooled, out=np.ones_like(variances), where=pooled > 0)
+        return np.maximum(pooled, variances) * np.maximum(times, 1.0) ** (1 / self._freedom)
+
+    def pooled(self, variances: np.ndarray) -> np.ndarray:
+        """The variance of the models, were all equal: from (..., models), of which the largest does not count.
+
+        The mean of the others, over what it is in draws of models whose variance is 1.
+        """
+        return _mean_of_smaller(variances) / self._shrunk
+
+    @cached_property
+    def _shrunk(self) -> float:
+        return float(_mean_of_smaller(self.chi_squares).mean())
+
+    @cached_property
+    def chi_squares(self) -> np.ndarray:
+        """Variances over seeds of models whose variance is 1: (joint draws, models)."""
+        return np.random.default_rng(1).chisquare(self._freedom, (self.joint_draws, len(self.by_seed))) / self._freedom
+
+    @property
+    def _freedom(self) -> int:
+        return self.by_seed.shape[1] - 1
 
 
 @dataclass(frozen=True)
@@ -93,35 +151,13 @@ class Separation:
         return np.sqrt(self._seed_variances[:, None] + self._seed_variances + self._example_variances)
 
     @cached_property
+    def _spread(self) -> SeedSpread:
+        return SeedSpread(self.by_seed, self.joint_draws)
+
+    @cached_property
     def _seed_variances(self) -> np.ndarray:
         """The variance over seeds of each model's mean, as it is estimated (models,)."""
-        return self._estimated(self.by_seed.var(axis=1, ddof=1)) / self._n_seeds
-
-    def _estimated(self, variances: np.ndarray) -> np.ndarray:
-        """The variances by which models are judged, from those over their seeds: (..., models) both."""
-        pooled = self._pooled(variances)
-        times = np.divide(variances, pooled, out=np.ones_like(variances), where=pooled > 0)
-        return np.maximum(pooled, variances) * np.maximum(times, 1.0) ** (1 / self._freedom)
-
-    def _pooled(self, variances: np.ndarray) -> np.ndarray:
-        """The variance of a column's models, were all equal: from (..., models), of which the largest does not count.
-
-        The mean of the others, over what it is in draws of models whose variance is 1.
-        """
-        return _mean_of_smaller(variances) / self._shrunk
-
-    @cached_property
-    def _shrunk(self) -> float:
-        return float(_mean_of_smaller(self._chi_squares).mean())
-
-    @cached_property
-    def _chi_squares(self) -> np.ndarray:
-        """Variances over seeds of models whose variance is 1: (joint draws, models)."""
-        return np.random.default_rng(1).chisquare(self._freedom, (self.joint_draws, len(self.by_seed))) / self._freedom
-
-    @property
-    def _freedom(self) -> int:
-        return self._n_seeds - 1
+        return self._spread.of_means
 
     @property
     def _n_seeds(self) -> int:
@@ -156,9 +192,9 @@ class Separation:
         random, shape = np.random.default_rng(0), (self.joint_draws, len(self.by_seed))
         values, vectors = np.linalg.eigh(self._of_examples)
         examples = random.standard_normal(shape) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
-        pooled = self._pooled(self.by_seed.var(axis=1, ddof=1)) / self._n_seeds
+        pooled = self._spread.pooled(self.by_seed.var(axis=1, ddof=1)) / self._n_seeds
         seeds = random.standard_normal(shape) * np.sqrt(pooled)
-        estimated = self._estimated(pooled * self._chi_squares)
+        estimated = self._spread.estimated(pooled * self._spread.chi_squares)
         return tuple(np.ascontiguousarray(part.T, np.float32) for part in (examples + seeds, estimated))  # type: ignore[return-value]
 
     def _draws_against(self, model: int) -> np.ndarray:
@@ -183,6 +219,30 @@ class Separation:
     def _bound_of_all(self) -> float:
         """The bound on the differences of all pairs at once, in standard errors."""
         return float(np.quantile(self._largest.max(axis=0), WITHIN))
+
+
+def seed_error(
+    weights: Mapping[Any, float], by_seed: Mapping[Any, Sequence[float]], kinds: Mapping[Any, Hashable]
+) -> SeedError | None:
+    """The standard error over seeds of a weighted sum of models' means, where few seeds say little about one model.
+
+    `by_seed`: the seeds' scores of each known model, and `kinds` the kind of each. The models of the sum
+    have the variance of their kind, or more where their own is larger (`SeedSpread`). None for a sum with a model of
+    whose kind fewer than three are known: two models tell of each other hardly more than each of itself.
+
+    Measured in simulated columns of four to eleven models with two seeds: the interval of a difference holds 97 to 98 %
+    of true values, 94 % where one of the models deviates twice as far as the others, 88 to 93 % where four times.
+    """
+    variance, freedom = 0.0, []
+    for kind in dict.fromkeys(kinds[model] for model in weights):
+        members = [model for model in by_seed if kinds[model] == kind]
+        if len(members) < LEAST_MODELS or not weights.keys() <= by_seed.keys():
+            return None
+        spread = SeedSpread(np.array([by_seed[model] for model in members]))
+        of_means = dict(zip(members, spread.of_means.tolist(), strict=True))
+        variance += sum(weight**2 * of_means[model] for model, weight in weights.items() if kinds[model] == kind)
+        freedom.append(spread.freedom)
+    return SeedError(math.sqrt(variance), min(freedom)) if freedom else None
 
 
 def _mean_of_smaller(variances: np.ndarray) -> np.ndarray:

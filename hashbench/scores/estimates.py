@@ -35,6 +35,29 @@ class Estimate:
     undefined: float = 0.0  # share of the draws without a value, which the interval leaves out
 
 
+@dataclass(frozen=True)
+class SeedError:
+    """The standard error of a value over seeds, and its degrees of freedom: known of more models than the value's."""
+
+    error: float
+    freedom: int
+
+    def times(self, factor: float) -> SeedError:
+        """The error of the value times a factor above 0."""
+        return SeedError(self.error * factor, self.freedom)
+
+    def interval(self, value: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
+        """Student's interval of the value.
+
+        >>> SeedError(1 / math.sqrt(3), 2).interval(2.0)  # as t_interval([1.0, 2.0, 3.0])
+        (-0.484137..., 4.484137...)
+        """
+        from scipy import special  # half a second to load, which tables without intervals need not wait
+
+        half = float(special.stdtrit(self.freedom, (1 + confidence) / 2)) * self.error
+        return value - half, value + half
+
+
 def combine(
     value: float,
     by_seed: Sequence[float] | None,
@@ -43,6 +66,7 @@ def combine(
     n_examples: int = 0,
     confidence: float = CONFIDENCE,
     example_share: float = 1.0,
+    seed_error: SeedError | None = None,
 ) -> Estimate:
     """The value with its interval over seeds (n,) and draws of examples (draws,); either may be missing.
 
@@ -52,10 +76,11 @@ def combine(
     What seeds and examples vary only together is in both intervals, so that their sum is too wide (measured: it covers
     97 to 99 % with three to five seeds). `example_share` of the draws' variance is that of the examples alone: with the
     function of that name, and two or more seeds, each part counts once. Seeds that are exactly equal show nothing of
-    what they vary together with the examples: then the draws count whole.
+    what they vary together with the examples: then the draws count whole. `seed_error` replaces that of the seeds.
     """
     seeds = list(by_seed) if by_seed is not None else []
-    over_seeds, over_draws = t_interval(seeds, confidence), percentile_interval(by_draw, confidence)
+    over_seeds = seed_error.interval(value, confidence) if seed_error else t_interval(seeds, confidence)
+    over_draws = percentile_interval(by_draw, confidence)
     spread = _spread(over_seeds is not None, over_draws is not None)
     if over_seeds is None and over_draws is None:
         return Estimate(value, math.nan, math.nan, len(seeds), n_examples)
@@ -86,20 +111,21 @@ def combine_matched(
     *,
     n_examples: int = 0,
     units: Sequence[Hashable] | None = None,
+    seed_error: SeedError | None = None,
 ) -> Estimate:
     """The mean over seeds (n,) with an interval that counts once what seeds and examples vary only together.
 
     (n, draws): the same seeds, each in every draw of the examples; None without stored predictions. `units` (n,): what
-    was drawn independently, in place of the seeds (`over_units`).
+    was drawn independently, in place of the seeds (`over_units`). `seed_error`: as of `combine`.
     """
     if units is not None:
         by_seed = over_units(np.asarray(by_seed), units).tolist()
         by_seed_and_draw = None if by_seed_and_draw is None else over_units(by_seed_and_draw, units)
     value = float(np.mean(by_seed))
     if by_seed_and_draw is None:
-        return combine(value, by_seed, None, n_examples=n_examples)
-    share = example_share(by_seed_and_draw)
-    return combine(value, by_seed, by_seed_and_draw.mean(axis=0), n_examples=n_examples, example_share=share)
+        return combine(value, by_seed, None, n_examples=n_examples, seed_error=seed_error)
+    share, by_draw = example_share(by_seed_and_draw), by_seed_and_draw.mean(axis=0)
+    return combine(value, by_seed, by_draw, n_examples=n_examples, example_share=share, seed_error=seed_error)
 
 
 def _deviations(value: float, interval: tuple[float, float] | None) -> tuple[float, float]:
@@ -135,13 +161,10 @@ def t_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple
     >>> t_interval([1.0, 2.0, 3.0])  # 2 -+ 4.3027 / sqrt(3)
     (-0.484137..., 4.484137...)
     """
-    if len(values) < 2:
+    n = len(values)
+    if n < 2:
         return None
-    from scipy import special  # half a second to load, which tables without intervals need not wait
-
-    mean, n = float(np.mean(values)), len(values)
-    half = float(special.stdtrit(n - 1, (1 + confidence) / 2)) * float(np.std(values, ddof=1)) / math.sqrt(n)
-    return mean - half, mean + half
+    return SeedError(float(np.std(values, ddof=1)) / math.sqrt(n), n - 1).interval(float(np.mean(values)), confidence)
 
 
 def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float] | None:

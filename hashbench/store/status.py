@@ -59,7 +59,10 @@ class StoredExperiment:
         seeds = f"Seeds of one of {shared} pre-trainings"
         if shared == 1:  # each seed shares a pre-training of some model with any other, through others
             seeds = f"Models have {' or '.join(map(str, self.pretrainings))} pre-trainings: all seeds of fine-tunings"
-        return f"{seeds} count as one, their mean, in intervals and groups."
+        return (
+            f"{seeds} count as one, their mean, in intervals and groups. A model's variance over "
+            "pre-trainings is at least the mean of all models of its encoder."
+        )
 
     def unit_of(self, seed: int | None) -> int | None:
         """The number of what was drawn independently for a fine-tuning with a seed: its pre-training, or the seed.

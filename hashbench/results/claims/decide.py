@@ -18,10 +18,12 @@ from hashbench.results.claims.grammar import (
     ClaimPart,
     Columns,
     ModelName,
+    Number,
     Pair,
     Term,
     column_names,
     slugs,
+    weights_of,
 )
 from hashbench.results.claims.published import COSTS, operations
 from hashbench.results.claims.quantities import Missing, Quantity, apply, evaluate, minus
@@ -39,6 +41,7 @@ from hashbench.results.claims.verdicts import (
 )
 from hashbench.results.read.measured import PERCENT, hollow_accuracy
 from hashbench.results.read.texts import share_lost, unequal_note
+from hashbench.scores.estimates import SeedError
 
 ONE_SEED = "one seed: examples only"
 SEEDS_ONLY = "seeds only: no predictions to draw from"
@@ -126,7 +129,9 @@ def _decided(claim: Claim, part: ClaimPart, results: Results) -> Decision:
         shown = left.value / claim.scale if part.kind == "count" else value
         return Decision(of_point(part.kind, value, claim.bound), value=shown)
     timed = any(isinstance(results.meaning(column), TimeColumn) for _, column in part.leaves)
-    decision = _from_interval(claim, part, quantity, timed=timed)
+    weights = None if ratio else weights_of(part.left, part.right or Number(0.0))
+    error = results.seed_error(weights, part.column) if weights else None
+    decision = _from_interval(claim, part, quantity, error and error.times(1 / claim.scale), timed=timed)
     if decision.low is not None and _about(claim, part, results) == "scores":
         decision = _as_far_as_learned(claim, part, results, decision)
     quoted = [slug for slug in part.slugs if results.is_quoted(slug)]
@@ -151,10 +156,15 @@ def _as_far_as_learned(claim: Claim, part: ClaimPart, results: Results, decision
     return replace(decision, outcome="undecided", because="one seed", marks=marks)
 
 
-def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: bool) -> Decision:
-    """The decision from a quantity's interval over seeds and examples, or for times over repeated runs."""
+def _from_interval(
+    claim: Claim, part: ClaimPart, quantity: Quantity, error: SeedError | None, *, timed: bool
+) -> Decision:
+    """The decision from a quantity's interval over seeds and examples, or for times over repeated runs.
+
+    `error`: that over seeds, where other models tell more of it than the quantity's own seeds.
+    """
     by_seed = quantity.by_seed or {}
-    estimate = quantity.estimate()
+    estimate = quantity.estimate(error)
     value, low, high = (
         math.exp(number) if part.kind == "ratio_at_least" else number
         for number in (estimate.value, estimate.low, estimate.high)
@@ -272,9 +282,10 @@ def _not_above(side: Term, value: Quantity, column: Columns, results: Results) -
     names = results.baselines(column_names(column))
     if not names:
         raise Missing(f"no trivial baseline has {column}")
-    above = {
-        name: apply(minus, [value, evaluate(ModelName(name), column, results.trivial)]).estimate() for name in names
-    }
+    weights = weights_of(side)
+    error = results.seed_error(weights, column) if weights else None
+    trivial = {name: evaluate(ModelName(name), column, results.trivial) for name in names}
+    above = {name: apply(minus, [value, score]).estimate(error) for name, score in trivial.items()}
     nearest = min(above, key=lambda name: above[name].low)
     least = above[nearest]
     if least.low > 0:

@@ -247,6 +247,29 @@ def slugs(models: Models) -> list[str]:
     return [models.slug] if isinstance(models, ModelName) else []
 
 
+def weights_of(plus: Models, minus: Models = Number(0.0)) -> dict[str, float] | None:
+    """The weight of each model in a difference, without constants; None where a side is no weighted sum.
+
+    >>> weights_of(read_models("a - mean(b,c)"), read_models("c")), weights_of(read_models("a / b"))
+    ({'a': 1.0, 'b': -0.5, 'c': -1.5}, None)
+    """
+    summed: dict[str, float] = {}
+    for side, sign in ((plus, 1.0), (minus, -1.0)):
+        if isinstance(side, Every) or (isinstance(side, Pair) and side.operator == "/"):
+            return None
+        if isinstance(side, ModelName):
+            summed[side.slug] = summed.get(side.slug, 0.0) + sign
+        parts: list[tuple[float, Models]] = []
+        if isinstance(side, Pair):
+            parts = [(sign, side.left), (-sign, side.right)]
+        elif isinstance(side, Mean):
+            parts = [(sign / len(side.members), member) for member in side.members]
+        for factor, part in parts:
+            for slug, weight in (weights_of(part) or {}).items():
+                summed[slug] = summed.get(slug, 0.0) + factor * weight
+    return summed
+
+
 def column_names(columns: Columns) -> tuple[ColumnName, ...]:
     """The columns of an expression."""
     if isinstance(columns, ColumnName):

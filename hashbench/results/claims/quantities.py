@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hashbench.results.claims.grammar import ColumnName, Columns, Every, Mean, Models, Number, Pair, column_names
-from hashbench.scores.estimates import Estimate, combine, example_share
+from hashbench.scores.estimates import Estimate, SeedError, combine, example_share
 
 
 class Missing(LookupError):
@@ -41,12 +41,16 @@ class Quantity:
         """True if neither seeds nor draws vary the number."""
         return self.by_seed is None and self.by_draw is None
 
-    def estimate(self) -> Estimate:
-        """The value with its interval over seeds and examples, in which the spread that both share counts once."""
+    def estimate(self, seed_error: SeedError | None = None) -> Estimate:
+        """The value with its interval over seeds and examples, in which the spread that both share counts once.
+
+        `seed_error`: that over seeds, in place of what the quantity's own seeds say.
+        """
         by_seed, draws = self.by_seed or {}, self.draws_of_seeds or {}
         return combine(
             self.value, list(by_seed.values()), self.by_draw, n_examples=sum(self.n_examples.values()),
             example_share=example_share(np.stack([draws[seed] for seed in by_seed])) if draws else 1.0,
+            seed_error=seed_error,
         )  # fmt: skip
 
 

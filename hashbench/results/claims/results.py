@@ -19,7 +19,7 @@ from hashbench.results.claims.columns import (
     TimeColumn,
     meaning,
 )
-from hashbench.results.claims.grammar import Claim, ColumnName
+from hashbench.results.claims.grammar import Claim, ColumnName, Columns, ModelName, column_names
 from hashbench.results.claims.published import (
     COSTS,
     exact_value,
@@ -28,7 +28,7 @@ from hashbench.results.claims.published import (
     published_value,
     quoted_systems,
 )
-from hashbench.results.claims.quantities import Missing, Quantity, apply, mean, over
+from hashbench.results.claims.quantities import Missing, Quantity, apply, evaluate, mean, over
 from hashbench.results.claims.verdicts import absent_model
 from hashbench.results.papers.paper import Layout, Paper
 from hashbench.results.read import queries
@@ -36,7 +36,8 @@ from hashbench.results.read.measured import PERCENT, Measured, baseline_value, b
 from hashbench.results.read.runs import Entry
 from hashbench.results.read.samples import Evidence, Sample
 from hashbench.results.tables.cells import CENTRES
-from hashbench.scores.estimates import over_units
+from hashbench.scores.best import LEAST_SEEDS, seed_error
+from hashbench.scores.estimates import SeedError, over_units
 from hashbench.scores.registry import is_drawable
 
 BASELINE = "baseline_"
@@ -114,6 +115,29 @@ class Results:
             raise Missing(f"no {name} on {', '.join(tasks)}")
         value = _mean(read, lambda score: self._trivial_score(entry, score))
         return self._retained(value, read) if read.over_baseline else value
+
+    def seed_error(self, weights: Mapping[str, float], columns: Columns) -> SeedError | None:
+        """The error over pre-trainings of a weighted sum of models' scores in percent, from all models of their kinds.
+
+        None where models do not have several pre-trainings, whose few seeds each say little; where the columns hold no
+        scores; and where too few models of a kind have them.
+        """
+        read = [self.meaning(column) for column in column_names(columns)]
+        if not self.measured.experiment.pretrainings or not all(isinstance(of, ScoreColumn) for of in read):
+            return None
+        by_unit: dict[str, list[float]] = {}
+        kinds: dict[str, tuple[str, str]] = {}
+        for label in self.measured.labels():
+            try:
+                entry, quantity = self.entry(label), evaluate(ModelName(label), columns, self.leaf)
+            except Missing:
+                continue
+            by_unit[label], kinds[label] = list((quantity.by_seed or {}).values()), (entry.encoder, entry.settings)
+        n_units = max(map(len, by_unit.values()), default=0)
+        whole = {label: values for label, values in by_unit.items() if len(values) == n_units}
+        if n_units < LEAST_SEEDS or not weights.keys() <= whole.keys():
+            return None
+        return seed_error(weights, whole, kinds)
 
     def entry(self, label: str) -> Entry:
         """The runs of a model. Raises Missing where it has none, or several entries that must not share a cell."""

@@ -16,8 +16,9 @@ from hashbench.results.read.measured import AVERAGE, Measured, measure
 from hashbench.results.read.ratings import Compared, compared
 from hashbench.results.read.runs import Entry
 from hashbench.results.read.samples import Evidence, RunSeed, Sample, ScorePart, draw_together
+from hashbench.scores.best import seed_error
 from hashbench.scores.draws import DRAWS
-from hashbench.scores.estimates import Estimate, combine_matched
+from hashbench.scores.estimates import Estimate, SeedError, combine_matched, over_units
 from hashbench.scores.registry import metrics
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint
@@ -79,6 +80,7 @@ class Paired:
     by_draw: np.ndarray  # (seeds, draws), in the order of by_seed
     own: bool
     units: list[RunSeed]  # of each of by_seed
+    samples: tuple[Sample, Sample]
 
 
 def compare(
@@ -348,13 +350,41 @@ def _paired(x: Sample, y: Sample, model: str, *, own: bool) -> Paired:
     by_draw = x.by_seed_and_draw(seeds_x) - y.by_seed_and_draw(seeds_y)  # (seeds, draws)
     rights = [(right_ones(x, a), right_ones(y, b)) for a, b in zip(seeds_x, seeds_y, strict=True)]
     only = [(float((a & ~b).mean()), float((b & ~a).mean())) for a, b in rights if a is not None and b is not None]
+    units = units_of(seeds, x, y)
     line = PairedDifference(
         model, x.task, x.metric, x.split, float(np.mean(first)), float(np.mean(second)),
-        combine_matched(list(by_seed.values()), by_draw, n_examples=x.n, units=units_of(seeds, x, y)), tuple(seeds),
+        combine_matched(
+            list(by_seed.values()), by_draw, n_examples=x.n, units=units, seed_error=_seed_error([(x, y)], seeds, units)
+        ), tuple(seeds),
         float(np.mean([a for a, _ in only])) if only else None,
         float(np.mean([b for _, b in only])) if only else None,
     )  # fmt: skip
-    return Paired(line, by_seed, by_draw, own, units_of(seeds, x, y))
+    return Paired(line, by_seed, by_draw, own, units, (x, y))
+
+
+def _seed_error(
+    pairs: Sequence[tuple[Sample, Sample]], seeds: Sequence[RunSeed], units: Sequence[RunSeed]
+) -> SeedError | None:
+    """The error over pre-trainings of the mean difference of some tasks, from all models of the experiment.
+
+    `pairs`: both sides' samples, a task each. None for models of two experiments, and where models do not have several
+    pre-trainings, whose few seeds each say little.
+    """
+    evidence = pairs[0][0].evidence
+    if evidence is not pairs[0][1].evidence or not evidence.measured.experiment.pretrainings or len(set(units)) < 2:
+        return None
+    by_unit: dict[int, list[float]] = {}
+    kinds: dict[int, tuple[str, str]] = {}
+    weights: dict[int, float] = {}
+    for at, entry in enumerate(evidence.measured.entries):
+        samples = [evidence.of(entry, x.task, x.metric, x.split) for x, _ in pairs]
+        values = np.array([[sample.by_seed().get(seed, np.nan) for seed in seeds] for sample in samples]).mean(axis=0)
+        if entry.is_baseline or not np.isfinite(values).all():
+            continue
+        by_unit[at], kinds[at] = over_units(values, units).tolist(), (entry.encoder, entry.settings)
+        sides = [weight for side, weight in zip(pairs[0], (1.0, -1.0), strict=True) if side.entry is entry]
+        weights |= {at: sides[0]} if sides else {}
+    return seed_error(weights, by_unit, kinds)
 
 
 def units_of(seeds: Sequence[RunSeed], x: Sample, y: Sample) -> list[RunSeed]:
@@ -375,11 +405,13 @@ def _average(pairs: Sequence[Paired], seeds: Sequence[RunSeed], model: str) -> P
     by_draw = np.mean([pair.by_draw[[list(pair.by_seed).index(seed) for seed in seeds]] for pair in pairs], axis=0)
     lines = [pair.line for pair in pairs]
     unit_of = dict(zip(pairs[0].by_seed, pairs[0].units, strict=True))
+    units = [unit_of[seed] for seed in seeds]
     difference = combine_matched(
         by_seed,
         by_draw,
         n_examples=sum(line.difference.n_examples for line in lines),
-        units=[unit_of[seed] for seed in seeds],
+        units=units,
+        seed_error=_seed_error([pair.samples for pair in pairs], seeds, units),
     )
     first, second = (float(np.mean([getattr(line, side) for line in lines])) for side in ("first", "second"))
     return PairedDifference(model, AVERAGE, f"{len(lines)} tasks", "", first, second, difference, tuple(seeds))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hashbench.common.errors import InputError
@@ -19,6 +20,7 @@ from hashbench.results.read.comparison import compare
 from hashbench.results.read.measured import measure
 from hashbench.results.read.samples import Evidence
 from hashbench.results.tables.request import ReportRequest
+from hashbench.scores.best import seed_error
 from hashbench.store.engine import Store
 from tests.databases.hand_made import HandRun
 from tests.results.claims.world import Answers, build, claims_file
@@ -309,3 +311,28 @@ def test_a_papers_own_models_have_its_claims_on_sizes(
     store = build(tmp_path / "results.db", [counted, *runs])
     sections = claim_sections(store, draws=DRAWS)
     assert any(section.counted and section.paper == "hashformers" for section in sections) == shown
+
+
+def test_few_pretrainings_are_judged_with_those_of_all_models(tmp_path: Path) -> None:
+    """Two pre-trainings tell little of how much a model's differ, those of all models more; compare says the same."""
+    rng = np.random.default_rng(0)
+    own = {model: 0.7 + 0.02 * rng.standard_normal(2) for model in "abcdef"}
+    own["a"] = own["a"] + 0.15
+    runs = [Answers(name, own[name][seed % 2], seed, n=2000) for name in own for seed in range(4)]
+    floor = Answers("majority", 0.5, None, n=2000)
+    store = build(tmp_path / "r.db", [*runs, floor], pretrain={"seeds": [0, 1]})
+    decided = _decide(store, tmp_path, left="a", right="b")
+    line = compare([store], "a", "b", draws=DRAWS).lines[0]
+    assert decided.outcome == "holds" and decided.shown.low is not None
+    assert decided.shown.low == pytest.approx(100 * line.difference.low)
+    scores = {name: [np.mean([round(2000 * own[name][unit]) / 2000]) for unit in (0, 1)] for name in own}
+    error = seed_error({"a": 1, "b": -1}, scores, dict.fromkeys(scores, ""))
+    assert error is not None and error.freedom == 5
+    half = 100 * (error.interval(0.0)[1])
+    assert half < decided.shown.value - decided.shown.low < half + 3  # and the examples
+    # The two differences alone: 12.7 times their standard error
+    alone = build(
+        tmp_path / "alone.db", [*(run for run in runs if run.model in "ab"), floor], pretrain={"seeds": [0, 1]}
+    )
+    wide = _decide(alone, tmp_path, left="a", right="b")
+    assert wide.shown.low is not None and wide.shown.low < decided.shown.low
