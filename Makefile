@@ -47,12 +47,9 @@ endif
 	@touch $@
 
 quickstart: $(USE)
-	$(BIN)/hashbench sweep experiments/quickstart.yaml --db $(RESULTS)
-	$(BIN)/hashbench report quickstart --db $(RESULTS) --table 1,2,3
+	$(BIN)/hashbench quickstart --db $(RESULTS)
 	@echo
-	@echo "real results:     $(BIN)/hashbench report glue_tiny --db results.db.example"
-	@echo "your own sweep:   copy experiments/quickstart.yaml, name your data; docs/experiments.md has all keys"
-	@echo "your embedding:   docs/extend.md; see the models there are: $(BIN)/hashbench models"
+	@echo "here it is called $(BIN)/hashbench; docs/experiments.md has all keys, docs/extend.md shows embeddings of your own"
 
 # What one runs after every change: about a minute on two cores once the caches are warm.
 check: $(DEV)

@@ -1,16 +1,18 @@
 """What the installed package must carry beside its code; in continuous integration this looks into the wheel."""
 
 import importlib
-import sys
 from importlib import metadata, resources
 from pathlib import Path
 
 import pytest
 
 import hashbench
+from hashbench.common import shipped
 
 EXAMPLE = Path(__file__).parent.parent / "results.db.example"
 DATA_FILES = [
+    "cli/templates/experiment.yaml",
+    "cli/templates/own_model.txt",
     "data/sources/hub.json",
     "results/papers/published/hashformers.csv",
     "results/papers/published/hashformers.yaml",
@@ -38,11 +40,14 @@ def test_the_version_is_the_installed_one():
     assert metadata.version("hashbench") == hashbench.__version__
 
 
-def test_the_wheel_carries_the_experiment_files():
+def test_the_wheel_carries_the_experiments_and_the_example(tmp_path, monkeypatch):
     if "site-packages" not in Path(hashbench.__file__).parts:
         pytest.skip("hashbench is installed from its sources")
-    folder = Path(sys.prefix) / "share" / "hashbench" / "experiments"
-    assert {"quickstart.yaml", "glue.yaml", "glue_tiny.yaml", "glue_mini.yaml"} <= {p.name for p in folder.iterdir()}
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert shipped.PACKED.is_dir() and (shipped.PACKED / "example.db.xz").stat().st_size < 6_000_000
+    for file in (EXAMPLE.parent / "experiments").iterdir():
+        assert (shipped.PACKED / "experiments" / file.name).read_bytes() == file.read_bytes()
+    assert shipped.example_database.__wrapped__().read_bytes() == EXAMPLE.read_bytes()
 
 
 def test_results_is_offered_without_importing_anything_heavy():

@@ -7,9 +7,11 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import shlex
 import signal
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Annotated, Any
@@ -17,7 +19,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hashbench.cli import cache, data, db, streams
+from hashbench.cli import begin, cache, data, db, streams
 from hashbench.cli.check import check, schema
 from hashbench.cli.figures import dashboard, plot
 from hashbench.cli.models import costs, encode, models, neighbours, params
@@ -27,6 +29,7 @@ from hashbench.cli.sweep import sweep, worker
 from hashbench.cli.trained import evaluate, export, predict
 from hashbench.common.errors import InputError
 from hashbench.common.secrecy import keep_secrets, without_passwords
+from hashbench.common.shipped import YAML, experiments
 from hashbench.common.showing import printable
 from hashbench.data.sources.fingerprints import cache_folder, why_not_writable
 
@@ -36,10 +39,33 @@ PYDANTIC = {  # how it words what a type refuses -> plainly
     "Input should be less than or equal to": "must be at most",
     "Input should be ": "must be ",
 }
-OF_OTHERS = ("run", "train", "fit", "start", "experiment")  # commands that other programs have for a sweep
+OF_OTHERS = (
+    "run",
+    "train",
+    "fit",
+    "start",
+    "launch",
+    "execute",
+    "pretrain",
+    "finetune",
+    "bench",
+    "benchmark",
+)  # commands that other programs have for a sweep
 WRONG_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 # typer carries its own click: this is that click's error for a wrong command line
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+
+
+def _sweep_meant(args: list[str]) -> str:
+    """The command line that does what one of another form means; "" where no sweep is meant.
+
+    >>> _sweep_meant(["mine.yaml", "seeds=[0]"]), _sweep_meant(["train"]), _sweep_meant(["quickstart.yaml"])
+    ("hashbench sweep mine.yaml 'seeds=[0]'", 'hashbench sweep FILE.yaml', 'hashbench sweep quickstart.yaml')
+    """
+    if args[0] in OF_OTHERS:
+        return f"hashbench sweep {shlex.join(args[1:]) or 'FILE.yaml'}"
+    is_experiment = Path(args[0]).suffix in YAML or args[0] in experiments() or Path(f"{args[0]}.yaml").is_file()
+    return f"hashbench sweep {shlex.join(args)}" if is_experiment else ""
 
 
 class Commands(TyperGroup):
@@ -50,10 +76,8 @@ class Commands(TyperGroup):
         both = " ".join(args[:2])
         if both in self.commands:
             return both, self.commands[both], args[2:]
-        if args and args[0] not in self.commands and (args[0] in OF_OTHERS or args[0].endswith((".yaml", ".yml"))):
-            raise InputError(
-                f"no command {args[0]!r}; the runs of an experiment are done by: hashbench sweep FILE.yaml"
-            )
+        if args and args[0] not in self.commands and (line := _sweep_meant(args)):
+            raise InputError(f"no command {args[0]!r}; the runs of an experiment are done by: {line}")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
@@ -74,22 +98,34 @@ app = typer.Typer(
     name="hashbench",
     cls=Commands,
     help="Vocabulary-free and hashed input embeddings, trained, measured and tabulated under one recipe.\n\n"
-    "    hashbench sweep experiments/quickstart.yaml\n\n    hashbench report --table 1",
+    "    hashbench quickstart\n\n    hashbench report glue_tiny --db example",
     pretty_exceptions_enable=False,  # its tracebacks print local variables, thus tokens
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    sweep, worker, status, check, report, compare, schema, plot, params,
-    costs, encode, models, neighbours, evaluate, export, predict, dashboard,
-):  # fmt: skip
-    app.command()(command)
-app.command("list")(list_experiments)
-app.command("report claims")(report_claims)
-app.command("report robustness")(report_robustness)
-app.add_typer(cache.app, name="cache")
-app.add_typer(data.app, name="data")
-app.add_typer(db.app, name="db")
+GROUPS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {  # as --help prints them
+    "Begin": {
+        "quickstart": begin.quickstart, "init": begin.init, "check": check, "sweep": sweep, "report": report,
+    },
+    "Experiments": {
+        "experiments": begin.app, "worker": worker, "status": status, "list": list_experiments, "schema": schema,
+    },
+    "Results": {
+        "report claims": report_claims, "report robustness": report_robustness, "compare": compare, "plot": plot,
+        "dashboard": dashboard,
+    },
+    "Models and text": {
+        "models": models, "params": params, "costs": costs, "encode": encode, "neighbours": neighbours,
+    },
+    "Trained models": {"export": export, "predict": predict, "evaluate": evaluate},
+    "Data and databases": {"data": data.app, "db": db.app, "cache": cache.app},
+}  # fmt: skip
+for group, members in GROUPS.items():
+    for name, member in members.items():
+        if isinstance(member, typer.Typer):
+            app.add_typer(member, name=name, rich_help_panel=group)
+        else:
+            app.command(name, rich_help_panel=group)(member)
 
 
 def _print_version(wanted: bool) -> None:

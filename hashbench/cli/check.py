@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli.options import Data, Overrides
-from hashbench.cli.output import note, print_json, print_rows
+from hashbench.cli.options import OF_EXPERIMENT, Data, Overrides
+from hashbench.cli.output import note, print_rows, show
 from hashbench.common.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,9 +20,7 @@ PROMISE_BROKEN = 1  # exit code
 
 
 def check(
-    file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="An experiment file.", show_default=False)
-    ] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help=OF_EXPERIMENT, show_default=False)] = None,
     overrides: Overrides = None,
     data: Data = None,
     embedding: Annotated[
@@ -156,6 +154,12 @@ def schema() -> None:
 
     Example: hashbench schema > experiment.schema.json
     """
+    show(schema_text(), end="")
+
+
+def schema_text() -> str:
+    """The JSON Schema of experiment files as a text."""
+    from hashbench.results.rendering.rows import json_text
     from hashbench.running.experiment.schema import json_schema
 
-    print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **json_schema()})
+    return json_text({"$schema": "https://json-schema.org/draft/2020-12/schema", **json_schema()})

@@ -75,7 +75,7 @@ def prepare(
     It uses all cores, or as many as HASHBENCH_THREADS says; with --executor ray those of all nodes. If it is
     interrupted, the same command continues after the last finished shard.
 
-    Example: hashbench data prepare experiments/glue_tiny.yaml --data ~/data
+    Example: hashbench data prepare glue_tiny --data ~/data
     """
     from hashbench.running.experiment.load import load_experiment
 

@@ -66,7 +66,7 @@ def dashboard(
 
     It can be repeated: no run appears twice. Needs pip install "hashbench\\[wandb]".
 
-    Example: hashbench dashboard glue_tiny --db results.db.example --offline
+    Example: hashbench dashboard glue_tiny --db example --offline
     """
     from hashbench.results.dashboard.main import dashboard as make_dashboard
     from hashbench.store.engine import open_results

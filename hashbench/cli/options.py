@@ -17,7 +17,12 @@ SHIPPED_FORMATS = ("text", "md", "csv", "json", "latex")
 
 Database = Annotated[
     str,
-    typer.Option("--db", envvar="HASHBENCH_DB", help="The results store: a SQLite file, a database URL, or env:NAME."),
+    typer.Option(
+        "--db",
+        envvar="HASHBENCH_DB",
+        help="The results store: a SQLite file, a database URL, env:NAME, or example: the results that come with "
+        "hashbench, which are only read.",
+    ),
 ]
 Data = Annotated[
     list[str] | None,
@@ -42,7 +47,8 @@ RayAddress = Annotated[
         envvar="RAY_ADDRESS", help="With --executor ray: the address of the cluster. Default: this machine alone."
     ),
 ]
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file.", show_default=False)]
+OF_EXPERIMENT = "The experiment file, or the name of an experiment that comes with hashbench."
+File = Annotated[Path, typer.Argument(metavar="FILE", help=OF_EXPERIMENT, show_default=False)]
 Overrides = Annotated[
     list[str] | None,
     typer.Argument(metavar="[KEY=VALUE]...", help="Other values for keys of the file: finetune.epochs=3 seeds=[0,1]."),

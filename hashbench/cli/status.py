@@ -241,7 +241,7 @@ def list_experiments(db: Database = DEFAULT_DB, style: TableFormat = "text") -> 
 
     An experiment file that was changed and swept again has a row for each version. Other commands read the newest.
 
-    Example: hashbench list --db results.db.example
+    Example: hashbench list --db example
     """
     from hashbench.common.showing import few
     from hashbench.results.read.overview import listed_experiments

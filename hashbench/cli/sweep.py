@@ -68,7 +68,7 @@ def sweep(
 
     After an interruption the same command continues.
 
-    Example: hashbench sweep experiments/glue_tiny.yaml --data ~/data finetune.epochs=1
+    Example: hashbench sweep glue_tiny --data ~/data finetune.epochs=1
     """
     from hashbench.common.errors import InputError
     from hashbench.running.experiment.load import load_experiment
@@ -97,7 +97,7 @@ def sweep(
         artifacts=artifacts,
     )
     if code in (DONE, SOME_FAILED) and not dry_run:
-        _print_own_table(db, loaded)
+        print_own_table(db, loaded)
     raise typer.Exit(code)
 
 
@@ -109,7 +109,8 @@ def _export_wandb(loaded: Loaded, path: Path, *, db: str, data: list[str]) -> No
     note(f"start it:  wandb sweep {path}   and then   wandb agent")
 
 
-def _print_own_table(db: str, loaded: Loaded) -> None:
+def print_own_table(db: str, loaded: Loaded) -> None:
+    """Prints the table of a sweep that has ended, and the best model of each task."""
     from hashbench.cli.report import print_report
     from hashbench.results.tables.request import ReportRequest
     from hashbench.running.sweep.housekeeping import retry_named
@@ -145,7 +146,7 @@ def worker(
     Start any number of them wherever the database can be reached, as in a Slurm array or as Kubernetes jobs. A worker
     that is stopped gives its run back. Only a sweep repeats failed runs.
 
-    Example: hashbench worker experiments/glue.yaml --db postgresql://me@server/results
+    Example: hashbench worker glue --db postgresql://me@server/results
     """
     from hashbench.running.experiment.load import load_experiment
 

@@ -17,11 +17,13 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, Operati
 
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.secrecy import argument_shown, keep_secrets, without_passwords
+from hashbench.common.shipped import EXAMPLE, example_database, example_here
 from hashbench.store import sqlite, views
 from hashbench.store.schema import BEFORE_FIRST, FIRST, SCHEMA, alembic_version, metadata, setting
 
 # PostgreSQL advisory lock under which one process makes the tables; any fixed number
 MAKING_LOCK = 7_318_652_094
+IMMUTABLE = "immutable"  # key in the URL of a file that nobody writes
 FROM_ENVIRONMENT = "env:"  # begins the name of a variable that holds the address
 # libpq's limits by which a client notices within a minute that a network is down; seconds, the last one milliseconds
 NETWORK_LIMITS = {
@@ -56,7 +58,7 @@ class Store:
             limits = {key: value for key, value in NETWORK_LIMITS.items() if key not in url.query}
             self._reader = self._writer = sa.create_engine(url, pool_pre_ping=True, connect_args=limits)
         elif read_only:
-            address, copied = sqlite.reading_address(self.path)
+            address, copied = sqlite.reading_address(self.path, immutable=IMMUTABLE in url.query)
             if copied is not None:
                 weakref.finalize(self, shutil.rmtree, copied, ignore_errors=True)
             url = url.set(database=address, query={"uri": "true"})
@@ -157,12 +159,10 @@ def open_store(where: str | Path, *, create: bool = True, read_only: bool = Fals
     With `create=False` a missing database is an error; `read_only=True` never changes the file. Raises InputError for
     whatever is not a database of this schema.
     """
-    url, name = parse(where)
     create = create and not read_only
+    url, name = check_place(where, create=create, read_only=read_only)
     if url.get_backend_name() == "sqlite":
-        path = Path(url.database or "")
-        sqlite.check_file(path, name, create=create, read_only=read_only)
-        sqlite.warn_if_on_network(path, name)
+        sqlite.warn_if_on_network(Path(url.database or ""), name)
     store = _connect(url, name, read_only)
     try:
         _make_or_check(store, create=create)
@@ -179,6 +179,19 @@ def open_results(where: str | Path) -> Store:
     return open_store(where, create=False, read_only=True)
 
 
+def check_place(where: str | Path, *, create: bool, read_only: bool) -> tuple[URL, str]:
+    """URL and name of a database, as `parse` gives them, after checks that open no connection.
+
+    Raises InputError where its file is none, or may not be written though it is to be: the example database never is.
+    """
+    url, name = parse(where)
+    if IMMUTABLE in url.query and not read_only:
+        raise InputError(f"{name}: the example database, which is only read; give another --db, as in --db mine.db")
+    if url.get_backend_name() == "sqlite":
+        sqlite.check_file(Path(url.database or ""), name, create=create, read_only=read_only)
+    return url, name
+
+
 def address_of(where: str | Path) -> str:
     """The path or URL of a database; of env:NAME that which the variable NAME holds. Raises InputError without one."""
     text = str(where)
@@ -193,9 +206,14 @@ def address_of(where: str | Path) -> str:
 
 
 def parse(where: str | Path) -> tuple[URL, str]:
-    """SQLAlchemy's URL of a database's path or URL, and the database's name in messages (a password hidden)."""
+    """SQLAlchemy's URL of a database's path or URL, and the database's name in messages (a password hidden).
+
+    `example` is the example database, unless the working folder has a file of that name.
+    """
     text = address_of(where)
     keep_secrets(text)
+    if text == EXAMPLE and example_here() is None:
+        return URL.create("sqlite", database=str(example_database()), query={IMMUTABLE: "1"}), text
     if "://" not in text:
         if argument_shown(text) != text and not Path(text).exists():
             raise InputError(f"{argument_shown(text)}: not a database address; give postgresql://USER@HOST/NAME")

@@ -9,9 +9,8 @@ from alembic.config import Config
 
 from hashbench.common.errors import InputError
 from hashbench.store import sums, views
-from hashbench.store.engine import Store, parse, schema_error, schema_of
+from hashbench.store.engine import Store, check_place, schema_error, schema_of
 from hashbench.store.schema import FIRST, SCHEMA
-from hashbench.store.sqlite import check_file
 
 
 def upgrade(where: str | Path) -> tuple[int, int]:
@@ -20,9 +19,7 @@ def upgrade(where: str | Path) -> tuple[int, int]:
     Tables and views change in one transaction: a failure leaves the database as it was. Raises InputError for a
     database that is newer than this program or older than version 0.1.0.
     """
-    url, name = parse(where)
-    if url.get_backend_name() == "sqlite":
-        check_file(Path(url.database or ""), name, create=False, read_only=False)
+    url, name = check_place(where, create=False, read_only=False)
     store = Store(url, name)
     try:
         with store.write() as connection:

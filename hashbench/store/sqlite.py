@@ -185,13 +185,16 @@ def damage_as_input_error(name: str) -> Iterator[None]:
         ) from error
 
 
-def reading_address(path: Path) -> tuple[str, Path | None]:
+def reading_address(path: Path, *, immutable: bool = False) -> tuple[str, Path | None]:
     """The URI by which a database is only read, and a temporary folder that its reader removes at the end.
 
     SQLite opens a write-ahead log even to read, which a folder that cannot be written may prevent. Without a log the
     file is whole, and nobody can write it from here: it is read as immutable. With a log, a copy of both is read.
+    `immutable`: nobody writes it anyway.
     """
     plain = f"{path.absolute().as_uri()}?mode=ro"
+    if immutable:
+        return f"{plain}&immutable=1", None
     if os.access(path.absolute().parent, os.W_OK) or _opens(plain):
         return plain, None
     log = path.with_name(f"{path.name}-wal")

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 import hashbench
-from hashbench.cli.app import app, main
+from hashbench.cli.app import GROUPS, app, main
 from tests.cli.commands import Run, fails
 from tests.commands import Outcome
 
@@ -34,8 +34,9 @@ def test_the_commands_are_those_of_the_design() -> None:
         "cache clean", "cache list", "check", "compare", "costs", "dashboard", "data check", "data links",
         "data list", "data prepare", "db check", "db count-texts", "db export", "db merge", "db unvoid",
         "db upgrade", "db void",
-        "encode", "evaluate", "export", "list", "models", "neighbours", "params", "plot", "predict", "report",
-        "report claims", "report robustness", "schema", "status", "sweep", "worker",
+        "encode", "evaluate", "experiments list", "experiments show", "export", "init", "list", "models", "neighbours",
+        "params", "plot", "predict", "quickstart", "report", "report claims", "report robustness", "schema", "status",
+        "sweep", "worker",
     ]  # fmt: skip
 
 
@@ -128,10 +129,27 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     assert (process.stderr.read(), process.wait()) == (b"", 0)
 
 
-@pytest.mark.parametrize("word", ["run", "train", "mine.yaml"])
-def test_who_looks_for_another_programs_command_is_told_of_the_sweep(run: Run, word: str) -> None:
-    outcome = run(word)
-    assert outcome.code == 2 and outcome.err.endswith("are done by: hashbench sweep FILE.yaml\n")
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    {
+        "run": "FILE.yaml",
+        "train mine.yaml seeds=[0]": "mine.yaml 'seeds=[0]'",
+        "mine.yaml": "mine.yaml",
+        "none/mine.yml --dry-run": "none/mine.yml --dry-run",
+        "glue_tiny": "glue_tiny",
+        "small": "small",  # small.yaml is in the folder
+    }.items(),
+)
+def test_who_looks_for_another_programs_command_is_told_of_the_sweep(run: Run, line: str, meant: str) -> None:
+    outcome = run(*line.split())
+    fails(outcome, f"no command {line.split()[0]!r}; the runs of an experiment are done by: hashbench sweep {meant}\n")
+
+
+def test_help_begins_with_the_commands_to_begin_with(run: Run) -> None:
+    lines = [line.strip("│ ") for line in run("--help").out.split("Begin", 1)[1].splitlines()]
+    first = [line.split()[0] for line in lines if line and re.match(r"[a-z-]+   ", line)]
+    assert first[:5] == ["quickstart", "init", "check", "sweep", "report"]
+    assert sum(len(members) for members in GROUPS.values()) == len(app.registered_commands) + len(app.registered_groups)
 
 
 def test_empty_names_of_folders_are_unset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

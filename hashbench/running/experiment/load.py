@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from hashbench.common.errors import InputError, located
+from hashbench.common.shipped import experiment_file, experiments, hint_of
 from hashbench.data.sources.documents import is_own_corpus
 from hashbench.data.tasks.catalogue import find_task, groups, known_tasks
 from hashbench.models.names import known_names, unknown_model
@@ -82,9 +83,13 @@ class Loaded:
 
 
 def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
-    """The experiment of a YAML file with `key=value` overrides. Raises InputError, one line with file and line."""
-    shown = str(path)
-    values, lines = _parse(_read(Path(path)), shown)
+    """The experiment of a YAML file, or of a name as `experiment_file` reads it, with `key=value` overrides.
+
+    Raises InputError, one line with file and line.
+    """
+    file = experiment_file(path)
+    shown = str(path) if file in experiments().values() else str(file)
+    values, lines = _parse(_read(file), shown)
     entries = _own_entries(values.get("models"))
     overridden: dict[KeyPath, str] = {}
     for override in overrides:
@@ -93,8 +98,8 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
         overridden[keys] = override
         # An override replaces the whole value, so lines inside of it are no longer places.
         lines = {place: line for place, line in lines.items() if place[: len(keys)] != keys}
-    _make_corpora_absolute(values, Path(path).resolve().parent)
-    draft = Loaded(Experiment.model_construct(), Path(path).resolve(), shown, values, lines, overridden)
+    _make_corpora_absolute(values, file.resolve().parent)
+    draft = Loaded(Experiment.model_construct(), file.resolve(), shown, values, lines, overridden)
     _check_stored(values, draft)
     types = task_block_types()
     experiment = validate(Experiment, {key: value for key, value in values.items() if key not in types}, draft)
@@ -173,7 +178,9 @@ def _read(path: Path) -> str:
 
 
 def _siblings(path: Path) -> str:
-    """The end of a message about a missing experiment file: the names of those in its folder."""
+    """The end of a message about a missing experiment file: an experiment meant, or the files in its folder."""
+    if hint := hint_of(path):
+        return hint
     names = sorted(p.name for p in path.parent.glob("*.yaml")) if path.parent.is_dir() else []
     return f"; in that folder: {', '.join(names[:8])}" if names else "; check the path"
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from pathlib import Path
 
 import torch
 
@@ -42,11 +41,11 @@ from hashbench.running.sweep.plan import Plan, plan
 from hashbench.running.sweep.processes import Stopped, TimeIsUp, stop_signals
 from hashbench.running.sweep.progress import RunEnded, SweepProgress
 from hashbench.running.sweep.stored_plan import data_origins, of_phase, refuse_another_plan, training_rows, write_down
-from hashbench.store.engine import Store, address_of, open_store
+from hashbench.store.engine import Store, address_of, check_place, open_store
 from hashbench.store.planning import planned_runs, retry_failed, set_turns
 from hashbench.store.queue import pending
 from hashbench.store.retry import Retry
-from hashbench.store.sqlite import DatabaseMoved, check_file
+from hashbench.store.sqlite import DatabaseMoved
 from hashbench.store.status import done_ids, experiments, needed_by_others, runs
 from hashbench.store.sums import changed_results
 
@@ -99,8 +98,7 @@ def sweep(
     until = None if max_hours is None else time.monotonic() + 3600.0 * max_hours
     other = None if card is None else find_card(card)
     find_executor(loaded.experiment.executor)
-    if "://" not in address_of(db):  # before minutes of planning; servers are not connected before they are needed
-        check_file(Path(address_of(db)), db, create=True, read_only=dry_run)
+    check_place(db, create=True, read_only=dry_run)  # before minutes of planning
     planned = plan(loaded, data=data, dry=dry_run)
     n_workers = workers or loaded.experiment.workers
     for remark in (*planned.notes, *planned.absent):

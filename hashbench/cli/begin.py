@@ -1,0 +1,128 @@
+"""Commands to begin with: `quickstart`, `init`, and the experiments that come with the program."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hashbench.cli.options import TableFormat
+from hashbench.cli.output import note, print_rows, show
+from hashbench.common import shipped
+from hashbench.common.atomic import replace_text
+from hashbench.common.errors import InputError, near_match
+
+QUICKSTART = "quickstart"
+TABLES = "1,2,3"
+TEMPLATES = Path(__file__).parent / "templates"
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")  # of an experiment, a YAML file and a Python file
+SCHEMA = "hashbench.schema.json"
+SENTENCE = re.compile(r".*?[.?](?= [A-Za-z]|$)")
+
+app = typer.Typer(no_args_is_help=True, help="The experiments that come with hashbench.")
+
+
+def quickstart(
+    db: Annotated[
+        str, typer.Option("--db", help="Where the results are stored: a SQLite file or a database URL.")
+    ] = f"{QUICKSTART}.db",
+) -> None:
+    """Train three small models on generated texts, which takes about a minute, and print tables 1, 2 and 3 of a paper.
+
+    Example: hashbench quickstart
+    """
+    from hashbench.running.experiment.load import load_experiment
+
+    loaded = load_experiment(shipped.experiments()[QUICKSTART])
+    from hashbench.cli.report import print_report
+    from hashbench.cli.sweep import print_own_table
+    from hashbench.results.tables.request import ReportRequest
+    from hashbench.running.sweep.runner import DONE
+    from hashbench.running.sweep.runner import sweep as run_sweep
+
+    code = run_sweep(loaded, db=db)
+    if code != DONE:
+        raise typer.Exit(code)
+    print_own_table(db, loaded)
+    print_report(db, ReportRequest(QUICKSTART, table=TABLES), "text", None)
+    note(
+        f"\nreal results:          hashbench report glue_tiny --db {shipped.EXAMPLE}\n"
+        "your own experiment:   hashbench init\n"
+        "those of the papers:   hashbench experiments list\n"
+        "models by name:        hashbench models"
+    )
+
+
+def init(
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="The name of the experiment and of its two files.")
+    ] = "mine",
+) -> None:
+    """Write NAME.yaml, an experiment with comments, and NAME.py, a user-defined embedding and its coder, to begin from.
+
+    The schema from which an editor completes keys is written beside them. Files that are there already are kept.
+
+    Example: hashbench init mine
+    """
+    if not NAME.fullmatch(name):
+        raise InputError(
+            f"init {name}: no name of an experiment; write letters, digits, - and _, as in hashbench init mine"
+        )
+    if name in shipped.experiments():
+        raise InputError(f"init {name}: an experiment that comes with hashbench has this name; choose another")
+    files = {Path(f"{name}.yaml"): "experiment.yaml", Path(f"{name}.py"): "own_model.txt"}
+    for file in files:
+        if file.exists():
+            raise InputError(f"{file}: is there already; choose another name: hashbench init NAME")
+    from hashbench.cli.check import schema_text
+
+    try:
+        for file, template in files.items():
+            replace_text(file, (TEMPLATES / template).read_text(encoding="utf-8").replace("NAME", name))
+        replace_text(Path(SCHEMA), schema_text())
+    except OSError as error:
+        raise InputError(f"{error.filename or name}: {error.strerror}; write to another folder") from error
+    print("\n".join([*map(str, files), SCHEMA]))
+    note(f"next:  hashbench check {name}.yaml   then   hashbench sweep {name}.yaml")
+
+
+@app.command("list")
+def list_shipped(style: TableFormat = "text") -> None:
+    """List the experiments that come with hashbench: `sweep`, `check` and `worker` take their names.
+
+    Example: hashbench experiments list
+    """
+    rows = [{"experiment": name, "about": _about(file)} for name, file in shipped.experiments().items()]
+    print_rows(["experiment", "about"], rows, style)
+
+
+@app.command("show")
+def show_shipped(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="An experiment, or a file that one names beside it.")],
+) -> None:
+    """Print the file of an experiment that comes with hashbench, to change it.
+
+    Example: hashbench experiments show glue_tiny > mine.yaml
+    """
+    named = shipped.experiments()
+    beside = {file.name: file for file in next(iter(named.values())).parent.iterdir() if file.is_file()}
+    file = named.get(name) or beside.get(name)
+    if file is None:
+        near = near_match(name, [*named, *beside])
+        raise InputError(f"experiments show {name}: no such experiment{near or ';'} list: hashbench experiments list")
+    text = file.read_text(encoding="utf-8")
+    show(text, end="")
+    if name in named:
+        needed = [other for other in beside if other != file.name and re.search(rf"\b{re.escape(other)}\b", text)]
+        for other in sorted(needed):
+            note(f"it names {other}, from its own folder: hashbench experiments show {other} > {other}")
+
+
+def _about(file: Path) -> str:
+    """The first sentence of the comments at the top of an experiment file."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    text = " ".join(line.removeprefix("#").strip() for line in lines[1:8] if line.startswith("#"))
+    sentence = SENTENCE.match(text)
+    return sentence.group() if sentence else text
