@@ -54,3 +54,23 @@ def test_nothing_is_collected_meanwhile_and_again_afterwards():
     with pytest.raises(KeyError), allocator.collecting_nothing():
         raise KeyError
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize(
+    ("keep", "settings"),
+    # malloc.h: M_MMAP_MAX is -4, M_TRIM_THRESHOLD -1; glibc's defaults are 65,536 mappings and 128 KiB
+    [(True, [(-4, 0), (-1, 2**31 - 1)]), (False, [(-4, 65_536), (-1, 131_072)])],
+)
+def test_no_allocation_is_a_mapping_of_its_own_while_memory_is_kept(
+    keep: bool, settings: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[tuple[int, int]] = []
+
+    class Library:
+        def __init__(self, _: None) -> None:
+            self.mallopt = lambda *call: calls.append(call) or 1
+
+    monkeypatch.setattr(allocator.sys, "platform", "linux")
+    monkeypatch.setattr(allocator.ctypes, "CDLL", Library)
+    assert allocator.keep_freed_memory(keep) is True
+    assert calls == settings

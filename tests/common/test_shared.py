@@ -215,3 +215,12 @@ def test_a_sealed_file_that_changed_is_not_put(here: tuple[SharedFolder, SharedF
     DAMAGES["bit flipped"](path)
     first.put(path)
     assert "w: not put to" in capsys.readouterr().err and objects(tmp_path) == []
+
+
+def test_what_another_worker_made_while_this_one_waited_is_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make_once(tmp_path / "file", lambda part: part.write_bytes(TEXT))
+    monkeypatch.setattr(module, "_is_here", lambda *_: False)  # as it was before the lock was had
+    assert make_once(path, lambda part: pytest.fail("made again")) == path
+    assert path.read_bytes() == TEXT

@@ -12,7 +12,15 @@ import torch
 import hashbench
 from hashbench.deployment.graph import filled_length, graph_inputs, length_multiple
 from hashbench.deployment.loading import load
-from hashbench.deployment.onnx_graph import TOLERANCE, GraphFile, largest_difference, numbering, write_graph, write_int8
+from hashbench.deployment.onnx_graph import (
+    TOLERANCE,
+    GraphFile,
+    _is_large,
+    largest_difference,
+    numbering,
+    write_graph,
+    write_int8,
+)
 from hashbench.deployment.text_side import texts_to_prove
 from hashbench.models.embeddings.base import Batch, EncoderSpec
 from hashbench.models.embeddings.registry import find_model
@@ -140,3 +148,10 @@ def test_averaged_words_are_a_graph_in_which_a_text_may_be_empty(tmp_path: Path,
     assert largest_difference(graph, predictor, ["", "a good film", "x", "Don't STOP!!! 東京"]) < 1e-5
     write_int8(tmp_path / "model.onnx", tmp_path / "int8.onnx")
     assert largest_difference(GraphFile.open(tmp_path / "int8.onnx"), predictor, ["", "a good film"]) < 0.05
+
+
+def test_large_tables_and_filters_become_int8_and_small_or_flat_constants_stay() -> None:
+    shapes = {"table": (64, 32), "filter": (32, 8, 5), "small": (32, 32), "flat": (5000,)}
+    numbers = [onnx.numpy_helper.from_array(np.ones(shape, np.float32), name) for name, shape in shapes.items()]
+    numbers.append(onnx.numpy_helper.from_array(np.ones((64, 32), np.int64), "whole"))
+    assert [number.name for number in numbers if _is_large(number)] == ["table", "filter"]

@@ -29,9 +29,11 @@ from hashbench.deployment.text_side import (
     write_vectors,
 )
 from hashbench.models.coders.base import Coder, make_coder
+from hashbench.models.coders.ngram_pooling import NgramPooling
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.portable.assembling import TextSide
 from hashbench.models.portable.hashing import md5_bits
+from hashbench.models.portable.ngram_pooling import ngram_pooling
 from hashbench.models.portable.tokens import words as words_of
 from hashbench.models.text.words import WordTokenizer
 from tests.exported import exported_folder
@@ -276,3 +278,10 @@ def test_patterns_of_classes_are_portable(pattern: str) -> None:
     for text in texts_to_prove():
         assert split(text) == tokenizer.tokenize(text)
     assert WordTokenizer(r"\w+(?:'\w+)?").portable() is None
+
+
+def test_a_word_piece_is_pooled_without_its_marker_where_the_coder_strips_it() -> None:
+    coder = NgramPooling(dim=24, strip=True)
+    tokens = ["##ing", "ing", "##", "###", "playing", "a"]
+    encode = ngram_pooling(coder.portable().values, lambda _: "")
+    np.testing.assert_array_equal(np.float32([encode(token) for token in tokens]), coder.encode(tokens))

@@ -30,3 +30,17 @@ def test_a_shape_has_no_empty_size_and_no_whole_dropout() -> None:
         check_shape(3, 0)
     with pytest.raises(InputError, match=r"^encoder: dropout must lie in \[0, 1\); correct the encoder's values$"):
         check_shape(1, dropout=1.0)
+
+
+def test_states_at_some_positions_are_in_the_order_of_rows_and_columns() -> None:
+    class Doubled(Encoder):
+        def forward(self, vectors, mask, segments=None):
+            return 2 * vectors
+
+    vectors = torch.arange(24.0).reshape(2, 4, 3)  # (B, L, d)
+    columns = torch.tensor([[3, 0], [1, 1]])  # (B, M)
+    rows = [vectors[row, column].tolist() for row in range(2) for column in columns[row].tolist()]
+    states = Doubled().at(vectors, None, None, columns, None)
+    assert (states / 2).tolist() == rows
+    valid = torch.tensor([[True, False], [True, True]])
+    assert (Doubled().at(vectors, None, None, columns, valid) / 2).tolist() == [rows[0], *rows[2:]]

@@ -196,3 +196,13 @@ def test_without_transform_the_states_are_scored_as_they_are() -> None:
 def test_impossible_choices(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         entity_objective(arguments)
+
+
+@pytest.mark.parametrize("name", ["predict_share", "mask_share", "random_share"])
+def test_a_share_may_be_0_or_1_and_nothing_outside(name: str) -> None:
+    others = {"mask_share": 0.0, "random_share": 0.0}
+    for share in (0, 1.0):
+        assert getattr(entity_objective({**others, name: share}), name) == share
+    for share in (-0.01, 1.01, True):
+        with pytest.raises(InputError, match=f"{name} must be a number from 0 to 1"):
+            entity_objective({**others, name: share})

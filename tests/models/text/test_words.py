@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 from hashbench.common.errors import InputError
 from hashbench.models.text import counting
 from hashbench.models.text.counting import ScanInterner
+from hashbench.models.text.scan import PADDING
 from hashbench.models.text.types import DictInterner, TypeTable
+from hashbench.models.text.unicode import fold_table, join
 from hashbench.models.text.words import PATTERNS, WordTokenizer
 from tests.oracles import words as oracle
 
@@ -139,3 +142,15 @@ def test_a_pattern_that_is_none() -> None:
 
 def test_recipe_is_the_pattern_itself() -> None:
     assert WordTokenizer().recipe() == {"kind": "words", "pattern": r"\w+|[^\w\s]+", "lowercase": True}
+
+
+def test_a_table_of_offsets_that_is_full_before_the_others_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "FIRST_SLOTS", 8)  # five offsets, for four types
+    types = counting._Types()
+    memory = np.full(len(types.offsets) + 4, -1, np.int64)
+    memory[: len(types.offsets)] = types.offsets
+    types.offsets = memory[:-4]
+    data, ends = join([b"a b longer-word1 longer-word2 c d"], padding=PADDING)
+    ids, _ = types.read(data, ends[1:], False, fold_table(False, True))
+    assert ids.tolist() == [0, 1, 2, 3, 4, 5] and types.n == 6
+    assert memory[-4:].tolist() == [-1] * 4  # nothing was written behind the first

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.results.claims.columns import TimeColumn
+from hashbench.results.claims.columns import Absent, StoredScore, TimeColumn, _stored
 from hashbench.results.claims.results import TimedRuns
+from hashbench.results.papers.paper import Column, load_paper
 from hashbench.results.read.measured import measure
+from hashbench.results.tables.paper import ANY_TASK
 from tests.databases.hand_made import HandRun
 from tests.results.claims.world import build
 
@@ -38,3 +40,25 @@ def test_a_speed_up_is_the_baselines_time_over_the_models(times: TimedRuns) -> N
 def test_a_model_without_a_time_has_none(times: TimedRuns) -> None:
     assert times.of("canine-c", TimeColumn("infer_ms", "")) == []
     assert times.of("bert-sr", TimeColumn("pretrain_ms", "")) == []
+
+
+@pytest.mark.parametrize(
+    ("tasks", "read"),
+    [
+        (["links"], StoredScore("links", "accuracy", "test")),
+        (["links", "pages"], Absent("several tasks have accuracy (links, pages): one experiment a task")),
+        ([], Absent("no task with accuracy")),
+    ],
+)
+def test_a_column_for_any_task_reads_the_only_one_with_its_metric(
+    tmp_path: Path, tasks: list[str], read: StoredScore | Absent
+) -> None:
+    runs = [HandRun("bert-mlm", task, scores={("accuracy", "test", ""): 0.5}) for task in tasks]
+    measured = measure(build(tmp_path / "results.db", [*runs, _timed("bert-mlm", 0, 1.0, 1.0)]), None)
+    column = Column("any", "percent", "score", task=ANY_TASK, metric="accuracy", split="test")
+    assert _stored(measured, load_paper("superbloom"), column) == read
+
+
+def test_a_set_of_evaluations_is_a_further_one_and_a_trainings_is_not(tmp_path: Path) -> None:
+    runs = [HandRun("bert-mlm", "sst2"), HandRun("bert-mlm", "adv", kind="evaluation")]
+    assert measure(build(tmp_path / "results.db", runs), None).further_sets() == ["adv"]

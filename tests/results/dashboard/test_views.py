@@ -61,6 +61,12 @@ def test_the_report_filters_each_block(whole) -> None:
     assert filters[0] == [("tags", ["made-up"]), ("jobType", "model")]
     assert filters[-1] == [("tags", ["made-up"]), ("jobType", "finetune"), ("tags", ["task sst2"])]
     assert len(grids) == len(HEADINGS)
+    places = [[(panel["layout"]["x"], panel["layout"]["y"]) for panel in panels(grid)] for grid in grids]
+    longest = max(places, key=len)
+    assert len(longest) > 2  # two in a row
+    for row in range(0, len(longest) - 1, 2):
+        (left, top), (right, beside) = longest[row : row + 2]
+        assert left == 0 < right and top == beside == row // 2 * views.HEIGHT
     assert "hashformer-lsh-proj" in json.dumps(data["spec"]["blocks"][-5:])  # the table as it is printed
 
 

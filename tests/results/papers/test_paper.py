@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 
 import pytest
+from pydantic import ValidationError
 
 from hashbench.common.errors import InputError
 from hashbench.results.papers.language_models import published_accuracies
@@ -161,3 +162,21 @@ def test_published_accuracies_on_blimp_have_the_means_of_their_authors() -> None
 )
 def test_a_time_is_in_milliseconds_or_a_ratio_of_facts(unit: str, measure: str, expected: bool) -> None:
     assert Column("c", unit, measure).is_time == expected
+
+
+def test_what_is_read_of_a_file_cannot_be_changed() -> None:
+    """It is read once and shared by all tables."""
+    section = load_paper("hashformers").tables["1"].sections[0]
+    with pytest.raises(ValidationError, match="frozen"):
+        section.title = "other"
+
+
+def test_numbers_that_differ_in_their_decimals_alone_are_equal() -> None:
+    assert PublishedNumber(56.2, decimals=2) == PublishedNumber(56.2, decimals=1)
+
+
+def test_an_unknown_paper_is_named_with_the_tables_that_have_rows_of_that_name() -> None:
+    with pytest.raises(InputError, match=r"^--paper: no paper 'qqq'; there are: "):
+        load_paper("qqq")
+    with pytest.raises(InputError, match=r"^--paper: no paper 'sgnn'; sgnn's rows stand in the tables of proformer; "):
+        load_paper("sgnn")

@@ -9,7 +9,7 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 from hashbench.results.papers.paper import load_paper, papers
-from hashbench.results.plots.colours import COLOURS, DARK_COLOURS, distinct_looks, look_of
+from hashbench.results.plots.colours import COLOURS, DARK_COLOURS, MARKERS, distinct_looks, look_of
 
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"
 
@@ -74,3 +74,11 @@ def _seen(colour: str, matrix: tuple[tuple[float, ...], ...]) -> list[float]:
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return [sum(weight * one for weight, one in zip(row, linear, strict=True)) for row in matrix]
+
+
+def test_labels_beyond_all_pairs_of_colour_and_marker_are_hollow_too() -> None:
+    labels = [f"l{n}-{n}" for n in range(len(COLOURS) * len(MARKERS) + 3)]
+    with distinct_looks(labels):
+        looks = [look_of(label) for label in labels]
+    assert len(set(looks)) == len(labels) - 3
+    assert not any(look.filled for look in looks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -104,6 +105,35 @@ def test_robustness_is_drawn_from_scores_under_rates(monkeypatch: pytest.MonkeyP
     line = next(line for line in panel.lines if line.get_marker() == handle_of("bert-mlm").get_marker())
     assert line.get_ydata()[-1] == pytest.approx(100 * rows[0]["value"])
     assert len(line.get_xdata()) == 4  # rates 0, 5, 10 and 20 %
+
+
+@pytest.mark.parametrize(
+    ("models", "seeds", "said"),
+    [
+        (1, 1, ["95 % interval over examples;"]),
+        (2, 2, ["95 % interval over seeds and examples; models side by side at each rate;"]),
+    ],
+)
+def test_small_print_of_robustness_follows_its_curves(
+    models: int, seeds: int, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(EXAMPLE, create=False, read_only=True)
+    measured = measure_robustness(store, "robustness_tiny", draws=20)
+    few = [curve for curve in measured.curves if curve.model in measured.models()[:models]]
+    curves = tuple(replace(curve, seeds=tuple(range(seeds))) for curve in few if curve.task == "sst2")
+    monkeypatch.setattr(robustness, "measure_robustness", lambda *_: replace(measured, curves=curves))
+    figure = plots()["robustness"].draw(FigureData(store, ReportRequest("robustness_tiny")))[0].figure
+    text = " ".join(figure.texts[-1].get_text().split())
+    assert all(words in text for words in said)
+    assert ("side by side" in text, "seeds and examples" in text) == (models > 1, seeds > 1)
+
+
+def test_a_legend_has_as_many_columns_as_fit(store: Store) -> None:
+    legends = {width: drawn(store, "tasks", width).legends[0] for width in WIDTHS}
+    columns = {width: legend._ncols for width, legend in legends.items()}
+    assert columns["double"] > columns["single"] >= 1
+    for width, legend in legends.items():
+        assert legend.get_window_extent().width <= WIDTHS[width] * legend.figure.dpi
 
 
 def test_deciles_are_drawn_by_frequency() -> None:

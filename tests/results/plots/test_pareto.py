@@ -49,6 +49,7 @@ def test_a_name_is_beside_its_own_point_or_has_a_line_to_it(store: Store) -> Non
         renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
         named = [text for text in axes.texts if isinstance(text, Annotation) and text.get_text() in MODELS]
         assert len(named) == len(MODELS)
+        assert not any(text.get_in_layout() for text in named)  # they take no room from the axes
         pixels = {text.get_text(): tuple(axes.transData.transform(text.xy)) for text in named}
         for text in named:
             nearest = _nearest(Text.get_window_extent(text, renderer), pixels)

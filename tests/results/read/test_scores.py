@@ -46,9 +46,13 @@ def test_everything_has_the_last_evaluation_too(store: Store) -> None:
     assert set(table.checkpoint) == {"best", "last"} and len(table) == 2 * len(results(store))
 
 
-def test_a_file_is_closed_and_a_store_that_was_given_stays_open(store: Store) -> None:
+def test_a_file_is_closed_and_a_store_that_was_given_stays_open(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[Store] = []
+    close = Store.close
+    monkeypatch.setattr(Store, "close", lambda self: (closed.append(self), close(self)))
+    assert len(results(store)) and not closed
     assert len(results(store.name, "made-up")) == len(results(store))
-    assert store.query("SELECT 1 AS one")
+    assert [one.name for one in closed] == [store.name] and closed[0] is not store
     with pytest.raises(InputError, match="no experiment 'other'"):
         results(store, "other")
 

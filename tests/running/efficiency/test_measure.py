@@ -11,7 +11,15 @@ from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.models.coders.cache import RememberedCodes
 from hashbench.models.embeddings.base import Batch, CodeSpec, EmbeddingSpec, ModelSpec
 from hashbench.models.embeddings.registry import load_own
-from hashbench.running.efficiency.measure import Candidate, PretrainingStep, Setting, inference_facts, measure
+from hashbench.running.efficiency import measure as measure_module
+from hashbench.running.efficiency.measure import (
+    Candidate,
+    PretrainingStep,
+    Setting,
+    inference_facts,
+    measure,
+    pretraining_facts,
+)
 from hashbench.running.efficiency.memory import peak_bytes
 from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.experiment.schema import Efficiency
@@ -123,3 +131,20 @@ def test_memory_of_a_users_own_embedding_is_measured(tmp_path):
         labels=torch.zeros(2, 9, dtype=torch.int64),
     )
     assert peak_bytes(spec, "tiny", None, batch, device="cpu", threads=1) > 100_000
+
+
+def test_a_baseline_without_pre_training_leaves_its_times_out(candidate, tmp_path):
+    untrained = candidate("canine-c-scratch")
+    assert untrained.spec.training.objective is None
+    facts = measure(candidate("bert-tiny"), untrained, [], setting(tmp_path))
+    assert [fact.name for fact in facts] == ["total_params", "emb_params", "weight_bytes"]
+
+
+@pytest.mark.parametrize(("precision", "bf16"), [("32", False), ("bf16", True)])
+def test_memory_of_a_step_is_that_of_the_precision_found(candidate, tmp_path, monkeypatch, precision, bf16):
+    found = []
+    monkeypatch.setattr(measure_module, "precision_found", lambda *_: precision)
+    monkeypatch.setattr(measure_module, "peak_bytes", lambda *_, **options: found.append(options["bf16"]) or 1)
+    model = candidate("hashformer-md-proj")
+    pretraining_facts(model, model, setting(tmp_path))
+    assert found == [bf16]

@@ -102,3 +102,11 @@ def test_code_outside_of_a_checkout_has_the_version_of_its_package(
 
 def test_the_machine_is_named_as_in_the_identity_of_timings() -> None:
     assert provenance.hardware()["processor"] == cpu_name()
+
+
+def test_a_machine_with_gpus_is_named_by_its_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provenance.torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(provenance.torch.cuda, "get_device_name", ["one GPU", "another"].__getitem__)
+    monkeypatch.setattr(provenance.torch.cuda, "device_count", lambda: 2)
+    assert provenance.hardware_name() == "one GPU"
+    assert (provenance.hardware()["gpu"], provenance.hardware()["gpus"]) == ("one GPU", "2")

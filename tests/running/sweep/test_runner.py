@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
@@ -17,12 +18,16 @@ from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.results.read.measured import measure
 from hashbench.results.read.scores import results
+from hashbench.running.runs import finetuning
+from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.sweep import runner
 from hashbench.running.sweep.count_texts import count_texts
 from hashbench.running.sweep.executors.base import Crash, Executor
 from hashbench.running.sweep.plan import Plan
 from hashbench.running.sweep.progress import SweepProgress
+from hashbench.running.training.machine import Machine
 from hashbench.store.engine import open_store
+from hashbench.store.result import Result
 from hashbench.store.status import attempts, counts, experiments, runs
 from tests.commands import start
 
@@ -315,3 +320,21 @@ class Broken(Embedding):
     def embedding_parameters(self):
         return 0
 '''
+
+
+@pytest.mark.parametrize(("chosen", "workers", "threads"), [(3, 2, 3), (None, 2, 4), (None, 16, 1)])
+def test_threads_are_the_experiments_or_a_share_of_the_cores(chosen, workers, threads, monkeypatch):
+    monkeypatch.setattr(runner, "usable_cores", lambda: 8)
+    assert runner.threads_for(SimpleNamespace(threads=chosen), workers) == threads
+
+
+def test_only_the_first_device_of_a_fine_tuning_returns_and_keeps_what_was_trained(monkeypatch, tmp_path):
+    tuned = SimpleNamespace(grid_scores=[], done=SimpleNamespace(points=[]))
+    monkeypatch.setattr(finetuning, "tune", lambda *_, **__: tuned)
+    monkeypatch.setattr(finetuning, "keeps_best", lambda *_: True)
+    monkeypatch.setattr(finetuning, "final_predictions", lambda *_: [])
+    monkeypatch.setattr(finetuning, "save_best", lambda *_: pytest.fail("saved by the second device"))
+    place = SimpleNamespace(model=lambda _: None, is_needed=lambda _: True, resolved=SimpleNamespace(experiment=None),
+                            artifacts=ArtifactFolder(tmp_path))  # fmt: skip
+    run = SimpleNamespace(id="0" * 64)
+    assert finetuning.KIND.carry_out(run, place, Machine(tmp_path, devices=2, rank=1)) == Result()
