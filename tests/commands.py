@@ -38,14 +38,15 @@ def start(*arguments: object, cwd: Path, cache: Path | None = None) -> subproces
 
 
 def finish(*arguments: object, cwd: Path) -> Outcome:
-    """The end of such a command: one that trains."""
-    process = start(*arguments, cwd=cwd)
-    out, err = process.communicate(timeout=900)
-    return Outcome(process.returncode, out, err)
+    """A command that trains, in this process; its workers need not import first what they train with."""
+    from tests.warm import warm_workers
+
+    with warm_workers():
+        return call(*arguments, cwd=cwd)
 
 
 def call(*arguments: object, cwd: Path) -> Outcome:
-    """The same in this process: for commands that train nothing."""
+    """A command in this process, with the folder's `cache`."""
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.chdir(cwd)

@@ -80,6 +80,15 @@ def prepared(tmp_path_factory):
     return partial(prepare_model, tmp_path_factory.mktemp("prepared"))
 
 
+@pytest.fixture(scope="module")
+def warm_workers():
+    """For files that sweep in this process: their workers are there at once."""
+    from tests.warm import warm_workers
+
+    with warm_workers():
+        yield
+
+
 @pytest.fixture(scope="session")
 def page_links(tmp_path_factory):
     """A data folder with entities/links.parquet: 90 pages, each with links to half a topic's items or more."""

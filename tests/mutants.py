@@ -3,8 +3,8 @@
 A fault changes one operator, one small number or one truth value of a line. `tests/faults.json` has 242 of them, drawn
 by seed over all folders and stored by the text of the line and the name of its function, so that they outlive a move
 to another file. Each is applied in a copy of the checkout, where the tests that mirror the file run:
-`tests/ROOM/test_FILE.py`, or those that `tests/covered_by.txt` names for it. Exit code 1 if a fault survives that was
-caught when it was stored.
+`tests/ROOM/test_FILE.py`, those that `tests/covered_by.txt` names for it, and the examples in its docstrings. Exit
+code 1 if a fault survives that was caught when it was stored.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class Fault:
     before: str  # the line, without its indentation
     after: str
     caught: bool | None = None  # by the tests when it was last run; None: never run
+    equal: str = ""  # why the code does the same with it
 
     def __str__(self) -> str:
         return f"{self.function or 'module'}\n    - {self.before}\n    + {self.after}"
@@ -185,7 +186,9 @@ def tests_of(file: str, root: Path = ROOT) -> list[str]:
     lines = [line.split() for line in (root / "tests" / "covered_by.txt").read_text().splitlines()]
     tests = [test for covered, *others in lines if covered == str(source) for test in others]
     own = folder / f"test_{source.name}"
-    return [*([str(own)] if (root / own).is_file() else []), *tests] or [str(folder)]
+    module = ".".join(Path(file).with_suffix("").parts)
+    examples = [f"tests/test_doctests.py::test_docstrings[{module}]"] if ">>> " in (root / file).read_text() else []
+    return ([*([str(own)] if (root / own).is_file() else []), *tests] or [str(folder)]) + examples
 
 
 def copy_checkout(copy: Path) -> None:

@@ -129,3 +129,7 @@ def test_unknown_metric() -> None:
 
 def test_kinds() -> None:
     assert list(metrics("values")) == ["pearson", "spearman"]
+
+
+def test_only_an_f1_of_one_class_says_little_of_a_model_below_the_majority() -> None:
+    assert [name for name in metrics() if find_metric(name).needs_accuracy] == ["f1"]

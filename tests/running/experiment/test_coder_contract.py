@@ -108,6 +108,7 @@ def test_rows_that_no_code_reaches_are_counted(folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_workers")
 def test_a_sweep_with_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["sweep", "own.yaml", "--db", "r.db", "--workers", "1"])

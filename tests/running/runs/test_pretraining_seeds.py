@@ -8,7 +8,7 @@ import pytest
 
 from hashbench.running.experiment.load import load_experiment
 from hashbench.running.sweep.plan import Plan, plan
-from tests.commands import call
+from tests.commands import call, finish
 
 FILE = """
 name: seeds
@@ -71,7 +71,7 @@ def test_seeds_that_cannot_be(tmp_path: Path, written: str) -> None:
 
 def test_each_start_has_weights_of_its_own_and_is_one_draw_in_intervals(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(FILE.replace(" bert-sr,", "").replace("bert-sr", "scratch"))
-    done = call("sweep", "e.yaml", "tasks=[rte]", "--db", "r.db", cwd=tmp_path)
+    done = finish("sweep", "e.yaml", "tasks=[rte]", "--db", "r.db", cwd=tmp_path)
     assert done.code == 0, done.err
     compared = call("compare", "hashformer-md-proj", "scratch", "--db", "r.db", "--format", "json", cwd=tmp_path).out
     assert '"seeds": 2' in compared

@@ -29,6 +29,8 @@ from hashbench.store.engine import Store, open_store
 from hashbench.store.status import predictions
 from tests.running.sweep.test_worker import away
 
+pytestmark = pytest.mark.usefixtures("warm_workers")
+
 EXPERIMENT = """\
 name: later
 data: builtin

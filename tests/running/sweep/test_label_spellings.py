@@ -12,6 +12,8 @@ from hashbench.results.read.measured import measure
 from hashbench.store.engine import open_store
 from tests.data.tasks.test_text_data import write_as
 
+pytestmark = pytest.mark.usefixtures("warm_workers")
+
 SUFFIXES = (".csv", ".jsonl.gz", ".parquet", ".jsonl")
 WORDS = {"no": ["bad", "awful", "dull"], "yes": ["good", "great", "fine"]}
 # Spelling -> the cells of no and yes in a file of each type, keys of the entry, and names of a ClassLabel in parquet

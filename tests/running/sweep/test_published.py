@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ from hashbench.results.rendering.registry import render
 from hashbench.results.tables.report import tables
 from hashbench.store.engine import open_store
 from hashbench.store.status import counts, experiments, run_spec, runs
+from tests.commands import Outcome, finish
 from tests.published_bert import SMALL_HERE, saved_bert
 from tests.published_canine import TINY, saved
 
@@ -34,10 +32,10 @@ threads: 1
 BERT = f"{{name: own-bert, like: bert-base-uncased, weights: bert, encoder: {SMALL_HERE}}}"
 
 
-def sweep(folder: Path) -> subprocess.CompletedProcess[str]:
-    env = os.environ | {"HASHBENCH_CACHE": str(folder / "cache"), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-m", "hashbench", "sweep", "published.yaml", "--db", "r.db"]
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=600)
+def sweep(folder: Path) -> Outcome:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+        return finish("sweep", "published.yaml", "--db", "r.db", cwd=folder)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +45,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     saved_bert(folder / "bert")
     (folder / "published.yaml").write_text(FILE.replace("canine-c-scratch]", f"canine-c-scratch, {BERT}]"))
     done = sweep(folder)
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     return folder
 
 
@@ -77,8 +75,8 @@ def test_no_path_is_stored(finished: Path) -> None:
 def test_without_weights_and_network_nothing_starts(tmp_path: Path) -> None:
     (tmp_path / "published.yaml").write_text(FILE.replace("{name: canine-c, weights: mine}", "canine-c"))
     done = sweep(tmp_path)
-    assert done.returncode == 2 and not (tmp_path / "r.db").exists()
-    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.code == 2 and not (tmp_path / "r.db").exists()
+    assert len(done.err.strip().splitlines()) == 1
     where = "published.yaml:4: model 'canine-c': weights google/canine-c:"
-    assert f"{where} no folder of this name, and HF_HUB_OFFLINE is set, and it was not fetched" in done.stderr
-    assert "(weights: FOLDER), or take a model that starts from random weights (canine-c-scratch)" in done.stderr
+    assert f"{where} no folder of this name, and HF_HUB_OFFLINE is set, and it was not fetched" in done.err
+    assert "(weights: FOLDER), or take a model that starts from random weights (canine-c-scratch)" in done.err

@@ -18,6 +18,8 @@ from hashbench.running.runs.perturbed import perturb_task
 from hashbench.store.engine import Store, open_store
 from hashbench.store.packing import unpack
 
+pytestmark = pytest.mark.usefixtures("warm_workers")
+
 EXPERIMENT = """\
 name: noisy
 data: builtin
