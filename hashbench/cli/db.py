@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hashbench.cli.options import DEFAULT_DB, Data, Database, ExperimentName, TrustCode
-from hashbench.cli.output import note, show
+from hashbench.cli.output import note, note_unread, show
 from hashbench.common.errors import InputError
 from hashbench.common.secrecy import without_passwords
 
@@ -142,6 +142,7 @@ def export(
 
     store = open_results(db)
     export_example(store, file, tuple(experiments or ()), replace=replace)
+    note_unread(store)
     show(f"{store.name} -> {file}")
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName
-from hashbench.cli.output import note
+from hashbench.cli.output import note, note_unread
 
 
 def plot(
@@ -46,6 +46,7 @@ def plot(
     figures = draw_figures(store, names or [], experiment=experiment, folder=folder, format=style, width=width)
     for name, reason in figures.left_out.items():
         note(f"not drawn: {name}: {reason}")
+    note_unread(store)
     for path in figures.files:
         print(path)
 

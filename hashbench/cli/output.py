@@ -18,6 +18,7 @@ from hashbench.common.showing import printable
 if TYPE_CHECKING:  # every command imports this file, and --help renders nothing
     from hashbench.results.rendering.rows import ListedRows
     from hashbench.results.tables.table import Table
+    from hashbench.store.engine import Store
 
 
 def show(text: str, *, end: str = "\n") -> None:
@@ -72,6 +73,12 @@ def write_output(output: Path, text: str) -> None:
 def note(message: str) -> None:
     """Prints a remark on stderr, so that stdout has results alone."""
     print(printable(without_passwords(message)), file=sys.stderr)
+
+
+def note_unread(store: Store) -> None:
+    """Prints a remark on each run whose stored outputs could not be read, where the result does not say so."""
+    for run_id, why in store.unreadable.items():
+        note(f"{store.name}: run {run_id[:12]}: its outputs cannot be read, so it has no interval: {why}")
 
 
 def colored() -> bool:

@@ -22,7 +22,7 @@ from hashbench.cli.options import (
     TableFormat,
     format_of_tables,
 )
-from hashbench.cli.output import note, print_rows, print_tables, show, write_output
+from hashbench.cli.output import note, note_unread, print_rows, print_tables, show, write_output
 from hashbench.common.allocator import collecting_nothing
 from hashbench.common.errors import InputError
 
@@ -156,7 +156,9 @@ def report_claims(
     request = ReportRequest(
         named or experiment, paper, checkpoint=checkpoint, claims_file=file, parts=parts, one_seed=one_seed
     )
-    print_tables(claim_tables(open_results(db), request), style, output)
+    store = open_results(db)
+    print_tables(claim_tables(store, request), style, output)
+    note_unread(store)
 
 
 def report_robustness(

@@ -7,9 +7,9 @@ import os
 import shutil
 import sqlite3
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection, Engine, RowMapping
@@ -20,6 +20,8 @@ from hashbench.common.secrecy import argument_shown, keep_secrets, without_passw
 from hashbench.common.shipped import EXAMPLE, example_database, example_here
 from hashbench.store import sqlite, views
 from hashbench.store.schema import BEFORE_FIRST, FIRST, SCHEMA, alembic_version, metadata, setting
+
+T = TypeVar("T")
 
 # PostgreSQL advisory lock under which one process makes the tables; any fixed number
 MAKING_LOCK = 7_318_652_094
@@ -52,6 +54,8 @@ class Store:
         self.heartbeats = sqlite.HeartbeatMonitor()
         self.now = sa.literal_column(NOW[self.dialect], sa.Double)
         self.path = Path(url.database or "")  # of SQLite's file
+        # Why stored outputs could not be read, by the run's id: readers do without these, and notes name them
+        self.unreadable: dict[str, str] = {}
         # a reader does not mind if another file replaces the one it reads
         self._file = sqlite.OpenFile(self.path, name) if self.dialect == "sqlite" and not read_only else None
         if self.dialect == "postgresql":
@@ -90,6 +94,17 @@ class Store:
         """Rows of a SELECT, in which parameters are written as :name."""
         with self.read() as connection:
             return connection.execute(sa.text(sql), parameters).mappings().all()
+
+    def readable(self, run_id: str, read: Callable[[RowMapping], T], row: RowMapping) -> T | None:
+        """Stored outputs of a run, as `read` returns them; None where it raises ValueError, which is remembered.
+
+        Whoever reads them loses one interval or paired test, and not the report.
+        """
+        try:
+            return read(row)
+        except ValueError as error:
+            self.unreadable.setdefault(run_id, str(error))
+            return None
 
     def tuples(self, sql: str, **parameters: str | int | float | None) -> Sequence[Sequence[Any]]:
         """Rows of a SELECT as tuples in the order of its columns, in half the time of `query`."""

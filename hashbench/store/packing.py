@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import math
+import struct
 import zlib
+from collections.abc import Iterator
+from tokenize import TokenError
 
 import numpy as np
 
-MOST_BYTES = 1 << 29  # of one array: a compressed one of a megabyte could unfold to a gigabyte
+from hashbench.common.errors import first_line
+
+# Of one array, of those that are written as of those that are read: a compressed one of a megabyte could unfold to a
+# gigabyte
+MOST_BYTES = 1 << 29
 HEADER_BYTES = 4096  # of an .npy file, more than its first line takes
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
@@ -16,8 +24,10 @@ HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.re
 def pack(array: np.ndarray) -> bytes:
     """Outputs (n,), (n, C) or (n, 3 + m), or targets (n,), as .npy in zlib.
 
-    Smaller than one row per number by far, and readable without this program.
+    Smaller than one row per number by far, and readable without this program. Raises ValueError for an array that
+    `unpack` would refuse.
     """
+    _check(array.shape, array.dtype)
     buffer = io.BytesIO()
     np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
     return zlib.compress(buffer.getvalue(), level=6)
@@ -31,26 +41,56 @@ def unpack(data: bytes) -> np.ndarray:
     """
     shape, dtype, start = _header(data)
     size = start + math.prod(shape) * dtype.itemsize
-    return np.load(io.BytesIO(_decompressed(data, size)), allow_pickle=False)
+    with _malformed_as_value_error():
+        array: np.ndarray = np.load(io.BytesIO(_decompressed(data, size)), allow_pickle=False)
+    return array
+
+
+def fits(array: np.ndarray) -> bool:
+    """True for an array that can be stored and read again: numbers, and not too many of them."""
+    try:
+        _check(array.shape, array.dtype)
+    except ValueError:
+        return False
+    return True
 
 
 def check_packed(data: bytes, n: int) -> None:
     """Raises ValueError unless the bytes begin as an array (n, ...) of at most MOST_BYTES; unpacks only its header."""
     shape, _, _ = _header(data)
-    if not shape or shape[0] != n:
+    if shape[0] != n:
         raise ValueError(f"an array of shape {shape} where {n} rows belong")
 
 
 def _header(data: bytes) -> tuple[tuple[int, ...], np.dtype, int]:
     """Shape and type of a packed array, and where its values begin."""
-    file = io.BytesIO(_decompressed(data, HEADER_BYTES, whole=False))
-    version = np.lib.format.read_magic(file)
-    if version not in HEADERS:
-        raise ValueError(f"an array of version {version}")
-    shape, _, dtype = HEADERS[version](file)
-    if dtype.kind not in "biuf" or math.prod(shape) * dtype.itemsize > MOST_BYTES:
-        raise ValueError(f"an array of shape {shape} and type {dtype}: not numbers, or more than {MOST_BYTES:,} bytes")
-    return shape, dtype, file.tell()
+    with _malformed_as_value_error():
+        file = io.BytesIO(_decompressed(data, HEADER_BYTES, whole=False))
+        version = np.lib.format.read_magic(file)
+        if version not in HEADERS:
+            raise ValueError(f"an array of version {version}")
+        shape, _, dtype = HEADERS[version](file)
+        _check(shape, dtype)
+        return shape, dtype, file.tell()
+
+
+def _check(shape: tuple[int, ...], dtype: np.dtype) -> None:
+    """Raises ValueError for an array that is not (n, ...) numbers of at most MOST_BYTES."""
+    what = f"an array of shape {shape} and type {dtype}"
+    if dtype.kind not in "biuf" or not shape or min(shape) < 0:
+        raise ValueError(f"{what}: no rows of numbers")
+    if math.prod(shape) * dtype.itemsize > MOST_BYTES:
+        raise ValueError(f"{what}: more than {MOST_BYTES:,} bytes")
+
+
+@contextlib.contextmanager
+def _malformed_as_value_error() -> Iterator[None]:
+    """A context that turns what numpy raises of malformed bytes into a ValueError: it reads a header as Python."""
+    try:
+        yield
+    except (SyntaxError, TokenError, TypeError, LookupError, EOFError, ArithmeticError, AttributeError, struct.error,
+            MemoryError, RecursionError) as error:  # fmt: skip
+        raise ValueError(f"no array: {first_line(error)}") from error
 
 
 def _decompressed(data: bytes, size: int, *, whole: bool = True) -> bytes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from sqlalchemy.engine import RowMapping
 
+from hashbench.common.errors import first_line
 from hashbench.common.measured import MetricRow
 
 if TYPE_CHECKING:  # what reads no arrays starts without it
@@ -15,6 +16,8 @@ if TYPE_CHECKING:  # what reads no arrays starts without it
 
 Checkpoint = Literal["best", "last"]
 
+# topic of a run's note on outputs that were left out, since nobody could have read them
+NOT_STORED = "outputs not stored"
 # begins the fingerprint of examples that were put into the order of their targets
 BY_TARGET = "by target: "
 
@@ -39,11 +42,15 @@ class Predictions:
 
     @classmethod
     def of_row(cls, row: RowMapping) -> Predictions:
-        """The predictions in a row of table predictions."""
-        from hashbench.store.packing import unpack
+        """The predictions in a row of table predictions. Raises ValueError, which names the column, for a damaged one.
 
-        outputs, targets = unpack(row["outputs"]), unpack(row["targets"])
-        return cls(row["split"], row["checkpoint"], outputs, targets, row["index_fingerprint"], row["condition"])
+        Readers of reports call it through `Store.readable`, which leaves such a one out.
+        """
+        arrays = {name: unpacked(row, name) for name in ("outputs", "targets")}
+        if not (isinstance(row["index_fingerprint"], str) and isinstance(row["condition"], str)):
+            raise ValueError("predictions.index_fingerprint or condition: no text")
+        return cls(row["split"], row["checkpoint"], **arrays, index_fingerprint=row["index_fingerprint"],
+                   condition=row["condition"])  # fmt: skip
 
     def in_order_of_targets(self) -> Predictions:
         """A copy with the rows in the order of their targets (stable), and a fingerprint that is marked so.
@@ -54,6 +61,19 @@ class Predictions:
             return self
         order, fingerprint = self.targets.argsort(kind="stable"), BY_TARGET + self.index_fingerprint
         return replace(self, outputs=self.outputs[order], targets=self.targets[order], index_fingerprint=fingerprint)
+
+
+def unpacked(row: RowMapping, name: str) -> np.ndarray:
+    """The outputs (n,) or (n, c) or targets (n,) in a row of table predictions. Raises ValueError for anything else."""
+    from hashbench.store.packing import unpack
+
+    try:
+        array = unpack(row[name])
+        if array.ndim > (1 if name == "targets" else 2) or 0 in array.shape[1:] or len(array) != row["n"]:
+            raise ValueError(f"an array of shape {array.shape} where {row['n']} rows belong")
+    except (ValueError, TypeError) as error:  # TypeError: a text where bytes belong
+        raise ValueError(f"predictions.{name}: {first_line(error)}") from error
+    return array
 
 
 @dataclass(frozen=True)

@@ -286,9 +286,9 @@ def artifacts(store: Store, run_id: str) -> list[Artifact]:
 def predictions(
     store: Store, run_id: str, split: str, checkpoint: Checkpoint, condition: str = ""
 ) -> Predictions | None:
-    """Outputs and targets of a finished run, or None where they are not stored."""
+    """Outputs and targets of a finished run, or None where they are not stored or cannot be read."""
     rows = store.query(PREDICTIONS, run=run_id, split=split, checkpoint=checkpoint, condition=condition)
-    return Predictions.of_row(rows[0]) if rows else None
+    return store.readable(run_id, Predictions.of_row, rows[0]) if rows else None
 
 
 def best_scores(store: Store, run_id: str) -> list[RowMapping]:

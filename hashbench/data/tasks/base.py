@@ -229,6 +229,10 @@ class TaskKind(ABC):
         """
         return data, {split: np.arange(len(part) + 1) for split, part in data.splits.items()}
 
+    def stored_outputs(self, data: Any) -> dict[str, tuple[int, int]]:
+        """Rows and columns (n, c) of the outputs that a run stores of each evaluated split; {}: only runs know them."""
+        return {}
+
     @abstractmethod
     def scores(self, task: Task, result: SplitOutputs) -> list[MetricRow]:
         """All scores of the outputs on a split that are stored; the rows do not name the split yet."""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 METRICS = ("rec@1", "rec@10", "rec@20", "mrr", "token_rec@1", "certified")
 SPLIT = 2  # stream of random numbers
 CELLS = 1 << 24  # scores of the baseline of co-occurrence that exist at a time
+FEW_LINKS = 2_000_000  # whose outputs are always small enough to be stored
+MAPS = 16  # more hash maps than a model of the suite has
 LEAST = 2  # links of a page that can be hidden and still have a context
 
 
@@ -136,6 +138,12 @@ class ItemKind(TaskKind):
         outputs = np.zeros((len(cases), TOKENS), np.int32)
         outputs[:, 0], outputs[:, 1] = cases.page_rows, self.baselines[baseline](data, cases)
         return {split: SplitOutputs(outputs, cases.targets)}
+
+    def stored_outputs(self, data: LinkSet) -> dict[str, tuple[int, int]]:
+        links = {split: int(np.diff(data.pages.offsets)[data.splits[split]].sum()) for split in ("validation", "test")}
+        if sum(links.values()) < FEW_LINKS:  # of which each is one case at most; these take a while to make
+            return {split: (n, TOKENS + MAPS) for split, n in links.items()}
+        return {split: (len(self.cases(data, split)), TOKENS + MAPS) for split in links}
 
     def scores(self, task: Task, result: SplitOutputs) -> list[MetricRow]:
         """Scores by every metric, under every condition that it is stored for."""

@@ -372,6 +372,10 @@ class TextKind(TaskKind):
             for split, values in predicted.items()
         }
 
+    def stored_outputs(self, data: TaskData) -> dict[str, tuple[int, int]]:
+        splits = [split for split in data.task.evaluation_splits if split in data.splits]
+        return {split: (len(data.splits[split]), data.n_outputs) for split in splits}
+
     def scores(self, task: Task, result: SplitOutputs) -> list[MetricRow]:
         return list(evaluate(task.metrics, result.targets, result.outputs).values())
 

@@ -69,7 +69,9 @@ def export_example(store: Store, file: Path, experiments: Sequence[str] = (), *,
             with contextlib.closing(open_store(part)) as example:
                 with store.read() as source, example.write() as target:
                     hosts = source.execute(sa.select(environment.c.host).distinct()).scalars()
-                    _Copy(example, source, target, frozenset(host for host in hosts if host)).experiments(experiments)
+                    _Copy(store, example, source, target, frozenset(host for host in hosts if host)).experiments(
+                        experiments
+                    )
                     sums.write_all(target)
             _seal(part)
         finally:
@@ -118,6 +120,7 @@ def scrub_text(text: str, hosts: frozenset[str]) -> str:
 class _Copy:
     """The copying of experiments from the source to the target, the new database `example`."""
 
+    origin: Store
     example: Store
     source: Connection
     target: Connection
@@ -155,7 +158,7 @@ class _Copy:
         place = self._environment(counted["environment_id"])
         reading = CheckedDatabase(self.source)
         new_id = copy_attempt(reading, self.target, counted, environment_id=place, change=self._clean, tables=(metric,))
-        insert_rows(self.target, sa.insert(predictions), self._predictions(counted["id"], new_id, self._metric(run_id)))
+        insert_rows(self.target, sa.insert(predictions), self._predictions(run_id, counted["id"], new_id))
         self.target.execute(sa.update(run).where(run.c.id == run_id).values(finished_attempt=new_id))
 
     def _metric(self, run_id: str) -> Metric | None:
@@ -164,12 +167,18 @@ class _Copy:
         names = self.source.execute(of_run.where(experiment_run.c.metric.is_not(None))).scalars().all()
         return metrics().get(names[0]) if names else None
 
-    def _predictions(self, attempt_id: int, new_id: int, read_by: Metric | None) -> Iterator[dict[str, Any]]:
-        """Rows of predictions of the best checkpoint, on the test set if there is one, else on all splits."""
+    def _predictions(self, run_id: str, attempt_id: int, new_id: int) -> Iterator[dict[str, Any]]:
+        """Rows of predictions of the best checkpoint, on the test set if there is one, else on all splits.
+
+        Those that cannot be read are left out.
+        """
+        read_by = self._metric(run_id)
         best = sa.select(predictions).where(predictions.c.attempt_id == attempt_id, predictions.c.checkpoint == "best")
         rows = self.source.execute(best).mappings().all()
         for row in [row for row in rows if row["split"] == "test"] or rows:
-            stored = Predictions.of_row(row)
+            stored = self.origin.readable(run_id, Predictions.of_row, row)
+            if stored is None:
+                continue
             outputs = read_by.compact(stored.outputs) if read_by else stored.outputs
             kept = dataclasses.replace(stored, outputs=outputs).in_order_of_targets()
             small = {"outputs": pack(kept.outputs), "targets": pack(kept.targets)}

@@ -6,20 +6,23 @@ Runs of one model are kept apart where they must not share a cell: other encoder
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from operator import itemgetter
 from typing import Any
+
+from sqlalchemy.engine import RowMapping
 
 from hashbench.common.allocator import collecting_nothing
 from hashbench.results.read import queries
 from hashbench.results.read.runs import Entry, MeasuredRun, SeedScore, entries, environment_of, origin_of, run_of
 from hashbench.scores.registry import metric_of
 from hashbench.store.engine import Store
-from hashbench.store.packing import unpack
+from hashbench.store.result import NOT_STORED, unpacked
 from hashbench.store.status import StoredExperiment, find_experiment
 
+_outputs = partial(unpacked, name="outputs")
 PERCENT = 100.0  # scores are stored in their natural range
 AVERAGE = "average"  # over tasks; in the place of the name of a task
 Scores = dict[tuple[str, str], list[SeedScore]]  # by (label, run id)
@@ -47,7 +50,15 @@ class Measured:
     perturbed: dict[tuple[str, str], tuple[SeedScore, ...]]
     facts: dict[tuple[str, str, str], ModelFact]  # by (model, encoder, column or stored name)
     n_examples: dict[tuple[str, str, str], int]  # stored predictions by (run id, task, split)
-    query: Callable[..., Sequence[Any]]
+    store: Store
+
+    def query(self, sql: str, **parameters: Any) -> Sequence[RowMapping]:
+        """Rows of a SELECT, in which parameters are written as :name."""
+        return self.store.query(sql, **parameters)
+
+    def without_outputs(self, run: MeasuredRun) -> str:
+        """Why a run's outputs cannot be read, or were left out when it was stored, as far as noticed; else ''."""
+        return self.store.unreadable.get(run.run_id, "") or dict(run.origin.notes).get(NOT_STORED, "")
 
     @property
     def record(self) -> dict[str, Any]:
@@ -132,9 +143,10 @@ class Measured:
         metric_of_run = {run.run_id: metric_of(run.metric) for run in self.runs if run.is_scored}
         constants: dict[str, bool] = {}
         for row in self.query(queries.OUTPUTS, experiment=self.experiment.id, checkpoint=self.checkpoint):
-            if metric := metric_of_run.get(row["run_id"]):
+            outputs = self.store.readable(row["run_id"], _outputs, row)
+            if outputs is not None and (metric := metric_of_run.get(row["run_id"])):
                 before = constants.get(row["run_id"], True)
-                constants[row["run_id"]] = before and metric.is_constant(unpack(row["outputs"]))
+                constants[row["run_id"]] = before and metric.is_constant(outputs)
         return frozenset(run_id for run_id, constant in constants.items() if constant)
 
     def hides_items(self) -> bool:
@@ -224,7 +236,7 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
             (row["run_id"], row["task"], row["split"]): row["n"]
             for row in store.query(queries.EXAMPLES, **key, checkpoint=checkpoint)
         },
-        query=store.query,
+        store=store,
     )
 
 

@@ -201,19 +201,19 @@ WHERE experiment_id = :experiment ORDER BY position
 """
 # what one attempt predicted on a split under one condition
 OUTPUTS_OF_ATTEMPT = """
-SELECT * FROM predictions
-WHERE attempt_id = :attempt AND checkpoint = 'best'
+SELECT a.run_id, p.* FROM predictions p JOIN attempt a ON a.id = p.attempt_id
+WHERE p.attempt_id = :attempt AND p.checkpoint = 'best'
 """
 # the outputs of a model on a split, of a further set too
 OUTPUTS = f"""
-SELECT f.run_id, p.outputs
+SELECT f.run_id, p.outputs, p.n
 FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment AND f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{FURTHER_BASELINE}')
   AND p.checkpoint = :checkpoint AND p.condition = ''
 """
 # what a fine-tuning predicted on a split
 OUTPUTS_OF_FINETUNINGS = f"""
-SELECT f.task, f.model, f.seed, p.*
+SELECT f.task, f.model, f.seed, f.run_id, p.*
 FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment AND {TRAINED} AND p.checkpoint = 'best'
   AND p.condition = ''

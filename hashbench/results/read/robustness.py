@@ -194,13 +194,14 @@ def measure_robustness(store: Store, name: str | None = None, *, draws: int = DR
 
 def _outputs(store: Store, attempt: int) -> AttemptOutputs:
     """All predictions that an attempt stored, by split and condition; empty where it stored none."""
-    stored = [_ordered(row) for row in store.query(queries.OUTPUTS_OF_ATTEMPT, attempt=attempt)]
-    return {(predicted.split, predicted.condition): predicted for predicted in stored}
+    stored = [_ordered(store, row) for row in store.query(queries.OUTPUTS_OF_ATTEMPT, attempt=attempt)]
+    return {(predicted.split, predicted.condition): predicted for predicted in stored if predicted is not None}
 
 
-def _ordered(row: Row) -> Predictions:
-    """Stored predictions, ordered as in an exported database, so that both give the same draws."""
-    return Predictions.of_row(row).in_order_of_targets()
+def _ordered(store: Store, row: Row) -> Predictions | None:
+    """Stored predictions, ordered as in an exported database, so that both give the same draws; None: not readable."""
+    predicted = store.readable(row["run_id"], Predictions.of_row, row)
+    return None if predicted is None else predicted.in_order_of_targets()
 
 
 def _curves(rows: Sequence[Row], outputs: Mapping[int, AttemptOutputs], draws: int) -> list[RobustnessCurve]:
@@ -287,8 +288,9 @@ def _notes(
 ) -> list[str]:
     """A note on runs whose outputs at rate 0 differ from the fine-tuning's, since weights were retrained elsewhere."""
     stored = {
-        (row["task"], row["model"], row["seed"], row["split"]): _ordered(row).outputs
+        (row["task"], row["model"], row["seed"], row["split"]): predicted.outputs
         for row in store.query(queries.OUTPUTS_OF_FINETUNINGS, experiment=experiment.id)
+        if (predicted := _ordered(store, row)) is not None
     }
     other = []
     for row in rows:
@@ -296,9 +298,12 @@ def _notes(
         at_zero = outputs[row["attempt_id"]].get((row["split"], ""))
         if row["condition"] == "" and at_zero and key in stored and not np.array_equal(stored[key], at_zero.outputs):
             other.append(f"{row['model']} on {row['task']} seed {row['seed']}")
+    unread = [f"{run_id[:12]} ({why})" for run_id, why in store.unreadable.items()]
+    lines = [f"No interval where stored outputs cannot be read: run {', '.join(unread)}."] if unread else []
     if not other:
-        return []
+        return lines
     return [
+        *lines,
         "At rate 0 not bit for bit what the fine-tuning stored (its weights were made again elsewhere): "
-        + ", ".join(other)
+        + ", ".join(other),
     ]

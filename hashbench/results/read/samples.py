@@ -151,7 +151,9 @@ class Sample:
         wanted = list(self.by_seed()) if seeds is None else list(seeds)
         if not wanted:
             return f"{name}: no score of {self.metric} on {self.split}"
-        if any(seed not in self.stored for seed in wanted):
+        if absent := next((self.scores[seed].run for seed in wanted if seed not in self.stored), None):
+            if why := self.evidence.measured.without_outputs(absent):
+                return f"{name}: run {absent.run_id[:12]}: its outputs cannot be read ({why})"
             return f"{name}: no stored predictions on {self.split}; read the sweep's own database"
         if len({self.stored[seed].index_fingerprint for seed in wanted}) > 1:
             return f"{name}: its seeds were measured on different examples"

@@ -108,7 +108,8 @@ def _with_interval(cell: Cell, evidence: Evidence | None, entry: Entry, by_task:
     """The cell with the interval over examples of its mean, where predictions are stored."""
     interval = evidence.interval(entry, by_task) if evidence else None
     if interval is None:
-        return cell
+        runs = (score.run for scores in by_task for score in scores)
+        return replace(cell, unread=bool(evidence and any(map(evidence.measured.without_outputs, runs))))
     low, high, n = interval
     undefined = PERCENT * evidence.undefined(entry, by_task) if evidence else 0.0
     return replace(cell, interval=(PERCENT * low, PERCENT * high), n_examples=n, undefined=undefined)

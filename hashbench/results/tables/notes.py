@@ -122,6 +122,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
         ("fine-tuning", _finetuning(measured) if scores else ""),
         ("tuning", tuning_line(measured) if scores or facts else ""),
         ("constant predictions", _constant_predictions(measured) if scores else ""),
+        ("outputs that cannot be read", _unread_outputs(measured) if scores else ""),
         ("unknown tokens", _noted(measured, "unknown_tokens") if scores else ""),
         ("words", _noted(measured, "words") if scores else ""),
         ("texts read", texts_line(measured, _readings(measured, table)) if scores else ""),
@@ -303,6 +304,15 @@ def _constant_predictions(measured: Measured) -> str:
         words = [f"{task} {sum(are)} of {len(are)}" for task, are in of_tasks.items() if any(are)]
         parts += [f"{model}: {', '.join(words)}"] if words else []
     return f"{'; '.join(parts)} seeds" if parts else ""
+
+
+def _unread_outputs(measured: Measured) -> str:
+    """The runs whose stored outputs cannot be read, or were left out, with the reason: they have no interval."""
+    runs = {run.run_id: run for run in measured.runs if measured.without_outputs(run)}.values()
+    return "; ".join(
+        f"{run.model}{f' on {run.task}' if run.task else ''}, run {run.run_id[:12]} ({measured.without_outputs(run)})"
+        for run in runs
+    )
 
 
 def _noted(measured: Measured, topic: str) -> str:

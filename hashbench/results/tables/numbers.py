@@ -10,6 +10,7 @@ from hashbench.results.tables.table import BYTES, SIZES, Cell, Table
 MISSING = "–"
 UNAVAILABLE = "n/a"  # of a number that the paper prints and that is not at hand
 
+NO_INTERVAL = "no interval"  # since stored outputs cannot be read
 UNDER, CONSTANT, HOLLOW_F1, CUT = "†", "‡", "§", "¶"  # behind a number
 
 SIGNS = (UNDER, CONSTANT, HOLLOW_F1, CUT)
@@ -122,9 +123,9 @@ def spread(cell: Cell, column: Column, table: Table) -> str:
 
 
 def interval(cell: Cell, column: Column) -> str:
-    """A cell's 95 % interval as text, 'LOW..HIGH', or ''."""
+    """A cell's 95 % interval as text, 'LOW..HIGH', or '', or that it has none since outputs cannot be read."""
     if cell.interval is None:
-        return ""
+        return NO_INTERVAL if cell.unread else ""
     low, high = (number(end, cell.unit or column.unit) for end in cell.interval)
     return f"{low}..{high}"
 

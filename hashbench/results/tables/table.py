@@ -39,6 +39,7 @@ class Cell:
     published: PublishedNumber | None = None
     interval: tuple[float, float] | None = None  # 95 %, over examples; of a speed-up over measured pairs
     n_examples: int | None = None
+    unread: bool = False  # whether it has no interval since stored outputs cannot be read
     undefined: float = 0.0  # percent of the draws without a value, which the interval leaves out
     unavailable: bool = False  # published, but not available in numbers
     unit: str = ""  # K or M where a count is scaled

@@ -23,6 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from hashbench.common.errors import InputError
 from hashbench.common.secrecy import without_passwords
 from hashbench.running.runs.artifacts import ArtifactFolder
+from hashbench.running.runs.outputs import storable
 from hashbench.running.sweep.executors.base import Control
 from hashbench.running.sweep.housekeeping import ResultSpool
 from hashbench.running.training.curves import NotFinite
@@ -174,7 +175,7 @@ class Attempts:
     ) -> Ending:
         folder = self._artifacts.running(held.run_id)
         try:
-            result = work(stop)
+            result = storable(work(stop))
             self._hand_in(held, replace(result, log=log()))
             # Not before: a checkpoint is worth keeping until then.
             self._artifacts.remove(folder)

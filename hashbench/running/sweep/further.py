@@ -35,6 +35,7 @@ from hashbench.running.runs.evaluation import ExportedModel, evaluated
 from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.further import FurtherRequest, FurtherSet, find_set, with_classes
 from hashbench.running.runs.materials import Materials
+from hashbench.running.runs.outputs import check_outputs
 from hashbench.running.runs.provenance import commits_note, environment, sources_of
 from hashbench.running.sweep.attempt import LEASE_S, Attempts, claimed
 from hashbench.running.sweep.executors.base import OwnControl
@@ -281,6 +282,8 @@ def _evaluate(store: Store, subject: Subject, request: FurtherRequest) -> Evalua
     is_new = not retry(done_ids, store, [run.id])
     further = subject.prepared(further) if is_new else further
     rows = further.load() if is_new else None
+    if rows is not None:
+        check_outputs(further.task, rows)
     retry(_check_set, store, subject, run)  # once the set is known to be right
     # of one that is done too: the fine-tuning may have joined another experiment
     retry(attach_run, store, run, subject.places)

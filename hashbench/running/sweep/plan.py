@@ -41,6 +41,7 @@ from hashbench.running.experiment.resolved import ResolvedExperiment, learns_on_
 from hashbench.running.experiment.tasks import find_tasks
 from hashbench.running.experiment.tuning import declared
 from hashbench.running.runs.base import kinds, names
+from hashbench.running.runs.outputs import check_outputs
 from hashbench.running.sweep.absent import AbsentCorpus, AbsentTask, MissingInputs, block_without_weights
 from hashbench.store.planning import Run
 
@@ -251,6 +252,7 @@ def check_data(planned: Plan) -> dict[str, tuple[str, ...]]:
             _check_buckets(planned, checked.n_items)
         of_texts: list[str] = []
         if checked.texts is not None:
+            check_outputs(checked.texts.task, checked.texts)
             of_texts += unknown_tokens(planned, checked.texts)
             of_texts += word_shapes(checked.texts, planned.resolved.models.values())
             of_texts += [
@@ -278,8 +280,9 @@ def unknown_tokens(planned: Plan, data: TaskData) -> list[str]:
     return [f"unknown to {', '.join(labels)}: {note}, {first}" for note, labels in labels_by_note.items() if note]
 
 
-def check_items(planned: Plan, data: object) -> None:
-    """Raises InputError with file and line where there are too few items for a model's buckets."""
+def check_loaded(planned: Plan, data: Any) -> None:
+    """Raises InputError where outputs would be too large to be read, or items too few for a model's buckets."""
+    check_outputs(data.task, data)
     if isinstance(data, LinkSet):
         _check_buckets(planned, len(data.items))
 

@@ -10,7 +10,7 @@ from hashbench.common.declared import STORED
 from hashbench.common.errors import InputError
 from hashbench.common.secrecy import stored_command
 from hashbench.running.runs.base import names
-from hashbench.running.sweep.plan import Plan, check_items
+from hashbench.running.sweep.plan import Plan, check_loaded
 from hashbench.store.engine import Store
 from hashbench.store.planning import add_experiment
 
@@ -43,7 +43,7 @@ def data_origins(planned: Plan) -> dict[str, Any]:
     tasks = {}
     for task in planned.resolved.tasks:
         data = task.load()
-        check_items(planned, data)
+        check_loaded(planned, data)
         for note in data.notes:
             print(f"{task.task.name}: {note}", file=sys.stderr)
         tasks[task.task.name] = {

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 REMEDY = "name the tags in label_names.json, or in the entry's key labels"
 SHOWN = 40  # characters of a wrong cell that a message repeats
 NO_BREAK = "\u00a0"
+COUNTS = 2 * 4  # columns of float32 as large as the four counts in int64 that outputs are
 
 
 def most_frequent_tag(data: TaskData, splits: Sequence[str], *, for_test: bool = False) -> dict[str, np.ndarray]:
@@ -161,6 +162,9 @@ class Tagging(TextKind):
         """The data with each word, and the space before it, as one text, and where the words of each text begin."""
         offsets = {split: offsets_from([len(tags) for tags in part.labels]) for split, part in data.splits.items()}
         return by_word(data), offsets
+
+    def stored_outputs(self, data: TaskData) -> dict[str, tuple[int, int]]:
+        return {split: (rows, COUNTS) for split, (rows, _) in super().stored_outputs(data).items()}
 
     def targets(self, task: Task, split: Split) -> np.ndarray:
         """The number of spans of each row (n,)."""
