@@ -86,8 +86,16 @@ def file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> str:
     return kind
 
 
-class DatabaseMoved(InputError):
-    """Raised where the file of an open database was deleted or replaced, so that nothing more may be written."""
+class DatabaseLost(InputError):
+    """Raised where nothing more may be written to an open database, however long one waits."""
+
+
+class DatabaseMoved(DatabaseLost):
+    """Raised where the file of an open database was deleted or replaced."""
+
+
+class DatabaseDamaged(DatabaseLost):
+    """Raised where the file of an open database turns out to be damaged."""
 
 
 class OpenFile:
@@ -173,13 +181,13 @@ def turn_on_wal(engine: Engine) -> None:
 
 @contextlib.contextmanager
 def damage_as_input_error(name: str) -> Iterator[None]:
-    """Raises InputError where the file of database `name` turns out to be damaged; any other error as it is."""
+    """Raises DatabaseDamaged where the file of database `name` is damaged; any other error as it is."""
     try:
         yield
     except DBAPIError as error:
         if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF != MALFORMED:
             raise
-        raise InputError(
+        raise DatabaseDamaged(
             f"{name}: the file is damaged ({first_line(error.orig or error)}); take a copy of it that is whole, "
             f"or save what can be read: sqlite3 {name} .recover | sqlite3 saved.db"
         ) from error

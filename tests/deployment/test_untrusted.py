@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import json
 import os
+import pickle
 import random
 import shutil
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,15 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
+from sqlalchemy import select
 
 from hashbench.common.errors import InputError
-from hashbench.deployment.loading import load
+from hashbench.deployment.loading import exported_model, load
+from hashbench.running.runs.further import FurtherRequest
+from hashbench.running.sweep.further import evaluate as evaluated
+from hashbench.store.engine import Store
+from hashbench.store.schema import metadata
+from tests.databases.made_up import World, build
 from tests.exported import exported_folder
 
 TEXT = "a film about rain"
@@ -231,6 +238,16 @@ def test_any_value_at_any_place_of_the_config_loads_or_is_one_line(
 
 
 @dataclass
+class Touching:
+    """Makes a file where a pickle of it is loaded."""
+
+    marker: Path
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return Path.touch, (self.marker,)
+
+
+@dataclass
 class Forger:
     """Makes exported folders that no export makes, one kind of forgery at a time, from a seed."""
 
@@ -328,42 +345,110 @@ class Forger:
             with zipfile.ZipFile(self.folder / "coder.npz", "a") as archive:
                 archive.writestr("../out.npy", b"x")
 
+    def a_pickle(self) -> None:
+        path = self.folder / self.random.choice((WEIGHTS, "coder.npz", "config.json", "tokenizer/tokenizer.json"))
+        path.parent.mkdir(exist_ok=True)
+        content = pickle.dumps(Touching(self.marker))
+        kind = self.random.randrange(3)
+        if kind == 0:
+            path.write_bytes(content)
+        elif kind == 1:
+            torch.save(Touching(self.marker), path)
+        else:
+            np.savez(path.with_suffix(".npz"), blob=np.array([Touching(self.marker)], object))
+
+    def a_header(self) -> None:
+        path = self.folder / WEIGHTS
+        content = path.read_bytes()
+        size = int.from_bytes(content[:8], "little")
+        header = json.loads(content[8 : 8 + size])
+        entry = header[self.random.choice([name for name in header if name != "__metadata__"])]
+        change = self.random.choice(("shape", "data_offsets", "dtype", "length"))
+        entry["shape"] = [2**40, 2**20] if change == "shape" else entry["shape"]
+        entry["data_offsets"] = [0, 2**62] if change == "data_offsets" else entry["data_offsets"]
+        entry["dtype"] = "O" if change == "dtype" else entry["dtype"]
+        written = json.dumps(header).encode()
+        length = 2**62 if change == "length" else len(written)
+        path.write_bytes(length.to_bytes(8, "little") + written + content[8 + size :])
+
+    def a_link_to_a_folder(self) -> None:
+        path = self.folder / "tokenizer"
+        shutil.rmtree(path, ignore_errors=True)
+        path.symlink_to(self.random.choice(("/etc", "/proc/self", str(self.folder), "nowhere")))
+
     def forge(self) -> str:
         kinds = (self.a_value, self.a_value, self.a_value, self.a_key_less, self.a_key_more, self.code, self.a_tensor,
-                 self.bytes_of_a_file, self.no_file, self.a_state)  # fmt: skip
+                 self.bytes_of_a_file, self.no_file, self.a_state, self.a_pickle, self.a_header,
+                 self.a_link_to_a_folder)  # fmt: skip
         kind = self.random.choice(kinds)
         kind()
         return kind.__name__
 
 
-def forged(folders: list[Path], place: Path, seeds: range, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Loads and asks a forged folder for each seed; returns how many are refused."""
-    refused, marker = 0, place / "it ran"
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """A database with results."""
+    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
+    made = build(tmp_path / "results.db", World(tasks=("rte",), seeds=(0,)))
+    yield made
+    made.close()
+
+
+def rows_of(store: Store) -> set[tuple[str, ...]]:
+    """All rows of a database."""
+    with store.read() as connection:
+        return {
+            (name, *map(str, row))
+            for name, table in metadata.tables.items()
+            for row in connection.execute(select(table))
+        }
+
+
+def evaluate(store: Store, folder: Path, rows: Path) -> bool:
+    """True where an evaluation of a folder is stored, False where one line refuses it."""
+    try:
+        evaluated(store, exported_model(folder), FurtherRequest(rows), None)
+    except InputError as error:
+        assert "\n" not in str(error) and len(str(error)) < 1_000
+        return False
+    return True
+
+
+def forged(folders: list[Path], place: Path, seeds: range, monkeypatch: pytest.MonkeyPatch, store: Store) -> int:
+    """Loads, asks and evaluates a forged folder for each seed; returns how many are refused."""
+    refused, n_evaluated, marker = 0, 0, place / "it ran"
+    rows = place / "further.csv"
+    rows.write_text("sentence,label\na good film,positive\na bad film,negative\n")
+    before = rows_of(store)
     for seed in seeds:
         chosen = random.Random(seed)
-        folder = shutil.copytree(chosen.choice(folders), place / "model")
+        folder = shutil.copytree(chosen.choice(folders), place / f"model-{seed}")
         kind = Forger(chosen, folder, marker).forge()
         monkeypatch.chdir(folder)
         path = list(sys.path)
         try:
             refused += answer(folder) is not None
+            n_evaluated += evaluate(store, folder, rows)
         except Exception as error:
             raise AssertionError(f"seed {seed}, {kind}: {type(error).__name__} in place of one line") from error
         assert not marker.exists(), f"seed {seed}, {kind}: its code ran"
         assert sys.path == path
         monkeypatch.chdir(place)
         shutil.rmtree(folder)
+    assert before <= rows_of(store)
+    print(f"{len(seeds)} folders, seeds {seeds[0]} to {seeds[-1]}: {refused} refused, {n_evaluated} evaluated, "
+          "no code run, no traceback, no row changed")  # fmt: skip
     return refused
 
 
 def test_forged_folders_are_one_line_and_run_nothing(
-    folders: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folders: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: Store
 ) -> None:
-    assert forged(folders, tmp_path, range(30), monkeypatch) > 20
+    assert forged(folders, tmp_path, range(30), monkeypatch, store) > 20
 
 
 @pytest.mark.slow
 def test_300_forged_folders_are_one_line_and_run_nothing(
-    folders: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folders: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: Store
 ) -> None:
-    assert forged(folders, tmp_path, range(1_000, 1_300), monkeypatch) > 200
+    assert forged(folders, tmp_path, range(1_000, 1_300), monkeypatch, store) > 200

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
-from benchmarks.faults import INVARIANTS
+from benchmarks.fault_runs import INVARIANTS
 from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish

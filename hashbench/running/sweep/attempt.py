@@ -33,7 +33,7 @@ from hashbench.store.finishing import finish
 from hashbench.store.queue import ClaimedRun, LeaseLost, fail, heartbeat, held_under, new_token, release
 from hashbench.store.result import Result
 from hashbench.store.retry import Retry, StoreAway, is_outage
-from hashbench.store.sqlite import DatabaseMoved
+from hashbench.store.sqlite import DatabaseLost
 
 LEASE_S = 60.0  # a worker without a sign of life for so long has lost its run
 LOG_LIMIT = 64_000  # characters of a run's log that are kept, from its end
@@ -94,7 +94,7 @@ class Heartbeat:
             sent_at = time.monotonic()
             try:
                 alive = heartbeat(self._store, self._held)
-            except DatabaseMoved:
+            except DatabaseLost:
                 alive = False
             except (OSError, SQLAlchemyError):  # busy or away: tried again in a second
                 continue
@@ -164,7 +164,7 @@ class Attempts:
     def carry_out(self, held: ClaimedRun, work: Callable[[StopSignal], Result]) -> Ending:
         """Does the work under the lease and stores how it ended.
 
-        Raises StoreAway and DatabaseMoved where it cannot be stored.
+        Raises StoreAway and DatabaseLost where it cannot be stored.
         """
         stop = StopSignal(self._control, self._run_hours)
         with Heartbeat(self._store, held, stop, self._control), captured_log() as log:
@@ -187,7 +187,7 @@ class Attempts:
             return Ending("interrupted", error=error)
         except LeaseLost as error:
             return Ending("lost", "another worker took the run over", error=error)
-        except (StoreAway, DatabaseMoved):
+        except (StoreAway, DatabaseLost):
             raise
         except InputError as error:
             return self._failed(held, error, str(error), log())
@@ -216,7 +216,7 @@ class Attempts:
         try:
             finish(self._store, held, result)
         except Exception as error:
-            if not (is_outage(error) or isinstance(error, DatabaseMoved)):
+            if not (is_outage(error) or isinstance(error, DatabaseLost)):
                 raise
             with contextlib.suppress(OSError):  # a disk that is full holds neither: this process remembers it
                 self._spool.keep(held, result)

@@ -32,7 +32,7 @@ from hashbench.store.queue import ClaimedRun, claim, pending
 from hashbench.store.reruns import claim_rerun
 from hashbench.store.result import Result
 from hashbench.store.retry import Retry, StoreAway
-from hashbench.store.sqlite import DatabaseMoved
+from hashbench.store.sqlite import DatabaseLost
 
 LOOK_AGAIN_S = 5.0  # for weights that another worker makes
 FIRST_WAIT_S = 0.2  # of a worker that finds nothing to claim, before it looks again
@@ -81,7 +81,7 @@ class Worker:
             )
             with using(self._assignment.cache):
                 self._work()
-        except (StoreAway, DatabaseMoved) as error:
+        except (StoreAway, DatabaseLost) as error:
             self._control.say(str(error))
 
     def _work(self) -> None:

@@ -2,7 +2,9 @@
 
 import pytest
 
-from benchmarks.faults import find, main, specs, unharmed
+from benchmarks.fault_places import find
+from benchmarks.fault_runs import specs, unharmed
+from benchmarks.faults import main
 
 SMALL = ["--runs", "40", "--workers", "2", "--longest-outage", "10", "--longest-run", "1"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -256,6 +257,30 @@ class Clock:
     def wait(self, seconds: float) -> bool:
         self.now += seconds
         return self.now > self._lasts
+
+
+def test_a_result_outlives_a_file_that_is_damaged_meanwhile(bench: Bench) -> None:
+    path = bench.folder / "r.db"
+    whole = path.read_bytes()
+
+    def damage() -> None:
+        bench.store.settle()
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'attempt'").fetchone()
+            (size,) = connection.execute("PRAGMA page_size").fetchone()
+        nonlocal whole
+        whole = path.read_bytes()
+        path.write_bytes(whole[: (page - 1) * size] + bytes(size) + whole[page * size :])
+
+    bench.carry_out = damage
+    bench.worker.loop()  # ends without an error of its own
+    assert bench.on_disk == 1 and len(bench.machines) == 1
+    assert len(bench.control.lines) == 1 and "r.db: the file is damaged (" in bench.control.lines[0]
+    for file in bench.folder.glob("r.db-*"):
+        file.unlink()
+    path.write_bytes(whole)
+    bench.carry_out = lambda: None
+    assert bench.spool.hand_in(open_store(path)) == bench.machines_runs
 
 
 def test_a_heartbeat_that_nobody_heard_is_repeated_at_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
