@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import resource
 import sys
 import tempfile
 import time
@@ -94,8 +95,9 @@ def carry_out(campaign: Campaign) -> int:
     sweeps = [start_sweep(campaign, number, on_ray=campaign.ray is not None and number == 1) for number in range(2)]
     campaign.wrong += [f"run {run_id[:12]}: its finished attempt changed" for run_id in until_they_end(campaign)]
     campaign.wrong += [f"sweep {n} ended with {sweep.returncode}" for n, sweep in enumerate(sweeps) if sweep.returncode]
-    campaign.wrong += [f"{name}: planned and not done" for _, name in campaign.planned]
-    campaign.say(f"both sweeps ended; faults: {dict(campaign.done)}")
+    late = Counter(name for _, name in campaign.planned)  # the sweeps ended before
+    campaign.wrong += [f"{name}: planned, and not once done" for name in late if not campaign.done[name]]
+    campaign.say(f"both sweeps ended; faults: {dict(campaign.done)}, not done any more: {dict(late)}")
     for name, damage in DAMAGES.items():
         if name == ROW or campaign.server is None:
             damage(campaign)
@@ -137,9 +139,11 @@ def until_they_end(campaign: Campaign) -> list[str]:
 def report(campaign: Campaign, sizes: Mapping[str, int]) -> int:
     """Prints what is wrong, and the attempts by their end; 1 where anything is wrong."""
     store = open_store(campaign.db, create=False)
-    wrong = list(campaign.wrong)
+    wrong, broken = list(campaign.wrong), Counter[str]()
     for what, sql in (INVARIANTS | AT_THE_END).items():
-        wrong += [f"{what}: {tuple(row.values())}" for row in store.query(sql)]
+        rows = store.query(sql)
+        broken[what] = len(rows)
+        wrong += [f"{what}: {tuple(row.values())}" for row in rows]
     if store.query(LONGEST)[0]["s"] > time.monotonic() - campaign.began:
         wrong.append("an attempt that lasted longer than the campaign")
     values = {json.loads(row["spec"])["number"]: row["value"] for row in store.query(VALUES)}
@@ -155,10 +159,13 @@ def report(campaign: Campaign, sizes: Mapping[str, int]) -> int:
         print(f"--- {log.name}, but for its lines of progress")
         print(*[line for line in text.splitlines() if not line.startswith("[")][:60], sep="\n")
     attempts = {row["state"]: row["n"] for row in store.query(STATES)}
-    campaign.say(f"seed {campaign.seed}, {campaign.db.split(':')[0]}, a full disk was {campaign.disk.kind}")
-    for name, number in sorted(campaign.done.items()):
-        print(f"  {number:3} {name}")
-    print(f"{len(values)} of {len(expected)} runs done, attempts: {attempts}, found: {dict(campaign.found)}")
+    database = "SQLite" if campaign.server is None else "PostgreSQL"
+    campaign.say(f"seed {campaign.seed}, {database}, a full disk was {campaign.disk.kind}")
+    for title, numbers in (("faults", campaign.done), ("found", campaign.found), ("places that break a rule", broken)):
+        print(f"{title}:", *[f"  {number:3} {name}" for name, number in sorted(numbers.items())], sep="\n")
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    print(f"{sum(each.ru_utime + each.ru_stime for each in used) / 60:.1f} CPU minutes")
+    print(f"{len(values)} of {len(expected)} runs done, attempts: {attempts}")
     print(f"{len(INVARIANTS) + len(AT_THE_END)} invariants, {len(expected)} values compared: {len(wrong)} wrong")
     for line in wrong[:20]:
         print(f"  {line}")
