@@ -19,12 +19,11 @@ import psutil
 NODE = {"object_store_memory": 80 * 2**20}  # bytes; Ray's least is 75 MiB
 # Ray asks for nothing, ends no process for its memory, and gives its workers the priority of this one.
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_memory_monitor_refresh_ms": "0", "RAY_worker_niceness": "0"}
-# The clock of a server, in front of its own; the table holds by how many seconds it is wrong
+# The clock of a server, in front of its own, wrong by some seconds
 SERVER_CLOCK = """
-CREATE SCHEMA fault;
-CREATE TABLE fault.clock AS SELECT 0.0::double precision AS seconds;
-CREATE FUNCTION fault.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
-AS 'SELECT pg_catalog.clock_timestamp() + make_interval(secs => (SELECT seconds FROM fault.clock))';
+CREATE SCHEMA IF NOT EXISTS fault;
+CREATE OR REPLACE FUNCTION fault.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
+AS 'SELECT pg_catalog.clock_timestamp() + make_interval(secs => {seconds})';
 ALTER ROLE hashbench SET search_path = public, fault, pg_catalog;
 """
 
@@ -146,7 +145,7 @@ class Server:
 
     def set_clock(self, seconds: float) -> None:
         """Makes its clock wrong by so many seconds."""
-        self.execute(f"UPDATE fault.clock SET seconds = {seconds}")
+        self.execute(SERVER_CLOCK.format(seconds=seconds))
 
     def execute(self, sql: str) -> None:
         """Carries out a few statements. Raises psycopg's OperationalError where it does not answer."""
@@ -181,7 +180,7 @@ def server(folder: Path, data: Disk) -> Iterator[Server]:
     made._call("initdb", "-U", "hashbench", "-A", "trust", "--no-locale", "-E", "UTF8")
     made.start()
     try:
-        made.execute(SERVER_CLOCK)
+        made.set_clock(0.0)
         yield made
     finally:
         made.stop("immediate")

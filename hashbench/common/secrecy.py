@@ -24,6 +24,8 @@ STORED_NAMED = re.compile(r"(?i)(--db[ =].*?password\s*=).*?(?= --|$)")
 HUB_TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{16,}")
 SECRET_VARIABLE = re.compile(r"(TOKEN|API_KEY|PASSWORD|SECRET|SECRET_KEY|SECRET_ACCESS_KEY)$")
 ADDRESS_VARIABLES = ("HASHBENCH_DB", "HASHBENCH_ARTIFACTS")
+# No part of a longer word, since a password may be a word such as test; behind an encoded sign it begins one
+BEGINNING = r"(?:(?<!\w)|(?<=%[0-9A-Fa-f]{2})|(?<=%25[0-9A-Fa-f]{2}))"
 SHORTEST = 4  # characters of a secret that is looked for wherever it is; shorter ones only in their addresses
 
 _kept: set[str] = set()  # secrets of addresses that this process has read
@@ -72,7 +74,8 @@ def _forms(secret: str) -> Iterator[str]:
     whole = {secret, unquote(secret), unquote_plus(secret)}
     pieces = {piece for text in whole for piece in re.split(r"[@:/?#&\s]", text)}
     for text in whole | pieces:
-        for form in (text, quote(text, safe=""), quote_plus(text), json.dumps(text)[1:-1]):
+        encoded = quote(text, safe="")
+        for form in (text, encoded, quote(encoded), quote_plus(text), json.dumps(text)[1:-1]):
             if len(form) >= SHORTEST:
                 yield form
 
@@ -87,8 +90,7 @@ def without_passwords(text: str) -> str:
     """
     forms = sorted({form for secret in _secrets_here() for form in _forms(secret)}, key=len, reverse=True)
     if forms:
-        # No part of a longer word: a password may be a word such as test
-        text = re.sub("|".join(rf"(?<!\w){re.escape(form)}(?!\w)" for form in forms), HIDDEN, text)
+        text = re.sub("|".join(rf"{BEGINNING}{re.escape(form)}(?!\w)" for form in forms), HIDDEN, text)
     text = STORED_NAMED.sub(rf"\1{HIDDEN}", STORED_ADDRESS.sub(rf"\1:{HIDDEN}@", text))
     text = NAMED_PASSWORD.sub(rf"\1\2{HIDDEN}", PASSWORD.sub(rf"\1:{HIDDEN}@", text))
     return HUB_TOKEN.sub(HIDDEN, text)

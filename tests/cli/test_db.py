@@ -127,6 +127,18 @@ def test_voids_of_another_store_are_listed_and_come_back(command) -> None:
     assert command("db", "unvoid", run[:8], "--db", "one.db") == (0, f"counts again: {run}\n", "")
 
 
+def test_a_run_in_flight_here_is_named_and_left(command) -> None:
+    run = two_results()
+    store = open_store("mine.db")
+    row = Run(id=run, kind="floor", model="majority", encoder="tiny", spec={"kind": "floor", "seed": 1}, task="cola")
+    number = add_experiment(store, "exp", {"name": "exp"}, [row], baseline="majority")
+    claim(store, number, worker="w", lease_s=60, max_attempts=1)
+    store.close()
+    code, out, err = command("db", "merge", "one.db", "--db", "mine.db")
+    assert (code, out) == (0, "one.db -> mine.db: 0 experiments, 0 runs, 0 attempts\n")
+    assert f"1 runs are in flight here and were left to their workers; merge again when they ended: {run[:8]}\n" in err
+
+
 def test_a_run_that_is_not_what_its_spec_says_is_not_merged(command) -> None:
     code, out, err = command("db", "merge", "results.db", "--db", "all.db")
     assert (code, out) == (2, "") and "results.db: malformed: run aaaaaaaaaaaa: its spec is that of run" in err

@@ -61,6 +61,8 @@ def test_no_form_of_an_address_shows_its_password(form: str) -> None:
         assert not has_secret(without_passwords(f"sweep a.yaml --db {address} --workers 2").encode())
     keep_secrets(address)
     assert not has_secret(without_passwords(f"what a driver says of '{unquote(address)}' and {address!r}").encode())
+    for encoded in (quote(address), quote(address, safe=""), quote(quote(address, safe=""), safe=""), repr(address)):
+        assert not has_secret(without_passwords(encoded).encode())
     assert not has_secret(without_passwords(f'host name "{unquote(address).rpartition(":")[2]}"').encode())
 
 
