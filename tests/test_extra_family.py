@@ -11,6 +11,8 @@ import pytest
 
 from hashbench.cli.app import main
 
+pytestmark = pytest.mark.usefixtures("warm_workers")
+
 FAMILY = '''
 """Made up: one vector for each first byte of a token's MD5."""
 

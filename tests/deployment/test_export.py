@@ -20,6 +20,8 @@ from hashbench.deployment.writing import CardFacts, _scores
 from hashbench.store.engine import open_store
 from hashbench.store.status import attempts, find_experiment, predictions, runs
 
+pytestmark = pytest.mark.usefixtures("warm_workers")
+
 EXPERIMENT = """
 name: leaving
 data: builtin

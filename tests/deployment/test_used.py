@@ -16,6 +16,8 @@ from hashbench.store.engine import open_store
 from hashbench.store.status import find_experiment, predictions, runs
 from tests.published_library import saved_encoder
 
+pytestmark = pytest.mark.usefixtures("warm_workers")
+
 EXPERIMENT = """\
 name: used
 data: builtin

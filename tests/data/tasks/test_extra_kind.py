@@ -18,6 +18,8 @@ from hashbench.running.experiment.load import load_experiment
 from hashbench.running.sweep.plan import plan
 from hashbench.store.engine import open_store
 
+pytestmark = pytest.mark.usefixtures("warm_workers")
+
 KIND = '''
 """Made up: texts with a degree, low, middle or high, as a number."""
 

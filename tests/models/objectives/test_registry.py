@@ -14,6 +14,8 @@ from hashbench.running.experiment.load import load_experiment
 from hashbench.running.sweep.runner import sweep
 from hashbench.store.engine import open_store
 
+pytestmark = pytest.mark.usefixtures("warm_workers")
+
 EVEN = """
 import numpy as np
 from torch import nn

@@ -23,6 +23,7 @@ def test_rows_of_free_and_of_fixed_sizes() -> None:
     assert line.startswith("model hash-emb-k2: no embedding within 2 % of 1,000 parameters")
 
 
+@pytest.mark.e2e
 def test_every_text_model_has_its_costs() -> None:
     rows, _ = budget_rows([], "tiny", [800_000])
     names = {row["model"] for row in rows}

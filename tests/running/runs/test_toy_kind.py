@@ -12,6 +12,8 @@ from hashbench.cli.app import main
 from hashbench.store.engine import open_store
 from hashbench.store.status import experiments, runs
 
+pytestmark = pytest.mark.usefixtures("warm_workers")
+
 KIND = '''
 """Made up: scores a task by the size of a fine-tuning's best weights."""
 

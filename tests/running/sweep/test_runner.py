@@ -29,7 +29,7 @@ from hashbench.running.training.machine import Machine
 from hashbench.store.engine import open_store
 from hashbench.store.result import Result
 from hashbench.store.status import attempts, counts, experiments, runs
-from tests.commands import start
+from tests.commands import finish, start
 
 N_RUNS = 2 + 5 + 4  # pre-trainings, floors, fine-tunings of the small experiment
 
@@ -107,15 +107,14 @@ def test_a_second_call_starts_nothing_and_reads_no_data(finished):
     hidden = folder / "cache"
     hidden.rename(folder / "away")  # whatever would be read from it is not there
     try:
-        process = start("sweep", "small.yaml", "--db", "r.db", cache=hidden, cwd=folder)
-        out, err = process.communicate(timeout=100)
-        assert process.returncode == 0, err
+        done = finish("sweep", "small.yaml", "--db", "r.db", cwd=folder)
+        assert done.code == 0, done.err
         assert not (hidden / "tasks").exists() and not (hidden / "corpora").exists()
     finally:
         subprocess.run(["rm", "-rf", str(hidden)], check=True)
         (folder / "away").rename(hidden)
-    assert out == first_out
-    assert "done already" in err
+    assert done.out == first_out
+    assert "done already" in done.err
     assert [attempts(store, run.run_id) for run in runs(store, experiments(store)[0].id)] == before
 
 
@@ -282,9 +281,8 @@ def test_a_failing_run_is_recorded_with_its_reason_and_the_others_go_on(tmp_path
     text = small_experiment.replace("hashformer-md-add]", '{name: bad, use: "bad.py:Broken"}]')
     text = text.replace("baseline: hashformer-md-add", "baseline: hashformer-md-proj").replace("[mrpc, cola]", "[mrpc]")
     (tmp_path / "small.yaml").write_text(text)
-    process = start("sweep", "small.yaml", "--db", "r.db", "retries=1", cache=tmp_path / "c", cwd=tmp_path)
-    _, err = process.communicate(timeout=200)
-    assert process.returncode == 1
+    done = finish("sweep", "small.yaml", "--db", "r.db", "retries=1", cwd=tmp_path)
+    assert done.code == 1
     store = open_store(tmp_path / "r.db")
     by_label = {(run.model, run.kind): run for run in runs(store, 1)}
     failed = by_label["bad", "pretrain"]
@@ -292,8 +290,8 @@ def test_a_failing_run_is_recorded_with_its_reason_and_the_others_go_on(tmp_path
     assert failed.reason == "ValueError: this embedding is broken"
     assert by_label["hashformer-md-proj", "finetune"].state == "done"
     assert "Traceback" in attempts(store, failed.run_id)[-1].log
-    assert "failed: bad pretrain: ValueError: this embedding is broken" in err
-    assert "Traceback" not in err
+    assert "failed: bad pretrain: ValueError: this embedding is broken" in done.err
+    assert "Traceback" not in done.err
 
 
 BROKEN_EMBEDDING = '''
