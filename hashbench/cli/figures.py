@@ -9,6 +9,7 @@ import typer
 
 from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName
 from hashbench.cli.output import note, note_unread
+from hashbench.common.allocator import one_thread_of_numpy
 
 
 def plot(
@@ -39,6 +40,7 @@ def plot(
 
     Example: hashbench plot pareto tasks --experiment glue_tiny --format pdf --width single
     """
+    one_thread_of_numpy()
     from hashbench.results.plots.main import plot as draw_figures
     from hashbench.store.engine import open_results
 

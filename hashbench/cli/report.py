@@ -23,7 +23,7 @@ from hashbench.cli.options import (
     format_of_tables,
 )
 from hashbench.cli.output import note, note_unread, print_rows, print_tables, show, write_output
-from hashbench.common.allocator import collecting_nothing
+from hashbench.common.allocator import collecting_nothing, one_thread_of_numpy
 from hashbench.common.errors import InputError
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def report(
 
     Example: hashbench report glue_tiny --table 2 --format md
     """
+    one_thread_of_numpy()
     with collecting_nothing():
         from hashbench.results.tables.request import ReportRequest
 
@@ -149,6 +150,7 @@ def report_claims(
 
     Example: hashbench report claims glue_tiny --paper hashformers
     """
+    one_thread_of_numpy()
     from hashbench.results.claims.table import claim_tables
     from hashbench.results.tables.request import ReportRequest
     from hashbench.store.engine import open_results
@@ -195,6 +197,7 @@ def report_robustness(
 
     Example: hashbench report robustness robustness_tiny --versus bert-mlm
     """
+    one_thread_of_numpy()
     from hashbench.results.tables.request import ReportRequest
 
     tasks, noises, names = (
@@ -242,6 +245,7 @@ def compare(
     Examples: hashbench compare hashformer-lsh-proj bert-mlm; hashbench compare bert-mlm --best --experiment
     glue_tiny; hashbench compare glue_tiny --db mine.db --db theirs.db
     """
+    one_thread_of_numpy()
     from hashbench.results.read.comparison import best_model
     from hashbench.results.read.comparison import compare as compare_sides
     from hashbench.results.rendering.rows import fitted_text

@@ -2,7 +2,8 @@
 
 Spearman's takes ranks anew in every draw, without sorting anew: examples are sorted once, and in a draw the mean rank
 of a value is the number of drawn examples below it, plus half of those that share it. Counts laid out by
-(example, draw) make that a running sum down the rows.
+(example, draw) make that a running sum down the rows. Ranks are counted twice, so that they are whole numbers: in
+32 bits a running sum takes a third of the time.
 """
 
 from __future__ import annotations
@@ -92,10 +93,10 @@ def _standard(values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Ranked:
-    """Examples in the order of their values. `starts` (g,): where each of g distinct values begins in `order` (n,)."""
+    """Examples in the order of their values. `ends` (g,): where each of g distinct values ends in `order` (n,)."""
 
     order: np.ndarray
-    starts: np.ndarray
+    ends: np.ndarray
     group: np.ndarray  # (n,) which distinct value an example has
 
     @classmethod
@@ -103,68 +104,53 @@ class Ranked:
         """The examples ranked by their values (n,)."""
         _, group = np.unique(values, return_inverse=True)
         order = np.argsort(group, kind="stable")
-        return cls(order, np.searchsorted(group[order], np.arange(group.max() + 1)), group)
+        return cls(order, np.searchsorted(group[order], np.arange(group.max() + 1), side="right") - 1, group)
 
     @property
     def is_distinct(self) -> bool:
         """True where no two examples share a value."""
-        return len(self.starts) == len(self.order)
+        return len(self.ends) == len(self.order)
 
-    def sums(self, rows: np.ndarray) -> np.ndarray:
-        """Whole numbers in rows (n, draws) added up by distinct value, in ascending order: (g, draws)."""
-        in_order = rows[self.order]
-        if self.is_distinct:
-            return in_order
-        # Differences of running sums are exact, and faster than np.add.reduceat where most values are distinct
-        np.cumsum(in_order, axis=0, out=in_order)
-        upto = in_order[np.append(self.starts[1:], len(in_order)) - 1]
-        return np.diff(upto, axis=0, prepend=0.0)
+    def twice_ranks(self, counts: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Twice the mean rank of each example less n + 1 (n, draws), and how often each value is drawn (g, draws).
+
+        `counts` (n, draws) int32, of which every draw has the sum n.
+        """
+        drawn = counts.take(self.order, axis=0)
+        upto = np.cumsum(drawn, axis=0, dtype=np.int32)
+        if not self.is_distinct:
+            upto = upto.take(self.ends, axis=0)  # (g, draws)
+            drawn = np.diff(upto, axis=0, prepend=np.int32(0))
+        ranks = 2 * upto
+        ranks -= drawn
+        ranks -= np.int32(n)
+        return ranks.take(self.group, axis=0), drawn
 
 
 def drawn_spearman(counts: np.ndarray, real: Ranked, others: Sequence[Ranked]) -> np.ndarray:
     """Rank correlation of `real` with each of `others`: (len(others), draws), NaN where a side is constant in the draw.
 
-    `counts` (draws, n) whole numbers, of equal sums. Sums stay whole or halves below 2**53, thus exact.
+    `counts` (draws, n) whole numbers, of equal sums. Sums stay whole below 2**53, thus exact.
     """
-    weights = np.ascontiguousarray(counts.T, np.float64)  # (n, draws)
-    n = weights[:, 0].sum()
-    ranks, square = _ranks(real.sums(weights), n)
-    centred = weights * ranks[real.group]  # (n, draws); sums to 0 over the examples of a draw
-    # The same in whatever order
-    of_distinct = (centred * weights).sum(axis=0) / 2, _squares(weights, n)
-    scores = np.full((len(others), weights.shape[1]), np.nan)
+    of_examples = np.ascontiguousarray(counts.T, np.int32)  # (n, draws)
+    n = int(of_examples[:, 0].sum())
+    ranks, drawn = real.twice_ranks(of_examples, n)
+    square = _squares(drawn, n)
+    weighted = of_examples * ranks.astype(np.float64)  # (n, draws); sums to 0 over the examples of a draw
+    of_distinct = _squares(of_examples, n)  # the same in whatever order
+    scores = np.full((len(others), len(counts)), np.nan)
     for row, side in zip(scores, others, strict=True):
-        if side.is_distinct:
-            half, its_square = of_distinct
-            shared = _dot(np.cumsum(weights[side.order], axis=0), centred[side.order]) - half
-        else:
-            its_ranks, its_square = _ranks(side.sums(weights), n)
-            shared = _dot(its_ranks[side.group], centred)
-        both = square * its_square
+        ranks, drawn = side.twice_ranks(of_examples, n)
+        shared = np.einsum("ij,ij->j", ranks, weighted) / 4
+        both = square * (of_distinct if side.is_distinct else _squares(drawn, n))
         np.divide(shared, np.sqrt(both), out=row, where=both > 0)
     return scores
 
 
-def _ranks(drawn: np.ndarray, n: float) -> tuple[np.ndarray, np.ndarray]:
-    """Counts of each value (g, draws) -> its mean rank less (n + 1) / 2 (g, draws), and their squares' sum (draws,).
-
-    The sum is over examples.
-    """
-    ranks = np.cumsum(drawn, axis=0)
-    ranks -= drawn / 2
-    ranks -= n / 2
-    return ranks, _squares(drawn, n)
-
-
-def _squares(drawn: np.ndarray, n: float) -> np.ndarray:
+def _squares(drawn: np.ndarray, n: int) -> np.ndarray:
     """Sum of squares of n centred ranks (draws,), of which `drawn` (g, draws) share each value."""
-    return (n**3 - (drawn * drawn * drawn).sum(axis=0)) / 12
-
-
-def _dot(ranks: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Sum of products down the rows of two (g, draws): (draws,). Overwrites `ranks`."""
-    ranks *= others
-    return ranks.sum(axis=0)
+    counts = drawn.astype(np.float64)
+    return (float(n) ** 3 - np.einsum("ij,ij,ij->j", counts, counts, counts)) / 12
 
 
 METRICS = (Pearson(), Spearman())

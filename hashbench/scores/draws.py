@@ -6,13 +6,24 @@ Draws depend on the seed and on the number of examples alone: what two calls dra
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from hashbench.scores.base import CELLS
+from hashbench.scores.base import CELLS, DrawScorer
 from hashbench.scores.registry import find_metric
 
 DRAWS = 10_000
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A metric with targets (n,), outputs of several runs, and units, as `drawn` takes them."""
+
+    metric: str
+    targets: np.ndarray
+    outputs: Sequence[np.ndarray]
+    units: np.ndarray | None = None
 
 
 def drawn(
@@ -32,12 +43,33 @@ def drawn(
 
     Raises InputError for an unknown metric, ValueError for units where they cannot be drawn.
     """
-    if not len(outputs):
-        return np.empty((0, draws))
-    of_name = find_metric(metric)
-    scorer = of_name.scorer(targets, outputs, units)
-    blocks = draw_counts(scorer.n_units, draws, seed, scorer.cells, of_name.strata(targets))
-    return np.concatenate([scorer.scores(counts) for counts in blocks], axis=1)
+    return drawn_together([Scored(metric, targets, outputs, units)], draws=draws, seed=seed)[0]
+
+
+def drawn_together(parts: Sequence[Scored], *, draws: int = DRAWS, seed: int) -> list[np.ndarray]:
+    """The result of `drawn` for each part, in less time: what draws from equally many units draws once. Raises so too.
+
+    The outputs of a part are of the same kind; those of several parts need not be.
+    """
+    results = [np.empty((len(part.outputs), draws)) for part in parts]
+    # By what is drawn: the number of units, and the strata
+    groups: dict[tuple[int, bytes], list[tuple[DrawScorer, np.ndarray | None, np.ndarray]]] = {}
+    for part, result in zip(parts, results, strict=True):
+        if len(part.outputs):
+            metric = find_metric(part.metric)
+            scorer, strata = metric.scorer(part.targets, part.outputs, part.units), metric.strata(part.targets)
+            key = scorer.n_units, b"" if strata is None else strata.tobytes()
+            groups.setdefault(key, []).append((scorer, strata, result))
+    for (n, _), members in groups.items():
+        at = 0
+        for counts in draw_counts(n, draws, seed, max(scorer.cells for scorer, _, _ in members), members[0][1]):
+            for scorer, _, result in members:
+                rows = max(1, scorer.cells // n)  # the most that it scores at a time
+                for row in range(0, len(counts), rows):
+                    scores = scorer.scores(counts[row : row + rows])
+                    result[:, at + row : at + row + scores.shape[1]] = scores
+            at += len(counts)
+    return results
 
 
 def draw_counts(

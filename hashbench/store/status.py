@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import sqlalchemy as sa
@@ -40,7 +41,7 @@ class StoredExperiment:
         """Notes of the sweep on its data: sources, and of each task origin, notes and rows. Empty for older sweeps."""
         return self.config["provenance"] if "provenance" in self.config else {}
 
-    @property
+    @cached_property
     def pretrainings(self) -> tuple[int, ...]:
         """The numbers of pre-trainings of models that have several, from which fine-tunings start in turn; ascending.
 

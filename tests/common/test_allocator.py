@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import platform
 import subprocess
 import sys
@@ -42,6 +43,15 @@ def test_kept_memory_is_not_faulted_in_again() -> None:
 def test_other_systems_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(allocator.sys, "platform", "darwin")
     assert allocator.keep_freed_memory() is False
+
+
+def test_numpy_has_one_thread_unless_the_user_chose(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    allocator.one_thread_of_numpy()
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "4")
+    allocator.one_thread_of_numpy()
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "4"
 
 
 def test_nothing_is_collected_meanwhile_and_again_afterwards():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.scores import base, correlations
-from hashbench.scores.draws import draw_counts, drawn
+from hashbench.scores import base, correlations, draws
+from hashbench.scores.draws import Scored, draw_counts, drawn, drawn_together
 from hashbench.scores.rankings import PAGE, deciles
 from hashbench.scores.registry import find_metric, metrics
 from tests.oracles import bootstrap
@@ -103,6 +103,25 @@ def test_blocks_bound_the_memory_not_the_result(metric: str, monkeypatch: pytest
     monkeypatch.setattr(base, "CELLS", 7 * N)
     monkeypatch.setattr(correlations, "RANK_CELLS", 7 * N)
     assert drawn(metric, targets, outputs, draws=DRAWS, seed=SEED) == pytest.approx(whole, abs=1e-12)
+
+
+def test_metrics_of_the_same_examples_share_their_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is drawn is drawn once; the scores are those of each metric by itself, also where blocks differ in size."""
+    monkeypatch.setattr(correlations, "RANK_CELLS", 7 * N)
+    parts = [Scored(metric, *CLASSES[1]) for metric in ("accuracy", "matthews")]
+    parts += [Scored(metric, *VALUES) for metric in ("spearman", "pearson")]
+    parts += [Scored("accuracy", CLASSES[0][0], []), Scored("rec@10", RANKED, [OUTPUTS], OUTPUTS[:, PAGE])]
+    alone = [drawn(part.metric, part.targets, part.outputs, draws=DRAWS, seed=SEED, units=part.units) for part in parts]
+    calls: list[int] = []
+
+    def counting(n: int, *rest: object) -> object:
+        calls.append(n)
+        return draw_counts(n, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(draws, "draw_counts", counting)
+    for one, together in zip(alone, drawn_together(parts, draws=DRAWS, seed=SEED), strict=True):
+        assert one.shape == together.shape and np.array_equal(one, together, equal_nan=True)
+    assert calls == [N, len(np.unique(OUTPUTS[:, PAGE]))]  # examples, then pages
 
 
 def test_counts_are_the_same_in_blocks_of_any_size_and_for_fewer_draws() -> None:

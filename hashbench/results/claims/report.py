@@ -150,13 +150,16 @@ def _check_own(claims: Sequence[Claim], measured: Measured) -> None:
 
 
 def _all_samples(groups: Sequence[tuple[Results, Sequence[Claim]]]) -> list[Sample]:
-    """Scores with predictions that the claims need, collected so that a task is resampled once for all models."""
+    """Scores with predictions that the claims need, those of trivial baselines among them.
+
+    They are collected so that the examples of a task are drawn once for all models and metrics.
+    """
     drawn: dict[int, Sample] = {}
     for results, claims in groups:
         for part in (part for claim in claims if not claim.counts_only for part in claim.parts):
             for slug, column in part.leaves:
                 with contextlib.suppress(Missing):
-                    for sample in results.samples(slug, column):
+                    for sample in (*results.samples(slug, column), *results.samples_of_baselines([column])):
                         if is_drawable(sample.metric) and not sample.missing():
                             drawn[id(sample)] = sample
     return list(drawn.values())

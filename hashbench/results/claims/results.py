@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -42,6 +43,7 @@ from hashbench.scores.registry import is_drawable
 
 BASELINE = "baseline_"
 Seeds = frozenset[int]
+Known = TypeVar("Known")
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Results:
     exact: bool = False  # sizes from the exact counts of the paper's models, not from the runs
     length: int = 0  # of an input whose operations are counted
     one_seed: bool = False  # one seed may decide, on its examples alone
+    # Meanings of columns and numbers of models, which many parts of many claims read; shared by copies
+    once: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False, compare=False)
 
     def for_claim(self, claim: Claim, *, of_paper: bool) -> Results:
         """The results for deciding one claim, with exact instead of measured counts if a paper claims only counts."""
@@ -63,12 +67,19 @@ class Results:
 
     def meaning(self, column: ColumnName) -> Meaning:
         """The stored numbers behind a column name. Raises Missing for an unknown or absent column."""
-        read = meaning(self.measured, self.paper, column)
+        read = self._once(("meaning", column), lambda: meaning(self.measured, self.paper, column))
         if read is None:
             raise Missing(f"column {column}: nothing here measures it")
         if isinstance(read, Absent):
             raise Missing(f"column {column}: {read.why}")
         return read
+
+    def _once(self, key: tuple[object, ...], make: Callable[[], Known]) -> Known:
+        """The value of `make`, which is called once for each key."""
+        if key not in self.once:
+            self.once[key] = make()
+        value: Known = self.once[key]
+        return value
 
     def is_quoted(self, slug: str) -> bool:
         """True if the paper only quotes the system and the experiment has no model of that name."""
@@ -81,6 +92,10 @@ class Results:
 
     def leaf(self, slug: str, column: ColumnName) -> Quantity:
         """A model's number in a column over `seeds`, in percent, ms, parameters or bytes. Raises Missing."""
+        key = ("leaf", slug, column, self.seeds, self.exact, self.length)
+        return self._once(key, lambda: self._leaf(slug, column))
+
+    def _leaf(self, slug: str, column: ColumnName) -> Quantity:
         read = self.meaning(column)
         if isinstance(read, ScoreColumn):
             return self._quoted(slug, column, read) if self.is_quoted(slug) else self._score(slug, read)
@@ -94,18 +109,24 @@ class Results:
 
     def baselines(self, columns: Sequence[ColumnName]) -> list[str]:
         """Names of the trivial baselines that have at least one of the columns' scores."""
+        return list(dict.fromkeys(sample.entry.model for sample in self.samples_of_baselines(columns)))
+
+    def samples_of_baselines(self, columns: Sequence[ColumnName]) -> list[Sample]:
+        """The columns' scores of trivial baselines, as far as these have them. Raises Missing for an unknown column."""
         scored = [read for read in map(self.meaning, columns) if isinstance(read, ScoreColumn)]
-        having = [
-            entry.model
+        samples = [
+            self.evidence.of(entry, score.task, score.metric, score.split)
             for read in scored
             for score in read.scores
             for entry in baselines(self.measured, [score.task])
-            if self.evidence.of(entry, score.task, score.metric, score.split).scores
         ]
-        return list(dict.fromkeys(having))
+        return [sample for sample in samples if sample.scores]
 
     def trivial(self, name: str, column: ColumnName) -> Quantity:
         """A trivial baseline's value of a column of scores. Raises Missing where it has not all of them."""
+        return self._once(("trivial", name, column, self.seeds), lambda: self._trivial(name, column))
+
+    def _trivial(self, name: str, column: ColumnName) -> Quantity:
         read = self.meaning(column)
         if not isinstance(read, ScoreColumn):
             raise TypeError(f"{column} holds no scores")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from hashbench.results.claims.grammar import Claim, ClaimKind
@@ -117,12 +118,12 @@ class Decided:
     # It names models, none of which the experiment has: shown where a whole paper is requested, not counted.
     of_other_models: bool = False
 
-    @property
+    @cached_property
     def outcome(self) -> Outcome:
         """The verdict: 'not measured' if a part is not, 'holds' if all hold, 'fails' if one fails, else 'undecided'."""
         return all_of([part.outcome for part in self.parts])
 
-    @property
+    @cached_property
     def shown(self) -> Decision:
         """The part whose numbers are printed: of those with the claim's verdict and reason, the nearest to failing."""
         same = [part for part in self.parts if (part.outcome, part.because) == (self.outcome, self.because)]
@@ -133,18 +134,18 @@ class Decided:
             return math.inf
         return -abs(part.value) if self.claim.kind == "equal_within" else part.value
 
-    @property
+    @cached_property
     def because(self) -> Because:
         """The reason for the verdict: the first in BECAUSE that a part with this verdict has; '' if none has one."""
         reasons = {part.because for part in self.parts if part.outcome == self.outcome}
         return next((reason for reason in BECAUSE if reason in reasons), "")
 
-    @property
+    @cached_property
     def about(self) -> About:
         """The kind of number that the claim compares: scores if any part compares scores, then counts, then times."""
         return next(about for about in ABOUT if about in {part.about for part in self.parts})
 
-    @property
+    @cached_property
     def marks(self) -> tuple[str, ...]:
         """Remarks on the verdict from all parts; those on baselines not beaten come only from the part `shown`."""
         others = [part for part in self.parts if part is not self.shown]

@@ -67,7 +67,11 @@ class Measured:
 
     def tasks(self) -> list[str]:
         """The tasks of the experiment, in its order."""
-        return list(dict.fromkeys(run.task for run in self.runs if run.task is not None))
+        return list(self._tasks)
+
+    @cached_property
+    def _tasks(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(run.task for run in self.runs if run.task is not None))
 
     def traits(self) -> dict[str, dict[str, str]]:
         """Properties by which tasks may be grouped, such as language and script, by task; {} of most."""
@@ -79,7 +83,11 @@ class Measured:
 
     def pretrainings(self) -> list[MeasuredRun]:
         """The pre-trainings, finished or not."""
-        return [run for run in self.runs if run.is_pretraining]
+        return list(self._pretrainings)
+
+    @cached_property
+    def _pretrainings(self) -> tuple[MeasuredRun, ...]:
+        return tuple(run for run in self.runs if run.is_pretraining)
 
     def trainings(self) -> list[MeasuredRun]:
         """The trainings on a task, finished or not."""
@@ -95,14 +103,18 @@ class Measured:
 
     def untuned_tasks(self) -> list[str]:
         """The tasks on which pre-trained models are scored without fine-tuning."""
-        return list(dict.fromkeys(run.task for run in self.runs if run.is_untuned and run.task is not None))
+        return list(self._untuned_tasks)
+
+    @cached_property
+    def _untuned_tasks(self) -> tuple[str, ...]:  # every number of a claim asks
+        return tuple(dict.fromkeys(run.task for run in self.runs if run.is_untuned and run.task is not None))
 
     def units(self, seeds: Iterable[int | None], tasks: Iterable[str]) -> list[int | None]:
         """For each seed of runs on tasks the number of what was drawn independently: a pre-training, or the seed.
 
         Where pre-trained models are scored as they are, each seed is that of a pre-training.
         """
-        untuned = set(tasks) <= set(self.untuned_tasks())
+        untuned = set(tasks) <= set(self._untuned_tasks)
         return [seed if untuned else self.experiment.unit_of(seed) for seed in seeds]
 
     def shared_tasks(self, tasks: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ draw by draw is paired.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +16,7 @@ import numpy as np
 from hashbench.common.errors import InputError
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry, SeedScore
-from hashbench.scores.draws import DRAWS, drawn
+from hashbench.scores.draws import DRAWS, Scored, drawn_together
 from hashbench.scores.estimates import percentile_interval, undefined_share
 from hashbench.scores.registry import metric_of, metrics
 from hashbench.store.engine import Store
@@ -52,6 +52,8 @@ class Evidence:
         self.draws = draws
         self._samples: dict[tuple[int, str, str, str], Sample] = {}
         self._stored: dict[tuple[str, str], Predictions | None] = {}
+        # Of 20,000 runs without predictions, not one is looked up
+        self._having = {(run_id, split) for run_id, _, split in measured.n_examples}
         self._drawn: dict[tuple[str, str, str], np.ndarray] = {}
 
     def of(self, entry: Entry, task: str, metric: str, split: str) -> Sample:
@@ -92,15 +94,20 @@ class Evidence:
     def _mean_by_draw(self, entry: Entry, by_task: Sequence[Sequence[SeedScore]]) -> np.ndarray | None:
         """The mean over tasks in each draw (draws,), NaN where a task has no value; None without predictions."""
         samples = self._samples_of(entry, by_task)
-        drawable = metrics("classes", "values", "spans", "pairs")
-        if not samples or any(sample.metric not in drawable or sample.missing() for sample in samples):
+        if not samples or not all(map(_has_interval, samples)):
             return None
         mean: np.ndarray = np.sum([sample.by_draw() for sample in samples], axis=0) / len(samples)
         return mean
 
+    def draw(self, samples: Iterable[Sample]) -> None:
+        """Draws the samples of which `interval` reads draws, all at once."""
+        draw_together([sample for sample in samples if _has_interval(sample)])
+
     def stored(self, run_id: str, split: str) -> Predictions | None:
         """The stored predictions of a finished run on a split, or None."""
         key = (run_id, split)
+        if key not in self._having:
+            return None
         if key not in self._stored:
             predicted = predictions(self.store, run_id, split, self.checkpoint)
             self._stored[key] = predicted if predicted is None or self.as_stored else predicted.in_order_of_targets()
@@ -196,26 +203,34 @@ class Sample:
         return self.stored[seed].outputs
 
 
+def _has_interval(sample: Sample) -> bool:
+    """True where a table prints an interval over examples: not of rankings, whose tables are others."""
+    return sample.metric in metrics("classes", "values", "spans", "pairs") and not sample.missing()
+
+
 def draw_together(samples: Sequence[Sample]) -> None:
     """Computes the samples' missing draws, for all samples of the same examples at once, which is faster.
 
     Not needed for the result: draws made one by one are the same.
     """
-    groups: dict[tuple[object, ...], list[tuple[Sample, RunSeed]]] = {}
+    # By what is drawn (task, split, examples, number of draws), then by metric
+    groups: dict[tuple[str, str, str, int], dict[str, list[tuple[Sample, RunSeed]]]] = {}
     for sample in samples:
         of = sample.evidence
         for seed, stored in sample.stored.items():
             if of._key(sample, seed) not in of._drawn:
-                key = (sample.task, sample.metric, sample.split, stored.index_fingerprint, of.draws)
-                groups.setdefault(key, []).append((sample, seed))
-    for members in groups.values():
-        first, seed = members[0]
-        scores = drawn(
-            first.metric, first.stored[seed].targets, [sample.outputs(its) for sample, its in members],
-            draws=first.evidence.draws, seed=draw_seed(first.task), units=first.units,
-        )  # fmt: skip
-        for (sample, its), row in zip(members, scores, strict=True):
-            sample.evidence._drawn[sample.evidence._key(sample, its)] = row
+                key = (sample.task, sample.split, stored.index_fingerprint, of.draws)
+                groups.setdefault(key, {}).setdefault(sample.metric, []).append((sample, seed))
+    for (_, _, _, draws), by_metric in groups.items():
+        parts = []
+        for metric, members in by_metric.items():
+            first, seed = members[0]
+            outputs = [sample.outputs(its) for sample, its in members]
+            parts.append(Scored(metric, first.stored[seed].targets, outputs, first.units))
+        drawn = drawn_together(parts, draws=draws, seed=draw_seed(first.task))
+        for members, scores in zip(by_metric.values(), drawn, strict=True):
+            for (sample, its), row in zip(members, scores, strict=True):
+                sample.evidence._drawn[sample.evidence._key(sample, its)] = row
 
 
 def draw_seed(task: str) -> int:

@@ -62,6 +62,13 @@ def own_table(
     shared = measured.shared_tasks(trained)
     columns = _columns(measured, paper, tasks, shared, all_metrics)
     columns = apart([shown for column in columns for shown in (column, *(_text_columns(column) if texts else ()))])
+    if evidence is not None:  # all at once, before the cells draw one by one
+        scores = [column for column in columns if column.measure == "score"]
+        evidence.draw(
+            evidence.of(entry, str(column.task), column.metric, column.split)
+            for entry in measured.entries
+            for column in scores
+        )
     rows = [
         entry_row(entry, {column.name: own_cell(measured, entry, column, evidence) for column in columns})
         for entry in measured.entries

@@ -6,16 +6,22 @@ import csv
 import io
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from hashbench.results.claims.grammar import read_rows
+from hashbench.results.claims.grammar import ColumnName, read_rows
+from hashbench.results.claims.quantities import Quantity
 from hashbench.results.claims.report import claim_sections
+from hashbench.results.claims.results import Results
 from hashbench.results.claims.table import claim_tables, formula, verdict_table
+from hashbench.results.read import samples
 from hashbench.results.rendering.page.main import claims_of
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables.request import ReportRequest
+from hashbench.scores.draws import Scored
 from hashbench.store.engine import Store
 from tests.results.claims.world import Answers, build, claims_file
 
@@ -39,6 +45,31 @@ def test_text_folds_by_number_and_counts_at_the_end(store: Store, tmp_path: Path
     assert "- coin > weak: sst2: fails" in text
     assert re.search(r"\+30\.00 \[\+2\d\.\d\d, \+3\d\.\d\d\] points", text)
     assert "3 seeds (0, 1, 2); 400 examples of sst2" in text
+
+
+def test_the_examples_of_a_task_are_drawn_once_for_all_claims(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trivial baselines and all claims included; so is each model's number computed once."""
+    pairs = [("strong", "weak"), ("good", "weak"), ("strong", "chance"), ("good", "coin")]
+    rows = [{"id": f"own-{n}", "left": left, "right": right} for n, (left, right) in enumerate(pairs)]
+    whole = [{"kind": "greater", "column": "sst2", "unit": "percent", **row} for row in rows]
+    drawings: list[int] = []
+    leaves: list[str] = []
+    draw, leaf = samples.drawn_together, Results._leaf
+
+    def counting(parts: Sequence[Scored], *, draws: int, seed: int) -> list[np.ndarray]:
+        drawings.append(len(parts))
+        return draw(parts, draws=draws, seed=seed)
+
+    def reading(self: Results, slug: str, column: ColumnName) -> Quantity:
+        leaves.append(slug)
+        return leaf(self, slug, column)
+
+    monkeypatch.setattr(samples, "drawn_together", counting)
+    monkeypatch.setattr(Results, "_leaf", reading)
+    claim_tables(store, ReportRequest(claims_file=claims_file(tmp_path, whole)))
+    assert drawings == [1] and sorted(leaves) == ["chance", "coin", "good", "strong", "weak"]
 
 
 def test_json_holds_parts_and_csv_a_row_a_claim(store: Store, tmp_path: Path) -> None:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
+from hashbench.results.read import samples
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Cell
+from hashbench.scores.draws import Scored, drawn_together
 from hashbench.scores.estimates import percentile_interval
 from hashbench.store.engine import Store
+from hashbench.store.result import Checkpoint, Predictions
+from hashbench.store.status import predictions
 
 
 def _cell(store: Store, column: str, *, examples: bool) -> Cell:
@@ -49,6 +54,39 @@ def test_tidy_rows_give_the_interval_under_a_name_of_its_own(small_store: Store)
     rows = list(csv.DictReader(io.StringIO(render(tables(small_store, ReportRequest(examples=True)), "csv"))))
     row = next(row for row in rows if (row["model"], row["column"]) == ("bert-mlm", "subj_over_examples"))
     assert float(row["value"]) < 93.0 < float(row["value_high"]) and row["n"] == "500" and row["std"] == ""
+
+
+def test_predictions_are_read_once_and_only_of_runs_that_kept_them(
+    small_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in a database of 20,000 runs without predictions: not one of them is looked up."""
+    kept = {
+        (row["run_id"], row["split"])
+        for row in small_store.query(
+            "SELECT a.run_id, p.split FROM predictions p JOIN attempt a ON a.id = p.attempt_id"
+        )
+    }
+    read: list[tuple[str, str]] = []
+
+    def counting(store: Store, run_id: str, split: str, checkpoint: Checkpoint) -> Predictions | None:
+        read.append((run_id, split))
+        return predictions(store, run_id, split, checkpoint)
+
+    monkeypatch.setattr(samples, "predictions", counting)
+    tables(small_store, ReportRequest(examples=True, all_metrics=True))
+    assert read and len(set(read)) == len(read) and set(read) <= kept
+
+
+def test_the_examples_of_a_table_are_drawn_once_a_task(small_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawings: list[int] = []
+
+    def counting(parts: Sequence[Scored], *, draws: int, seed: int) -> list[np.ndarray]:
+        drawings.append(seed)
+        return drawn_together(parts, draws=draws, seed=seed)
+
+    monkeypatch.setattr(samples, "drawn_together", counting)
+    tables(small_store, ReportRequest(examples=True, all_metrics=True))
+    assert samples.draw_seed("subj") in drawings and len(set(drawings)) == len(drawings)
 
 
 def test_the_legend_tells_the_two_spreads_apart(small_store: Store) -> None:
