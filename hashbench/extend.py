@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # for editors and type checkers
     from hashbench.common.errors import InputError
     from hashbench.common.measured import MetricRow
+    from hashbench.common.progress import progress
     from hashbench.data.perturbations.base import Perturbation
     from hashbench.data.tasks.base import Task, TaskKind
     from hashbench.data.tasks.blocks import Strict
@@ -55,6 +56,7 @@ if TYPE_CHECKING:  # for editors and type checkers
 PLACES = {  # name -> module below `hashbench`, and the object's name there where it is another one
     "InputError": "common.errors",
     "MetricRow": "common.measured",
+    "progress": "common.progress",
     "Perturbation": "data.perturbations.base",
     "Task": "data.tasks.base",
     "TaskKind": "data.tasks.base",
@@ -150,6 +152,7 @@ __all__ = [
     "TextSpec",
     "Tokenizer",
     "TrainingSpec",
+    "progress",
     "sheet",
     "split",
     "tip",

@@ -16,9 +16,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hashbench.common.atomic import atomic_write
+from hashbench.common.progress import progress
 from hashbench.common.showing import tell
 
 MANIFEST = "files.json"
+BLOCK = 1 << 20  # bytes that are hashed at a time
 BAD = ".bad"  # behind the name of what was set aside
 
 
@@ -36,9 +38,12 @@ class FileSum:
     @classmethod
     def of(cls, path: Path) -> FileSum:
         """Size and SHA-256 of a file as it is now."""
+        digest = hashlib.sha256()
         with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            return cls(file.tell(), digest)
+            while block := file.read(BLOCK):
+                digest.update(block)
+                progress("checksums of files", step=False)
+            return cls(file.tell(), digest.hexdigest())
 
 
 Listing = Mapping[str, FileSum]  # by the path below the folder; of a single file by its name

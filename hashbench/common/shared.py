@@ -14,14 +14,14 @@ import hashlib
 import logging
 import os
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 import fsspec.core
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from tenacity import Retrying, before_sleep_log, retry_if_not_exception_type, stop_after_attempt, wait_exponential
 
 from hashbench.common.checksums import (
@@ -37,10 +37,12 @@ from hashbench.common.checksums import (
     set_aside,
 )
 from hashbench.common.errors import InputError, first_line
+from hashbench.common.progress import progress
 from hashbench.common.showing import tell
 
 BLOCK = 8 << 20  # bytes sent or taken at a time
 TRIES, LONGEST_WAIT_S = 7, 30.0  # of a call before it counts as failed: about half a minute
+LOCK_S = 60.0  # between two signs of who waits at a lock
 PART = "part"  # ends the name of what is still being written
 
 Got = TypeVar("Got")
@@ -154,6 +156,7 @@ class SharedFolder:
                 while block := source.read(BLOCK):
                     checksum.update(block)
                     sink.write(block)
+                    progress("sending files", step=False)
             if checksum.hexdigest() != written.sha256:
                 raise Damaged(f"{file}: holds other bytes than were written")
             if self._size(part) != written.bytes:
@@ -184,6 +187,7 @@ class SharedFolder:
             with self._files.open(there, "rb") as source, file.open("wb") as sink:
                 while block := source.read(BLOCK):
                     sink.write(block)
+                    progress("fetching files", step=False)
         except FileNotFoundError:
             raise Damaged(f"{there}: is listed and not there") from None
         if FileSum.of(file) != written:
@@ -243,7 +247,7 @@ def make_once(
     """
     if not _is_here(path, listed):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{path}.lock"):
+        with _locked(path):
             if not _is_right(path, older, listed):  # made while we waited
                 partial = path.with_name(f"{path.name}.partial")
                 remove(partial)
@@ -256,6 +260,20 @@ def make_once(
     if shared is not None:
         shared.put(path)
     return path
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Holds the lock of a file or folder; who waits for it is no worker that hangs."""
+    lock = FileLock(f"{path}.lock")
+    while not lock.is_locked:
+        progress("waiting for files that another process makes", step=False)
+        with contextlib.suppress(Timeout):
+            lock.acquire(timeout=LOCK_S)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _is_here(path: Path, listed: bool) -> bool:

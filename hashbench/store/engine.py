@@ -73,6 +73,13 @@ class Store:
         # SQLite brings its write-ahead log into the file when the last connection closes: a copy of the file is whole
         self._closed = weakref.finalize(self, _close_all, os.getpid(), self._reader, self._writer)
 
+    @property
+    def address(self) -> str:
+        """The path or URL by which another process opens the database, with its password: never shown or stored."""
+        if self.dialect == "sqlite":
+            return str(self.path.absolute())
+        return self.url.render_as_string(hide_password=False)
+
     @contextlib.contextmanager
     def write(self) -> Iterator[Connection]:
         """One transaction that may write; an exception rolls all of it back.

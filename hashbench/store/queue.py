@@ -201,6 +201,36 @@ def release(store: Store, held: ClaimedRun, reason: str = "interrupted", log: st
         return _end(store, connection, mine(held), "interrupted", reason, log=log, held=held)
 
 
+def end_for(store: Store, attempt_id: int, token: str, reason: str, log: str, *, tries: int = 1) -> bool:
+    """Ends the attempt of a process that cannot do so itself, as failed, which counts as `tries`; False where it ended.
+
+    One that counts as lost, since the process did not even prolong its lease, becomes a failed one: else a run that
+    always hangs so would be tried for ever.
+    """
+    this = (attempt.c.id == attempt_id, attempt.c.token == token)
+    with store.write() as connection:
+        if _end(store, connection, (*this, attempt.c.state == "running"), "failed", reason, log=log, tries=tries):
+            return True
+        failed = sa.update(attempt).where(*this, attempt.c.state == "lost").values(state="failed", reason=reason)
+        run_id = connection.execute(failed.values(log=log).returning(attempt.c.run_id)).scalar()
+        if run_id is None:
+            return False
+        # Another attempt may be in flight, whose end counts as a further try
+        after = sa.case((run.c.state == "planned", "failed"), else_=run.c.state)
+        unfinished = run.c.state.in_(("planned", "running", "failed"))
+        counted = sa.update(run).where(run.c.id == run_id, unfinished).values(state=after, tries=run.c.tries + tries)
+        connection.execute(counted)
+        refresh(connection, [run_id])
+        return True
+
+
+def set_log(store: Store, attempt_id: int, token: str, log: str) -> None:
+    """Replaces the log of an attempt that failed."""
+    this = (attempt.c.id == attempt_id, attempt.c.token == token, attempt.c.state == "failed")
+    with store.write() as connection:
+        connection.execute(sa.update(attempt).where(*this).values(log=log))
+
+
 def abandon(store: Store, attempt_id: int, reason: str, *, counts: bool = False) -> bool:
     """Ends the attempt of a process that is known to be dead, without waiting for its lease.
 

@@ -10,6 +10,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, Timeout
 from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_exponential
 
 from hashbench.common.errors import InputError, first_line
+from hashbench.common.progress import progress
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -133,6 +134,7 @@ class Retry:
         return waited >= self._limit_s or (self._stop is not None and self._stop.is_set())
 
     def _sleep(self, seconds: float) -> None:
+        progress("waiting for the database", step=False)
         if self._stop is None:
             time.sleep(seconds)
         else:

@@ -25,10 +25,12 @@ from hashbench.store.queue import (
     abandon,
     claim,
     count_open,
+    end_for,
     fail,
     heartbeat,
     pending,
     release,
+    set_log,
 )
 from hashbench.store.result import Result
 from hashbench.store.schema import attempt, run
@@ -36,6 +38,7 @@ from hashbench.store.sqlite import HeartbeatMonitor
 from hashbench.store.status import attempts, counts, running
 
 if TYPE_CHECKING:
+    from hashbench.store.queue import ClaimedRun
     from tests.store.conftest import Lab
 
 CLAIMER = Path(__file__).with_name("claimer.py")
@@ -321,3 +324,61 @@ def test_the_database_itself_refuses_a_second_attempt_in_flight(store: Store, la
     with pytest.raises(sa.exc.IntegrityError), store.write() as connection:
         connection.execute(sa.insert(attempt).values({**row, "id": row["id"] + 1, "token": "another"}))
     assert heartbeat(store, held)
+
+
+def stuck(store: Store, held: ClaimedRun, tries: int = 1) -> bool:
+    return end_for(store, held.attempt_id, held.token, "hung", "its stack", tries=tries)
+
+
+def test_who_cannot_end_its_attempt_has_it_ended_which_is_a_try(store: Store, lab: Lab) -> None:
+    experiment = lab.plan(store, lab.run("a"))
+    held = lab.claim(store, experiment)
+    assert held is not None and stuck(store, held) and not stuck(store, held)
+    set_log(store, held.attempt_id, held.token, "its whole stack")
+    (attempt,) = attempts(store, held.run_id)
+    assert (attempt.state, attempt.reason, attempt.log) == ("failed", "hung", "its whole stack")
+    with pytest.raises(LeaseLost):
+        finish(store, held, lab.result())
+    again = lab.claim(store, experiment)
+    assert again is not None and stuck(store, again)
+    assert lab.claim(store, experiment) is None and not pending(store, experiment, 2)
+
+
+def test_an_end_for_another_that_uses_up_all_tries(store: Store, lab: Lab) -> None:
+    experiment = lab.plan(store, lab.run("a"))
+    held = lab.claim(store, experiment)
+    assert held is not None and stuck(store, held, tries=2)
+    assert lab.claim(store, experiment) is None
+
+
+def test_an_attempt_that_was_given_up_as_lost_still_becomes_a_try(store: Store, lab: Lab) -> None:
+    """A worker that holds Python's lock prolongs no lease: without this its run would be tried for ever."""
+    experiment = lab.plan(store, lab.run("a"))
+    held = lab.claim(store, experiment)
+    assert held is not None and abandon(store, held.attempt_id, "the lease ran out")
+    other = lab.claim(store, experiment, worker="other")
+    assert other is not None and stuck(store, held)
+    assert [one.state for one in attempts(store, held.run_id)] == ["failed", "running"]
+    assert store.query("SELECT tries, state FROM run")[0] == {"tries": 1, "state": "running"}
+    assert stuck(store, other)
+    assert lab.claim(store, experiment) is None
+
+
+def test_a_lost_attempt_at_a_run_that_waits_is_a_try_too(store: Store, lab: Lab) -> None:
+    experiment = lab.plan(store, lab.run("a"))
+    held = lab.claim(store, experiment)
+    assert held is not None and abandon(store, held.attempt_id, "the lease ran out") and stuck(store, held, tries=2)
+    assert store.query("SELECT tries, state FROM run")[0] == {"tries": 2, "state": "failed"}
+    assert lab.claim(store, experiment) is None and not pending(store, experiment, 2)
+
+
+def test_no_end_for_another_touches_a_result(store: Store, lab: Lab) -> None:
+    experiment = lab.plan(store, lab.run("a"))
+    held = lab.claim(store, experiment)
+    assert held is not None
+    finish(store, held, lab.result())
+    assert not stuck(store, held)
+    set_log(store, held.attempt_id, held.token, "its stack")
+    (attempt,) = attempts(store, held.run_id)
+    assert attempt.state == "done" and attempt.log == ""
+    assert store.query("SELECT state, tries FROM run")[0] == {"state": "done", "tries": 0}

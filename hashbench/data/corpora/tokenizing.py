@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from hashbench.common.progress import progress
 from hashbench.common.shared import make_once
 from hashbench.common.showing import duration_text
 from hashbench.data.corpora.spills import TypeSpill
@@ -185,6 +186,7 @@ class _Tokenizing:
         ids = tokenized.ids.astype(np.int32, copy=False)
         ids.tofile(file)
         np.diff(tokenized.offsets).astype(np.int64, copy=False).tofile(lengths)
+        progress("tokenizing documents", step=False)
         self._documents += len(texts)
         self._characters += sum(map(len, texts))
         self._tokens += len(ids)
@@ -218,10 +220,12 @@ class PreparationProgress:
         if not before:
             self._new_tokens += facts.tokens
             self._new_bytes += size
+        progress("tokenizing documents", step=False)
         self._now_and_then(self._documents, self._tokens, self._new_tokens)
 
     def going_on(self, facts: ShardFacts) -> None:
         """Prints a line, if one is due, that includes the counts so far of an unfinished shard."""
+        progress("tokenizing documents", step=False)
         self._now_and_then(
             self._documents + facts.documents, self._tokens + facts.tokens, self._new_tokens + facts.tokens
         )
@@ -251,6 +255,7 @@ def telling(
     last_line, documents, characters = clock(), 0, 0
     for text in texts:
         documents, characters = documents + 1, characters + len(text)
+        progress(what, step=False)
         if clock() - last_line >= SAY_EVERY_S:
             last_line = clock()
             say(f"{what}: {documents:,} documents, {characters:,} characters read")

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hashbench.common.errors import InputError, near_match
+from hashbench.common.progress import progress
 from hashbench.data.sources.conll import sentences
 from hashbench.data.sources.fingerprints import digest, files_fingerprint
 from hashbench.data.sources.layout import FORMATS_TEXT, TAGGED, find_splits
@@ -278,6 +279,7 @@ def iterate_column(path: Path, column: str, within: tuple[int, int] | None = Non
         return
     try:
         for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, row_groups=wanted, columns=[column]):
+            progress(f"reading {path.name}", step=False)
             yield from batch.column(0)[min(skip, len(batch)) :].to_pylist()
             skip -= min(skip, len(batch))
     except (pa.ArrowException, OSError) as error:

@@ -12,6 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
 from hashbench.common.errors import InputError
+from hashbench.common.progress import progress
 
 CallResult = TypeVar("CallResult")
 # Each process is one of as many as there are cores; kernels, Arrow and the tokenizers' library read these
@@ -30,7 +31,9 @@ def call_each(
     """
     # Processes of a daemon cannot start any
     if min(workers, len(jobs)) <= 1 or multiprocessing.current_process().daemon:
-        yield from ((number, function(*job)) for number, job in enumerate(jobs))
+        for number, job in enumerate(jobs):
+            yield number, function(*job)
+            progress("preparing data", step=False)
         return
     others = multiprocessing.active_children()
     # A fork would carry the threads of arrow along
@@ -39,6 +42,7 @@ def call_each(
         futures = {pool.submit(function, *job): number for number, job in enumerate(jobs)}
         try:
             for future in as_completed(futures):
+                progress("preparing data", step=False)
                 yield futures.pop(future), future.result()
         except BaseException as error:
             for child in multiprocessing.active_children():  # a call takes minutes

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hashbench.common.progress import progress
 from hashbench.common.shared import make_once
 from hashbench.data.sources.fingerprints import cache_folder, digest
 from hashbench.data.tasks.text_data import TaskData
@@ -53,11 +54,11 @@ def tokenizer_fingerprint(tokenizer: Tokenizer) -> str:
 def _build(data: TaskData, tokenizer: Tokenizer, folder: Path) -> None:
     folder.mkdir()
     interner = tokenizer.interner()
-    provisional = {
-        (split, column): interner.add(texts)
-        for split, part in data.splits.items()
-        for column, texts in enumerate(part.texts)
-    }
+    provisional = {}
+    for split, part in data.splits.items():
+        for column, texts in enumerate(part.texts):
+            progress(f"tokenizing {split}", step=False)
+            provisional[split, column] = interner.add(texts)
     types, remap = interner.finish()
     types.save(folder / "types")
     for (split, column), tokenized in provisional.items():

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import torch
 
+from hashbench.common.progress import progress
 from hashbench.scores.estimates import median_interval
 
 Work = Callable[[], None]
@@ -78,6 +79,7 @@ def in_turn(model: Work, baseline: Work, effort: Effort, device: torch.device) -
     baseline_ms: list[float] = []
     began = time.monotonic()
     while True:
+        progress("measuring times")
         model_ms.append(timed_ms(model, device))
         baseline_ms += [timed_ms(baseline, device), timed_ms(baseline, device)]
         model_ms.append(timed_ms(model, device))
@@ -94,6 +96,7 @@ def filling_batch(work_of: Callable[[int], Work], first: int, most: int, device:
     """
     size, best = first, math.inf
     while size <= most:
+        progress("measuring times")
         try:
             work = work_of(size)
             timed_ms(work, device)

@@ -48,6 +48,7 @@ FLOORS = (
     "majority", "bag-of-words", "bag-of-pairs", "popularity", "co-occurrence", "most-frequent-tag", "unigrams",
     "shorter-sentence",
 )  # fmt: skip
+LEAST_HANG_MINUTES = 30.0  # a silence that no step, evaluation or file of a run has here, on a slow disk either
 LARGEST_KEPT = 32 * 2**20  # bytes of a fine-tuned model that `keep_weights: auto` keeps: tiny encoders, most tables
 
 
@@ -338,6 +339,13 @@ class Experiment(Strict):
         gt=0,
         description="hours after which an attempt at a run ends as failed; its checkpoint stays; null: no limit",
     )
+    hang_minutes: Annotated[float, Field(ge=LEAST_HANG_MINUTES)] | Literal["off"] = Field(
+        default=LEAST_HANG_MINUTES,
+        description=(
+            "minutes without a sign of progress after which a run counts as hung, is ended and tried again; ten times "
+            "as many before its first step; off: no limit"
+        ),
+    )
     database_minutes: float = Field(
         default=15.0,
         gt=0,
@@ -357,6 +365,11 @@ class Experiment(Strict):
     )
 
     _task_blocks: dict[str, Strict] = PrivateAttr(default_factory=lambda: _default_blocks())
+
+    @property
+    def hang_s(self) -> float | None:
+        """Seconds without a sign of progress after which a run counts as hung; None: no limit."""
+        return None if self.hang_minutes == "off" else 60.0 * self.hang_minutes
 
     @property
     def all_devices(self) -> int:

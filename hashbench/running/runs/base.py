@@ -85,6 +85,8 @@ class RunKind(ABC):
     is_tracked: ClassVar[bool] = False  # whether Weights & Biases shows it while it runs
     # Whether it trains; then estimates of one kind correct those of the others.
     is_training: ClassVar[bool] = False
+    # Whether its runs call `progress` from their start on; those of other kinds count as hung only after a first call.
+    gives_signs: ClassVar[bool] = False
 
     @abstractmethod
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
@@ -227,6 +229,12 @@ def kinds() -> Mapping[str, RunKind]:
 def kind_of(run: Run) -> RunKind:
     """The kind of a run."""
     return kinds()[run.kind]
+
+
+def gives_signs(kind: str) -> bool:
+    """True where runs of a kind, by its name, give signs of progress from their start on."""
+    by_name = kinds()
+    return kind in by_name and by_name[kind].gives_signs
 
 
 def names(*, measures_time: bool) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ class TrivialBaseline(RunKind):
 
     name = "floor"
     order = 20
+    gives_signs = True
     typical_s = 2.0  # of the example database
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
@@ -70,6 +71,7 @@ class FurtherBaseline(RunKind):
 
     name = "evaluation-floor"
     order = 75
+    gives_signs = True
     in_sweeps = False
     typical_s = TrivialBaseline.typical_s
 

@@ -29,6 +29,7 @@ class EfficiencyMeasurement(RunKind):
 
     name = "efficiency"
     order = 60
+    gives_signs = True
     measures_time = True
     typical_s = 60.0  # of the example database
 

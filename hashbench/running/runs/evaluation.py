@@ -70,6 +70,7 @@ class FurtherEvaluation(RunKind):
 
     name = "evaluation"
     order = 70
+    gives_signs = True
     in_sweeps = False
     typical_s = 10.0  # of a thousand texts and a small model
 

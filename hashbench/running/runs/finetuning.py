@@ -56,6 +56,7 @@ class Finetuning(TrainingKind):
 
     name = "finetune"
     order = 30
+    gives_signs = True
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         """All fine-tunings, seed by seed and task by task, so that a table fills evenly for all models."""

@@ -44,6 +44,7 @@ class ItemTraining(TrainingKind):
 
     name = "entities"
     order = 40
+    gives_signs = True
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         """All trainings, seed by seed and task by task, so that a table fills evenly for all models."""

@@ -39,6 +39,7 @@ class PairEvaluation(RunKind):
 
     name = "evaluation-pairs"
     order = 40
+    gives_signs = True
     typical_s = 120.0  # of BLiMP, Shuffle + Random and a tiny encoder
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hashbench.common.progress import progress
 from hashbench.data.perturbations.base import WORD, perturbed
 from hashbench.data.perturbations.unseen import seen_among, with_forms
 from hashbench.data.sources.fingerprints import digest
@@ -48,6 +49,7 @@ def perturb_task(data: TaskData, settings: Mapping[str, Any], corpus: TypeTable 
     for split in reported:
         splits[split], parts[split] = data.splits[split], (split, UNPERTURBED)
         for kind in settings["perturbations"]:
+            progress(f"perturbing {split}", step=False)
             for rate, texts in _columns_at(data.splits[split], kind, rates, settings["seed"], seen).items():
                 label = f"{kind}={rate:g}"
                 splits[f"{split}~{label}"] = replace(data.splits[split], texts=texts)

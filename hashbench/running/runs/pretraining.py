@@ -56,6 +56,7 @@ class Pretraining(TrainingKind):
 
     name = "pretrain"
     order = 10
+    gives_signs = True
     # An earlier step comes after a later one, and reads nothing of it.
     reads_needs = False
 

@@ -39,6 +39,7 @@ class RobustnessEvaluation(RunKind):
 
     name = "robustness"
     order = 50
+    gives_signs = True
     typical_s = 30.0  # of the example database
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:

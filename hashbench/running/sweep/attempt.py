@@ -21,10 +21,13 @@ from lightning.pytorch.utilities.exceptions import SIGTERMException
 from sqlalchemy.exc import SQLAlchemyError
 
 from hashbench.common.errors import InputError
+from hashbench.common.progress import Sign, Silence
 from hashbench.common.secrecy import without_passwords
 from hashbench.running.runs.artifacts import ArtifactFolder
+from hashbench.running.runs.base import gives_signs
 from hashbench.running.runs.outputs import storable
 from hashbench.running.sweep.executors.base import Control
+from hashbench.running.sweep.guard import GRACE_S, LOG_LIMIT, SIGNS, TOO_LONG, Guard, Guarded, guard_of_process
 from hashbench.running.sweep.housekeeping import ResultSpool
 from hashbench.running.training.curves import NotFinite
 from hashbench.running.training.machine import Interrupted
@@ -36,15 +39,14 @@ from hashbench.store.retry import Retry, StoreAway, is_outage
 from hashbench.store.sqlite import DatabaseLost
 
 LEASE_S = 60.0  # a worker without a sign of life for so long has lost its run
-LOG_LIMIT = 64_000  # characters of a run's log that are kept, from its end
 
 
 class StopSignal:
     """A request to stop the current run: its worker shall stop, its lease is lost, or its time is up."""
 
-    def __init__(self, control: Control, hours: float | None = None) -> None:
-        """`hours`: the longest that an attempt may last; None: no limit."""
-        self._control = control
+    def __init__(self, control: Control, hours: float | None = None, guard: Guard | None = None) -> None:
+        """`hours`: the longest that an attempt may last; None: no limit. `guard`: it counts the time as well."""
+        self._control, self._guard = control, guard
         self._here = threading.Event()
         self._hours = hours
         self.began_again()
@@ -52,6 +54,8 @@ class StopSignal:
     def began_again(self) -> None:
         """Restarts the time limit of the attempt from now."""
         self._until = None if self._hours is None else time.monotonic() + 3600.0 * self._hours
+        if self._guard is not None:
+            self._guard.again()
 
     def set(self) -> None:
         """Requests the end of the current run, but not of the worker."""
@@ -68,10 +72,25 @@ class StopSignal:
 
 
 class Heartbeat:
-    """A thread that prolongs the lease of a claimed run while it lasts, and stops the run if the lease is lost."""
+    """A thread that prolongs the lease of a claimed run while it lasts, and stops the run if the lease is lost.
 
-    def __init__(self, store: Store, held: ClaimedRun, stop: StopSignal, control: Control) -> None:
+    The lease of a run that hangs is not prolonged.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        held: ClaimedRun,
+        stop: StopSignal,
+        control: Control,
+        *,
+        guard: Guard | None = None,
+        watch: Silence | None = None,
+        log: Callable[[], str] = str,
+    ) -> None:
+        """`log`: the end of the run's log so far."""
         self._store, self._held, self._stop, self._control = store, held, stop, control
+        self._guard, self._watch, self._log = guard, watch, log
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
 
@@ -89,8 +108,10 @@ class Heartbeat:
             if self._control.is_abandoned():
                 # Nobody is left to report to; the lease runs out or the next sweep sees the dead process.
                 os._exit(1)
-            if time.monotonic() - last < LEASE_S / 4:
+            if self._is_hung() or time.monotonic() - last < LEASE_S / 4:
                 continue
+            if self._guard is not None:
+                self._guard.note_log(self._log())
             sent_at = time.monotonic()
             try:
                 alive = heartbeat(self._store, self._held)
@@ -102,6 +123,13 @@ class Heartbeat:
             if not alive:
                 self._stop.set()
                 return
+
+    def _is_hung(self) -> bool:
+        """True where the run gave no sign of progress for too long; its guard is about to end this process."""
+        if self._guard is None or self._watch is None or self._guard.folder is None:
+            return False
+        self._watch.look(Sign.read(self._guard.folder / SIGNS))
+        return self._watch.is_hung
 
 
 @contextlib.contextmanager
@@ -155,20 +183,53 @@ class Attempts:
         *,
         max_attempts: int = 1,
         run_hours: float | None = None,
+        hang_s: float | None = None,
+        speaks: bool = False,
     ) -> None:
-        """`run_hours`: the longest that an attempt may last; None: no limit."""
+        """`run_hours`: the longest that an attempt may last, `hang_s`: that it may give no sign; None: no limit.
+
+        `speaks`: whether a line is printed where this process is ended, since no other process would notice.
+        """
         self._store, self._retry, self._control = store, retry, control
         self._artifacts, self._spool = artifacts, ResultSpool(artifacts)
-        self._max_attempts, self._run_hours = max_attempts, run_hours
+        self._max_attempts, self._run_hours, self._hang_s = max_attempts, run_hours, hang_s
+        self._guard = None if hang_s is None and run_hours is None else guard_of_process()
+        self._speaks = speaks
 
     def carry_out(self, held: ClaimedRun, work: Callable[[StopSignal], Result]) -> Ending:
         """Does the work under the lease and stores how it ended.
 
         Raises StoreAway and DatabaseLost where it cannot be stored.
         """
-        stop = StopSignal(self._control, self._run_hours)
-        with Heartbeat(self._store, held, stop, self._control), captured_log() as log:
-            return self._ended(held, work, stop, log)
+        stop = StopSignal(self._control, self._run_hours, self._guard)
+        watch = Silence(self._hang_s, from_start=gives_signs(held.kind))
+        with captured_log() as log, self._guarded(held):
+            with Heartbeat(self._store, held, stop, self._control, guard=self._guard, watch=watch, log=log):
+                return self._ended(held, work, stop, log)
+
+    @contextlib.contextmanager
+    def _guarded(self, held: ClaimedRun) -> Iterator[None]:
+        """Has the guard of this process watch an attempt."""
+        if self._guard is None:
+            yield
+            return
+        attempt = Guarded(
+            db=self._store.address,
+            attempt_id=held.attempt_id,
+            token=held.token,
+            run_id=held.run_id,
+            hang_s=self._hang_s,
+            from_start=gives_signs(held.kind),
+            run_hours=self._run_hours,
+            grace_s=GRACE_S,
+            max_attempts=self._max_attempts,
+            speaks=self._speaks,
+        )
+        self._guard.begin(attempt)
+        try:
+            yield
+        finally:
+            self._guard.end()
 
     def _ended(
         self, held: ClaimedRun, work: Callable[[StopSignal], Result], stop: StopSignal, log: Callable[[], str]
@@ -181,7 +242,7 @@ class Attempts:
             self._artifacts.remove(folder)
         except (Interrupted, SIGTERMException, KeyboardInterrupt) as error:
             if stop.is_time_up:
-                reason = f"not done within run_hours: {self._run_hours:g}"
+                reason = f"{TOO_LONG}{self._run_hours:g}"
                 return self._failed(held, error, reason, log(), for_good=True)
             self._retry(release, self._store, held, log=log())
             return Ending("interrupted", error=error)

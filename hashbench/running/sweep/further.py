@@ -351,9 +351,8 @@ def _attempt(store: Store, retry: Retry, run: Run, subject: Subject, work: Calla
     quieten()
     artifacts = ArtifactFolder(usable_cache_folder())
     machine = Machine(folder=artifacts.running(run.id))
-    ending = Attempts(store, retry, OwnControl(), artifacts).carry_out(
-        held, lambda stop: work(replace(machine, should_stop=stop))
-    )
+    mine = Attempts(store, retry, OwnControl(), artifacts, hang_s=subject.experiment.hang_s, speaks=True)
+    ending = mine.carry_out(held, lambda stop: work(replace(machine, should_stop=stop)))
     if isinstance(ending.error, LeaseLost):
         raise InputError(f"run {run.id[:12]}: another process took it over; ask again") from ending.error
     if ending.error is not None:

@@ -24,13 +24,14 @@ from hashbench.running.experiment.schema import Experiment
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import kind_of
 from hashbench.running.sweep.assignment import Assignment
+from hashbench.running.sweep.guard import HUNG, TOO_LONG
 from hashbench.running.sweep.processes import is_dead
 from hashbench.store.engine import Store
 from hashbench.store.finishing import finish, knows
 from hashbench.store.queue import ClaimedRun, LeaseLost, abandon
 from hashbench.store.result import Artifact, Predictions, Result
 from hashbench.store.retry import Retry
-from hashbench.store.status import running
+from hashbench.store.status import last_attempt, running
 
 ABOUT = "about"  # the array of a file that holds everything but outputs and targets, as JSON
 ARRAYS = ("outputs", "targets")
@@ -53,16 +54,29 @@ def look_after(store: Store, experiment_id: int, artifacts: ArtifactFolder) -> N
     release_dead(store, experiment_id)
 
 
-def release_dead(store: Store, experiment_id: int, *, gone: str = "", counts_as_try: bool = False) -> None:
+GONE = "the worker process is gone"
+STUCK = "it did not stop when the sweep was to end, so its process was ended"
+
+
+def release_dead(
+    store: Store, experiment_id: int, *, gone: str = "", counts_as_try: bool = False, reason: str = GONE
+) -> None:
     """Frees the runs held by dead processes of this machine and by the worker named `gone`, before their leases end.
 
     `counts_as_try`: the attempt of `gone` counts as a try, those of others do not: why others ended, perhaps workers
-    of another sweep, is not known here.
+    of another sweep, is not known here. `reason`: why `gone` is gone.
     """
     for held in running(store, experiment_id):
         if held.worker == gone or is_dead(held.worker):
-            counts = counts_as_try and held.worker == gone
-            abandon(store, held.attempt_id, "the worker process is gone", counts=counts)
+            is_this = held.worker == gone
+            abandon(store, held.attempt_id, reason if is_this else GONE, counts=counts_as_try and is_this)
+
+
+def end_of(store: Store, worker: str) -> str:
+    """Why the guard of a worker ended its last attempt; "" where it did not."""
+    last = last_attempt(store, worker)
+    by_guard = last is not None and last.state == "failed" and (last.reason or "").startswith((HUNG, TOO_LONG))
+    return last.reason or "" if last is not None and by_guard else ""
 
 
 def saved_copy(store: Store) -> str:

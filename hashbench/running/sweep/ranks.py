@@ -16,14 +16,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context, parent_process
 from multiprocessing.queues import SimpleQueue
+from pathlib import Path
 
 import torch
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from hashbench.common.errors import InputError
+from hashbench.common.progress import Sign, progress
 from hashbench.running.runs.base import carry_out
 from hashbench.running.sweep.assignment import Assignment, PackedAssignment
+from hashbench.running.sweep.guard import guard_of_process, write_stacks_to
 from hashbench.running.training.machine import Interrupted, Machine, Stop
 from hashbench.store.planning import Run
 from hashbench.store.result import Result
@@ -39,7 +42,7 @@ class Failed:
 
 
 CurvePoint = tuple[dict[str, float], int, int, int]  # values by name, step, steps in all, points before
-Message = CurvePoint | Failed | Result
+Message = CurvePoint | Failed | Result | Sign
 
 
 class Launch:
@@ -81,7 +84,7 @@ def run_on_devices(run: Run, assignment: Assignment, machine: Machine) -> Result
     )
     # Neither travels to another process.
     plain = replace(machine, should_stop=None, watch=None)
-    arguments = (run, PackedAssignment.of(assignment), plain, stop, outbox)
+    arguments = (run, PackedAssignment.of(assignment), plain, stop, outbox, guard_of_process().folder)
     launch = Launch(lambda: elastic_launch(config, share_of_process)(*arguments))
 
     def arrived() -> Iterable[Message]:
@@ -108,6 +111,8 @@ def gather(
                 failures.append(message.error)
             elif isinstance(message, Result):
                 result = message
+            elif isinstance(message, Sign):
+                progress(message.doing, step=message.is_step)
             elif machine.watch is not None:
                 machine.watch(*message)
     # Where one fails others may end as interrupted, or not at all.
@@ -127,9 +132,18 @@ def how(error: Exception | None) -> str:
 
 
 def share_of_process(
-    run: Run, packed: PackedAssignment, machine: Machine, stop: Stop, outbox: SimpleQueue[Message]
+    run: Run,
+    packed: PackedAssignment,
+    machine: Machine,
+    stop: Stop,
+    outbox: SimpleQueue[Message],
+    guarded_in: Path | None,
 ) -> None:
-    """The main function of a process that torchrun started: carries out one device's share of a run."""
+    """The main function of a process that torchrun started: carries out one device's share of a run.
+
+    `guarded_in`: the folder in which the worker's guard looks for signs of progress.
+    """
+    write_stacks_to(guarded_in)
     threading.Thread(target=end_with_parent, daemon=True).start()
     carry_out_share(run, packed.open(), replace(machine, rank=int(os.environ["RANK"])), stop, outbox.put)
 

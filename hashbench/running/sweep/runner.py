@@ -30,7 +30,9 @@ from hashbench.running.sweep.estimate import TimeEstimate, cheap_first
 from hashbench.running.sweep.executors.local import LocalExecutor
 from hashbench.running.sweep.executors.registry import find_executor
 from hashbench.running.sweep.housekeeping import (
+    STUCK,
     ResultSpool,
+    end_of,
     look_after,
     release_dead,
     remove_temporary_files,
@@ -255,16 +257,21 @@ def run_phase(
                 if executor.waits() and not work.retry(n_pending):
                     return True
             for crash in executor.replace_crashed():
-                progress.tell(f"{crash.how}; its run is given to another")
+                ended = work.retry.once(end_of, work.store, crash.worker)
+                progress.tell(f"{crash.how}; {ended or 'its run is given to another'}")
                 gone = partial(release_dead, gone=crash.worker, counts_as_try=crash.is_try)
                 work.retry.once(gone, work.store, work.experiment_id)
-                crashes += 1
+                crashes += not ended  # an end by a guard is a try, of which a run has few
+                if ended and fail_fast:
+                    return False
             if crashes > MAX_CRASHES * n_workers:
                 progress.tell(f"{crashes} workers ended one after the other without finishing a run; giving up")
                 return False
         return True
     finally:
-        executor.stop(STOP_GRACE_S)
+        for worker in executor.stop(STOP_GRACE_S) or ():
+            stuck = partial(release_dead, gone=worker, reason=STUCK)
+            work.retry.once(stuck, work.store, work.experiment_id)
 
 
 def conclude(work: Sweep) -> int:

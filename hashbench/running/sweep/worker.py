@@ -13,6 +13,7 @@ import torch
 from hashbench.common.allocator import keep_freed_memory
 from hashbench.common.cache import using
 from hashbench.common.errors import InputError
+from hashbench.common.progress import progress
 from hashbench.common.showing import tell
 from hashbench.results.dashboard.live import TrackedRun, Tracker, final_values, run_config, run_label, wandb_id
 from hashbench.running.runs.base import kind_of
@@ -78,6 +79,7 @@ class Worker:
                 self._place.artifacts,
                 max_attempts=self._assignment.max_attempts,
                 run_hours=self._assignment.resolved.experiment.run_hours,
+                hang_s=self._assignment.resolved.experiment.hang_s,
             )
             with using(self._assignment.cache):
                 self._work()
@@ -156,6 +158,7 @@ class Worker:
                             f"{label_of(need)}: its weights are gone, and cannot be made again: {ending.note}"
                         )
                 elif not stop.is_set():
+                    progress(f"waiting for {label_of(need)}", step=False)
                     self._control.wait(LOOK_AGAIN_S)  # another worker makes them
                 stop.began_again()
                 if stop.is_set():

@@ -15,6 +15,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import nn
 
 from hashbench.common.checksums import Damaged, is_listed, remove, seal, set_aside
+from hashbench.common.progress import progress
 from hashbench.common.shared import SharedFolder, make_once
 from hashbench.running.training.machine import Interrupted, Stop
 from hashbench.running.training.model import save_tensors
@@ -178,7 +179,9 @@ class Resumable(Callback):
         self.files.folder.mkdir(parents=True, exist_ok=True)
         # Named by this process, since a sweep with another database may carry out the same run.
         half = self.files.folder / f"resume.{trainer.strategy.broadcast(os.getpid())}.part"
+        progress("writing a checkpoint")
         trainer.save_checkpoint(half)
+        progress("writing a checkpoint")
         if trainer.is_global_zero:
             self.files.add(half, trainer.global_step)
         self._saved_at = time.monotonic()

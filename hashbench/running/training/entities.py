@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hashbench.common.progress import progress
 from hashbench.data.tasks.item_batches import ItemData
 from hashbench.models.embeddings.base import NO_LABEL, Batch
 from hashbench.models.objectives.entities import EntityHead
@@ -201,6 +202,7 @@ def test_entities(
     cases = data.cases["test"]
     collected, under = [], {beam: np.zeros(len(cases), np.int32) for beam in beams}
     for batch in data.case_loader("test"):
+        progress("evaluation on test")
         assert batch.row_ids is not None
         rows = batch.row_ids.numpy()
         logs, buckets = case_distributions(model, head, batch.to(device))

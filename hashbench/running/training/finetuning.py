@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from hashbench.common.measured import MetricRow
+from hashbench.common.progress import progress
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import TaskData
@@ -215,6 +216,7 @@ def outputs_on(
     for split in data.test_splits:
         ordered = np.empty(0)
         for batch in data.evaluation_loader(split, whole=True):
+            progress(f"evaluation on {split}")
             batch = batch.to(device)
             assert batch.row_ids is not None
             with torch.inference_mode(), autocast, matmul_precision(recipe.matmul_precision):

@@ -16,6 +16,7 @@ from lightning.pytorch.strategies import DDPStrategy, ModelParallelStrategy, Str
 from torch import nn
 
 from hashbench.common.errors import InputError, first_line
+from hashbench.common.progress import progress
 from hashbench.data.sources.loader import LoadedData
 from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.training.accumulation import some_rows
@@ -60,7 +61,7 @@ def fit(
     trainer = make_trainer(
         machine,
         recipe,
-        [Snapshots(snapshots or {}), resumable],  # in this order: the second may end the run
+        [Signs(), Snapshots(snapshots or {}), resumable],  # in this order: the last may end the run
         steps=module.total_steps if stop_at is None else stop_at,
         epochs=epochs,
         interval=interval,
@@ -75,6 +76,16 @@ def fit(
         )
     module.make_whole()
     return trainer
+
+
+class Signs(Callback):
+    """Leaves a sign of progress after each batch of a training and of its evaluations."""
+
+    def on_train_batch_end(self, *_: object) -> None:
+        progress("training")
+
+    def on_validation_batch_end(self, *_: object, **__: object) -> None:
+        progress("evaluation")
 
 
 def make_trainer(

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from hashbench.common.measured import HELD_OUT, SEPARATION, MetricRow
+from hashbench.common.progress import progress
 from hashbench.models.embeddings.base import NO_LABEL, Batch
 from hashbench.models.objectives.base import Head
 from hashbench.running.training.model import Model
@@ -26,6 +27,7 @@ def held_out(model: Model, head: Head, batches: Iterable[Batch], *, step: int, d
     scores: list[np.ndarray] = []
     positive: list[np.ndarray] = []
     for unmoved in batches:
+        progress("loss on held-out rows")
         batch = unmoved.to(device)
         assert batch.labels is not None  # the loader of a pre-training always labels
         losses.append(float(head.batch_loss(model, batch, "labels")))

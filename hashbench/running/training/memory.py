@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from hashbench.common.errors import InputError
+from hashbench.common.progress import progress
 from hashbench.models.embeddings.base import Batch
 from hashbench.running.training.accumulation import MicroBatch, micro_batches, weighted
 
@@ -50,6 +51,7 @@ def largest_micro_batch(
         for size in sizes(len(batch)):
             if _expected(tried, size) > limit:
                 break
+            progress(f"trying {size} rows at a time", step=False)
             part = micro_batches(batch, size, module.label_counts)[0]
             peak = peak_bytes_of(partial(_step, module, part, device, bf16), device)
             module.zero_grad()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from hashbench.common.progress import progress
 from hashbench.data.tasks.pair_batches import PairSentences
 from hashbench.models.objectives.base import Head
 from hashbench.running.training.curves import NotFinite
@@ -24,6 +25,7 @@ def sentence_scores(model: Model, head: Head, sentences: PairSentences, machine:
     model, head = model.to(device).eval(), head.to(device).eval()
     sums, least = np.zeros(len(sentences)), np.full(len(sentences), np.inf)
     for batch, of in sentences.batches():
+        progress("scores of sentences")
         if machine.should_stop is not None and machine.should_stop.is_set():
             raise Interrupted
         with torch.inference_mode():

@@ -112,3 +112,16 @@ def test_the_text_as_it_is_is_always_evaluated(rates: tuple[float, ...], all_rat
 def test_a_measurement_of_nothing_is_refused(block: dict[str, object]) -> None:
     with pytest.raises(ValidationError, match=next(iter(block))):
         Efficiency.model_validate(block)
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"), [({}, 1800.0), ({"hang_minutes": 45}, 2700.0), ({"hang_minutes": "off"}, None)]
+)
+def test_a_run_hangs_after_half_an_hour_later_or_never(given: dict[str, object], seconds: float | None) -> None:
+    assert Experiment.model_validate({"name": "x", "models": ["bert-mlm"], **given}).hang_s == seconds
+
+
+@pytest.mark.parametrize("given", [0, 29.9, -1, "never", None, float("nan"), float("inf"), False])
+def test_no_shorter_limit_of_silence_is_taken(given: object) -> None:
+    with pytest.raises(ValidationError, match="hang_minutes"):
+        Experiment.model_validate({"name": "x", "models": ["bert-mlm"], "hang_minutes": given})

@@ -10,7 +10,7 @@ import pytest
 
 import hashbench
 from hashbench.common.errors import InputError
-from hashbench.running.runs.base import kinds, names
+from hashbench.running.runs.base import RunKind, TrainingKind, kinds, names
 
 PACKAGE = Path(hashbench.__file__).parent
 # What reads results must not import what trains. It meets the kinds as words of stored rows, which one file names.
@@ -83,3 +83,8 @@ def test_two_kinds_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path))
     with pytest.raises(InputError, match=r"again\.py: kind of run 'floor' is already in .*baseline\.py; rename "):
         kinds()
+
+
+def test_every_kind_of_the_suite_gives_signs_of_progress_and_others_need_not() -> None:
+    assert all(kind.gives_signs for kind in kinds().values() if type(kind).__module__.startswith("hashbench."))
+    assert not RunKind.gives_signs and not TrainingKind.gives_signs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hashbench.common.showing import tell
@@ -55,8 +56,11 @@ class Executor(ABC):
         """Starts a worker for each that ended badly; returns how each of these ended."""
 
     @abstractmethod
-    def stop(self, grace_s: float) -> None:
-        """Requests all workers to stop at their next step; kills those still at work after `grace_s` seconds."""
+    def stop(self, grace_s: float) -> Sequence[str] | None:
+        """Requests all workers to stop at their next step; kills those still at work after `grace_s` seconds.
+
+        Returns the names of the killed ones, whose runs the sweep frees then; None where there is none.
+        """
 
 
 class Control(ABC):

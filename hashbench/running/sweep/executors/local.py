@@ -18,7 +18,7 @@ from multiprocessing.process import BaseProcess
 
 from hashbench.running.sweep.assignment import Assignment, PackedAssignment
 from hashbench.running.sweep.executors.base import Control, Crash, Executor
-from hashbench.running.sweep.processes import name_of
+from hashbench.running.sweep.processes import kill_family, name_of
 from hashbench.running.sweep.progress import Event
 
 # Exit codes of a process that another one ended: preempted, out of the machine's memory, its terminal closed
@@ -77,7 +77,7 @@ class LocalExecutor(Executor):
                 self._workers[index] = self._started(index)
         return crashes
 
-    def stop(self, grace_s: float) -> None:
+    def stop(self, grace_s: float) -> list[str]:
         self._stopping = True
         for worker in self._workers:
             with contextlib.suppress(OSError):  # it has ended
@@ -86,10 +86,13 @@ class LocalExecutor(Executor):
         deadline = time.monotonic() + grace_s
         while not self.ended() and time.monotonic() < deadline:
             self.event(wait_s=0.2)  # a worker that nobody listens to could not end
+        killed = [worker for worker in self._workers if worker.process.is_alive()]
+        for worker in killed:
+            if worker.process.pid is not None:
+                kill_family(worker.process.pid)
         for worker in self._workers:
-            if worker.process.is_alive():
-                worker.process.kill()
             worker.process.join()
+        return [worker.name for worker in killed]
 
     def _is_to_end(self, worker: LocalWorker) -> bool:
         """True when a worker's end, an event of it or its replacement is still to come.

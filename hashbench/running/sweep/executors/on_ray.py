@@ -187,16 +187,18 @@ class RayExecutor(Executor):
             self._slots[slot.index] = self._placed(slot.index)
         return crashes
 
-    def stop(self, grace_s: float) -> None:
+    def stop(self, grace_s: float) -> list[str]:
         self._stopping = True
+        at_work = {slot.work: slot.name for slot in self._slots if slot.work and not slot.ended and not slot.crash}
         with contextlib.suppress(RayActorError), signals_as_raised():
             for slot in self._slots:
                 slot.actor.stop.remote()
-            working = [slot.work for slot in self._slots if slot.work is not None and not slot.ended and not slot.crash]
-            if working:
-                ray.wait(working, num_returns=len(working), timeout=grace_s)
+            if at_work:
+                ended, _ = ray.wait(list(at_work), num_returns=len(at_work), timeout=grace_s)
+                at_work = {work: name for work, name in at_work.items() if work not in ended}
         for slot in self._slots:
             ray.kill(slot.actor)
+        return list(at_work.values())
 
     def _say_if_late(self) -> None:
         """Prints one line if workers have not started after LATE_S, for want of room or on a busy machine."""

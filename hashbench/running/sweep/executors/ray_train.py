@@ -5,6 +5,7 @@ Ray Train starts, connects and ends its processes together."""
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 import uuid
 from collections.abc import Iterable, Mapping
@@ -18,6 +19,7 @@ import ray.train
 from ray.train import FailureConfig, RunConfig, ScalingConfig
 from ray.train.torch import TorchTrainer
 
+from hashbench.common.progress import Sign, give_signs_to
 from hashbench.running.sweep.assignment import Assignment, PackedAssignment
 from hashbench.running.sweep.ranks import Launch, Message, carry_out_share, gather
 from hashbench.running.training.machine import Machine
@@ -107,9 +109,16 @@ def share_of_worker(config: dict[str, Any]) -> None:
 
 
 def watch_for_stop(outbox: Any, stop: threading.Event) -> None:
-    """Waits until the run's worker requests the stop or is gone, and sets `stop`."""
-    try:
-        while not ray.get(outbox.is_stopping.remote()):
-            stop.wait(ASK_EVERY_S)
-    finally:
-        stop.set()
+    """Waits until the run's worker requests the stop or is gone, and sets `stop`; passes on signs of progress."""
+    with tempfile.TemporaryDirectory(prefix="hashbench-", ignore_cleanup_errors=True) as folder:
+        signs, passed_on = Path(folder) / "signs", Sign()
+        give_signs_to(signs)
+        try:
+            while not ray.get(outbox.is_stopping.remote()):
+                sign = Sign.read(signs)
+                if sign != passed_on:
+                    ray.get(outbox.put.remote(sign))
+                    passed_on = sign
+                stop.wait(ASK_EVERY_S)
+        finally:
+            stop.set()

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from hashbench.running.sweep.executors import on_ray
+from hashbench.running.sweep.housekeeping import STUCK
 from hashbench.store.engine import Store, open_store
+from tests.running.sweep.hanging import attempts_of, ended_and_tried_again, sweep
 from tests.running.sweep.test_runner import scores
 
 # One cluster at a time on a machine.
@@ -132,3 +134,15 @@ def test_workers_that_do_not_start_are_named_once(monkeypatch, capsys):
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1
     assert said[0].startswith("1 of 2 workers have not started on Ray after 60 s; 0 of its 2 CPUs are free")
+
+
+def test_a_run_that_is_blocked_in_c_is_ended_on_its_node_and_done_by_another(cluster, tmp_path):
+    ended_and_tried_again(tmp_path, "locked", str(tmp_path / "r.db"), executor="ray", ray_address=cluster.address)
+
+
+def test_a_sweep_on_ray_whose_time_is_up_leaves_no_blocked_attempt_behind(cluster, tmp_path):
+    where = {"executor": "ray", "ray_address": cluster.address}
+    ended = sweep(tmp_path, "always-silent-numba", str(tmp_path / "r.db"), max_hours=1, **where)
+    assert ended.returncode == 1 and "--max-hours: the time is up" in ended.stderr
+    ((state, reason, *_),) = attempts_of(open_store(tmp_path / "r.db"))
+    assert (state, reason) == ("lost", STUCK)
