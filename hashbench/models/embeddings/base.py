@@ -112,6 +112,8 @@ class Embedding(ModelPart):
     max_items: int | None = None
     # Rows of an output matrix that the head of a vocabulary objective has for its own.
     untied_rows: int | None = None
+    # The argument that a parameter budget sets, of a user-defined class or of its coder; None: it has one size.
+    free_size: str | None = None
     # Those of a row for every ordinary token, which one paper's equations leave out of its count.
     generic_row_parameters = 0
 

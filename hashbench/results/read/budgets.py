@@ -19,7 +19,12 @@ class RecordedBudgets:
 
     sizes: tuple[int, ...]  # of the experiment or of one of its models
     named: Mapping[str, int | None]  # entry -> its own budget where that is a single one
-    only: int | None = None  # the experiment's, where it has a single one: no name shows it
+    general: tuple[int, ...] = ()  # the experiment's, for all models
+
+    @property
+    def only(self) -> int | None:
+        """The experiment's budget where it has a single one, which no name shows; else None."""
+        return self.general[0] if len(self.general) == 1 else None
 
     def of(self, label: str, parameters: float | None = None) -> tuple[str, int | None]:
         """A model's name without the suffix of its budget, and the budget; None where it was made for none.
@@ -53,7 +58,7 @@ def recorded_budgets(config: Mapping[str, Any]) -> RecordedBudgets:
     return RecordedBudgets(
         tuple(sorted(sizes)),
         {name: of_entry[0] if len(of_entry) == 1 else None for name, of_entry in own.items()},
-        general[0] if len(general) == 1 else None,
+        tuple(general),
     )
 
 

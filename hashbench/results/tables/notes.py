@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from hashbench.common.showing import batch_text
 from hashbench.results.papers.paper import Paper
 from hashbench.results.read import queries
+from hashbench.results.read.budgets import recorded_budgets
 from hashbench.results.read.jumps import jump_warning
 from hashbench.results.read.measured import PERCENT, Measured
 from hashbench.results.read.origins import (
@@ -40,6 +41,7 @@ from hashbench.results.tables.recipes import (
 from hashbench.results.tables.table import SCORES, Table
 
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")  # whose versions move numbers
+EMBEDDING = "emb_params"  # fact: parameters of the embedding
 SHORT = 8  # letters of a fingerprint or commit
 SPEED_UPS = {"pre-training": "pt_speedup", "inference": "infer_speedup"}  # by what is timed
 Thing = TypeVar("Thing")
@@ -115,6 +117,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
         ("data", _data(task_origins(measured, paper))),
         ("metrics", _metrics(measured, table) if scores else ""),
         ("encoder", _encoders(measured)),
+        ("budget", _budget(measured)),
         ("initial spread", set_spreads(measured)),
         ("vocabulary", learned_vocabularies(measured)),
         ("pre-training", _pretraining(measured)),
@@ -141,6 +144,25 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
 def _encoders(measured: Measured) -> str:
     sizes = distinct(run.encoder for run in measured.runs if not run.is_baseline)
     return "; ".join(text for text in (sizes, named_encoders(measured)) if text)
+
+
+def _budget(measured: Measured) -> str:
+    """The budgets of embedding parameters, with the models that are at none of them; empty where all are at one."""
+    budgets = recorded_budgets(measured.experiment.config)
+    if not budgets.general:
+        return ""
+    facts = {e.model: measured.fact(e, EMBEDDING) for e in measured.entries if not e.is_baseline}
+    outside = [
+        f"{model} ({fact.value:,.0f})"
+        for model, fact in facts.items()
+        if fact is not None and budgets.of(model, fact.value)[1] is None
+    ]
+    sizes = ", ".join(f"{size:,}" for size in budgets.general)
+    return (
+        f"{sizes} embedding parameters; outside of it, with a size of their own: {', '.join(outside)}"
+        if outside
+        else ""
+    )
 
 
 def _done(measured: Measured) -> list[RunOrigin]:

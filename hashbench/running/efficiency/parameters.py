@@ -116,6 +116,7 @@ class Outline:
     layers: float  # that a token passes; where neighbours are joined, a layer counts in part
     dim: int
     feed_forward: int
+    embedding: int  # parameters of the embedding, all that it stores
     weights: int  # in use after fine-tuning, head included
     output_rows: int  # that a scored token is multiplied with; 0: none
 
@@ -148,6 +149,7 @@ def _counted(model: ResolvedModel, size: str, n_classes: int | None) -> Outline:
         layers=encoder.layer_passes,
         dim=encoder.config.dim,
         feed_forward=encoder.config.feed_forward,
+        embedding=stored(embedding),
         weights=count(spec, size, n_classes=n_classes, vocabulary_rows=rows, deployed=True).total,
         output_rows=embedding.untied_rows or (0 if matrix is None else len(matrix)),
     )

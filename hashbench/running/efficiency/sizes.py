@@ -14,7 +14,7 @@ from hashbench.models.objectives.registry import objective_of, reads_items
 from hashbench.running.efficiency.parameters import count, frame_of, token_cost
 from hashbench.running.efficiency.spreads import SPREAD_COLUMNS, Spreads, spreads_at_start
 from hashbench.running.experiment.resolved import needs_corpus
-from hashbench.running.experiment.sizing import embedding_size, with_budget
+from hashbench.running.experiment.sizing import embedding_size, with_budget, with_free_size
 from hashbench.running.experiment.used import spec_of_use
 
 MODEL_COLUMNS = [
@@ -119,7 +119,13 @@ def add_spreads(rows: Iterable[SizeRow], size: str) -> list[str]:
 
 def spec_of(name: str) -> ModelSpec:
     """The registered model of a name, or of the experiment key `use` if it has a colon. Raises InputError."""
-    return spec_of_use(name, name, Path.cwd()) if ":" in name else find_model(name)
+    if ":" not in name:
+        return find_model(name)
+    spec = spec_of_use(name, name, Path.cwd())
+    try:
+        return with_free_size(spec)
+    except InputError:  # its class names an argument of a coder that only an experiment gives it
+        return spec
 
 
 def _parameter_row(model: str, paper: str, frame: str, counts: Counts) -> SizeRow:

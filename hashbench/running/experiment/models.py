@@ -23,7 +23,7 @@ from hashbench.running.experiment.code import allow_code
 from hashbench.running.experiment.load import KeyPath, Loaded, validate
 from hashbench.running.experiment.recipes import Finetune, Pretrain, complete_finetune, complete_pretrain
 from hashbench.running.experiment.schema import ModelEntry
-from hashbench.running.experiment.sizing import at_budgets, encoder_width, vocabulary_rows
+from hashbench.running.experiment.sizing import at_budgets, encoder_width, vocabulary_rows, with_free_size
 from hashbench.running.experiment.tasks import learned_tasks
 from hashbench.running.experiment.used import settled_keys, spec_of_use
 
@@ -216,7 +216,7 @@ def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath
         raise InputError(f"{where}: unknown objective '{objective}'{near} objectives: {', '.join(names)}")
     tokenizer_args = _files_beside(loaded, tokenizer_args, loaded.where(*place, "tokenizer"))
     coder_args = _files_beside(loaded, coder_args, loaded.where(*place, "coder"))
-    return replace(
+    changed = replace(
         spec.with_args(embedding=entry.embedding or {}),
         text=replace(spec.text, tokenizer=tokenizer, args=tokenizer_args),
         code=CodeSpec(coder, coder_args, spec.code.small if coder == spec.code.coder else {}),
@@ -229,6 +229,8 @@ def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath
             weights=_weights_beside(loaded, entry.weights) or spec.training.weights,
         ),
     )
+    with located(loaded.where(*place, *(("free_size",) if entry.free_size else ()))):
+        return with_free_size(changed, entry.free_size)
 
 
 def _vary(

@@ -145,6 +145,12 @@ class ModelEntry(Strict):
         ),
     )
     budget: Budget | None = Field(default=None, description="the size of its embedding, in parameters")
+    free_size: str | None = Field(
+        default=None,
+        min_length=1,
+        description="the argument of its coder or embedding that a budget sets, as num_buckets; null: that which its "
+        "class names",
+    )
     initial_spread: InitialSpread | None = Field(
         default=None, description="of this model's word vectors at the start, in place of the experiment's"
     )
@@ -265,7 +271,7 @@ class Experiment(Strict):
     )
     budget: Budget | None = Field(
         default=None,
-        description="size of the embedding of all models with a free size; other models keep their size",
+        description="size of the embedding of all models with a free size; other models keep their size, and are named",
     )
     initial_spread: InitialSpread | None = Field(
         default=None,

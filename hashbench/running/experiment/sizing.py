@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from hashbench.common.errors import InputError, located
+from hashbench.common.errors import InputError, first_line, located, near_match
+from hashbench.common.registry import is_own
 from hashbench.common.showing import BUDGET_TOLERANCE, amount
-from hashbench.models.embeddings.base import ModelSpec, stored
+from hashbench.models.coders.base import find_coder, make_coder
+from hashbench.models.embeddings.base import FreeSize, ModelSpec, stored
 from hashbench.models.embeddings.registry import build_embedding, with_dim
 from hashbench.models.encoders.base import encoder_config
 from hashbench.models.layers import on_meta
@@ -17,6 +20,7 @@ from hashbench.running.experiment.load import KeyPath, Loaded
 from hashbench.running.experiment.schema import ModelEntry
 
 LARGEST = 2**40  # of a free size
+TRIED = 64  # sizes beside the nearest one, where a coder takes only some, as multiples of 8
 STRIDE = 8  # times a size, at most, that the next one looked at is
 
 
@@ -41,17 +45,87 @@ def with_budget(spec: ModelSpec, dim: int, budget: int) -> Sized:
     free = spec.free_size
     if free is None:
         only = embedding_size(spec, dim)
-        raise InputError(f"model {spec.name}: its embedding has one size ({only:,} parameters); leave the budget out")
-    sizes = ParameterCount(lambda size: embedding_size(with_size(spec, size), dim), free.least)
+        raise InputError(
+            f"model {spec.name}: its embedding has one size ({only:,} parameters); leave the budget out, or name the "
+            "argument that may change: free_size"
+        )
+    sizes = ParameterCount(lambda size: _size_at(spec, size, dim), free.least)
     above = sizes.first_at_least(budget)
     near = [size for size in (above - 1, above) if size >= free.least]
-    best = min(near, key=lambda size: abs(sizes(size) - budget))
+    best = _accepted(spec, sorted(near, key=lambda size: abs(sizes(size) - budget)), free.least)
     if abs(sizes(best) - budget) > BUDGET_TOLERANCE * budget:
+        if sizes(2 * above) <= sizes(free.least):
+            raise InputError(
+                f"model {spec.name}: its embedding does not grow with {free.argument}; name another free_size"
+            )
         shown = " or ".join(f"{sizes(size):,} ({free.argument} {size:,})" for size in near)
         raise InputError(
             f"model {spec.name}: no embedding within 2 % of {budget:,} parameters; the nearest has {shown}"
         )
     return Sized(with_size(spec, best), best, sizes(best))
+
+
+def _size_at(spec: ModelSpec, size: int, dim: int) -> int:
+    """Parameters of the model's embedding at a free size. Raises InputError where a user-defined class cannot be so."""
+    try:
+        return embedding_size(with_size(spec, size), dim)
+    except InputError:
+        raise
+    except Exception as error:
+        if not is_own(spec.embedding.family.__module__):
+            raise
+        assert spec.free_size is not None
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        at = f"with {spec.free_size.argument} {size:,}"
+        raise InputError(
+            f"model {spec.name}: its embedding cannot be made {at}: {reason}; correct the class"
+        ) from error
+
+
+def _accepted(spec: ModelSpec, nearest: Sequence[int], least: int) -> int:
+    """The first of these sizes, or else the next one on either side, that the model's coder takes."""
+    sizes = list(nearest)
+    for further in range(1, TRIED):
+        sizes += [size for size in (max(nearest) + further, min(nearest) - further) if size >= least]
+    refusal = None
+    for size in sizes:
+        sized = with_size(spec, size)
+        try:
+            make_coder(sized.code.coder, **sized.code.args)
+        except InputError as error:
+            refusal = refusal or error
+            continue
+        return size
+    assert refusal is not None
+    raise refusal
+
+
+def with_free_size(spec: ModelSpec, argument: str | None = None) -> ModelSpec:
+    """The model with this argument of its coder or embedding as its free size; None: the one that its class names.
+
+    A model of the suite keeps its own, unless its coder was exchanged for one without that argument. Raises InputError
+    where neither part has the argument.
+    """
+    coder, family = find_coder(spec.code.coder), spec.embedding.family
+    of_coder = [] if coder is None else list(inspect.signature(coder).parameters)
+    of_embedding = [name for name in inspect.signature(family).parameters if name not in ("dim", "base")]
+    free = spec.free_size
+    if argument is None and free is not None:
+        kept = free.argument in of_coder or free.part == "embedding"
+        return spec if kept else replace(spec, free_size=None)
+    name = argument or family.free_size
+    if name is None:
+        return spec
+    if name in of_coder:
+        return replace(spec, free_size=FreeSize("code", name))
+    if name in of_embedding:
+        return replace(spec, free_size=FreeSize("embedding", name))
+    names = list(dict.fromkeys([*of_coder, *of_embedding]))
+    where = f"free_size {name!r}" + ("" if argument else f" of class {family.__name__}")
+    has = f"they have {', '.join(names)}" if names else "they have none"
+    raise InputError(
+        f"{where}: no argument of coder {spec.code.coder} or of the embedding{near_match(name, names) or ';'} {has}"
+    )
 
 
 def at_sizes(spec: ModelSpec, dim: int, budgets: Sequence[int], *, named: bool = True) -> list[ModelSpec]:
@@ -154,8 +228,11 @@ class ParameterCount:
         low, high = self._least, 2 * self._least
         if self(low) >= budget:
             return low
-        while self(high) < budget and high < LARGEST:
+        # An embedding grows by a parameter a step at least: one that has fewer than its size never gets there.
+        while self(high) < budget and high < min(LARGEST, max(budget, 2 * self._least)):
             low, high = high, min(max(2 * high, self._on_line(low, high, budget)), STRIDE * high)
+        if self(high) < budget:
+            return high
         while high - low > STRIDE:  # `low` has fewer, `high` enough
             middle = min(max(self._on_line(low, high, budget), low + 1), high - 1)
             for size in (middle - 1, middle, (low + high) // 2):

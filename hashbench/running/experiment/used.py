@@ -111,5 +111,5 @@ def _rate(dim: int) -> float:
 
 
 ORIGINS: Mapping[str, Origin] = {
-    "transformers": Origin(of_transformers, ("tokenizer", "coder", "embedding", "encoder", "objective")),
+    "transformers": Origin(of_transformers, ("tokenizer", "coder", "embedding", "encoder", "objective", "free_size")),
 }

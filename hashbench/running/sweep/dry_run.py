@@ -60,6 +60,8 @@ def print_plan(
     n_done = len(estimate.done) + len(again)
     print(f"{len(planned.runs)} runs, {n_done} done{lost}, {n_workers} worker{'s' if n_workers > 1 else ''}")
     print(weights_line(planned.runs, planned.resolved))
+    print_results(planned.resolved)
+    print()  # the time is the last line: what comes before it may be long
     if card is not None:
         _print_memory(planned, card)
     time = f"{duration_text(estimate.total())} on {_machine(planned, card)}"
@@ -71,7 +73,6 @@ def print_plan(
     print(f"estimated time: {time}")
     if card is not None:
         print("computed from shapes, rows and published peak rates; nothing was measured on this card")
-    print_results(planned.resolved)
 
 
 def weights_line(runs: Sequence[Run], resolved: ResolvedExperiment) -> str:

@@ -13,7 +13,7 @@ from hashbench.data.sources.fingerprints import cache_folder
 from hashbench.results.rendering.rows import text_lines
 from hashbench.running.experiment.resolved import ResolvedExperiment, SummaryRow
 from hashbench.running.runs.materials import Materials
-from hashbench.running.sweep import row_lengths, text_shares, word_spreads
+from hashbench.running.sweep import model_sizes, row_lengths, text_shares, word_spreads
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,14 @@ class Measurement:
 
     title: str  # of its rows
     # Measures what the cache does not have yet
-    take: Callable[[ResolvedExperiment, Materials], None]
+    take: Callable[[ResolvedExperiment, Materials], object]
     # What is known without measuring; empty: nothing to print
     rows: Callable[[ResolvedExperiment], list[SummaryRow]]
     notes: Callable[[ResolvedExperiment], list[str]] = lambda resolved: []
 
 
 MEASUREMENTS: tuple[Measurement, ...] = (
+    Measurement(model_sizes.TITLE, lambda resolved, materials: None, model_sizes.rows),
     Measurement(text_shares.TITLE, text_shares.take, text_shares.rows, text_shares.notes),
     Measurement(row_lengths.TITLE, row_lengths.take, row_lengths.rows, row_lengths.notes),
     Measurement(word_spreads.TITLE, word_spreads.take, word_spreads.rows, word_spreads.notes),

@@ -42,6 +42,7 @@ from hashbench.running.experiment.tasks import find_tasks
 from hashbench.running.experiment.tuning import declared
 from hashbench.running.runs.base import kinds, names
 from hashbench.running.runs.outputs import check_outputs
+from hashbench.running.sweep import model_sizes
 from hashbench.running.sweep.absent import AbsentCorpus, AbsentTask, MissingInputs, block_without_weights
 from hashbench.store.planning import Run
 
@@ -102,7 +103,7 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
     notes = (
         *on_devices, *_claim_notes(resolved), *_start_notes(loaded, models), *_rate_notes(models),
         *_spread_notes(resolved), *_vocabulary_notes(resolved), *_untuned_notes(resolved),
-        *_source_notes(resolved, sources),
+        *_source_notes(resolved, sources), *model_sizes.outside_budget(resolved),
     )  # fmt: skip
     return Plan(resolved, runs, places, notes, tuple(absent.errors))
 

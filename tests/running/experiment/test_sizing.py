@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.common.showing import BUDGET_TOLERANCE
+from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.embeddings.registry import find_model, models
 from hashbench.running.experiment.models import resolve_models
-from hashbench.running.experiment.sizing import check_learned_rows, embedding_size, parameters_of, with_budget
+from hashbench.running.experiment.sizing import (
+    check_learned_rows,
+    embedding_size,
+    parameters_of,
+    with_budget,
+    with_free_size,
+)
 
 TINY, BASE = (230_000, 6_400_000), (1_400_000, 38_600_000)  # the smallest and the largest of the experiments
 FREE = [name for name, spec in models().items() if spec.free_size is not None]
@@ -91,3 +99,121 @@ def test_a_corpus_too_small_for_a_budgets_vocabulary_is_one_line() -> None:
 def test_a_list_of_budgets_is_not_empty(experiment) -> None:
     with pytest.raises(InputError, match="budget.embedding_parameters"):
         experiment("budget: {embedding_parameters: []}\nmodels: [hash-emb-k2]")
+
+
+CLASSES = """
+import torch
+from torch import Tensor, nn
+from hashbench.extend import Coder, Embedding
+
+class Rows(Embedding):
+    free_size = "rows"
+
+    def __init__(self, dim: int, rows: int = 10, num_buckets: int = 7) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(self.sized(rows), dim))
+        self.special = nn.Parameter(torch.zeros(5, dim))
+
+    def sized(self, rows: int) -> int:
+        return rows
+
+class Plain(Rows):
+    free_size = None
+
+class Fixed(Rows):
+    def sized(self, rows: int) -> int:
+        return 10
+
+class Slow(Rows):
+    def sized(self, rows: int) -> int:
+        return max(1, rows.bit_length())
+
+class Broken(Rows):
+    def sized(self, rows: int) -> int:
+        return 1 // (rows % 3)
+
+class OfCoder(Embedding):
+    free_size = "num_buckets"
+
+    def __init__(self, dim: int, num_buckets: int = 7) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(num_buckets, dim))
+
+class Wrong(Rows):
+    free_size = "row"
+
+class Eights(Coder):
+    name, width, dtype = "eights", 1, int
+
+    def __init__(self, num_buckets: int = 8) -> None:
+        from hashbench.extend import InputError
+        if num_buckets % 8:
+            raise InputError(f"eights: num_buckets {num_buckets} is no multiple of 8")
+        self.num_buckets = num_buckets
+
+    def encode_utf8(self, blob, offsets): ...
+"""
+
+
+def own(name: str, **keys: str) -> str:
+    written = "".join(f", {key}: {value}" for key, value in keys.items())
+    return f"models:\n- {{name: mine, use: 'own.py:{name}', tokenizer: words, objective: none{written}}}\n"
+
+
+def sized(experiment, model: str, budget: str = "budget: {embedding_parameters: 230_000}\n") -> ModelSpec:
+    loaded = experiment(budget + model)
+    Path("own.py").write_text(CLASSES)
+    return resolve_models(loaded)["mine"].spec
+
+
+def test_a_class_of_ones_own_names_what_a_budget_sets(experiment) -> None:
+    spec = sized(experiment, own("Rows"))
+    assert spec.embedding.args == {"rows": 1_792} and embedding_size(spec, 128) == 128 * (1_792 + 5)
+
+
+def test_an_entry_names_another_argument_than_its_class(experiment) -> None:
+    spec = sized(experiment, own("Plain", free_size="rows"))
+    assert spec.embedding.args == {"rows": 1_792}
+
+
+def test_an_argument_of_the_coder_sizes_both(experiment) -> None:
+    spec = sized(experiment, own("OfCoder", coder="md5-rows"))
+    assert spec.code.args["num_buckets"] == 1_797 and embedding_size(spec, 128) == 128 * 1_797
+
+
+def test_the_nearest_size_that_the_coder_takes_is_taken(experiment) -> None:
+    spec = sized(experiment, own("OfCoder", coder="'own.py:Eights'"))
+    assert spec.code.args["num_buckets"] == 1_800
+
+
+def test_without_a_budget_it_has_its_own_size(experiment) -> None:
+    assert embedding_size(sized(experiment, own("Rows"), budget=""), 128) == 128 * 15
+
+
+def test_a_class_that_names_nothing_keeps_its_size(experiment) -> None:
+    assert embedding_size(sized(experiment, own("Plain")), 128) == 128 * 15
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (own("Wrong"), r"free_size 'row' of class Wrong: no argument of coder md5-bits .* did you mean 'rows'\?"),
+        (own("Rows", free_size="dim"), "free_size 'dim': no argument"),
+        (own("Rows", free_size="self"), "free_size 'self': no argument"),
+        (own("Fixed"), "model mine: its embedding does not grow with rows; name another free_size"),
+        (own("Slow"), "model mine: no embedding within 2 % of 230,000 parameters"),
+        (own("Broken"), r"model mine: its embedding cannot be made with rows [\d,]+: ZeroDivisionError: .*; correct"),
+        (own("Plain", budget="{embedding_parameters: 9_000}"), "leave the budget out, or name .* free_size"),
+    ],
+)
+def test_what_cannot_be_sized_is_one_line_with_its_place(experiment, model: str, message: str) -> None:
+    with pytest.raises(InputError, match=rf"^a\.yaml:\d+: .*{message}"):
+        sized(experiment, model)
+
+
+def test_another_coder_takes_the_free_size_of_a_model_away(experiment) -> None:
+    loaded = experiment(
+        "budget: {embedding_parameters: 230_000}\nmodels:\n- {name: x, like: hashformer-md-emb-50k, coder: vocabulary}"
+    )
+    assert with_free_size(find_model("hashformer-md-emb-50k")).free_size is not None
+    assert resolve_models(loaded)["x"].spec.free_size is None
