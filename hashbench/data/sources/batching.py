@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from hashbench.data.sources.mapped import large_array
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import Batch, Template
 from hashbench.models.text.base import Tokenizer
@@ -22,6 +23,7 @@ POOL_BATCHES = 50
 # A small data set has smaller pools, so that its batches are not the same in every epoch
 MIN_POOLS = 8
 ORDER = 1  # stream of random numbers
+ROWS_AT_ONCE = 1 << 14  # that are laid end to end
 # What is left of two texts that are both longer than half: by whether the first is the longer one (n,), the half
 # rounded down and the half rounded up.
 HALVES: Mapping[str, Callable[[np.ndarray, int, int], tuple[np.ndarray | int, np.ndarray | int]]] = {
@@ -68,19 +70,23 @@ def encode_rows(columns: Sequence[TokenizedTexts], template: Template, max_lengt
     form = template.pair if len(columns) == 2 else template.single
     texts = {name: column for name, column in zip("AB", columns, strict=False) if name in form}
     kept = dict(zip(texts, kept_tokens([np.diff(c.offsets) for c in columns], template, max_length), strict=True))
-    n = len(columns[0])
-    # (parts, n)
-    widths = np.stack([kept[part] if part in texts else np.ones(n, np.int64) for part in form])
-    offsets = offsets_from(widths.sum(axis=0))
-    begins = offsets[:-1] + np.cumsum(widths, axis=0) - widths  # (parts, n): where each part begins
-    ids = np.empty(offsets[-1], np.int32)
-    for part, begin in zip(form, begins, strict=True):
-        if part in texts:
-            source = texts[part]
-            ids[ranges(begin, kept[part])] = source.ids[ranges(source.offsets[:-1], kept[part])]
-        else:
-            ids[begin] = special_id(template, part)
-    second = begins[form.index("B")] - offsets[:-1] if template.segments and "B" in texts else None
+    n, n_specials = len(columns[0]), sum(part not in texts for part in form)
+    offsets = offsets_from(np.sum([kept[part] for part in form if part in texts], axis=0) + n_specials)
+    ids = large_array(int(offsets[-1]), np.int32)
+    second = np.empty(n, np.int64) if template.segments and "B" in texts else None
+    for start in range(0, n, ROWS_AT_ONCE):  # since numbers of all places would take four times the ids
+        rows = slice(start, start + ROWS_AT_ONCE)
+        firsts = offsets[:-1][rows]
+        widths = np.stack([kept[part][rows] if part in texts else np.ones(len(firsts), np.int64) for part in form])
+        begins = firsts + np.cumsum(widths, axis=0) - widths  # (parts, rows): where each part begins
+        for part, begin, width in zip(form, begins, widths, strict=True):
+            if part in texts:
+                source = texts[part]
+                ids[ranges(begin, width)] = source.ids[ranges(source.offsets[:-1][rows], width)]
+            else:
+                ids[begin] = special_id(template, part)
+        if second is not None:
+            second[rows] = begins[form.index("B")] - firsts
     return Rows(ids, offsets, second)
 
 

@@ -20,6 +20,7 @@ from hashbench.common.progress import progress
 from hashbench.data.sources.conll import sentences
 from hashbench.data.sources.fingerprints import digest, files_fingerprint
 from hashbench.data.sources.layout import FORMATS_TEXT, TAGGED, find_splits
+from hashbench.data.sources.mapped import GatheredCells
 from hashbench.data.sources.opening import (
     COMPRESSED,
     damaged,
@@ -37,7 +38,7 @@ NO_NAME = re.compile(r"[+-]?\d+(\.\d+)?|.{60,}")  # what is a cell, not the name
 SHOWN = 60  # characters of a line that a message repeats
 BETWEEN = re.compile(r"[\s,]*")  # objects of a JSON array
 ESCAPED = re.compile(r"\\u00[2-7]")  # a plain character that JSON text writes by its number
-Cells = list[object]
+Cells = Sequence[object]
 RowCells = tuple[object, ...]  # of the requested columns
 
 
@@ -147,11 +148,13 @@ class FileTable:
 
         Raises InputError where there is no row.
         """
-        cells: dict[str, Cells] = {name: [] for name in columns}
+        gathered = {name: GatheredCells() for name in columns}
         remarks = Remarks()
         for path in self.paths:
-            for name, values in read_columns(path, columns, self.reading, remarks).items():
-                cells[name].extend(values)
+            for block in column_blocks(path, columns, self.reading, remarks):
+                for column, values in zip(gathered.values(), block, strict=True):
+                    column.extend(values)
+        cells = {name: column.finish() for name, column in gathered.items()}
         if not cells[columns[0]]:
             raise InputError(f"{self.where}: has no rows; put at least one in it")
         if notes is not None:
@@ -213,17 +216,19 @@ def check_file(path: Path) -> None:
         raise InputError(f"{path}: is an empty file; put a table of texts in it, or remove it")
 
 
-def read_columns(
-    path: Path, columns: Sequence[str], reading: ReadOptions = PLAIN, remarks: Remarks | None = None
-) -> dict[str, Cells]:
-    """Columns of one file as lists; cells of a CSV or TSV file are text, those of the others have their own types."""
+def column_blocks(
+    path: Path, columns: Sequence[str], reading: ReadOptions, remarks: Remarks
+) -> Iterator[Sequence[Cells]]:
+    """The columns of one file, some rows at a time, each block in the order of `columns`.
+
+    Cells of a CSV or TSV file are text, those of the others have their own types.
+    """
     if format_of(path) == ".parquet":
-        return _read_parquet(path, columns)
-    cells: dict[str, Cells] = {name: [] for name in columns}
-    for row in iterate_rows(path, columns, reading, remarks=remarks):
-        for name, cell in zip(columns, row, strict=True):
-            cells[name].append(cell)
-    return cells
+        yield from _parquet_blocks(path, columns)
+        return
+    rows = iterate_rows(path, columns, reading, remarks=remarks)
+    while block := list(islice(rows, ROWS_AT_ONCE)):
+        yield list(zip(*block, strict=True))
 
 
 def iterate_rows(
@@ -300,14 +305,14 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         raise InputError(f"{path}: is not a parquet file, or a damaged one ({one_line(error)})") from error
 
 
-def _read_parquet(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
+def _parquet_blocks(path: Path, columns: Sequence[str]) -> Iterator[Sequence[Cells]]:
     file = open_parquet(path)
     check_columns(path, columns, file.schema_arrow.names)
     try:
-        table = file.read(columns=list(columns))
+        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=list(columns)):
+            yield [batch.column(name).to_pylist() for name in columns]
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: cannot be read ({one_line(error)}); write it again") from error
-    return {name: table.column(name).to_pylist() for name in columns}
 
 
 def _csv_rows(path: Path, columns: Sequence[str], reading: ReadOptions, remarks: Remarks) -> Iterator[RowCells]:

@@ -6,7 +6,7 @@ Counted beside it: tokens that mean "unknown", which are words that no pieces sp
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -16,13 +16,18 @@ import numpy as np
 from hashbench.common.progress import progress
 from hashbench.common.shared import make_once
 from hashbench.data.sources.fingerprints import cache_folder, digest
+from hashbench.data.sources.mapped import large_array
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder
+from hashbench.models.text.array_files import ArrayFile
 from hashbench.models.text.base import Tokenizer
-from hashbench.models.text.types import TokenizedTexts, TypeTable
+from hashbench.models.text.types import Interner, TokenizedTexts, TypeTable
+from hashbench.models.text.unicode import offsets_from
 
 FORMAT = 1  # of the stored ids; a change makes all of them anew
 NOTED = 0.05  # a share of unknown tokens above which there is a note
+TEXTS_AT_ONCE = 1 << 15  # that are tokenized
+IDS_AT_ONCE = 1 << 22  # that are looked up
 READ_BEFORE = 1_000  # texts of each column that are read where nothing was tokenized yet
 
 
@@ -54,21 +59,41 @@ def tokenizer_fingerprint(tokenizer: Tokenizer) -> str:
 def _build(data: TaskData, tokenizer: Tokenizer, folder: Path) -> None:
     folder.mkdir()
     interner = tokenizer.interner()
-    provisional = {}
-    for split, part in data.splits.items():
-        for column, texts in enumerate(part.texts):
-            progress(f"tokenizing {split}", step=False)
-            provisional[split, column] = interner.add(texts)
+    provisional = {
+        (split, column): _provisional(interner, texts, split)
+        for split, part in data.splits.items()
+        for column, texts in enumerate(part.texts)
+    }
     types, remap = interner.finish()
     types.save(folder / "types")
     for (split, column), tokenized in provisional.items():
-        np.save(folder / f"{split}-{column}-ids.npy", tokenized.remapped(remap).ids)
+        file = ArrayFile(folder / f"{split}-{column}-ids.npy", np.int32, len(tokenized.ids))
+        for start in range(0, len(tokenized.ids), IDS_AT_ONCE):
+            file.put(remap[tokenized.ids[start : start + IDS_AT_ONCE]], start)
+        file.close()
         np.save(folder / f"{split}-{column}-offsets.npy", tokenized.offsets)
 
 
+def _provisional(interner: Interner, texts: Sequence[str], split: str) -> TokenizedTexts:
+    """A column of texts of a split as provisional ids, some texts at a time."""
+    parts = []
+    for start in range(0, max(len(texts), 1), TEXTS_AT_ONCE):
+        progress(f"tokenizing {split}", step=False)
+        parts.append(interner.add(texts[start : start + TEXTS_AT_ONCE]))
+    ids = large_array(sum(len(part.ids) for part in parts), np.int32)
+    at = 0
+    for part in parts:
+        ids[at : at + len(part.ids)] = part.ids
+        at += len(part.ids)
+    return TokenizedTexts(ids, offsets_from(np.concatenate([np.diff(part.offsets) for part in parts])))
+
+
 def _load(folder: Path, split: str, column: int) -> TokenizedTexts:
+    """A column of a split, mapped: most of it is read once."""
     name = f"{split}-{column}"
-    return TokenizedTexts(np.load(folder / f"{name}-ids.npy"), np.load(folder / f"{name}-offsets.npy"))
+    arrays = (np.load(folder / f"{name}-{which}.npy", mmap_mode="r") for which in ("ids", "offsets"))
+    ids, offsets = map(np.asarray, arrays)  # plain arrays are indexed faster
+    return TokenizedTexts(ids, offsets)
 
 
 class Unknown(NamedTuple):
@@ -90,10 +115,16 @@ def counts_of(encoded: EncodedTask, tokenizer: Tokenizer, coder: Coder, codes: n
         is_unknown |= np.asarray(codes)[:, 0] == coder.unknown_row
     return {
         split: Unknown(
-            sum(int(is_unknown[column.ids].sum()) for column in columns), sum(len(column.ids) for column in columns)
+            sum(_n_true(is_unknown, column.ids) for column in columns), sum(len(column.ids) for column in columns)
         )
         for split, columns in encoded.splits.items()
     }
+
+
+def _n_true(marked: np.ndarray, ids: np.ndarray) -> int:
+    """How many of the ids (n,) are of types that are marked (t,) bool."""
+    steps = range(0, len(ids), IDS_AT_ONCE)
+    return sum(int(marked[ids[start : start + IDS_AT_ONCE]].sum()) for start in steps)
 
 
 def counts_before(data: TaskData, tokenizer: Tokenizer) -> dict[str, Unknown]:

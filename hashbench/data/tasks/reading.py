@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from hashbench.common.texts_read import TextCounts, TextsRead
 from hashbench.data.sources.batching import kept_tokens
 from hashbench.data.sources.fingerprints import cache_folder
+from hashbench.data.sources.mapped import taken
 from hashbench.data.tasks.encoding import encode_task
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.embeddings.base import Template
@@ -67,17 +68,18 @@ class _Lengths:
         """The counts of a split."""
         lengths = self.of_texts(split)
         kept = kept_tokens(lengths, template, max_length)
-        texts = [list(map(well_formed, column)) for column in self._data.splits[split].texts]
+        texts = self._data.splits[split].texts
         lost = [np.flatnonzero(before > after) for before, after in zip(lengths, kept, strict=True)]
         return TextCounts(
             texts=sum(map(len, lengths)),
             texts_cut=sum(map(len, lost)),
             tokens=sum(int(column.sum()) for column in lengths),
             tokens_lost=sum(int((before - after).sum()) for before, after in zip(lengths, kept, strict=True)),
-            characters=sum(len(text) for column in texts for text in column),
+            characters=sum(len(well_formed(text)) for column in texts for text in column),
             characters_lost=sum(
-                self._lost(split, column, rows, kept[column][rows], [texts[column][row] for row in rows])
-                for column, rows in enumerate(lost)
+                self._lost(split, column, rows, kept[column][rows], list(map(well_formed, taken(texts[column], rows))))
+                for column, cut in enumerate(lost)
+                for rows in np.split(cut, range(AT_ONCE, len(cut), AT_ONCE))
             ),
         )
 
@@ -90,14 +92,6 @@ class _Lengths:
         last = np.maximum(last, starts)
         inside = first[starts] + kept - first[last]
         parts = self._parts.splits[split].texts[column]
-        ends = _in_steps(self._tokenizer.reach, [well_formed(parts[part]) for part in last], inside.tolist())
+        ends = self._tokenizer.reach([well_formed(parts[part]) for part in last], inside.tolist())
         before = [sum(map(len, parts[start:part])) for start, part in zip(starts, last, strict=True)]
         return sum(len(text) - behind - end for text, behind, end in zip(texts, before, ends, strict=True))
-
-
-def _in_steps(
-    reach: Callable[[Sequence[str], Sequence[int]], list[int]], texts: Sequence[str], kept: Sequence[int]
-) -> list[int]:
-    """The results of `reach` for all texts, which it gets some at a time."""
-    steps = range(0, len(texts), AT_ONCE)
-    return [end for start in steps for end in reach(texts[start : start + AT_ONCE], kept[start : start + AT_ONCE])]

@@ -27,6 +27,7 @@ from hashbench.data.sources.labels import (
     values_by_features,
 )
 from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS
+from hashbench.data.sources.mapped import MappedCells
 from hashbench.data.sources.sources import Place, Source, SourceKind, find_label_names
 from hashbench.data.tasks.base import CheckedData, SplitOutputs, Task, TaskKind
 from hashbench.data.tasks.blocks import TaskEntry
@@ -177,8 +178,10 @@ class LocatedTexts:
         return [note for note in notes if note]
 
 
-def cells_as_texts(cells: Cells, where: str) -> list[str]:
+def cells_as_texts(cells: Cells, where: str) -> Sequence[str]:
     """Cells as texts; a missing one is an empty text."""
+    if isinstance(cells, MappedCells):
+        return cells.texts
     for row, cell in enumerate(cells, start=1):
         if cell is not None and not isinstance(cell, str):
             raise InputError(f"{where}: row {row}: {type(cell).__name__}, not text; name a column of texts")
@@ -198,7 +201,7 @@ class TextKind(TaskKind):
     # Outputs for an own data set; None: known once its labels are read
     own_classes: ClassVar[int | None] = None
 
-    def read_texts(self, cells: Cells, where: str) -> list[str]:
+    def read_texts(self, cells: Cells, where: str) -> Sequence[str]:
         """The texts of a column. Raises InputError for a cell that is none."""
         return cells_as_texts(cells, where)
 

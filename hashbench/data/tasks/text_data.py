@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from hashbench.common.errors import InputError
 from hashbench.data.sources.files import PLAIN, FileTable, ReadOptions, check_file
 from hashbench.data.sources.fingerprints import digest
 from hashbench.data.sources.layout import FORMATS_TEXT, find_splits, named_splits
+from hashbench.data.sources.mapped import taken
 from hashbench.data.sources.sources import LABEL_NAMES, SourceKind
 from hashbench.data.tasks.base import Task
 from hashbench.scores.registry import find_metric
@@ -29,7 +30,7 @@ HOLDOUT = "holdout"  # a seeded tenth of train, where there is no validation spl
 class Split:
     """Texts and labels of one split."""
 
-    texts: tuple[list[str], ...]  # one list for each text column
+    texts: tuple[Sequence[str], ...]  # one for each text column: a list, or mapped where it is large
     labels: np.ndarray  # (n,) int64 class ids, or float32 values
 
     def __len__(self) -> int:
@@ -37,7 +38,7 @@ class Split:
 
     def take(self, rows: np.ndarray) -> Split:
         """The rows (k,), in the order given."""
-        return Split(tuple([column[row] for row in rows] for column in self.texts), self.labels[rows])
+        return Split(tuple(taken(column, rows) for column in self.texts), self.labels[rows])
 
 
 @dataclass(frozen=True)

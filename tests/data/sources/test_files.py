@@ -12,10 +12,14 @@ import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources import files
-from hashbench.data.sources.files import FileTable, ReadOptions, find_table, iterate_column, read_columns
+from hashbench.data.sources.files import FileTable, ReadOptions, find_table, iterate_column
 
 EMOJI = "emoji \U0001f600\U0001f468\u200d\U0001f469"
 ODD_TEXTS = ["", EMOJI, "x" * 100_000, "NUL \0 inside", 'a,b "c"\nd', "y" * 200_000]
+
+
+def read_columns(path: Path, columns: list[str]) -> dict[str, files.Cells]:
+    return FileTable((path,)).read(columns)
 
 
 def parquet(path: Path) -> None:
