@@ -57,6 +57,8 @@ ELSEWHERE = {
     "hashbench data check": "tests/hub/test_check.py",
     "hashbench db count-texts": "tests/cli/test_db.py",
     "hashbench db unvoid": "tests/cli/test_db.py",
+    "hashbench db delete": "tests/cli/test_db.py",
+    "hashbench db rename": "tests/cli/test_db.py",
     "hashbench data links": "tests/cli/test_data.py",
     "hashbench worker": "tests/cli/test_worker.py",
     "hashbench quickstart": "tests/cli/test_begin.py",

@@ -1,7 +1,9 @@
-"""Commands about the results store: db merge, export, check, upgrade, count-texts, void, unvoid."""
+"""Commands about the results store: db merge, export, check, upgrade, count-texts, void, unvoid, delete, rename."""
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -15,13 +17,16 @@ from hashbench.common.secrecy import without_passwords
 
 if TYPE_CHECKING:
     from hashbench.results.exchange.merge import MergeReport
+    from hashbench.store.deleting import Deletion
+    from hashbench.store.engine import Store
 
 TO_DECIDE = 1  # exit code of a merge of results that disagree or are void there, and of a damaged database
 LISTED = 20  # lines of one sort at most
 INCOMPLETE = 1  # exit code of a count that left some runs without counts
 
 app = typer.Typer(
-    help="Merge, export, check, upgrade the results store; count texts; void and unvoid runs.", no_args_is_help=True
+    help="Merge, export, check, upgrade the results store; count texts; void and unvoid runs; delete and rename.",
+    no_args_is_help=True,
 )
 
 
@@ -162,8 +167,6 @@ def check(
 
     Example: hashbench db check --db results.db
     """
-    import sqlite3
-
     from hashbench.data.sources.fingerprints import cache_folder
     from hashbench.results.exchange.checking import find_damage, has_sums
     from hashbench.results.exchange.checking import repair as repair_store
@@ -182,10 +185,7 @@ def check(
         show(str(item))
     note(f"{store.name}: {len(damage)} places are damaged" + ("" if repair else "; --repair, or take a whole copy"))
     if repair:
-        try:
-            note(f"this store as it was before: {store.save_copy()}" if store.dialect == "sqlite" else "no copy made")
-        except sqlite3.Error as error:
-            raise InputError(f"{store.name}: no copy of it could be written, so nothing is repaired: {error}") from None
+        _name_copy(store)
         for line in repair_store(store, damage):
             show(line)
     raise typer.Exit(TO_DECIDE)
@@ -271,3 +271,81 @@ def unvoid(
     store = open_store(db, create=False)
     for run_id in unvoid_run(store, find_run(store, run)):
         show(f"counts again: {run_id}")
+
+
+@app.command()
+def delete(
+    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="The name of the experiment.")],
+    db: Database = DEFAULT_DB,
+    earlier: Annotated[
+        bool, typer.Option("--earlier", help="Delete the earlier versions of its file alone, and keep the newest.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Delete an experiment with its runs, their results, and their files in the cache of this machine.
+
+    Runs that another experiment has, or that its runs need, stay. Refused while a worker has one of the runs. Before
+    it deletes anything, it saves a copy of a SQLite file.
+
+    Example: hashbench db delete quickstart
+    """
+    from hashbench.data.sources.fingerprints import cache_folder
+    from hashbench.running.runs.artifacts import ArtifactFolder
+    from hashbench.store.deleting import delete as delete_experiment
+    from hashbench.store.deleting import planned_deletion
+    from hashbench.store.engine import open_store
+
+    store = open_store(db, create=False)
+    planned = planned_deletion(store, experiment, earlier=earlier)
+    if not planned.experiments:
+        show(f"{experiment} ({store.name}): no earlier version, nothing to delete")
+        return
+    show(f"{experiment} ({store.name}): {_what_goes(planned)}")
+    if not yes and not sys.stdin.isatty():
+        raise InputError("db delete: it asks before it deletes, and nobody can answer here; give --yes")
+    if not yes and not typer.confirm("Delete it?"):
+        note("nothing was deleted")
+        raise typer.Exit(TO_DECIDE)
+    _name_copy(store)
+    delete_experiment(store, planned)
+    files = ArtifactFolder(cache_folder())
+    for run_id in planned.runs:
+        for of_run in (files.files(run_id), files.waiting(run_id)):
+            files.remove(of_run.folder)
+    show("deleted")
+
+
+def _what_goes(planned: Deletion) -> str:
+    """Counts of what a deletion takes away, and of the runs that stay, in words."""
+    counts = [(len(planned.experiments), "version"), (len(planned.runs), "run"), (planned.n_attempts, "attempt")]
+    goes = ", ".join(f"{n:,} {what}{'' if n == 1 else 's'}" for n, what in counts)
+    files = f", {planned.n_files:,} files of {planned.n_bytes / 1e6:,.1f} MB" if planned.n_files else ""
+    stays = f"; {planned.n_staying:,} of its runs stay, since others use them" if planned.n_staying else ""
+    return f"{goes}{files} go{stays}"
+
+
+def _name_copy(store: Store) -> None:
+    """Saves a copy of a SQLite database, and prints where it is."""
+    copy = store.copy_first()
+    note("no copy is made of a server's database" if copy is None else f"this store as it was before: {copy}")
+
+
+@app.command()
+def rename(
+    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="The name of the experiment.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its new name.")],
+    db: Database = DEFAULT_DB,
+) -> None:
+    """Give an experiment another name, in all versions of its file. Change the name in the file, too.
+
+    Example: hashbench db rename quickstart first_try
+    """
+    from hashbench.running.experiment.schema import NAME
+    from hashbench.store.deleting import rename as rename_experiment
+    from hashbench.store.engine import open_store
+
+    if not re.match(NAME, name):
+        raise InputError(f"db rename: {name!r} is no name; it has letters, digits, '.', '_' and '-'")
+    store = open_store(db, create=False)
+    number = rename_experiment(store, experiment, name)
+    show(f"{experiment} -> {name} ({store.name}): {number} version{'' if number == 1 else 's'}")

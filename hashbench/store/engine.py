@@ -133,6 +133,18 @@ class Store:
         finally:
             connection.close()
 
+    def copy_first(self) -> Path | None:
+        """Saves a copy before something is changed; returns its path, None where there is nothing, or a server has it.
+
+        Raises InputError where it cannot be written, so that nothing is changed.
+        """
+        if self.dialect != "sqlite" or not self.query("SELECT 1 FROM run LIMIT 1"):
+            return None
+        try:
+            return self.save_copy()
+        except sqlite3.Error as error:
+            raise InputError(f"{self.name}: no copy of it could be written, so nothing was changed: {error}") from error
+
     def _check_file(self) -> None:
         if self._file is not None:
             self._file.check()

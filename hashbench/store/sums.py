@@ -75,6 +75,11 @@ def of_attempt(row: AnyRow, results: Mapping[str, Sequence[AnyRow]]) -> str:
     return _sum([_values(attempt, row, "id", "heartbeat_at", "lease_until"), *parts])
 
 
+def member_key(row: AnyRow) -> str:
+    """The key of a member's sum: the experiment, and a sum of run and label."""
+    return f"{row['experiment_id']} {_sum([row['run_id'], row['model']])}"
+
+
 def _attempts(connection: Connection, ids: Ids) -> Iterator[tuple[str, str]]:
     which = attempt.c.state.in_(WITH_RESULTS)
     rows = connection.execute(_some(attempt, attempt.c.id, ids).where(which)).mappings().all()
@@ -96,10 +101,9 @@ def _experiments(connection: Connection, ids: Ids) -> Iterator[tuple[str, str]]:
 
 
 def _members(connection: Connection, run_ids: Ids) -> Iterator[tuple[str, str]]:
-    """Sums of the members of experiments, by the experiment and a sum of run and label."""
+    """Sums of the members of experiments, by their keys."""
     for row in connection.execute(_some(experiment_run, experiment_run.c.run_id, run_ids)).mappings():
-        key = _sum([row["run_id"], row["model"]])
-        yield f"{row['experiment_id']} {key}", _sum([_values(experiment_run, row, *OF_QUEUE)])
+        yield member_key(row), _sum([_values(experiment_run, row, *OF_QUEUE)])
 
 
 KINDS: dict[str, Callable[[Connection, Ids], Iterator[tuple[str, str]]]] = {

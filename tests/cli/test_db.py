@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import sqlite3
 from pathlib import Path
@@ -11,13 +12,14 @@ import pytest
 
 from hashbench.common.measured import MetricRow
 from hashbench.running.experiment.identity import run_id
+from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.sweep import count_texts
 from hashbench.running.sweep.count_texts import CountedRuns
 from hashbench.store.engine import open_store
 from hashbench.store.finishing import finish
 from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim
-from hashbench.store.result import Result
+from hashbench.store.result import Artifact, Result
 from tests.cli.stores import SECOND
 
 
@@ -157,3 +159,58 @@ def test_check_finds_and_repairs_damage(command) -> None:
     assert code == 1 and "this store as it was before: one.db.saved-1\n" in err
     assert out.endswith(f"run {run[:12]}: void, with 0 built on it\n")
     assert command("db", "check", "--db", "one.db")[0] == 0
+
+
+def finished_with_weights(folder: Path) -> Path:
+    """Finishes the planned run of results.db, and returns the file that it left in the cache."""
+    store = open_store("results.db")
+    held = claim(store, 1, worker="w", lease_s=60, max_attempts=1)
+    assert held is not None
+    weights = ArtifactFolder(folder).files(held.run_id).weights
+    weights.parent.mkdir(parents=True)
+    weights.write_bytes(b"12345")
+    finish(store, held, Result(artifacts=[Artifact("weights", f"{held.run_id}/{weights.name}", 5, "00")]))
+    store.close()
+    return weights
+
+
+def test_delete_prints_what_goes_copies_and_deletes(command, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
+    weights = finished_with_weights(tmp_path / "cache")
+    code, out, err = command("db", "delete", "small", "--yes")
+    goes = "small (results.db): 1 version, 2 runs, 2 attempts, 1 files of 0.0 MB go"
+    assert (code, out) == (0, f"{goes}\ndeleted\n") and "as it was before: results.db.saved-1" in err
+    assert not weights.exists() and "no experiment in it" in command("status")[2]
+    assert "small" in command("list", "--db", "results.db.saved-1")[1]
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_delete_asks_on_a_terminal(command, monkeypatch, answer: str) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal(f"{answer}\n"))
+    code, out, err = command("db", "delete", "small")
+    assert "Delete it? [y/N]" in out
+    assert (code, "deleted" in out, "nothing was deleted" in err) == (
+        (0, True, False) if answer == "y" else (1, False, True)
+    )
+    assert Path("results.db.saved-1").exists() == (answer == "y")
+
+
+def test_delete_without_a_terminal_needs_yes(command, monkeypatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    code, _, err = command("db", "delete", "small")
+    assert (
+        code == 2 and err == "hashbench: db delete: it asks before it deletes, and nobody can answer here; give --yes\n"
+    )
+    assert command("db", "delete", "small", "--earlier")[:2] == (
+        0, "small (results.db): no earlier version, nothing to delete\n",
+    )  # fmt: skip
+
+
+def test_rename(command) -> None:
+    assert command("db", "rename", "small", "big")[:2] == (0, "small -> big (results.db): 1 version\n")
+    assert command("status")[1].startswith("big (results.db)")
+    assert command("db", "rename", "big", "a b")[2].startswith("hashbench: db rename: 'a b' is no name")

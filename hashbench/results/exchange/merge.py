@@ -12,7 +12,6 @@ A token alone is not believed: with other numbers it is another attempt.
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +21,6 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
-from hashbench.common.errors import InputError
 from hashbench.results.exchange.foreign import CheckedDatabase, StoredRow, opened
 from hashbench.store import sums
 from hashbench.store.attaching import COLLECTING
@@ -136,7 +134,7 @@ def merge(
             report = task.look(target)
         if not dry_run:
             if task.has_changes:
-                copy = _copied(store)
+                copy = store.copy_first()
                 report = task.carry_out()
                 report.copy = copy
             if keep == "ours":
@@ -161,16 +159,6 @@ def copy_attempt(
         rows = source.rows(table, table.c.attempt_id == row["id"])
         insert_rows(target, sa.insert(table), ({**change(dict(copied)), "attempt_id": new_id} for copied in rows))
     return new_id
-
-
-def _copied(store: Store) -> Path | None:
-    """The path of a new copy of a SQLite database beside its file; None where there is nothing to copy."""
-    if store.dialect != "sqlite" or not store.query("SELECT 1 FROM run LIMIT 1"):
-        return None
-    try:
-        return store.save_copy()
-    except sqlite3.Error as error:
-        raise InputError(f"{store.name}: no copy of it could be written before the merge: {error}") from error
 
 
 @dataclass(frozen=True)

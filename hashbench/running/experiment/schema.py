@@ -43,6 +43,7 @@ Device = Annotated[str, AfterValidator(_device), Field(json_schema_extra={"patte
 Share = Annotated[float, Field(ge=0, le=1)]
 Parameters = Annotated[int, Field(gt=0)]
 
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"  # of an experiment, and of a model in it
 # Trivial baselines of the suite's kinds of task, in the order in which messages name them.
 FLOORS = (
     "majority", "bag-of-words", "bag-of-pairs", "popularity", "co-occurrence", "most-frequent-tag", "unigrams",
@@ -103,7 +104,7 @@ class ModelEntry(Strict):
 
     name: str = Field(
         min_length=1,
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        pattern=NAME,
         description="unique in the experiment; no column of tables, task or trivial baseline",
     )
     like: str | None = Field(default=None, description="the named model that this one is a variation of")
@@ -255,7 +256,7 @@ class Experiment(Strict):
 
     name: str = Field(
         min_length=1,
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        pattern=NAME,
         description="name of the experiment, as in hashbench report NAME",
     )
     data: str | tuple[str, ...] = Field(
