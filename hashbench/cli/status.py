@@ -236,10 +236,15 @@ def _n(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
-def list_experiments(db: Database = DEFAULT_DB, style: TableFormat = "text") -> None:
+def list_experiments(
+    db: Database = DEFAULT_DB,
+    every: Annotated[bool, typer.Option("--all", help="Print a row for each version of an experiment file.")] = False,
+    style: TableFormat = "text",
+) -> None:
     """List the experiments of a database with their runs, models, tasks and date, the last one swept first.
 
-    An experiment file that was changed and swept again has a row for each version. Other commands read the newest.
+    Of an experiment file that was changed and swept again, the newest version has a row, with the number of earlier
+    ones. Other commands read the newest, too.
 
     Example: hashbench list --db example
     """
@@ -247,16 +252,21 @@ def list_experiments(db: Database = DEFAULT_DB, style: TableFormat = "text") -> 
     from hashbench.results.read.overview import listed_experiments
     from hashbench.store.engine import open_results
 
-    rows = [
-        {
-            "experiment": listed.name,
-            "done": f"{listed.done} of {listed.runs}",
-            "failed": listed.failed or "",
-            "encoder": ", ".join(listed.encoders),
-            "models": ", ".join(listed.models) if style != "text" else few(listed.models),
-            "tasks": ", ".join(listed.tasks) if style != "text" else few(listed.tasks),
-            "swept": datetime.fromtimestamp(listed.called_at, UTC).strftime("%Y-%m-%d %H:%M"),
-        }
-        for listed in listed_experiments(open_results(db))
-    ]
-    print_rows(["experiment", "done", "failed", "encoder", "models", "tasks", "swept"], rows, style)
+    for_people = style in ("text", "md")
+    with collecting_nothing():
+        rows = [
+            {
+                "experiment": listed.name,
+                "done": f"{listed.done} of {listed.runs}",
+                "failed": listed.failed or "",
+                "encoder": ", ".join(listed.encoders),
+                "models": ", ".join(listed.models) if style != "text" else few(listed.models),
+                "tasks": ", ".join(listed.tasks) if style != "text" else few(listed.tasks),
+                "swept": datetime.fromtimestamp(listed.called_at, UTC).strftime("%Y-%m-%d %H:%M")
+                + (f", and {listed.earlier} earlier" if for_people and listed.earlier else ""),
+                "earlier": listed.earlier,
+            }
+            for listed in listed_experiments(open_results(db), every=every)
+        ]
+        columns = ["experiment", "done", "failed", "encoder", "models", "tasks", "swept"]
+        print_rows(columns if for_people else [*columns, "earlier"], rows, style)

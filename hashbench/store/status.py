@@ -139,8 +139,16 @@ class Running:
     lease_left_s: float
 
 
-EXPERIMENTS = """
-SELECT id, name, baseline, config, command, created_at, called_at FROM experiment ORDER BY called_at DESC, id DESC
+EXPERIMENT = "SELECT e.id, e.name, e.baseline, e.config, e.command, e.created_at, e.called_at"
+NEWEST = "ORDER BY e.called_at DESC, e.id DESC"
+EXPERIMENTS = f"{EXPERIMENT} FROM experiment e {NEWEST}"
+LAST_SWEPT = f"{EXPERIMENT} FROM experiment e {NEWEST} LIMIT 1"
+LAST_OF_NAME = f"{EXPERIMENT} FROM experiment e WHERE e.name = :name {NEWEST} LIMIT 1"
+NAMES = f"SELECT e.name FROM experiment e {NEWEST}"
+# the experiment with a run that was swept last, and the run's first label in it
+LAST_WITH_RUN = f"""
+{EXPERIMENT}, er.model FROM experiment_run er JOIN experiment e ON e.id = er.experiment_id
+WHERE er.run_id = :run {NEWEST}, er.position LIMIT 1
 """
 COUNTS = """
 SELECT state, COUNT(*) AS n FROM run
@@ -196,22 +204,35 @@ ORDER BY r.finished_at DESC, r.id LIMIT :most
 
 def experiments(store: Store) -> list[StoredExperiment]:
     """All experiments, the one that was swept last first."""
-    rows = (_with_json(row, "config") for row in store.query(EXPERIMENTS))
-    # what an older program stored may hold a password
-    return [StoredExperiment(**row | {"command": without_passwords(row["command"])}) for row in rows]
+    return [_experiment(row) for row in store.query(EXPERIMENTS)]
+
+
+def experiment_names(store: Store) -> list[str]:
+    """The names of all experiments, each once, the one that was swept last first."""
+    return list(dict.fromkeys(name for (name,) in store.tuples(NAMES)))
 
 
 def find_experiment(store: Store, name: str | None = None) -> StoredExperiment:
     """The experiment of a name, of several the one swept last; None: the last sweep of all."""
-    stored = experiments(store)
-    if not stored:
+    rows = store.query(LAST_SWEPT) if name is None else store.query(LAST_OF_NAME, name=name)
+    if rows:
+        return _experiment(rows[0])
+    names = sorted(experiment_names(store))
+    if not names:
         raise InputError(f"{store.name}: no experiment in it; run hashbench sweep first, or give another --db")
-    for experiment in stored:
-        if name is None or experiment.name == name:
-            return experiment
-    names = sorted({experiment.name for experiment in stored})
     near = near_match(name or "", names)
     raise InputError(f"{store.name}: no experiment {name!r}{near} (there is: {', '.join(names)})")
+
+
+def experiment_of_run(store: Store, run_id: str) -> tuple[StoredExperiment, str]:
+    """The experiment with a run, of several the one swept last, and the run's label in it.
+
+    Raises InputError for a run of no experiment.
+    """
+    rows = store.query(LAST_WITH_RUN, run=run_id)
+    if not rows:
+        raise InputError(f"{store.name}: run {run_id[:8]} belongs to no experiment; name another")
+    return _experiment({key: value for key, value in rows[0].items() if key != "model"}), str(rows[0]["model"])
 
 
 def counts(store: Store, experiment_id: int) -> dict[str, int]:
@@ -321,5 +342,10 @@ def seconds_of(store: Store, run_ids: Sequence[str]) -> dict[str, float]:
     return seconds_by_id
 
 
-def _with_json(row: RowMapping, *columns: str) -> dict[str, Any]:
+def _experiment(row: Mapping[str, Any] | RowMapping) -> StoredExperiment:
+    # what an older program stored may hold a password
+    return StoredExperiment(**_with_json(row, "config") | {"command": without_passwords(row["command"])})
+
+
+def _with_json(row: Mapping[str, Any] | RowMapping, *columns: str) -> dict[str, Any]:
     return {**row, **{name: json.loads(row[name]) for name in columns}}

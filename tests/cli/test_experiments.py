@@ -26,5 +26,21 @@ def test_experiments_with_their_models_and_tasks_the_newest_first(run: Run) -> N
     assert rows[1]["done"] == "10 of 11"
 
 
+def test_versions_of_a_file_are_one_row_and_with_all_a_row_each(run: Run) -> None:
+    for tasks in (("cola",), ("cola", "rte"), ("sst2",)):
+        build(Path("results.db"), World(name="mine", models=("bert-mlm",), tasks=tasks, seeds=(0,))).close()
+    build(Path("results.db"), World(name="other", models=("bert-mlm",), tasks=("cola",), seeds=(0,))).close()
+    _, other, mine = run("list").out.splitlines()
+    assert other.startswith("other ") and "earlier" not in other
+    assert "  sst2  " in mine and mine.endswith(", and 2 earlier")
+    rows = list(csv.DictReader(io.StringIO(run("list", "--format", "csv").out)))
+    assert [(row["experiment"], row["tasks"], row["earlier"]) for row in rows] == [
+        ("other", "cola", "0"), ("mine", "sst2", "2"),
+    ]  # fmt: skip
+    _, *lines = run("list", "--all").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["other", "mine", "mine", "mine"]
+    assert not any("earlier" in line for line in lines)
+
+
 def test_a_database_that_is_not_there(run: Run) -> None:
     fails(run("list", "--db", "none.db"), "none.db: no such database")

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.registry import registered, unreadable
 from hashbench.results.papers.paper import Column
-from hashbench.results.tables.report import tables
+from hashbench.results.tables.report import tables_of
 from hashbench.results.tables.request import ReportRequest, ReportSource
 from hashbench.results.tables.table import Row, Table
 
@@ -39,7 +39,7 @@ class FigureData(ReportSource):
     @cached_property
     def tables(self) -> list[Table]:
         """The experiment's own tables."""
-        return tables(self.store, replace(self.request, paper=None, table=None, all_metrics=False))
+        return tables_of(self.under(replace(self.request, paper=None, table=None, all_metrics=False)))
 
     @property
     def table(self) -> Table:

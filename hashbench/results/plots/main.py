@@ -15,7 +15,7 @@ from hashbench.results.plots.inline import inline_svg
 from hashbench.results.plots.sheet import save, styled
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store
-from hashbench.store.status import experiments
+from hashbench.store.status import experiment_names
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def plot(
     if folder.exists() and not folder.is_dir():  # an error before anything is drawn
         raise InputError(f"--output {folder}: is a file; name a folder")
     for name in names:
-        if name not in plots() and name in {stored.name for stored in experiments(store)}:
+        if name not in plots() and name in experiment_names(store):
             raise InputError(f"plot: {name!r} is an experiment; write: hashbench plot [FIGURE] --experiment {name}")
     chosen = [find_plot(name).name for name in dict.fromkeys(names)] or list(plots())
     data = FigureData(store, ReportRequest(experiment, examples=True), width)

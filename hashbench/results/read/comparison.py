@@ -22,7 +22,7 @@ from hashbench.scores.estimates import Estimate, SeedError, combine_matched, ove
 from hashbench.scores.registry import metrics
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint
-from hashbench.store.status import experiments
+from hashbench.store.status import experiment_names
 
 # How the splits begin that a task has several of (mnli's matched and mismatched)
 PART = "validation_"
@@ -208,7 +208,7 @@ def _sides(
     side_a, side_b = (_find(name, experiment, partial(read, store)) for store, name in names)
     if (side_a.model is None) != (side_b.model is None) and experiment is None:
         # A model and an experiment may share a name: with an experiment on the other side it is the experiment
-        if all(name in [stored.name for stored in experiments(store)] for store, name in names):
+        if all(name in experiment_names(store) for store, name in names):
             side_a, side_b = (Side(name, read(store, name), None) for store, name in names)
     if (side_a.model is None) != (side_b.model is None):
         raise InputError(f"compare: {first!r} and {second!r} are a model and an experiment; name two of one kind")
@@ -224,7 +224,7 @@ def _find(name: str, experiment: str | None, read: Callable[[str | None], Eviden
     labels = list(dict.fromkeys(entry.model for entry in measured.entries))
     if name in labels:
         return Side(name, evidence, name)
-    names = [stored.name for stored in experiments(store)]
+    names = experiment_names(store)
     if experiment is None and name in names:
         return Side(name, read(name), None)
     near = near_match(name, list(dict.fromkeys([*labels, *names])))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from hashbench.results.read import queries
-from hashbench.results.read.queries import MEMBERS_OF_ALL
 from hashbench.results.read.runs import BASELINE, FURTHER_BASELINE
 from hashbench.store.engine import NOW, Store
-from hashbench.store.status import counts, experiments
 
 RECENT_S = 600.0  # a rate is that of the last ten minutes, or of the last hour where these are too few
 HOUR_S = 3600.0
@@ -169,22 +169,36 @@ class ListedExperiment:
     models: tuple[str, ...]  # without trivial baselines
     tasks: tuple[str, ...]
     called_at: float  # seconds since 1970
+    earlier: int = 0  # experiments of the name that are not listed: earlier versions of its file
 
 
-def listed_experiments(store: Store) -> list[ListedExperiment]:
-    """All experiments, the one that was swept last first. One whose plan changed is listed for each plan."""
-    members = store.query(MEMBERS_OF_ALL)
+def listed_experiments(store: Store, *, every: bool = True) -> list[ListedExperiment]:
+    """The newest experiment of each name, or `every` one, the one that was swept last first."""
+    versions = store.tuples(queries.VERSIONS)
+    of_name = Counter(name for _, name, _ in versions)
+    newest: dict[str, Sequence[Any]] = {}
+    for row in versions:
+        newest.setdefault(row[1], row)
+    shown = versions if every else list(newest.values())
+    members: dict[int, list[Sequence[Any]]] = {number: [] for number, _, _ in shown}
+    for number, *member in store.tuples(queries.MEMBERS_OF_ALL):
+        if number in members:
+            members[number].append(member)
+    states: dict[int, Counter[str]] = {number: Counter() for number, _, _ in shown}
+    for number, state, n in store.tuples(queries.STATES_OF_ALL):
+        if number in states:
+            states[number][state] = n
     listed = []
-    for experiment in experiments(store):
-        rows = [row for row in members if row["experiment_id"] == experiment.id]
-        states = counts(store, experiment.id)
+    for number, name, called_at in shown:
+        rows, counted = members[number], states[number]
         # Trivial baselines have no encoder: an experiment of another size may have planned them
-        of_models = [row for row in rows if row["kind"] not in (BASELINE, FURTHER_BASELINE)]
+        of_models = [row for row in rows if row[1] not in (BASELINE, FURTHER_BASELINE)]
         listed.append(
             ListedExperiment(
-                experiment.name, sum(states.values()), states["done"], states["failed"],
-                _each_once(row["encoder"] for row in of_models), _each_once(row["model"] for row in of_models),
-                _each_once(row["task"] for row in rows if row["task"] is not None), experiment.called_at,
+                name, counted.total(), counted["done"], counted["failed"],
+                _each_once(encoder for _, _, _, encoder, _ in of_models), _each_once(row[0] for row in of_models),
+                _each_once(task for _, _, task, _, _ in rows if task is not None), called_at,
+                0 if every else of_name[name] - 1,
             )
         )  # fmt: skip
     return listed

@@ -32,11 +32,18 @@ WHERE a.reason IS NOT NULL AND EXISTS (
     SELECT 1 FROM experiment_run er WHERE er.run_id = a.run_id AND er.experiment_id = :experiment
 ) ORDER BY a.id
 """
+# an experiment, the one that was swept last first
+VERSIONS = "SELECT id, name, called_at FROM experiment ORDER BY called_at DESC, id DESC"
 # what the runs of each experiment are of
 MEMBERS_OF_ALL = """
 SELECT er.experiment_id, er.model, r.kind, r.task, r.encoder, MIN(er.position) AS position
 FROM experiment_run er JOIN run r ON r.id = er.run_id
 GROUP BY er.experiment_id, er.model, r.kind, r.task, r.encoder ORDER BY er.experiment_id, position
+"""
+# how many runs of each experiment are in a state
+STATES_OF_ALL = """
+SELECT er.experiment_id, r.state, COUNT(DISTINCT er.run_id) AS n
+FROM experiment_run er JOIN run r ON r.id = er.run_id GROUP BY er.experiment_id, r.state
 """
 # the state of one run
 STATE_OF_RUN = "SELECT state FROM run WHERE id = :id"

@@ -16,7 +16,7 @@ from hashbench.results.tables.ranking import with_groups, with_ranks
 from hashbench.results.tables.request import ReportRequest, ReportSource, TableFile, count_known, paper_of
 from hashbench.results.tables.table import Table
 from hashbench.store.engine import Store
-from hashbench.store.status import experiments
+from hashbench.store.status import experiment_names
 
 OWN = "own"  # the table of an experiment that no other file shows
 
@@ -26,11 +26,15 @@ def tables(store: Store, request: ReportRequest = ReportRequest()) -> list[Table
 
     Raises InputError for an experiment, paper or table that is not there.
     """
-    request = settled(store, request)
+    return tables_of(ReportSource(store, settled(store, request)))
+
+
+def tables_of(source: ReportSource) -> list[Table]:
+    """As `tables`, of results whose request names the experiment, if it has to (`settled`)."""
+    request = source.request
     if request.paper is not None:
         load_paper(request.paper)  # a wrong name is an error before anything is read
     files: Mapping[str, TableFile] = registered("table")
-    source = ReportSource(store, request)
     for name in request.numbers():
         if name not in files:
             check_number(source.paper, name, list(files))
@@ -51,7 +55,7 @@ def settled(store: Store, request: ReportRequest) -> ReportRequest:
     Of several the newest; without a paper the first of which anything was measured. A paper may be named in the place
     of an experiment, if no experiment has its name. Raises InputError, which lists what there is.
     """
-    names = list(dict.fromkeys(experiment.name for experiment in experiments(store)))
+    names = experiment_names(store)
     if request.experiment in papers() and request.experiment not in names and request.paper is None:
         request = replace(request, experiment=None, paper=request.experiment)
     numbers, files = request.numbers(), registered("table")

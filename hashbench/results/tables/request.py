@@ -61,6 +61,11 @@ class ReportSource:
     store: Store
     request: ReportRequest = ReportRequest()
     read_before: Measured | None = field(default=None, kw_only=True)  # of the same experiment
+    drawn_before: Evidence | None = field(default=None, kw_only=True)  # likewise
+
+    def under(self, request: ReportRequest) -> ReportSource:
+        """A source of these results for another request on the experiment; nothing is read or drawn twice."""
+        return ReportSource(self.store, request, read_before=self.measured, drawn_before=self.draws)
 
     @cached_property
     def measured(self) -> Measured:
@@ -75,7 +80,7 @@ class ReportSource:
     @cached_property
     def draws(self) -> Evidence:
         """Scores with stored predictions and draws of their examples, by which models are compared."""
-        return Evidence(self.store, self.measured, draws=DRAWS, as_stored=True)
+        return self.drawn_before or Evidence(self.store, self.measured, draws=DRAWS, as_stored=True)
 
     @property
     def evidence(self) -> Evidence | None:

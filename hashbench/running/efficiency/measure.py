@@ -193,7 +193,7 @@ def inference_facts(model: Candidate, baseline: Candidate, task: TaskData, setti
     """Time of an input of a task: from ready codes, and from its text with a cold and a warm cache of codes."""
     model, baseline = (_of_task(candidate, task, setting) for candidate in (model, baseline))
     split = task.splits[task.task.select_splits[0]]
-    texts = tuple(column[: setting.samples] for column in split.texts)
+    texts = tuple(list(column[: setting.samples]) for column in split.texts)
     n = len(texts[0])
 
     def pass_of(candidate: Candidate) -> Callable[[int], Work]:

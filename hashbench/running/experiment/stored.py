@@ -19,7 +19,7 @@ from hashbench.running.experiment.resolved import model_block, needs_corpus
 from hashbench.running.experiment.schema import Experiment, task_block_types
 from hashbench.running.experiment.tasks import task_of
 from hashbench.store.engine import Store
-from hashbench.store.status import experiments, run_spec, runs
+from hashbench.store.status import experiment_of_run, run_spec
 
 READS_TEXT = ("tokenizer", "coder", "embedding_args")  # of a model's block: what its codes depend on
 
@@ -66,13 +66,9 @@ def model_of_run(store: Store, run_id: str, *, trust_code: bool = False) -> Stor
     InputError for a run of no experiment, for code that is not trusted, and where this version resolves another model.
     """
     spec = run_spec(store, run_id)
-    for stored in experiments(store):
-        for row in runs(store, stored.id):
-            if row.run_id == run_id:
-                loaded, model = _resolved(spec, stored.config, row.model, store.name, trust_code=trust_code)
-                had = tuple(stored.provenance.get("sources", ()))
-                return StoredModel(loaded, model, had, spec.get("corpus"))
-    raise InputError(f"{store.name}: run {run_id[:8]} belongs to no experiment; name another")
+    stored, label = experiment_of_run(store, run_id)
+    loaded, model = _resolved(spec, stored.config, label, store.name, trust_code=trust_code)
+    return StoredModel(loaded, model, tuple(stored.provenance.get("sources", ())), spec.get("corpus"))
 
 
 def _resolved(
@@ -111,15 +107,13 @@ def task_data_of_run(store: Store, run_id: str, data: Sequence[str] | None) -> T
     Raises InputError where they are others than the run's.
     """
     spec = run_spec(store, run_id)
-    for stored in experiments(store):
-        if any(row.run_id == run_id for row in runs(store, stored.id)):
-            loaded = Loaded(_experiment_of(stored.config), Path.cwd() / "store.yaml", store.name, stored.config)
-            sources = open_sources(loaded.sources(data or stored.provenance.get("sources", ())))
-            read = load_task(task_of(loaded, spec["task"]["name"]), sources)
-            if read.fingerprint != spec["data"]:
-                raise InputError(f"task {read.task.name}: is another than the run's; give that: --data FOLDER")
-            return read
-    raise InputError(f"{store.name}: run {run_id[:8]} belongs to no experiment; name another")
+    stored, _ = experiment_of_run(store, run_id)
+    loaded = Loaded(_experiment_of(stored.config), Path.cwd() / "store.yaml", store.name, stored.config)
+    sources = open_sources(loaded.sources(data or stored.provenance.get("sources", ())))
+    read = load_task(task_of(loaded, spec["task"]["name"]), sources)
+    if read.fingerprint != spec["data"]:
+        raise InputError(f"task {read.task.name}: is another than the run's; give that: --data FOLDER")
+    return read
 
 
 def _of_version(model: ResolvedModel, tokenizer: Mapping[str, Any]) -> ResolvedModel:

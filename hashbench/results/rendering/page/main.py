@@ -22,12 +22,12 @@ from hashbench.results.claims import table as wording
 from hashbench.results.claims.report import DecidedClaims, claim_sections
 from hashbench.results.claims.verdicts import Decided, Outcome
 from hashbench.results.papers.paper import Column, load_paper, papers
-from hashbench.results.read.measured import Measured, measure
+from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import MeasuredRun
 from hashbench.results.tables import numbers
 from hashbench.results.tables.numbers import has_published, legend, notes, row_head, without_details
-from hashbench.results.tables.report import measured_columns, settled, tables
-from hashbench.results.tables.request import ReportRequest, count_known
+from hashbench.results.tables.report import measured_columns, settled, tables_of
+from hashbench.results.tables.request import ReportRequest, ReportSource, count_known
 from hashbench.results.tables.table import Row, Table, comparable
 from hashbench.store.engine import Store
 
@@ -94,16 +94,16 @@ def page(store: Store, request: ReportRequest = ReportRequest(), figures: Iterab
     Raises InputError for an experiment, paper or table that does not exist.
     """
     request = settled(store, request)
-    measured = measure(store, request.experiment, checkpoint=request.checkpoint)
-    source = request.source(measured)
-    shown = tables(store, request) if request.table else []
+    source = ReportSource(store, request)  # of all tables, so that the experiment is read once
+    shown = tables_of(source) if request.table else []
+    measured = source.measured
     request = replace(request, experiment=measured.experiment.name)
-    own = tables(store, replace(request, paper=None, table=None))
-    any_known = count_known(source.name, measured) > 0
+    own = tables_of(source.under(replace(request, paper=None, table=None)))
+    any_known = count_known(source.paper.name, measured) > 0
     if not request.table:
         # Where no model is one of the paper's, the tables of every paper may have the experiment's tasks.
-        for paper in [source.name] if any_known or request.paper else papers():
-            printed = tables(store, replace(request, paper=paper, table="paper"))
+        for paper in [source.paper.name] if any_known or request.paper else papers():
+            printed = tables_of(source.under(replace(request, paper=paper, table="paper")))
             shown += [table for table in printed if _is_filled(table, measured, any_known=any_known)]
     return document(Content(measured, tuple(own), tuple(shown), claims_of(store, request), tuple(figures)))
 
