@@ -156,6 +156,8 @@ def main(arguments: list[str] | None = None) -> None:
     sys.excepthook = _print_error
     for argument in sys.argv[1:] if arguments is None else arguments:
         keep_secrets(argument)
+    if engine := sys.modules.get("hashbench.store.engine"):  # of an earlier call in this process
+        engine.OPEN.clear()
     _unset_empty_folders()
     _keep_fonts()
     before = signal.signal(signal.SIGTERM, _terminate)
@@ -168,9 +170,7 @@ def main(arguments: list[str] | None = None) -> None:
     except typer.Abort:
         code = INTERRUPTED
     except Exception as error:
-        if not type(error).__module__.startswith("sqlalchemy"):
-            raise
-        code = _complain(_outage(error))
+        code = _complain(_of_database(error))
     finally:
         signal.signal(signal.SIGTERM, before)
     sys.exit(code if isinstance(code, int) else 0)
@@ -209,13 +209,23 @@ def _run(arguments: list[str] | None) -> object:
         raise InputError(f"stdout: {error.strerror}; print to another place") from error
 
 
-def _outage(error: Exception) -> str:
-    """A line on a database that does not answer or has no space left. Raises `error` if it is another one."""
+def _of_database(error: Exception) -> str:
+    """A line on a database that does not answer, is full, or holds what cannot be. Raises `error` if it is another one.
+
+    No command goes through all of a database before it reads it: what is malformed there shows itself as any error.
+    """
+    if "hashbench.store.engine" not in sys.modules:
+        raise error
+    from hashbench.running.experiment.identity import run_id
+    from hashbench.store.engine import OPEN
+    from hashbench.store.malformed import fault_behind
     from hashbench.store.retry import is_outage, reason_of
 
-    if not is_outage(error):
-        raise error
-    return f"the database does not answer: {reason_of(error)}"
+    if is_outage(error):
+        return f"the database does not answer: {reason_of(error)}"
+    if fault := fault_behind(error, list(OPEN), identify=run_id):
+        return fault
+    raise error
 
 
 def _complain(message: str) -> int:

@@ -13,7 +13,11 @@ import errno
 import io
 import os
 import sys
+import warnings
 from typing import Any, ClassVar, Literal
+
+from hashbench.common.secrecy import without_passwords
+from hashbench.common.showing import printable
 
 HANDLER = "hashbench"  # registered name
 SUBSTITUTES = {
@@ -57,6 +61,7 @@ def prepare() -> None:
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))
             _Stdout.was_closed = _Stdout.was_closed or name == "stdout"
     codecs.register_error(HANDLER, _substitute)
+    warnings.showwarning = _show_warning
     # Streams that were replaced, as in tests, stay
     plain: Any = sys.stdout
     buffer: Any = getattr(plain, "buffer", None)  # with PYTHONUNBUFFERED the file itself
@@ -78,6 +83,19 @@ def leave() -> None:
     """Directs stdout to nowhere, so that what is left in its buffer is no error at the end of the program."""
     _Stdout.was_closed = False
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    """Prints a warning as Python does, with escapes in place of control characters: it may quote a stored name."""
+    text = warnings.formatwarning(message, category, filename, lineno, line)
+    print(printable(without_passwords(text)), end="", file=sys.stderr if file is None else file)
 
 
 def _substitute(error: UnicodeError) -> tuple[str | bytes, int]:

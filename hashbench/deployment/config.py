@@ -261,6 +261,11 @@ def spec_of(config: Config, folder: Path, *, trust_code: bool = False) -> ModelS
         sizes = find_architecture(encoder.kind).sizes
     check_arguments(tokenizer, text.args, f"{where}: tokenizer_args", ARGUMENT)
     check_arguments(coder, code.args, f"{where}: coder_args")
+    if not trust_code and tokenizer.may_not_end(text.args):
+        raise InputError(
+            f"{where}: tokenizer_args: a regular expression that may take for ever on some text; read it, then "
+            "--trust-code (trust_code=True)"
+        )
     for shape in list(sizes.values())[:1]:
         check_arguments(type(shape), encoder.args, f"{where}: encoder_args")
     return ModelSpec(

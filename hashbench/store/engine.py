@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, Operati
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.secrecy import argument_shown, keep_secrets, without_passwords
 from hashbench.common.shipped import EXAMPLE, example_database, example_here
-from hashbench.store import sqlite, views
+from hashbench.store import malformed, sqlite, views
 from hashbench.store.schema import BEFORE_FIRST, FIRST, SCHEMA, alembic_version, metadata, setting
 
 T = TypeVar("T")
@@ -43,6 +43,12 @@ NOW = {
 }
 
 
+FEW_EXPERIMENTS = 3
+ONE_RUN = {"run", "attempt", "id"}  # parameters of queries of one run, whose rows show an error where they are wrong
+# Open databases of this process, which `malformed.fault_behind` goes through after an error
+OPEN: weakref.WeakSet[Store] = weakref.WeakSet()
+
+
 class Store:
     """An open database. Safe for threads; a process opens its own, never one inherited by a fork."""
 
@@ -56,6 +62,8 @@ class Store:
         self.path = Path(url.database or "")  # of SQLite's file
         # Why stored outputs could not be read, by the run's id: readers do without these, and notes name them
         self.unreadable: dict[str, str] = {}
+        self._looked_at: set[tuple[str, int | None]] = set()  # tables whose numbers were checked; of which experiment
+        OPEN.add(self)
         # a reader does not mind if another file replaces the one it reads
         self._file = sqlite.OpenFile(self.path, name) if self.dialect == "sqlite" and not read_only else None
         if self.dialect == "postgresql":
@@ -98,8 +106,13 @@ class Store:
             yield connection
 
     def query(self, sql: str, **parameters: str | int | float | None) -> Sequence[RowMapping]:
-        """Rows of a SELECT, in which parameters are written as :name."""
+        """Rows of a SELECT, in which parameters are written as :name.
+
+        Raises InputError where a table that it reads holds what is no number in a column of numbers, in a database that
+        is only read; so does `tuples`.
+        """
         with self.read() as connection:
+            self._check_numbers(connection, sql, parameters)
             return connection.execute(sa.text(sql), parameters).mappings().all()
 
     def readable(self, run_id: str, read: Callable[[RowMapping], T], row: RowMapping) -> T | None:
@@ -116,7 +129,21 @@ class Store:
     def tuples(self, sql: str, **parameters: str | int | float | None) -> Sequence[Sequence[Any]]:
         """Rows of a SELECT as tuples in the order of its columns, in half the time of `query`."""
         with self.read() as connection:
+            self._check_numbers(connection, sql, parameters)
             return connection.execute(sa.text(sql), parameters).all()
+
+    def _check_numbers(self, connection: Connection, sql: str, parameters: Mapping[str, object]) -> None:
+        """Looks at the columns of numbers of each table before it is first read, of the experiment that is read."""
+        if not self.read_only or ONE_RUN & parameters.keys():
+            return
+        for table in malformed.tables_in(sql):
+            of = cast("int | None", parameters.get("experiment"))
+            seen = {experiment for name, experiment in self._looked_at if name == table}
+            if seen & {None, of}:
+                continue
+            of = of if len(seen) < FEW_EXPERIMENTS else None  # of many, all rows at once
+            self._looked_at.add((table, of))
+            malformed.check_numbers(connection, self.name, table, of)
 
     def save_copy(self) -> Path:
         """Saves a SQLite database whose file left its path, as open connections still read it; returns the copy's path.

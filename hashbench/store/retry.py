@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable
 from typing import ParamSpec, Protocol, TypeVar
@@ -47,9 +48,8 @@ def is_outage(error: BaseException) -> bool:
         return True
     if not isinstance(error, DBAPIError):
         return False
-    code = getattr(error.orig, "sqlite_errorcode", None)
-    if code is not None:
-        return code & 0xFF in PASSING
+    if isinstance(error.orig, sqlite3.Error):  # without a code: of Python's module, as about a text that is not UTF-8
+        return getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in PASSING
     if error.connection_invalidated or getattr(error.orig, "sqlstate", None) in PASSING_STATES:
         return True
     return isinstance(error, OperationalError | InterfaceError)

@@ -81,3 +81,20 @@ def test_a_vocabulary_that_a_coder_reads_from_the_hub_is_that_of_the_training(tm
     assert spec_of(config, tmp_path).code.args["lsh_bpe"] == "roberta-base@e2da8e"
     config.write(tmp_path)
     assert read_config(tmp_path).commits == config.commits
+
+
+@pytest.mark.parametrize("pattern", [r"(a+)+$", r"(\w|\w\w)*!", r"\w+(?=x)", r"[a-z]+|(b|b)*"])
+def test_a_regular_expression_that_may_take_for_ever_is_refused_unless_trusted(tmp_path: Path, pattern: str) -> None:
+    values = spec_values(find_model("hashformer-md-proj"), "tiny", None)
+    values |= {"tokenizer": "words", "tokenizer_args": {"pattern": pattern}}
+    config = Config("mine", "ab" * 32, "tiny", values, 16)
+    with pytest.raises(InputError, match=r"config\.json: tokenizer_args: a regular expression that may take for ever"):
+        spec_of(config, tmp_path)
+    assert spec_of(config, tmp_path, trust_code=True).text.args["pattern"] == pattern
+
+
+@pytest.mark.parametrize("pattern", ["default", "whitespace", r"[^\W\d_]+|\d", r"\w+"])
+def test_classes_of_characters_need_no_trust(tmp_path: Path, pattern: str) -> None:
+    values = spec_values(find_model("hashformer-md-proj"), "tiny", None)
+    values |= {"tokenizer": "words", "tokenizer_args": {"pattern": pattern}}
+    assert spec_of(Config("mine", "ab" * 32, "tiny", values, 16), tmp_path).text.args["pattern"] == pattern

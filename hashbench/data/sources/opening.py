@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 from pathlib import Path
 from typing import Any, TextIO
@@ -17,6 +18,7 @@ SAME = {
     ".bio": ".conll",
 }  # fmt: skip
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BLOCK = 1 << 20  # bytes that are read at a time
 LONGEST_TEXT = 1 << 30  # bytes of a text file that is one document
 
 
@@ -87,7 +89,8 @@ def line_spans(path: Path, size: int) -> list[tuple[int, int]]:
         at = size
         while at < total:
             file.seek(at)
-            file.readline()
+            while (rest := file.readline(BLOCK)) and not rest.endswith(b"\n"):
+                pass  # a line that nobody reads whole
             ends.append(file.tell())
             at = ends[-1] + size
     if not ends or ends[-1] < total:
@@ -100,12 +103,16 @@ def read_text(path: Path) -> str:
 
     Raises InputError for a file that is not UTF-8, or has more than LONGEST_TEXT bytes.
     """
+    remedy = "write its documents as lines of .jsonl"
+    too_long = InputError(f"{path}: a text file is one document, of {LONGEST_TEXT:,} bytes at most; {remedy}")
     if path.stat().st_size > LONGEST_TEXT:
-        remedy = "write its documents as lines of .jsonl"
-        raise InputError(f"{path}: a text file is one document, of {LONGEST_TEXT:,} bytes at most; {remedy}")
+        raise too_long
     try:
         with _bytes_of(path) as file:
-            return bytes(file.read()).removeprefix(BYTE_ORDER_MARK).decode("utf-8", errors="surrogatepass")
+            content = bytes(file.read(LONGEST_TEXT + 1))  # a compressed one may unfold to any size
+        if len(content) > LONGEST_TEXT:
+            raise too_long
+        return content.removeprefix(BYTE_ORDER_MARK).decode("utf-8", errors="surrogatepass")
     except UnicodeDecodeError:
         raise not_utf_8(path, first_wrong_byte(path)) from None
     except (pa.ArrowException, OSError) as error:
@@ -126,17 +133,20 @@ def not_utf_8(path: Path, place: int) -> InputError:
 def first_wrong_byte(path: Path) -> int:
     """Index of the first byte of a file that is not UTF-8; the file's length where it has none.
 
-    Read line by line, since a line break is never a part of another character.
+    Read block by block: a file without line breaks is no reason to hold it whole.
     """
-    at = 0
-    with _bytes_of(path) as lines:
-        for line in lines:
+    decoder, at = codecs.getincrementaldecoder("utf-8")("surrogatepass"), 0  # bytes before those that it still holds
+    with _bytes_of(path) as file:
+        while True:
+            block = bytes(file.read(BLOCK))
+            held = len(decoder.getstate()[0])
             try:
-                line.decode("utf-8", errors="surrogatepass")
+                decoder.decode(block, final=not block)
             except UnicodeDecodeError as error:
-                return at + error.start
-            at += len(line)
-    return at
+                return at - held + error.start
+            at += len(block)
+            if not block:
+                return at
 
 
 def one_line(error: BaseException) -> str:

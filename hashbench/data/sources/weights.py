@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from hashbench.common.errors import InputError
+from hashbench.common.errors import InputError, first_line
 from hashbench.data.sources.fingerprints import cache_folder, digest, file_fingerprint, read_note, write_note
 from hashbench.data.sources.hub_copies import REACH_SECONDS, answering, import_package, kind_of_error, meaning
 from hashbench.models.embeddings.base import Published
@@ -157,8 +157,10 @@ def read_config(path: Path) -> dict[str, Any]:
     """The content of config.json. Raises InputError where it is no JSON object."""
     try:
         config = json.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"weights {path}: cannot be read ({error}); put the config of the weights there") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"weights {path}: cannot be read ({first_line(error)}); put the config of the weights there"
+        ) from error
     if not isinstance(config, dict):
         raise InputError(f"weights {path}: is no JSON object; put the config of the weights there")
     return config
@@ -171,9 +173,18 @@ def read_published(path: Path, config: Mapping[str, Any], where: str) -> Publish
     """
     try:
         stored = load_file(path) if path.suffix == ".safetensors" else torch.load(path, "cpu", weights_only=True)
-    except (OSError, SafetensorError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
-        raise InputError(f"{where}: {path.name} holds no weights ({reason}); {REMEDY}") from error
+        if not isinstance(stored, Mapping) or not all(isinstance(of, str) for of in stored):
+            raise ValueError("no tensors with names")
+        for name, tensor in stored.items():
+            if not isinstance(tensor, Tensor):
+                raise ValueError(f"{name[:80]}: {type(tensor).__name__}, no tensor")
+            if tensor.dtype.is_floating_point and not torch.isfinite(tensor).all():
+                raise ValueError(f"{name[:80]}: numbers that are not finite")
+    except (
+        OSError, SafetensorError, RuntimeError, EOFError, pickle.UnpicklingError, ValueError, LookupError, TypeError,
+        AttributeError,
+    ) as error:  # fmt: skip
+        raise InputError(f"{where}: {path.name} holds no weights ({first_line(error)[:120]}); {REMEDY}") from error
     prefix = f"{config['model_type']}." if "model_type" in config else ""
     tensors: dict[str, Tensor] = {_present(name.removeprefix(prefix)): tensor for name, tensor in stored.items()}
     return Published(tensors, config, where)

@@ -59,6 +59,11 @@ class Tokenizer(ABC):
         """True where it lower-cases texts, so that a normal form must hold for their lower case."""
         return bool(getattr(self, "lowercase", False))
 
+    @classmethod
+    def may_not_end(cls, arguments: Mapping[str, Any]) -> bool:
+        """True where with these arguments some short text could take for ever, as under a regular expression."""
+        return False
+
     @property
     def needs_training(self) -> bool:
         """True where a vocabulary must be learned or loaded before anything else."""

@@ -197,6 +197,8 @@ def read_file(path: Path, name: str, file: str, where: str) -> str:
     """
     if not path.exists():
         path = from_hub(name, file, where)
+    if not path.is_file():  # to open a pipe never ends
+        raise InputError(f"{where} {name}: {path} is no file; give a {file}")
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

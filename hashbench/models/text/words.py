@@ -16,7 +16,7 @@ has no ICU cannot make these words.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -53,6 +53,11 @@ class WordTokenizer(Tokenizer):
         except re.error as error:
             wrong = f"pattern {pattern!r} is no regular expression ({error})"
             raise InputError(f"tokenizer words: {wrong}; correct it") from None
+
+    @classmethod
+    def may_not_end(cls, arguments: Mapping[str, Any]) -> bool:
+        pattern = arguments.get("pattern", "default")
+        return pattern not in PATTERNS and (not isinstance(pattern, str) or alternatives(pattern) is None)
 
     def recipe(self) -> dict[str, object]:
         """The pattern as spelled, so that a renamed pattern is still the same recipe."""

@@ -30,6 +30,7 @@ from hashbench.scores.registry import metrics
 from hashbench.store import sums
 from hashbench.store.engine import Store, insert_rows, open_results, open_store
 from hashbench.store.environment import LEFT_OUT, Environment, as_json
+from hashbench.store.malformed import check_numbers
 from hashbench.store.packing import pack
 from hashbench.store.queue import published
 from hashbench.store.result import Predictions
@@ -53,6 +54,9 @@ NO_PATHS = ("hub", "builtin")  # values of them that are none
 PATH = re.compile(r"(?:(?<![^\s\"'(=,\[{])|(?<=:)(?=/[^/]))(?:(?:~\w*|\.{1,2})?/|[A-Za-z]:[\\/])[^\s\"',;)]+")
 
 
+COPIED = (experiment, run, experiment_run, attempt, environment, metric, predictions)
+
+
 def export_example(store: Store, file: Path, experiments: Sequence[str] = (), *, replace: bool = False) -> None:
     """Writes the finished runs of some experiments (none named: of all) to a new SQLite file.
 
@@ -68,6 +72,8 @@ def export_example(store: Store, file: Path, experiments: Sequence[str] = (), *,
         try:
             with contextlib.closing(open_store(part)) as example:
                 with store.read() as source, example.write() as target:
+                    for table in COPIED:
+                        check_numbers(source, store.name, table.name, None)
                     hosts = source.execute(sa.select(environment.c.host).distinct()).scalars()
                     _Copy(store, example, source, target, frozenset(host for host in hosts if host)).experiments(
                         experiments

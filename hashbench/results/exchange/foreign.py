@@ -7,10 +7,10 @@ anywhere, a table may be a view that never ends, and a row may refer to one that
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from hashbench.common.errors import InputError, first_line
 from hashbench.common.secrecy import without_passwords
 from hashbench.store.engine import Store, open_results, parse
 from hashbench.store.environment import Environment
+from hashbench.store.malformed import Fault, complaint, kinds_of_tables, owner_of, run_of
 from hashbench.store.packing import check_packed, unpack
 from hashbench.store.result import leads_outside
 from hashbench.store.retry import is_outage
@@ -40,14 +41,6 @@ from hashbench.store.schema import (
 )
 
 REMEDY = "nothing of it was merged; ask who made it for a whole copy"
-JSON_BLOCKS = {
-    run.name: ("spec",),
-    attempt.name: ("notes",),
-    environment.name: ("packages", "hardware"),
-    experiment.name: ("config",),
-}
-WORDS = {run.name: ("planned", "running", "done", "failed", "void"),
-         attempt.name: ("running", "done", "failed", "lost", "interrupted", "void")}  # fmt: skip
 # columns of a run that its spec names too, under these keys
 IN_SPEC = {"kind": ("kind",), "seed": ("seed",), "data_fingerprint": ("data",), "task": ("task", "name")}
 LARGEST = {"postgresql": 2**31, "sqlite": 2**63}  # whole numbers of a column are below it
@@ -149,36 +142,22 @@ class CheckedDatabase:
         for column in table.columns:
             if column.name not in values:
                 raise ValueError(f"{table.name}: no column {column.name}")
-            value = values[column.name]
-            if not self._fits(column, value):
-                raise ValueError(f"{table.name}.{column.name}: {type(value).__name__} where {column.type} belongs")
-        for name in JSON_BLOCKS[table.name] if table.name in JSON_BLOCKS else ():
-            if not isinstance(json.loads(values[name]), dict):
-                raise ValueError(f"{table.name}.{name}: no block of JSON")
-        CHECKS.get(table.name, lambda _: None)(values)
+            if why := complaint(column, values[column.name], largest=self.largest):
+                owner = owner_of(table.name, values, partial(run_of, self.connection))
+                raise ValueError(str(Fault(owner, f"{table.name}.{column.name}", why)))
+        try:
+            CHECKS.get(table.name, lambda _: None)(values)
+        except ValueError as error:
+            owner = owner_of(table.name, values, partial(run_of, self.connection))
+            raise ValueError(f"{owner}: {error}" if owner else str(error)) from error
         return values
-
-    def _fits(self, column: sa.Column[Any], value: object) -> bool:
-        if value is None:
-            return bool(column.nullable)
-        if isinstance(column.type, sa.LargeBinary):
-            return isinstance(value, bytes)
-        if isinstance(column.type, sa.Integer):
-            largest = 2**63 if isinstance(column.type, sa.BigInteger) else self.largest
-            return isinstance(value, int) and -largest <= value < largest
-        if isinstance(column.type, sa.Float):
-            return isinstance(value, int | float) and math.isfinite(value)
-        return isinstance(value, str) and "\0" not in value  # which PostgreSQL does not store
 
 
 def _check_tables(connection: Connection) -> None:
     """Raises ValueError where a view or a virtual table has the name of a table: to read it may never end."""
-    views = set(sa.inspect(connection).get_view_names())
-    if connection.dialect.name == "sqlite":
-        virtual = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%'"
-        views |= set(connection.execute(sa.text(virtual)).scalars())
+    kinds = kinds_of_tables(connection)
     for name in metadata.tables:
-        if name in views:
+        if kinds.get(name, "table") != "table":
             raise ValueError(f"{name}: a view where a table belongs")
 
 
@@ -200,13 +179,7 @@ def _check_known(table: sa.Table, rows: Mapping[str, Any], *run_ids: str) -> Non
             raise ValueError(f"{table.name}: no run {run_id[:12]}")
 
 
-def _check_state(name: str, values: StoredRow) -> None:
-    if values["state"] not in WORDS[name]:
-        raise ValueError(f"{name}.state: {values['state']!r} is none")
-
-
 def _check_attempt(values: StoredRow) -> None:
-    _check_state(attempt.name, values)
     if (values["ended_at"] is None) != (values["state"] == "running"):
         raise ValueError("attempt.ended_at: does not agree with its state")
 
@@ -217,8 +190,6 @@ def _check_metric(values: StoredRow) -> None:
 
 
 def _check_predictions(values: StoredRow) -> None:
-    if values["checkpoint"] not in ("best", "last"):
-        raise ValueError(f"predictions.checkpoint: {values['checkpoint']!r} is none")
     for name in ("outputs", "targets"):
         try:
             check_packed(values[name], values["n"])
@@ -237,7 +208,6 @@ def _hide_password(values: StoredRow) -> None:
 
 
 CHECKS: dict[str, Callable[[StoredRow], None]] = {
-    run.name: lambda values: _check_state(run.name, values),
     attempt.name: _check_attempt,
     metric.name: _check_metric,
     predictions.name: _check_predictions,

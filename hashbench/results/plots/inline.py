@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import matplotlib
 
+from hashbench.common.showing import printable
 from hashbench.results.plots.base import Drawn
 from hashbench.results.plots.colours import COLOURS, DARK_COLOURS
 from hashbench.results.plots.sheet import FRONT, GREY, GRID, INK, LOUD, QUIET, STYLE
@@ -35,7 +36,7 @@ def inline_svg(drawn: Drawn) -> str:
     file = io.StringIO()
     with matplotlib.rc_context({**STYLE, "svg.fonttype": "none"}):
         drawn.figure.savefig(file, format="svg", transparent=True, metadata=BARE)
-    root = ElementTree.fromstring(file.getvalue())
+    root = ElementTree.fromstring(printable(file.getvalue()))
     used = set(re.findall(r'(?:url\(|href=")#(\w+)', file.getvalue()))
     for element in list(root.iter()):
         element.tag = element.tag.removeprefix(NAMESPACE)

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from matplotlib.text import Text
+
 from hashbench.common.errors import InputError
+from hashbench.common.showing import printable
 from hashbench.results.plots.base import Drawn, FigureData, ImageFormat, NothingToDraw, Width, find_plot, plots
 from hashbench.results.plots.colours import distinct_looks
 from hashbench.results.plots.inline import inline_svg
@@ -94,4 +97,8 @@ def page_figures(
 
 def _drawn(name: str, data: FigureData) -> list[Drawn]:
     with distinct_looks(run.model for run in data.measured.runs):
-        return styled(partial(find_plot(name).draw, data))
+        pictures = styled(partial(find_plot(name).draw, data))
+    for picture in pictures:
+        for text in picture.figure.findobj(Text):  # names from a database elsewhere; SVG holds no control character
+            text.set_text(printable(text.get_text()))
+    return pictures

@@ -184,3 +184,16 @@ def test_a_file_that_changed_on_the_way(hub: Hub) -> None:
     save_file({"other": torch.zeros(1)}, hub.files / "model.safetensors")
     with pytest.raises(InputError, match="is not what the hub promised; remove it and start again"):
         found.read()
+
+
+@pytest.mark.parametrize("content", [[1, 2], {"a": 5}, {1: torch.zeros(2)}, {"a": torch.tensor([1.0, float("nan")])}])
+def test_what_is_no_tensor_by_name_or_not_finite_is_refused(tmp_path: Path, content: object) -> None:
+    torch.save(content, folder(tmp_path / "x", pickled=True) / "pytorch_model.bin")
+    with pytest.raises(InputError, match=r"x: pytorch_model.bin holds no weights \(.*\); name a folder"):
+        locate_weights(str(tmp_path / "x")).read()
+
+
+def test_a_config_that_is_nested_without_end_is_one_line(tmp_path: Path) -> None:
+    (folder(tmp_path / "x") / "config.json").write_text("[" * 100_000)
+    with pytest.raises(InputError, match="config.json: cannot be read"):
+        locate_weights(str(tmp_path / "x")).config()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import string
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, processors
 
 from hashbench.common.errors import InputError
-from hashbench.models.text.pieces import commits_of
+from hashbench.models.text.pieces import commits_of, read_file
 from hashbench.models.text.subwords import SPECIALS, SubwordTokenizer
 
 CORPUS = ["the cat sat on the mat", "the hat of the cat", "Cats and hats, hats and cats!"] * 5
@@ -215,3 +216,12 @@ def test_the_commit_that_a_hub_name_resolved_to_is_kept(
     assert commits_of({"bpe": "some/base", "lowercase": True}) == {"some/base": commit}
     assert commits_of({"bpe": f"some/base@{commit}"}) == {}, "it says so itself"
     assert commits_of({"bpe": str(file)}) == {}, "a file has none"
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder"])
+def test_what_is_no_file_is_named_and_not_opened(tmp_path: Path, kind: str) -> None:
+    """To open a pipe that nobody writes to never ends."""
+    path = tmp_path / "vocabulary"
+    os.mkfifo(path) if kind == "pipe" else path.mkdir()
+    with pytest.raises(InputError, match=r"tokenizer .*vocabulary is no file; give a vocab\.txt"):
+        read_file(path, str(path), "vocab.txt", "tokenizer")

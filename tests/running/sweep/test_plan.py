@@ -17,6 +17,8 @@ from hashbench.running.experiment.schema import LARGEST_KEPT
 from hashbench.running.runs.base import keeps_best, weight_bytes
 from hashbench.running.sweep.dry_run import weights_line
 from hashbench.running.sweep.plan import check_data, plan, refuse_other_runs
+from hashbench.running.sweep.stored_plan import data_origins
+from hashbench.store import packing
 from hashbench.store.planning import Run
 
 MODELS = "models: [bert-mlm, hashformer-md-proj]\n"
@@ -379,6 +381,14 @@ def test_a_label_that_is_none(experiment, tmp_path: Path) -> None:
     planned = plan(experiment(MODELS, "tasks=[{name: own, path: sets, text: text}]"))
     with pytest.raises(InputError, match="label"):
         check_data(planned)
+
+
+@pytest.mark.parametrize("read", [check_data, data_origins])  # of `check`, and of a sweep before its first run
+def test_outputs_that_no_reader_would_take_are_refused_before_the_first_run(experiment, monkeypatch, read) -> None:
+    planned = plan(experiment(MODELS))
+    monkeypatch.setattr(packing, "MOST_BYTES", 100)
+    with pytest.raises(InputError, match=r"task '\w+': \w+ has [\d,]+ rows and \d outputs a row, [\d,]+ bytes, and no"):
+        read(planned)
 
 
 def test_small_models_keep_their_best_weights_by_default(experiment) -> None:

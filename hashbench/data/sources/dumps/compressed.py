@@ -12,6 +12,7 @@ from hashbench.data.sources.files import check_file
 
 BYTES_AT_ONCE = 1 << 20
 STREAMS_IN_A_STRETCH = 512  # of 100 pages each
+LONGEST_ENTRY = 1 << 16  # bytes of a line of the index; titles have 255 at most
 MAGIC = b"BZh"
 
 
@@ -76,6 +77,8 @@ def stretches(path: Path, index: Path, streams: int = STREAMS_IN_A_STRETCH) -> l
     rest = b""
     for piece, _ in decompressed(whole(index)):
         *lines, rest = (rest + piece).split(b"\n")
+        if len(rest) > LONGEST_ENTRY:
+            raise InputError(f"{wrong}: a line of more than {LONGEST_ENTRY:,} bytes; give the one that belongs to it")
         for line in lines:
             offset = line.split(b":", 1)[0]
             if not offset.isdigit():

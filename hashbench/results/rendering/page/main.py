@@ -17,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from hashbench.common.errors import InputError
+from hashbench.common.showing import printable
 from hashbench.common.texts_read import NOTE
 from hashbench.results.claims import table as wording
 from hashbench.results.claims.report import DecidedClaims, claim_sections
@@ -105,7 +106,8 @@ def page(store: Store, request: ReportRequest = ReportRequest(), figures: Iterab
         for paper in [source.paper.name] if any_known or request.paper else papers():
             printed = tables_of(source.under(replace(request, paper=paper, table="paper")))
             shown += [table for table in printed if _is_filled(table, measured, any_known=any_known)]
-    return document(Content(measured, tuple(own), tuple(shown), claims_of(store, request), tuple(figures)))
+    content = Content(measured, tuple(own), tuple(shown), claims_of(store, request), tuple(figures))
+    return printable(document(content))  # a name from a database elsewhere may hold control characters
 
 
 def _is_filled(table: Table, measured: Measured, *, any_known: bool) -> bool:

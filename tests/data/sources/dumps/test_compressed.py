@@ -87,3 +87,12 @@ def test_an_index_of_something_else_is_named(tmp_path: Path, lines: str, message
     with pytest.raises(InputError) as error:
         stretches(dump, index)
     assert message in str(error.value)
+
+
+def test_an_index_without_line_ends_is_not_held_whole(tmp_path: Path) -> None:
+    dump = write_dump(tmp_path, PAGES, streams=2)
+    index = index_of(dump)
+    assert index is not None
+    index.write_bytes(bz2.compress(b"1" * 10_000_000))
+    with pytest.raises(InputError, match="is not the index of .*: a line of more than 65,536 bytes"):
+        stretches(dump, index)
