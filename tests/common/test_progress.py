@@ -4,8 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
+from filelock import Timeout
 
-from hashbench.common import clock, progress
+from hashbench.common import clock, progress, shared
+from hashbench.common.checksums import FileSum
 from hashbench.common.progress import (
     BEFORE_FIRST_STEP,
     LONGEST_LOOK_S,
@@ -152,3 +154,34 @@ def test_forks_leave_their_signs_in_the_same_file(signs: Path, now: list[float])
         os._exit(0)
     os.waitpid(child, 0)
     assert Sign.read(signs) == Sign(1007.0, True, "in a fork")
+
+
+def test_files_that_are_hashed_and_a_lock_that_is_waited_for_give_signs(signs, now, tmp_path, monkeypatch):
+    (tmp_path / "weights").write_bytes(b"1")
+    FileSum.of(tmp_path / "weights")
+    assert Sign.read(signs) == Sign(1000.0, False, "checksums of files")
+    waited: list[float] = []
+
+    class Held:
+        """A lock that another process gives up at the third try."""
+
+        is_locked = False
+
+        def __init__(self, path: str) -> None:
+            pass
+
+        def acquire(self, timeout: float) -> None:
+            waited.append(timeout)
+            now[0] += timeout
+            if len(waited) < 3:
+                raise Timeout("held")
+            self.is_locked = True
+
+        def release(self) -> None:
+            pass
+
+    monkeypatch.setattr(shared, "FileLock", Held)
+    monkeypatch.setattr(shared, "seal", lambda *_: None)
+    shared.make_once(tmp_path / "made", lambda part: None if part.write_text("whole") else None)
+    assert len(waited) == 3
+    assert Sign.read(signs) == Sign(1000.0 + 2 * shared.LOCK_S, False, "waiting for files that another process makes")

@@ -125,7 +125,7 @@ class Guard:
 
     def _start(self) -> None:
         """Starts the process, with a folder for signs and stacks. Raises OSError where that cannot be."""
-        folder = Path(tempfile.mkdtemp(prefix="hashbench-"))
+        folder = Path(tempfile.mkdtemp(prefix=folder_prefix(os.getpid())))
         give_signs_to(folder / SIGNS)
         begin_work()
         if not Sign.read(folder / SIGNS).at:  # a full disk, on which every run would be silent
@@ -143,6 +143,18 @@ class Guard:
             # a worker on Ray has the paths of the process that sweeps
             env={**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)},
         )
+
+
+def folder_prefix(worker: int) -> str:
+    """How the name of the folder begins that a worker shares with its guard."""
+    return f"hashbench-{worker}-"
+
+
+def kill_worker(worker: int) -> None:
+    """Kills a worker of this machine with all that it started, its guard too, and removes their folder."""
+    kill_family(worker)
+    for folder in Path(tempfile.gettempdir()).glob(f"{folder_prefix(worker)}*"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 _guards: dict[int, Guard] = {}

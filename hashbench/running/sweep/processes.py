@@ -96,7 +96,9 @@ def family_of(process_id: int, spare: int = 0) -> dict[int, str]:
 
 
 def kill_family(process_id: int, spare: int = 0) -> None:
-    """Kills a process and all that it started, but not `spare`."""
+    """Kills a process and all that it started, but not `spare`. Raises ValueError for the first process of all."""
+    if process_id <= 1:
+        raise ValueError(f"process {process_id}: all others are its children")
     halted: set[int] = set()
     # Halted first: a process that is killed leaves children without a parent, and one at work may start another.
     while going := family_of(process_id, spare).keys() - halted:

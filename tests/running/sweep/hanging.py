@@ -13,7 +13,6 @@ from hashbench.store.status import attempts
 # How it blocks is the name of the experiment, since each machine of a cluster plans the same runs
 KIND = """
 import ctypes
-import time
 
 import numba
 
@@ -33,11 +32,15 @@ def spin(number):
 
 class Blocked(RunKind):
     name, order = "blocked", 900
+    several_devices = True
 
     def planned(self, resolved):
         return [self.make(resolved.experiment.encoder, "raw", {"how": resolved.experiment.name}, seed=0)]
 
     def carry_out(self, run, place, machine):
+        if machine.rank > 0:  # of two processes one holds its lock
+            progress("sleeping")
+            spin(7)
         tried = place.artifacts.root / f"{run.id}.tried"
         if tried.exists() and not run.spec["how"].startswith("always"):
             return Result(metrics=[MetricRow("value", 1.0, split="validation")])
@@ -65,6 +68,7 @@ tasks: []
 floors: []
 seeds: [0]
 threads: 1
+device: cpu
 executor: {executor}
 """
 GO = """
@@ -89,6 +93,7 @@ if __name__ == "__main__":
     until = limits.pop("max_hours", None)
     runner.time = runner.time if until is None else Clock()
     loaded = load_experiment(Path("x.yaml"), [])
+    limits |= {"devices": int(limits["devices"])} if "devices" in limits else {}
     loaded = replace(loaded, experiment=loaded.experiment.model_copy(update=limits))
     sys.exit(sweep(loaded, db=db, max_hours=until))
 """
@@ -97,7 +102,7 @@ if __name__ == "__main__":
 def sweep(
     folder: Path, how: str, db: str, *, executor: str = "local", ray_address: str = "", **limits: float
 ) -> subprocess.CompletedProcess[str]:
-    """The end of a sweep whose run blocks in a way; `limits`: keys of the file, and max_hours."""
+    """The end of a sweep whose run blocks in a way; `limits`: numbers among the keys of the file, and max_hours."""
     (folder / "own.py").write_text(KIND)
     (folder / "go.py").write_text(GO)
     (folder / "x.yaml").write_text(EXPERIMENT.format(how=how, executor=executor))

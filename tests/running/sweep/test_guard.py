@@ -1,5 +1,6 @@
 """Runs that are blocked in C: ended and tried again, whatever carries them out; and how a guard judges its worker."""
 
+import contextlib
 import json
 import os
 import signal
@@ -42,6 +43,25 @@ def test_a_run_that_always_hangs_fails_and_says_where(tmp_path):
     assert [state for state, *_ in attempts_of(store)] == ["failed", "failed"]
     assert "failed: raw blocked: hung: no sign of progress for " in ended.stderr
     assert store.query("SELECT state FROM run")[0]["state"] == "failed"
+
+
+@pytest.mark.slow
+def test_a_process_of_several_that_hangs_ends_all_of_them(tmp_path):
+    ended = sweep(tmp_path, "always-locked", str(tmp_path / "r.db"), devices=2, **HANG)
+    assert ended.returncode == 1
+    tries = attempts_of(open_store(tmp_path / "r.db"))
+    assert [(state, reason[:6]) for state, reason, *_ in tries] == [("failed", "hung: ")] * 2
+    assert all(log.count("in carry_out_share") == 2 for *_, log in tries), "each process has left its stack"
+    assert not [line for line in processes() if str(tmp_path) in line], "none of them lives"
+
+
+def processes() -> list[str]:
+    """The command line and environment of each process that this one may read."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            found.append((folder / "environ").read_bytes().decode(errors="replace"))
+    return found
 
 
 @pytest.mark.slow

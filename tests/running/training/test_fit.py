@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from hashbench.common.errors import InputError
+from hashbench.common.progress import Sign, give_signs_to
 from hashbench.running.experiment.recipes import FinetuneRecipe, PretrainRecipe
 from hashbench.running.training.finetuning import Job, finetune
 from hashbench.running.training.fit import check_compiler
@@ -52,6 +53,15 @@ def test_a_compiled_model_pretrains_the_same(prepared, tmp_path, traced, name):
     assert traced[1:3] == ["TransformerLayer"] * 2 and len(traced) == 4
     np.testing.assert_allclose([p.value for p in done.points], [p.value for p in plain.points], rtol=1e-5)
     assert list(done.model.state_dict()) == list(plain.model.state_dict())
+
+
+def test_a_training_gives_signs_of_progress(prepared, tmp_path):
+    give_signs_to(tmp_path / "signs")
+    try:
+        pretrained(prepared, "bert-mlm", tmp_path / "run")
+    finally:
+        give_signs_to(None)
+    assert Sign.read(tmp_path / "signs").is_step
 
 
 @pytest.mark.slow

@@ -18,9 +18,11 @@ from multiprocessing.process import BaseProcess
 
 from hashbench.running.sweep.assignment import Assignment, PackedAssignment
 from hashbench.running.sweep.executors.base import Control, Crash, Executor
-from hashbench.running.sweep.processes import kill_family, name_of
+from hashbench.running.sweep.guard import kill_worker
+from hashbench.running.sweep.processes import name_of
 from hashbench.running.sweep.progress import Event
 
+KILLED_WITHIN_S = 10.0  # a killed process ends
 # Exit codes of a process that another one ended: preempted, out of the machine's memory, its terminal closed
 FROM_OUTSIDE = {-number for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
 
@@ -89,9 +91,10 @@ class LocalExecutor(Executor):
         killed = [worker for worker in self._workers if worker.process.is_alive()]
         for worker in killed:
             if worker.process.pid is not None:
-                kill_family(worker.process.pid)
+                kill_worker(worker.process.pid)
         for worker in self._workers:
-            worker.process.join()
+            # one that waits for a dead disk cannot even be killed
+            worker.process.join(None if worker not in killed else KILLED_WITHIN_S)
         return [worker.name for worker in killed]
 
     def _is_to_end(self, worker: LocalWorker) -> bool:
