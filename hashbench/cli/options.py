@@ -51,7 +51,11 @@ OF_EXPERIMENT = "The experiment file, or the name of an experiment that comes wi
 File = Annotated[Path, typer.Argument(metavar="FILE", help=OF_EXPERIMENT, show_default=False)]
 Overrides = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[KEY=VALUE]...", help="Other values for keys of the file: finetune.epochs=3 seeds=[0,1]."),
+    typer.Argument(
+        metavar="[KEY=VALUE]...",
+        help="Other values for keys of the file: finetune.epochs=3 seeds=[0,1]; of a model or data set by its name: "
+        "models.mine.finetune.epochs=3.",
+    ),
 ]
 
 ExperimentName = Annotated[

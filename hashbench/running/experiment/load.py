@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from hashbench.common.errors import InputError, located
+from hashbench.common.errors import InputError, located, near_match
 from hashbench.common.shipped import experiment_file, experiments, hint_of
 from hashbench.data.sources.documents import is_own_corpus
 from hashbench.data.tasks.catalogue import find_task, groups, known_tasks
@@ -25,6 +25,8 @@ from hashbench.running.experiment.schema import Experiment, ModelEntry, TaskEntr
 Block = TypeVar("Block", bound=BaseModel)
 KeyPath = tuple[str | int, ...]
 LARGEST = 2**63 - 1  # of a whole number: a database stores no larger one
+ENTRIES: Mapping[str, type[BaseModel]] = {"models": ModelEntry, "tasks": TaskEntry}  # lists of named blocks
+GIVEN = "the experiment"  # one that is no file, in messages
 MOST_VALUES, MOST_DEPTH = 50_000, 100  # of a file: aliases of aliases could expand to any number
 
 
@@ -82,18 +84,26 @@ class Loaded:
         return None
 
 
-def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
-    """The experiment of a YAML file, or of a name as `experiment_file` reads it, with `key=value` overrides.
+def load_experiment(path: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) -> Loaded:
+    """The experiment of a YAML file, of a name as `experiment_file` reads it, or of a mapping in the form of a file.
 
+    `overrides` are `key=value`; a key reaches into a model or task by its name, as in `models.mine.finetune.epochs=3`.
     Raises InputError, one line with file and line.
     """
-    file = experiment_file(path)
-    shown = str(path) if file in experiments().values() else str(file)
-    values, lines = _parse(_read(file), shown)
+    values: dict[str, Any]
+    lines: dict[KeyPath, int]
+    if isinstance(path, Mapping):
+        file, shown, lines = Path(GIVEN), GIVEN, {}
+        with located(shown):
+            values = _plain(path, (), {}, itertools.count(1))
+    else:
+        file = experiment_file(path)
+        shown = str(path) if file in experiments().values() else str(file)
+        values, lines = _parse(_read(file), shown)
     entries = _own_entries(values.get("models"))
     overridden: dict[KeyPath, str] = {}
     for override in overrides:
-        keys, value = _parse_override(override)
+        keys, value = _parse_override(override, values)
         _assign(values, keys, _named_in_file(values, keys, value))
         overridden[keys] = override
         # An override replaces the whole value, so lines inside of it are no longer places.
@@ -248,14 +258,16 @@ def _note_line(node: Any, kind: str, key: Any, keys: KeyPath, lines: dict[KeyPat
         pass  # a merged key (<<) has no place; `where` takes the block's line
 
 
-def _parse_override(override: str) -> tuple[tuple[str, ...], Any]:
-    """`key.key=value` -> the keys and the value, read by the rules of the file."""
+def _parse_override(override: str, values: Mapping[str, Any]) -> tuple[KeyPath, Any]:
+    """`key.key=value` -> the keys and the value, read by the rules of the file, of which `values` are."""
     name, equals, text = override.partition("=")
     if not equals or not name:
         data = f"; a further folder is given as --data {override}" if Path(override).is_dir() else ""
         raise InputError(f"override {override}: is not of the form key=value; as in finetune.epochs=3{data}")
-    keys = tuple(name.split("."))
+    keys: tuple[str, ...] = tuple(name.split("."))
     block: type[BaseModel] = Experiment
+    if len(keys) > 1 and keys[0] in ENTRIES:
+        return _into_entry(override, name, values), _parse_value(override, text)
     for depth, key in enumerate(keys):
         inner_blocks = schema_keys(block)
         if key not in inner_blocks:
@@ -266,6 +278,34 @@ def _parse_override(override: str) -> tuple[tuple[str, ...], Any]:
             raise InputError(f"override {override}: {_given_whole(form, keys[: depth + 1], keys[depth + 1 :], text)}")
         block = inner or block
     return keys, _parse_value(override, text)
+
+
+def _into_entry(override: str, name: str, values: Mapping[str, Any]) -> KeyPath:
+    """The key path of `models.NAME.KEY` or `tasks.NAME.KEY`, numbered; names may have dots."""
+    listed, _, rest = name.partition(".")
+    entries = values[listed] if isinstance(values.get(listed), list) else []
+    names = [entry.get("name") if isinstance(entry, Mapping) else entry for entry in entries]
+    meant = [entry for entry in names if isinstance(entry, str) and rest.startswith(f"{entry}.")]
+    if not meant:
+        if rest in names:
+            raise InputError(f"override {override}: name a key of {rest!r}, as {listed}.{rest}.KEY=VALUE")
+        wanted = rest.partition(".")[0]
+        there = f"it has {', '.join(map(str, names))}" if names else f"the file has no list of {listed}"
+        raise InputError(
+            f"override {override}: no entry {wanted!r} of {listed}{near_match(wanted, list(map(str, names))) or ';'} "
+            f"{there}; write {listed}.NAME.KEY=VALUE"
+        )
+    entry = max(meant, key=len)
+    keys = rest.removeprefix(f"{entry}.").split(".")
+    allowed = schema_keys(ENTRIES[listed])
+    if keys[0] not in allowed:
+        raise InputError(f"override {override}: {unknown_key((listed, names.index(entry)), keys[0], list(allowed))}")
+    if listed == "tasks" and entry in known_tasks():
+        raise InputError(
+            f"override {override}: {entry!r} is a task of the suite, which has no keys of its own; how it is "
+            f"fine-tuned is given as finetune.per_task={{{entry}: {{...}}}}"
+        )
+    return (listed, names.index(entry), *keys)
 
 
 def _given_whole(form: str, keys: Sequence[str], inner: Sequence[str], text: str) -> str:
@@ -291,17 +331,21 @@ def _parse_value(override: str, text: str) -> Any:
         raise InputError(f"override {override}: the value is not YAML; put it in quotes") from None
 
 
-def _assign(values: dict[str, Any], keys: tuple[str, ...], value: Any) -> None:
-    for key in keys[:-1]:
-        if not isinstance(values.get(key), dict):
-            values[key] = {}  # an absent block, or `efficiency: true`
-        values = values[key]
-    values[keys[-1]] = value
+def _assign(values: dict[str, Any], keys: KeyPath, value: Any) -> None:
+    block: Any = values
+    for i, key in enumerate(keys[:-1]):
+        inner = block[int(key)] if isinstance(block, list) else block.get(key)
+        if isinstance(inner, str):  # a model by its name, or in an entry a coder by its kind
+            block[key] = {"name" if i == 1 else "kind": inner} if keys[0] in ENTRIES else {}
+        elif not isinstance(inner, dict | list):
+            block[key] = {}  # an absent block, or `efficiency: true`
+        block = block[key]
+    block[keys[-1]] = value
 
 
-def _named_in_file(values: Mapping[str, Any], keys: tuple[str, ...], value: Any) -> Any:
+def _named_in_file(values: Mapping[str, Any], keys: KeyPath, value: Any) -> Any:
     """The value of an override; in lists of models or tasks, names of the file's entries become these entries."""
-    listed = values.get(keys[0])
+    listed = values.get(str(keys[0]))
     if keys not in (("models",), ("tasks",)) or not isinstance(value, list) or not isinstance(listed, list):
         return value
     entries = _own_entries(listed)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.running.experiment.load import Loaded, load_experiment
+from hashbench.running.experiment.models import resolve_models
 
 BASE = "name: x\nmodels: [bert-mlm]\n"
 
@@ -194,8 +196,13 @@ OVERRIDE_FAULTS = {
     "seeds=0,1": "override seeds=0,1: seeds: must be a list, not '0,1'; write [0,1]",
     "finetune.per_task.sst2.epochs=2": "override finetune.per_task.sst2.epochs=2: 'finetune.per_task' is a mapping, "
     "which is given whole: finetune.per_task={sst2: {epochs: 2}}",
-    "tasks.0.max_rows=50": "override tasks.0.max_rows=50: 'tasks' is a list, which is given whole, as tasks=[...]; "
-    "or change the file",
+    "models.7.finetune=3": "override models.7.finetune=3: no entry '7' of models; it has bert-mlm; write "
+    "models.NAME.KEY=VALUE",
+    "models.bert-mlm.finetun.epochs=3": "override models.bert-mlm.finetun.epochs=3: unknown key 'finetun' of entry 1 "
+    "of models; did you mean 'finetune'? (list: hashbench schema)",
+    "models.bert-mlm=3": "override models.bert-mlm=3: name a key of 'bert-mlm', as models.bert-mlm.KEY=VALUE",
+    "tasks.0.max_rows=50": "override tasks.0.max_rows=50: no entry '0' of tasks; the file has no list of tasks; write "
+    "tasks.NAME.KEY=VALUE",
     "seeds=[0,1": "override seeds=[0,1: the value is not YAML; put it in quotes",
 }
 
@@ -224,6 +231,60 @@ def test_an_override_picks_entries_of_the_file_by_their_names(load) -> None:
     first, second = experiment.models
     assert (first.name, first.like, first.encoder, second) == ("a", "bert-mlm", {"layers": 3}, "bert-sr")
     assert [task.path for task in experiment.tasks] == ["p"]
+
+
+NAMED = """name: x
+models: [bert-mlm, {name: k-0.8, like: bert-sr, coder: vocabulary}, {name: k, like: bert-sr}]
+tasks: [cola, {name: mine, path: p, text: t}]
+"""
+
+
+def test_an_override_reaches_into_an_entry_by_its_name(load) -> None:
+    changes = ("models.k-0.8.coder.size=3", "models.bert-mlm.finetune.epochs=2", "models.k.objective=none")
+    loaded = load(NAMED, *changes, "tasks.mine.max_rows=50", "models.k.finetune.per_task={mine: {epochs: 1}}")
+    first, second, third = loaded.experiment.models
+    assert (first.name, first.finetune) == ("bert-mlm", {"epochs": 2})
+    assert (second.name, second.like, second.coder) == ("k-0.8", "bert-sr", {"kind": "vocabulary", "size": 3})
+    assert (third.objective, third.finetune) == ("none", {"per_task": {"mine": {"epochs": 1}}})
+    assert [getattr(task, "max_rows", None) for task in loaded.experiment.tasks] == [None, 50]
+    assert loaded.where("models", 0, "finetune", "epochs") == "override models.bert-mlm.finetune.epochs=2"
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("tasks.cola.max_rows=5", "'cola' is a task of the suite, which has no keys of its own; .*per_task={cola: "),
+        ("tasks.mine.max_rows=1", "max_rows of entry 2 of tasks: must be greater than 1"),
+        ("tasks.mine.rows=5", "unknown key 'rows' of entry 2 of tasks"),
+        ("models.k.finetune.epoch=1", "unknown key"),
+        ("models..finetune=1", "no entry ''"),
+    ],
+)
+def test_a_wrong_override_of_an_entry_is_named(load, override: str, message: str) -> None:
+    with pytest.raises(InputError, match=rf"^override {re.escape(override)}: .*{message}"):
+        resolve_models(load(NAMED, override))
+
+
+def test_a_mapping_is_read_as_a_file_is(load) -> None:
+    values = {"name": "x", "models": ("bert-mlm",), "seeds": [0, 1], "finetune": {"epochs": 2.0}}
+    loaded = load_experiment(values, ["finetune.epochs=3"])
+    assert (loaded.experiment.seeds, loaded.experiment.finetune.epochs) == ((0, 1), 3)
+    assert values["finetune"] == {"epochs": 2.0} and loaded.folder == Path.cwd()
+    assert load_experiment({"name": "x", "models": ["bert-mlm"]}).experiment == load(BASE).experiment
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "the experiment: .*name"),
+        ({"name": "x", "models": ["bert-mln"]}, "the experiment: unknown model 'bert-mln'; did you mean 'bert-mlm'"),
+        ({"name": "x", "models": ["bert-mlm"], "seds": 1}, "the experiment: unknown key 'seds'; did you mean 'seeds'"),
+        ({"name": "x", "models": ["bert-mlm"], "seeds": {0, 1}}, "the experiment: seeds: must be a list"),
+    ],
+)
+def test_a_wrong_mapping_is_one_line(values: dict, message: str) -> None:
+    with pytest.raises(InputError, match=rf"^{message}"):
+        load_experiment(values)
 
 
 def test_yaml_1_2_numbers(load) -> None:

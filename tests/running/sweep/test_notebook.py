@@ -58,9 +58,17 @@ def test_a_call_is_a_command_and_gives_the_table(folder: Path, monkeypatch: pyte
     assert options == {"db": "mine.db", "data": ["builtin"], "workers": 1, "max_hours": None}
 
 
+def test_an_experiment_may_be_a_dict(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands = []
+    monkeypatch.setattr(notebook, "carry_out", lambda loaded, **options: commands.append(sys.argv) or 130)
+    with pytest.raises(notebook.SweepNotDone, match=r"^mine \(from Python\): interrupted"):
+        hashbench.sweep({"name": "mine", "models": ["bert-mlm"]}, "seeds=[0]", db="mine.db")
+    assert commands == [["hashbench", "sweep", "mine (from Python)", "seeds=[0]", "--db", "mine.db"]]
+
+
 def test_what_is_no_path_is_one_line() -> None:
-    with pytest.raises(InputError, match="^hashbench.sweep: dict given; write the experiment to a YAML file and give"):
-        hashbench.sweep({"name": "mine"})  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="^hashbench.sweep: list given; give a YAML file, a name"):
+        hashbench.sweep(["mine.yaml"])  # type: ignore[arg-type]
 
 
 def test_an_interruption_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
