@@ -1,17 +1,18 @@
 """Tables of minimal pairs: accuracy in all, by field, phenomenon and paradigm, beside published language models.
 
-A column is a model. Published numbers are of whole sentences ("simple LM method") of the same pairs.
+A column is a model. Published numbers are of whole sentences ("simple LM method") of the same pairs; BLiMP's are those
+of Warstadt et al. 2020 as their repository corrected them.
 """
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from hashbench.common.errors import InputError
-from hashbench.results.papers.language_models import published_accuracies
-from hashbench.results.papers.paper import Column
+from hashbench.results.papers.paper import PUBLISHED, Column
 from hashbench.results.read.measured import PERCENT
 from hashbench.results.read.pairs import Group, PairResults, pair_results
 from hashbench.results.read.samples import Sample
@@ -20,7 +21,7 @@ from hashbench.results.tables.table import Cell, Row, Table
 from hashbench.scores.estimates import Estimate
 from hashbench.scores.pairs import pair_accuracy
 
-PARADIGM = "paradigm"
+TASK, PARADIGM = "task", "paradigm"  # columns of published/minimal_pairs.csv; the others are models
 MEANING = (
     "Share of the pairs whose good sentence has the higher score, in percent; chance is 50, equal scores count one "
     "half. The score is the sum over tokens, of log P(intact) after Shuffle + Random (acceptability, no likelihood), "
@@ -29,6 +30,14 @@ MEANING = (
 PUBLISHED_ARE = "Published: Warstadt et al. 2020, their corrected numbers, of language models with larger vocabularies"
 INTERVALS = "Intervals: 95 %, pairs drawn within their paradigms; with two or more pre-trainings over their seeds too."
 NOT_STORED = "no stored predictions"
+
+
+def published_accuracies(task: str) -> Mapping[str, Mapping[str, float]]:
+    """The accuracies, shares of pairs, by model and paradigm; none where nothing is published on the task."""
+    rows = csv.DictReader((PUBLISHED / "minimal_pairs.csv").read_text(encoding="utf-8").splitlines())
+    of_task = [row for row in rows if row[TASK] == task]
+    models = [name for name in of_task[0] if name not in (TASK, PARADIGM)] if of_task else []
+    return {model: {row[PARADIGM]: float(row[model]) for row in of_task} for model in models}
 
 
 def pair_tables(source: ReportSource) -> list[Table]:

@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from hashbench.common.errors import InputError
-from hashbench.results.papers.language_models import published_accuracies
 from hashbench.results.papers.paper import Column, Layout, Paper, PublishedNumber, check_number, load_paper, papers
+from hashbench.results.tables.pairs import published_accuracies
 from hashbench.results.tables.paper import MEASURES
 
 PAPERS = ["hashformers", "eelbert", "proformer", "superbloom"]
