@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
-from hashbench.deployment.graph import filled_length, graph_inputs
+from hashbench.deployment.graph import filled_length, graph_inputs, trace
+from hashbench.deployment.loading import load
 from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import END, PAD, START, Batch, Template
+from tests.exported import exported_folder
 
 
 def predictor_of(graph_multiple: int, *, segments: bool = False) -> Any:
@@ -34,3 +37,11 @@ def test_a_text_below_the_shortest_length_is_filled_up_with_padding(multiple: in
     assert torch.equal(codes, batch.codes) and filled_length(2, multiple) == length
     *_, segments = graph_inputs(predictor_of(multiple, segments=True), batch)
     assert segments.tolist() == [[0, 1, *[0] * (length - 2)]] * 2
+
+
+@pytest.mark.parametrize(("model", "multiple"), [("hashformer-md-proj", 1), ("canine-c-scratch", 4)])
+def test_the_longest_input_of_a_graph_is_the_encoders(model: str, multiple: int, tmp_path: Path) -> None:
+    predictor = load(exported_folder(model, tmp_path / "out", small=True))
+    traced = trace(predictor)
+    assert traced.length_multiple == multiple
+    assert traced.max_length == predictor.model.encoder.max_length

@@ -91,6 +91,7 @@ def test_a_graph_has_no_control_flow_and_takes_any_size(made, model: str) -> Non
     predictor, graph = made(model)
     kinds = {node.op_type for node in onnx.load(graph.path).graph.node}
     assert not kinds & {"If", "Loop", "Scan", "SequenceMap"}
+    assert "IsNaN" not in kinds or length_multiple(predictor) > 1  # torch's guards of rows without any token
     one, many = ["x"], ["x y z"] * 7
     assert largest_difference(graph, predictor, one) < TOLERANCE > largest_difference(graph, predictor, many)
 

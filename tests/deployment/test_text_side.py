@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import shutil
 import subprocess
 import sys
+import unicodedata
 from dataclasses import replace
 from pathlib import Path
 
@@ -181,6 +183,10 @@ def test_vectors_hold_what_a_port_must_meet() -> None:
     assert len(texts) == len(set(texts)) == N_TEXTS
     assert "" in texts and max(map(len, texts)) >= 300
     assert any("\U0001f600" in text for text in texts) and any("\u0301" * 2 in text for text in texts)
+    words = re.findall(r"\w{4,}", " ".join(texts))
+    scripts = [{unicodedata.name(letter, "").partition(" ")[0] for letter in word} for word in words]
+    of_one_script = {name for names in scripts for name in names if len(names) == 1}
+    assert {"ARABIC", "CJK", "CYRILLIC", "DEVANAGARI", "GREEK", "HANGUL", "LATIN", "THAI"} <= of_one_script
 
 
 @pytest.mark.parametrize(
