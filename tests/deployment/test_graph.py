@@ -39,7 +39,7 @@ def test_a_text_below_the_shortest_length_is_filled_up_with_padding(multiple: in
     assert segments.tolist() == [[0, 1, *[0] * (length - 2)]] * 2
 
 
-@pytest.mark.parametrize(("model", "multiple"), [("hashformer-md-proj", 1), ("canine-c-scratch", 4)])
+@pytest.mark.parametrize(("model", "multiple"), [("hashformer-md-proj", 1), ("canine-c-scratch", 128)])
 def test_the_longest_input_of_a_graph_is_the_encoders(model: str, multiple: int, tmp_path: Path) -> None:
     predictor = load(exported_folder(model, tmp_path / "out", small=True))
     traced = trace(predictor)
