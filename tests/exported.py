@@ -9,7 +9,9 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
-from hashbench.deployment.config import Config, spec_values
+from hashbench.deployment.config import spec_values
+from hashbench.deployment.description import Config
+from hashbench.deployment.loading import load
 from hashbench.deployment.writing import TrainedModel, write
 from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.embeddings.base import ModelSpec
@@ -79,3 +81,16 @@ def exported_folder(
     )  # fmt: skip
     write(TrainedModel(config, spec, tokenizer, coder, files["weights"], files.get("head")), folder)
     return folder
+
+
+def exported_graph(name: str, folder: Path, *, is_pair: bool) -> Path:
+    """The folder onnx/ of a small exported model: its graph and its text side."""
+    from hashbench.deployment.onnx_graph import FLOAT, write_graph
+    from hashbench.deployment.text_side import write_text_side
+
+    predictor = load(exported_folder(name, folder, small=True, is_pair=is_pair))
+    device = folder / "onnx"
+    device.mkdir()
+    write_graph(predictor, device / FLOAT)
+    write_text_side(predictor, device)
+    return device

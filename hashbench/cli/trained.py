@@ -15,7 +15,7 @@ from hashbench.cli.output import note, print_json, show
 from hashbench.common.errors import InputError
 
 if TYPE_CHECKING:
-    from hashbench.deployment.loading import Predictor
+    from hashbench.deployment.answers import AnsweringModel
 
 NewFolder = Annotated[
     Path,
@@ -105,7 +105,12 @@ def export(
 
 def predict(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder that hashbench export wrote.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="DIR",
+            help="A folder that hashbench export wrote; its folder onnx/ answers by the graph, without torch.",
+            show_default=False,
+        ),
     ],
     texts: Annotated[
         list[str] | None,
@@ -123,14 +128,11 @@ def predict(
 
     Example: hashbench predict my-model "a gripping film"
     """
-    from hashbench.deployment.inputs import asked_line, check_exported
+    from hashbench.deployment.inputs import asked_line
 
     if stream and texts:
         raise InputError("predict --stream: reads lines of stdin; leave the texts out, or --stream")
-    check_exported(Path(folder).expanduser())
-    from hashbench.deployment.loading import load
-
-    model = load(folder, trust_code=trust_code)
+    model = _loaded(Path(folder).expanduser(), trust_code=trust_code)
     inputs: Iterable[str | bytes] = texts or sys.stdin.buffer
     lines = (asked_line(line, f"line {number} of stdin", model.config.is_pair) for number, line in enumerate(inputs, 1))
     for part in ([line] for line in lines) if stream else [list(lines)]:
@@ -139,7 +141,21 @@ def predict(
         sys.stdout.flush()
 
 
-def _answers(model: Predictor, lines: list[str], style: Literal["text", "json"]) -> Iterator[str]:
+def _loaded(folder: Path, *, trust_code: bool) -> AnsweringModel:
+    """The model of an exported folder, or that of the graph in its folder onnx/, for which torch is not imported."""
+    from hashbench.deployment.inputs import check_exported, is_graph
+
+    if is_graph(folder):
+        from hashbench.deployment.on_graph import load_graph
+
+        return load_graph(folder, trust_code=trust_code)
+    check_exported(folder)
+    from hashbench.deployment.loading import load
+
+    return load(folder, trust_code=trust_code)
+
+
+def _answers(model: AnsweringModel, lines: list[str], style: Literal["text", "json"]) -> Iterator[str]:
     """A line of output for each line of input: the prediction, or JSON with the text and class probabilities."""
     from hashbench.deployment.inputs import of_lines
 

@@ -16,18 +16,18 @@ import torch
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.deployment.config import CARD
+from hashbench.deployment.description import CARD
 from hashbench.deployment.evaluation import Form, evaluated, fact_rows, table_of
 from hashbench.deployment.graph import graph_inputs, trace
 from hashbench.deployment.library_folder import write_library_files
 from hashbench.deployment.loading import Predictor, load
+from hashbench.deployment.on_graph import required
 from hashbench.deployment.onnx_graph import (
     FLOAT,
     INT8,
     TOLERANCE,
     GraphFile,
     largest_difference,
-    required,
     texts_asked,
     write_graph,
     write_int8,

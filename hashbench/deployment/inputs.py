@@ -12,6 +12,7 @@ from hashbench.common.errors import InputError
 Pair: TypeAlias = tuple[str, str]
 Asked: TypeAlias = str | Pair | Iterable[str] | Iterable[Pair]
 CONFIG = "config.json"  # the file that makes a folder an exported model
+GRAPHS = ("model.onnx", "model_int8.onnx")  # in its folder onnx/, by the names that transformers.js knows
 SHOWN = 60  # characters of a value in a message
 WANTED = {
     None: "give a text, or a pair of texts as a tuple, or a list of either",
@@ -24,6 +25,11 @@ def check_exported(folder: Path) -> None:
     """Raises InputError where a folder holds no exported model, before anything heavy is imported."""
     if not (folder / CONFIG).is_file():
         raise not_exported(folder)
+
+
+def is_graph(folder: Path) -> bool:
+    """True for the folder onnx/ of an exported model, if it has a graph."""
+    return (folder.parent / CONFIG).is_file() and any((folder / name).is_file() for name in GRAPHS)
 
 
 def not_exported(folder: Path) -> InputError:

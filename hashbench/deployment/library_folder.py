@@ -18,7 +18,8 @@ from safetensors.torch import load_file
 
 import hashbench
 from hashbench.deployment.bundle import bundled
-from hashbench.deployment.config import CONFIG, MODEL_PREFIX, WEIGHTS
+from hashbench.deployment.description import MODEL_PREFIX, WEIGHTS
+from hashbench.deployment.inputs import CONFIG
 from hashbench.deployment.loading import Predictor
 from hashbench.deployment.text_side import VALUES, joined_parts, parts_of, side_values
 from hashbench.deployment.writing import write_weights

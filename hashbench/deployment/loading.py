@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,33 +12,28 @@ import torch
 from hashbench.common.errors import InputError
 from hashbench.data.sources.batching import text_batches
 from hashbench.data.sources.fingerprints import file_fingerprint
-from hashbench.deployment.config import (
+from hashbench.deployment.answers import AnsweringModel
+from hashbench.deployment.config import spec_of
+from hashbench.deployment.description import (
     HEAD_PREFIX,
     MODEL_PREFIX,
-    MOST_LENGTH,
     STATE,
-    TOKENIZER,
     WEIGHTS,
     Config,
+    coder_in,
     read_config,
-    spec_of,
+    tokenizer_in,
 )
-from hashbench.deployment.inputs import CONFIG, Asked, Question, of_lines, question
-from hashbench.deployment.untrusted import (
-    AGAIN,
-    check_finite,
-    one_line,
-    plain_files,
-    stored_arrays,
-    stored_tensors,
-)
-from hashbench.models.coders.base import Coder, make_coder
+from hashbench.deployment.inputs import Asked, Question
+from hashbench.deployment.untrusted import AGAIN, one_line
+from hashbench.deployment.weights import check_finite, stored_tensors
+from hashbench.models.coders.base import Coder
 from hashbench.models.coders.cache import RememberedCodes
 from hashbench.models.embeddings.base import Batch, ModelSpec
 from hashbench.models.embeddings.registry import embedding_arguments
 from hashbench.models.layers import on_meta
 from hashbench.models.objectives.classification import ClassificationHead, classification_head, pool
-from hashbench.models.text.base import Tokenizer, saved_tokenizer
+from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.types import DictInterner
 from hashbench.running.training.model import Model, build_model
 
@@ -47,7 +41,6 @@ if TYPE_CHECKING:  # a prediction is made without what trains
     from hashbench.running.runs.evaluation import ExportedModel
 
 from pathlib import Path
-from typing import Any
 
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
@@ -55,16 +48,7 @@ from torch import Tensor, nn
 BATCH_SIZE = 32
 
 
-@dataclass(frozen=True)
-class AnsweredLine:
-    """A line with the prediction of a model."""
-
-    text: str
-    prediction: str | float
-    probabilities: dict[str, float] | None  # by the names of classes; None for a regression
-
-
-class Predictor:
+class Predictor(AnsweringModel):
     """An exported model with its tokenizer and its coder, whose codes of types are cached."""
 
     def __init__(
@@ -75,45 +59,10 @@ class Predictor:
         self.coder = RememberedCodes(coder)
         self.model, self.head = model.eval(), None if head is None else head.eval()
 
-    def predict(self, texts: Asked) -> str | float | list[str] | list[float]:
-        """The most likely class, or the value of a regression, for a text or a pair; for a list of them a list.
-
-        `predict("a film")` gives "positive", `predict([("it rains", "it is wet")])` ["entailment"]. Raises TypeError
-        for what is no text or pair.
-        """
-        inputs = self._question(texts)
-        outputs = self._outputs(inputs)  # (n, n_outputs)
-        if self.config.n_outputs == 1:
-            values = [float(value) for value in outputs[:, 0]]
-            return values[0] if inputs.is_one else values
-        names = [self.labels[i] for i in outputs.argmax(axis=1)]
-        return names[0] if inputs.is_one else names
-
-    def probabilities(self, texts: Asked) -> dict[str, float] | list[dict[str, float]]:
-        """The probability of each class by name, for a text or a pair; for a list of them a list.
-
-        Raises InputError for a model of a regression, which has no classes.
-        """
-        if self.config.n_outputs == 1:
-            raise InputError(f"{self.config.name}: a regression has no classes; call predict")
-        inputs = self._question(texts)
-        shares = torch.softmax(torch.from_numpy(self._outputs(inputs)).double(), dim=1).tolist()
-        named = [dict(zip(self.labels, row, strict=True)) for row in shares]
-        return named[0] if inputs.is_one else named
-
-    def answers(self, lines: Sequence[str]) -> list[AnsweredLine]:
-        """Prediction and class probabilities for each line, which is a text, or a pair separated by a tab."""
-        texts = of_lines(lines, self.config.is_pair)
-        if self.config.n_outputs == 1:
-            values: Any = self.predict(texts)  # a list, of a list
-            return [AnsweredLine(line, value, None) for line, value in zip(lines, values, strict=True)]
-        shares: Any = self.probabilities(texts)
-        most = [max(row, key=row.__getitem__) for row in shares]
-        return [AnsweredLine(*parts) for parts in zip(lines, most, shares, strict=True)]
-
-    def outputs(self, texts: Asked) -> np.ndarray:
-        """The head's outputs (n, n_outputs) float32, one row for one text. Raises InputError without a head."""
-        return self._outputs(self._question(texts))
+    def _shares(self, outputs: np.ndarray) -> np.ndarray:
+        """The probability of each class (n, C) float64, from logits (n, C)."""
+        shares: np.ndarray = torch.softmax(torch.from_numpy(outputs).double(), dim=1).numpy()
+        return shares
 
     @torch.inference_mode()
     def embed(self, texts: Asked) -> np.ndarray:
@@ -126,22 +75,6 @@ class Predictor:
                 pooled = pool(states, self.model.states_mask(batch), self.spec.head.pooling)  # (B, d)
                 vectors[batch.row_ids.numpy()] = pooled.numpy()
         return self._finite(vectors)
-
-    def _finite(self, values: np.ndarray) -> np.ndarray:
-        """`values` (n, k) themselves. Raises InputError where weights are so large that some are not finite."""
-        if not np.isfinite(values).all():
-            raise InputError(
-                f"{self.config.name}: its outputs are not finite, as of weights that are too large; {AGAIN}"
-            )
-        return values
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the classes in the order of the outputs; their numbers where they have no names."""
-        return self.config.labels or tuple(str(i) for i in range(self.config.n_outputs or 0))
-
-    def _question(self, texts: Asked) -> Question:
-        return question(texts, None if self.config.task is None else self.config.is_pair)
 
     @torch.inference_mode()
     def _outputs(self, inputs: Question) -> np.ndarray:
@@ -182,7 +115,7 @@ def load(folder: str | Path, *, trust_code: bool = False) -> Predictor:
     """
     place = Path(folder).expanduser()
     config, spec, model, head, _ = read_folder(place, trust_code=trust_code)
-    return Predictor(config, spec, tokenizer_in(spec, place), coder_in(spec, place), model, head)
+    return Predictor(config, spec, *reader_in(spec, place), model, head)
 
 
 def read_folder(
@@ -223,27 +156,16 @@ def part_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
-def tokenizer_in(spec: ModelSpec, folder: Path) -> Tokenizer:
-    """The tokenizer of an exported model. Raises InputError where its files are not what `save` writes."""
-    with one_line(folder / TOKENIZER):
-        return saved_tokenizer(spec.text.tokenizer, plain_files(folder / TOKENIZER), spec.text.args)
-
-
-def coder_in(spec: ModelSpec, folder: Path) -> Coder:
-    """The fitted coder of an exported model. Raises InputError where its state is not what the model needs."""
-    path = folder / STATE
-    with one_line(path):
-        coder = make_coder(spec.code.coder, **spec.code.args)
-        if path.exists() or path.is_symlink():
-            coder.restore(stored_arrays(path))
-        elif coder.needs_fit:
-            raise InputError(f"{path}: is missing; {AGAIN}")
-        if coder.width > MOST_LENGTH:
-            raise InputError(f"{folder / CONFIG}: coder_args: codes of {coder.width:,} columns; {AGAIN}")
-        if embedding_arguments(spec, vocabulary_rows=coder.num_rows) != embedding_arguments(spec):
-            rows = embedding_arguments(spec)["num_rows"]
-            raise InputError(f"{path}: has {coder.num_rows} rows, the model's table has {rows}; {AGAIN}")
-    return coder
+def reader_in(spec: ModelSpec, folder: Path) -> tuple[Tokenizer, Coder]:
+    """Tokenizer and fitted coder of an exported model. Raises InputError where their files are not what it needs."""
+    tokenizer = tokenizer_in(spec.text.tokenizer, spec.text.args, folder)
+    coder = coder_in(spec.code.coder, spec.code.args, folder)
+    with one_line(folder / STATE):
+        wanted = embedding_arguments(spec)
+        if embedding_arguments(spec, vocabulary_rows=coder.num_rows) != wanted:
+            rows = wanted["num_rows"]
+            raise InputError(f"{folder / STATE}: has {coder.num_rows} rows, the model's table has {rows}; {AGAIN}")
+    return tokenizer, coder
 
 
 def exported_model(folder: str | Path, *, trust_code: bool = False) -> ExportedModel:
@@ -270,7 +192,7 @@ def exported_model(folder: str | Path, *, trust_code: bool = False) -> ExportedM
         config.is_pair,
         file_fingerprint(place / WEIGHTS),
         parts,
-        FinetunedModel(spec, tokenizer_in(spec, place), coder_in(spec, place), model, head, config.max_length),
+        FinetunedModel(spec, *reader_in(spec, place), model, head, config.max_length),
     )
 
 

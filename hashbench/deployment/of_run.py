@@ -14,7 +14,8 @@ from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import load_task
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.deployment.config import Config, spec_values
+from hashbench.deployment.config import spec_values
+from hashbench.deployment.description import Config
 from hashbench.deployment.encoding import Reader, fitted_reader
 from hashbench.deployment.writing import CardFacts, Sizes, TrainedModel, model_card, write, write_card
 from hashbench.models.text.pieces import commits_of

@@ -7,7 +7,6 @@ would not be quantised.
 
 from __future__ import annotations
 
-import importlib
 import io
 import logging
 import warnings
@@ -24,22 +23,15 @@ import torch
 
 from hashbench.common.errors import InputError
 from hashbench.deployment.graph import Traced, graph_inputs, trace
+from hashbench.deployment.inputs import GRAPHS
 from hashbench.deployment.loading import Predictor
+from hashbench.deployment.on_graph import required, session_of
 
 OPSET = 20  # of ONNX: GELU is an operator from here on
-FLOAT, INT8 = "model.onnx", "model_int8.onnx"  # the names that transformers.js knows
+FLOAT, INT8 = GRAPHS
 LARGE = 1024  # numbers of a constant that is worth an int8
 FOLDED_BYTES = 1 << 31  # of a constant that folding may read or make: any
 TOLERANCE = 1e-4  # of logits, beside torch's
-
-
-def required(name: str) -> ModuleType:
-    """The imported module of that name. Raises InputError if its package, of the extra `export`, is not installed."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        package = name.partition(".")[0]
-        raise InputError(f"{package} is not installed; run: pip install 'hashbench[export]'") from error
 
 
 @contextmanager
@@ -65,11 +57,7 @@ class GraphFile:
     @classmethod
     def open(cls, path: Path, threads: int = 1) -> GraphFile:
         """The graph of a file, ready to run. Raises InputError if ONNX Runtime is not installed."""
-        runtime = required("onnxruntime")
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = threads
-        options.log_severity_level = 3  # errors alone
-        return cls(path, runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]))
+        return cls(path, session_of(path, threads))
 
     def run(self, inputs: Sequence[torch.Tensor]) -> np.ndarray:
         """Logits (B, outputs) of a batch's inputs."""

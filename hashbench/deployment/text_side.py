@@ -25,10 +25,11 @@ import hashbench
 from hashbench.common.errors import InputError
 from hashbench.deployment.graph import SHORTEST, graph_codes, has_segments, length_multiple
 from hashbench.deployment.loading import Predictor
+from hashbench.deployment.on_graph import VALUES
 from hashbench.models.embeddings.base import PAD, Template
 from hashbench.models.text.base import PortablePart
 
-PYTHON, JAVASCRIPT, VECTORS, VALUES = "hashed_text.py", "hashed_text.js", "vectors.jsonl", "hashed_text.json"
+PYTHON, JAVASCRIPT, VECTORS = "hashed_text.py", "hashed_text.js", "vectors.jsonl"
 REMEMBERED = 100_000  # tokens whose codes a text side keeps
 MAIN_IMPORTS = tuple(f"import {name}\n" for name in ("json", "struct", "sys", "zlib")) + ("from pathlib import Path\n",)
 WIDE = 16  # bytes of a code from which on vectors hold its CRC-32

@@ -9,24 +9,17 @@ import stat
 import typing
 import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from pydantic import BaseModel, ConfigDict, PydanticSchemaGenerationError, TypeAdapter, ValidationError
-from safetensors import SafetensorError, safe_open
-from torch import Tensor, nn
-from torch.nn.modules import module as registrations
 
 from hashbench.common.errors import InputError, first_line, near_match
 
 # Chosen here, far above every model of the suite
 MOST_BYTES = 2**24  # of config.json
 MOST_NUMBER = 2**24  # for a size, a count or an id; seeds may be larger
-PARTS_A_TENSOR, FURTHER_PARTS = 64, 2_000  # modules, parameters and buffers that a model of so many tensors may have
-BESIDE_WEIGHTS = 2**30  # bytes of what is built and not stored, such as tables of fixed random vectors
 AGAIN = "export it again, or take the folder from where it was made"
 WHOLE = "copy the folder with its files, as cp -rL does"
 
@@ -45,10 +38,11 @@ def one_line(where: object) -> Iterator[None]:
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise  # Ctrl-C and the end of the program
-        raise InputError(f"{where}: cannot be used ({type(error).__name__}: {_short(error)}); {AGAIN}") from error
+        raise InputError(f"{where}: cannot be used ({type(error).__name__}: {short(error)}); {AGAIN}") from error
 
 
-def _short(error: BaseException) -> str:
+def short(error: BaseException) -> str:
+    """The first line of an error's message, cut to a length that fits a line."""
     return " ".join(first_line(error).split())[:160]
 
 
@@ -137,77 +131,6 @@ def check_arguments(cls: type[Any], arguments: Mapping[str, Any], where: str, *o
             raise InputError(f"{where}.{name}: {complaint(error)}; {AGAIN}") from None
         except PydanticSchemaGenerationError:
             continue
-
-
-@dataclass(frozen=True)
-class WeightsHeader:
-    """The header of a file of weights: the shape of each tensor, and whether it has floating point numbers."""
-
-    path: Path
-    shapes: Mapping[str, tuple[int, ...]]
-    floats: Mapping[str, bool]
-
-    @contextlib.contextmanager
-    def bounded(self) -> Iterator[None]:
-        """Ends the building of modules in the block, by InputError, where they are more than these tensors can be."""
-        most, parts = PARTS_A_TENSOR * len(self.shapes) + FURTHER_PARTS, 0
-
-        def count(*registered: object) -> None:
-            nonlocal parts
-            parts += 1
-            if parts > most:
-                raise InputError(f"{self.path}: has {len(self.shapes)} tensors, too few for config.json; {AGAIN}")
-
-        kinds = ("module", "parameter", "buffer")
-        hooks = [getattr(registrations, f"register_module_{kind}_registration_hook")(count) for kind in kinds]
-        try:
-            yield
-        finally:
-            for hook in hooks:
-                hook.remove()
-
-    def check(self, part: nn.Module, prefix: str) -> None:
-        """Raises InputError where a module, on the meta device, has not the tensors with this prefix in their names."""
-        state = part.state_dict()
-        for name, tensor in state.items():
-            shape = self.shapes.get(prefix + name)
-            if shape is None or shape != tuple(tensor.shape) or self.floats[prefix + name] != is_float(tensor):
-                there = "is missing" if shape is None else f"has shape {list(shape)}"
-                wanted = f"config.json means {list(tensor.shape)} {tensor.dtype}".replace("torch.", "")
-                raise InputError(
-                    f"{self.path}: not the weights of this model: {prefix}{name} {there}, {wanted}; {AGAIN}"
-                )
-        built = {name for name, _ in part.named_buffers()} - set(state)  # stored for other libraries
-        for name in self.shapes:
-            if name.startswith(prefix) and name.removeprefix(prefix) not in {*state, *built}:
-                raise InputError(f"{self.path}: not the weights of this model: {name[:80]} is no part of it; {AGAIN}")
-        beside = sum(buffer.nbytes for name, buffer in part.named_buffers() if name in built)
-        if beside > BESIDE_WEIGHTS:
-            raise InputError(f"{self.path}: config.json means {beside:,} bytes beside the weights; {AGAIN}")
-
-
-def is_float(tensor: Tensor) -> bool:
-    """True for a tensor of any shape (n, ...) of floating point numbers."""
-    return tensor.dtype.is_floating_point
-
-
-def stored_tensors(path: Path) -> WeightsHeader:
-    """The header of a file of weights; nothing else is read. Raises InputError for what is no such file."""
-    plain_file(path)
-    try:
-        with safe_open(path, "pt") as file:
-            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  # it is no mapping
-            shapes = {name: tuple(part.get_shape()) for name, part in slices.items()}
-            return WeightsHeader(path, shapes, {name: "F" in part.get_dtype() for name, part in slices.items()})
-    except (OSError, SafetensorError) as error:
-        raise InputError(f"{path}: not the weights of this model ({_short(error)}); {AGAIN}") from error
-
-
-def check_finite(tensors: Mapping[str, Tensor], path: Path) -> None:
-    """Raises InputError for a tensor (n, ...) that holds a number that is not finite."""
-    for name, tensor in tensors.items():
-        if is_float(tensor) and not torch.isfinite(tensor).all():
-            raise InputError(f"{path}: {name} holds numbers that are not finite; {AGAIN}")
 
 
 def stored_arrays(path: Path) -> dict[str, np.ndarray]:

@@ -15,16 +15,8 @@ from hashbench.common.atomic import atomic_write, replace_text, with_usual_right
 from hashbench.common.declared import card_lines
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.showing import batch_text
-from hashbench.deployment.config import (
-    CARD,
-    HEAD_PREFIX,
-    MODEL_PREFIX,
-    STATE,
-    TOKENIZER,
-    WEIGHTS,
-    Config,
-    copy_own_code,
-)
+from hashbench.deployment.config import copy_own_code
+from hashbench.deployment.description import CARD, HEAD_PREFIX, MODEL_PREFIX, STATE, TOKENIZER, WEIGHTS, Config
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import Counts, ModelSpec
 from hashbench.models.text.base import Tokenizer

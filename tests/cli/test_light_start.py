@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.models.names import known_names
-from tests.exported import exported_folder
+from tests.exported import exported_folder, exported_graph
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "results.db.example"
@@ -68,6 +68,13 @@ def test_a_prediction_loads_what_infers_alone(model: str, tmp_path: Path) -> Non
     folder = exported_folder(model, tmp_path / "out")
     read_arguments = {"pydantic"}  # by typer itself
     assert loaded_by("predict", str(folder), "a film") == {"numpy", "torch"} | read_arguments
+
+
+def test_a_graph_answers_without_torch(tmp_path: Path) -> None:
+    for package in ("onnx", "onnxruntime", "onnxscript"):
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    folder = exported_graph("hashformer-md-proj", tmp_path / "out", is_pair=False)
+    assert loaded_by("predict", str(folder), "a film") == {"numpy", "pydantic"}
 
 
 # What a command has looked at before it imports torch: its arguments, its files, and the names in them.

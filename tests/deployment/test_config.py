@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.deployment.config import Config, read_config, spec_of, spec_values
+from hashbench.deployment.config import spec_of, spec_values
+from hashbench.deployment.description import Config, read_config
 from hashbench.models.embeddings.registry import find_model
 
 OWN = """

@@ -15,7 +15,7 @@ import hashbench
 from hashbench.cli.app import main
 from hashbench.common.errors import InputError
 from hashbench.deployment import of_run
-from hashbench.deployment.config import read_config
+from hashbench.deployment.description import read_config
 from hashbench.deployment.writing import CardFacts, _scores
 from hashbench.store.engine import open_store
 from hashbench.store.status import attempts, find_experiment, predictions, runs

@@ -14,7 +14,7 @@ from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.deployment import page
 from hashbench.deployment.evaluation import Form
 from hashbench.deployment.forms import FACTS, Wishes, deploy, stored_forms
-from hashbench.deployment.onnx_graph import required
+from hashbench.deployment.on_graph import required
 from hashbench.results.tables.report import tables
 from hashbench.store.engine import open_store
 from hashbench.store.finishing import add_metrics

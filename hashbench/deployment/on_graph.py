@@ -1,0 +1,123 @@
+"""Inference with the ONNX graph of an exported folder, by ONNX Runtime and the text side. Without torch.
+
+The folder's own code is not run: its tokenizer and its coder are those that config.json names, as for torch, and the
+text side's code is the package's.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import ConfigDict, Field
+
+from hashbench.common.errors import InputError
+from hashbench.deployment.answers import AnsweringModel
+from hashbench.deployment.description import (
+    MOST_LENGTH,
+    MOST_PARTS,
+    Config,
+    coder_arguments,
+    coder_in,
+    read_config,
+    tokenizer_in,
+)
+from hashbench.deployment.inputs import GRAPHS, Question
+from hashbench.deployment.untrusted import MOST_BYTES, WrittenValues, check_values, one_line, plain_file
+from hashbench.models.portable.assembling import TextSide
+
+VALUES = "hashed_text.json"
+TemplateForm = Annotated[list[int | str], Field(max_length=MOST_PARTS)]
+Count = Annotated[int, Field(ge=0, le=MOST_LENGTH)]
+
+
+class WrittenInputs(WrittenValues):
+    """The schema of how inputs are assembled, in hashed_text.json."""
+
+    model_config = ConfigDict(extra="ignore")
+    single: TemplateForm
+    pair: TemplateForm
+    specials: Annotated[int, Field(ge=0, le=MOST_PARTS)]
+    pad: Annotated[int, Field(ge=0, le=MOST_PARTS)]
+    truncation: Literal["balanced", "longest_first", "longer_keeps"]
+    max_length: Count
+    multiple: Annotated[int, Field(ge=1, le=MOST_PARTS)]
+    shortest: Annotated[int, Field(ge=1, le=MOST_PARTS)]
+    has_segments: bool
+    width: Annotated[int, Field(ge=1, le=MOST_LENGTH)]
+    remembered: Annotated[int, Field(ge=1)]
+    graph_codes: Literal["uint8", "float32", "int64", "int32"]
+
+
+class WrittenText(WrittenValues):
+    """The schema of hashed_text.json, as far as it is read here."""
+
+    model_config = ConfigDict(extra="ignore")
+    inputs: WrittenInputs
+
+
+def required(name: str) -> ModuleType:
+    """The imported module of that name. Raises InputError if its package, of the extra `export`, is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise InputError(f"{package} is not installed; run: pip install 'hashbench[export]'") from error
+
+
+def session_of(path: Path, threads: int = 1) -> Any:
+    """The graph of a file, ready to run. Raises InputError if ONNX Runtime is not installed."""
+    runtime = required("onnxruntime")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = threads
+    options.log_severity_level = 3  # errors alone
+    return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+class GraphModel(AnsweringModel):
+    """An exported model whose outputs come from its graph, one text at a time: the answer of int8 then repeats."""
+
+    def __init__(self, config: Config, side: TextSide, session: Any) -> None:
+        self.config, self._side, self._session = config, side, session
+
+    def _outputs(self, inputs: Question) -> np.ndarray:
+        """The head's outputs (n, n_outputs) float32, in the order of the inputs. Raises InputError without a head."""
+        if self.config.n_outputs is None:
+            raise InputError(f"{self.config.name}: a pre-trained model has no head; export the run of a fine-tuning")
+        outputs = np.empty((len(inputs), self.config.n_outputs), np.float32)
+        with one_line(self.config.name):
+            for row, texts in enumerate(zip(*inputs.columns, strict=True)):
+                buffers = self._side.buffers([texts[0] if len(texts) == 1 else texts])
+                arrays = {name: np.frombuffer(of, kind).reshape(shape) for name, (of, kind, shape) in buffers.items()}
+                outputs[row] = self._session.run(None, arrays)[0]
+        return self._finite(outputs)
+
+
+def load_graph(folder: Path, *, trust_code: bool = False) -> GraphModel:
+    """The model of the folder onnx/ in an exported one, in float32 if it has both forms. Raises InputError.
+
+    A user-defined tokenizer or coder has no text side.
+    """
+    place, values = folder.parent, folder / VALUES
+    config = read_config(place)
+    arguments = coder_arguments(config, place, trust_code=trust_code)
+    if not values.is_file():
+        raise InputError(f"{folder}: has no text side; name {place}")
+    with one_line(values):
+        content = plain_file(values, MOST_BYTES).read_bytes()
+        check_values(WrittenText, content, values)
+        written = json.loads(content)["inputs"]
+    tokenizer = tokenizer_in(config.spec["tokenizer"], config.spec["tokenizer_args"], place)
+    part = coder_in(config.spec["coder"], arguments, place).portable()
+    if part is None:
+        raise InputError(f"{folder}: its coder {config.spec['coder']!r} has no text side; name {place}")
+    source = importlib.import_module(f"hashbench.models.portable.{part.source}")
+    encode = getattr(source, part.entry)(part.values, lambda name: part.files[name].decode())
+    graph = next(path for path in (folder / name for name in GRAPHS) if path.is_file())
+    with one_line(graph):
+        session = session_of(plain_file(graph))
+    return GraphModel(config, TextSide(tokenizer.tokenize, encode, written), session)
