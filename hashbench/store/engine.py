@@ -322,6 +322,8 @@ def _make_or_check(store: Store, *, create: bool) -> None:
         foreign = schema is None and bool(tables)
         # every schema since FIRST has the tables that are read: the later ones only add to them
         readable = schema == SCHEMA or (store.read_only and schema is not None and FIRST <= schema < SCHEMA)
+        if readable:
+            malformed.check_tables(connection, store.name, since_first=schema == SCHEMA)
         stale = readable and not (setting.name in tables and views.are_current(connection))
     if schema is None:
         if foreign:

@@ -192,6 +192,27 @@ def _kind(value: object) -> str:
     return kinds.get(type(value), "a number")
 
 
+def check_tables(connection: Connection, name: str, *, since_first: bool) -> None:
+    """Raises InputError where a table or a column is not there, or a view is in its place: to read one may never end.
+
+    `name`: of the database. `since_first`: it has the tables that joined the schema after its first version.
+    """
+    there = kinds_of_tables(connection)
+    columns: dict[str, set[str]] = {}
+    if connection.dialect.name == "sqlite":
+        infos = "SELECT m.name, c.name FROM main.sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'"
+        for table_name, column in connection.execute(sa.text(infos)).all():
+            columns.setdefault(table_name, set()).add(column)
+    for table in ORDER if since_first else ORDER[:-1]:
+        what = ""
+        if there.get(table.name) != "table":
+            what = "no such table" if table.name not in there else "a view where a table belongs"
+        elif missing := {column.name for column in table.columns} - columns.get(table.name, set(table.columns.keys())):
+            what = f"no such column: {min(missing)}"
+        if what:
+            raise InputError(f"{name}: malformed: {Fault('', table.name, what)}; {REMEDY}")
+
+
 def check_numbers(connection: Connection, name: str, table: str, experiment_id: int | None) -> None:
     """Raises InputError where a column of a table holds what is no number, no text or no time, as its columns say.
 
@@ -306,8 +327,8 @@ def _raw_rows(connection: Connection, table: sa.Table) -> Iterator[LooseRow]:
     before, driver.text_factory = driver.text_factory, lambda data: data.decode("utf-8", "surrogateescape")
     try:
         with closing(driver.cursor()) as cursor:
-            quoted = ", ".join(f'"{name}"' for name in columns)
-            for row in cursor.execute(f'SELECT {quoted} FROM main."{table.name}"'):
+            quoted = ", ".join(f"[{name}]" for name in columns)  # in other quotes a missing one would be a text
+            for row in cursor.execute(f"SELECT {quoted} FROM main.[{table.name}]"):
                 yield dict(zip(columns, row, strict=True))
     finally:
         driver.text_factory = before

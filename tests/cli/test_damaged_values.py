@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import zlib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,26 @@ def test_the_line_names_run_and_column(whole: Path, tmp_path: Path, line: str) -
         assert "results.db: run " in ended.err
     elif table == "experiment":
         assert "results.db: experiment " in ended.err
+
+
+@pytest.mark.parametrize("command", ["list", "report", "db export out.db", "db void RUN --reason x"])
+def test_a_table_that_is_none_is_not_read(whole: Path, tmp_path: Path, command: str) -> None:
+    """A view may never end."""
+    endless = "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT * FROM n"
+    for sql, lines in (
+        (f"CREATE VIEW experiment_run AS {endless}", ["experiment_run: a view where a table belongs"]),
+        ("SELECT 1", ["experiment_run: no such table"]),
+        ("CREATE TABLE experiment_run (experiment_id, run_id)", ["experiment_run: no such column: free_tries"]),
+    ):
+        for name in ("results.db", "here.db"):
+            shutil.copy(whole, tmp_path / name)
+        with closing(sqlite3.connect(tmp_path / "results.db")) as connection, connection:
+            for (view,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall():
+                connection.execute(f"DROP VIEW {view}")
+            connection.executescript(f"DROP TABLE experiment_run; {sql}")
+        ended = outcome(tmp_path, command)
+        assert ended.code == 2 and ended.err.count("hashbench: ") == 1, ended
+        assert any(line in ended.err for line in lines), ended
 
 
 @pytest.mark.parametrize(

@@ -166,8 +166,11 @@ def test_a_sweeps_own_errors_stay_what_they_are(path: Path) -> None:
 
 def test_what_is_no_table_is_not_read(path: Path) -> None:
     endless = "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT * FROM n"
+    store = open_results(path)  # before it is so: nobody opens such a database
     with sqlite3.connect(path) as connection:
         connection.executescript(f"DROP TABLE artifact; CREATE VIEW artifact AS {endless}; DROP TABLE reading")
-    with open_results(path).read() as connection:
+    with store.read() as connection:
         found = [str(fault) for fault in faults(connection)]
+    with pytest.raises(InputError, match="results.db: malformed: artifact: a view where a table belongs; take a whole"):
+        open_results(path)
     assert "artifact: a view where a table belongs" in found and "reading: no such table" in found

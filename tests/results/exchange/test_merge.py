@@ -408,8 +408,8 @@ SPOILT = {
     "UPDATE artifact SET url = '/etc/passwd'": "artifact.url: '/etc/passwd' leads out of its folder",
     "UPDATE predictions SET n = 3": "an array of shape (2,) where 3 rows belong",
     "UPDATE predictions SET outputs = x'FFFF'": "predictions.outputs: not compressed by zlib",
-    "ALTER TABLE artifact DROP COLUMN sha256": "artifact: no such column: artifact.sha256",
-    "DROP TABLE predictions": "predictions: no such table: predictions",
+    "ALTER TABLE artifact DROP COLUMN sha256": "artifact: no such column: sha256",
+    "DROP TABLE predictions": "predictions: no such table",
 }
 
 
