@@ -17,7 +17,8 @@ def plot(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="Figures, such as pareto or tasks; a wrong name lists them. Default: all that there are data for.",
+            help="The experiment, and figures, such as pareto or tasks; a wrong name lists them. Default: all with "
+            "data.",
         ),
     ] = None,
     experiment: Annotated[
@@ -38,7 +39,7 @@ def plot(
 
     A model has the same colour and marker in all of them. In budgets, families have.
 
-    Example: hashbench plot pareto tasks --experiment glue_tiny --format pdf --width single
+    Example: hashbench plot glue_tiny pareto tasks --format pdf --width single
     """
     one_thread_of_numpy()
     from hashbench.results.plots.main import plot as draw_figures

@@ -24,10 +24,11 @@ from hashbench.cli.options import (
 )
 from hashbench.cli.output import note, note_unread, print_rows, print_tables, show, write_output
 from hashbench.common.allocator import collecting_nothing, one_thread_of_numpy
-from hashbench.common.errors import InputError
+from hashbench.common.errors import InputError, near_match
 
 if TYPE_CHECKING:
     from hashbench.results.tables.request import ReportRequest
+    from hashbench.store.engine import Store
 
 Ranks = Annotated[
     bool, typer.Option("--ranks", help="Print each model's rank with its 95 % interval in the place of scores.")
@@ -214,15 +215,14 @@ UNLIMITED = 10_000  # columns of what is no terminal: there `grep` shall find wh
 
 
 def compare(
-    first: Annotated[str, typer.Argument(metavar="A", help="A model of the experiment, or an experiment.")],
-    second: Annotated[
-        str | None,
+    names: Annotated[
+        list[str],
         typer.Argument(
-            metavar="[B]",
-            help="The model or experiment to compare A with. It may be left out where --db names two databases: then "
-            "A of the first is compared with A of the second.",
+            metavar="[EXPERIMENT] A [B]",
+            help="Two models, after the name of their experiment; or two experiments. B may be left out where --db "
+            "names two databases: then A of the first is compared with A of the second.",
         ),
-    ] = None,
+    ],
     db: Annotated[
         list[str] | None,
         typer.Option(
@@ -242,8 +242,8 @@ def compare(
 
     Only scores measured on the same examples are compared.
 
-    Examples: hashbench compare hashformer-lsh-proj bert-mlm; hashbench compare bert-mlm --best --experiment
-    glue_tiny; hashbench compare glue_tiny --db mine.db --db theirs.db
+    Examples: hashbench compare glue_tiny hashformer-lsh-proj bert-mlm; hashbench compare glue_tiny bert-mlm --best;
+    hashbench compare glue_tiny --db mine.db --db theirs.db
     """
     one_thread_of_numpy()
     from hashbench.results.read.comparison import best_model
@@ -252,7 +252,11 @@ def compare(
     from hashbench.results.tables.comparison import comparison_rows, n_names, remarks, sides
     from hashbench.store.engine import open_results
 
-    stores = [open_results(place) for place in _places(db or [], alone=second is None and not best)]
+    places = _places(db or [])
+    stores = [open_results(place) for place in places]
+    experiment, first, second = _sides(stores[0], names, experiment)
+    if second is None and not best and len(places) < 2:
+        raise InputError("compare: name two models or experiments, or give --db twice; see hashbench compare --help")
     if best and second is None:
         first, second = best_model(stores[0], first, experiment=experiment, checkpoint=checkpoint), first
     comparison = compare_sides(stores, first, second or first, experiment=experiment, checkpoint=checkpoint, best=best)
@@ -272,14 +276,29 @@ def compare(
     show("".join(f"\n- {remark}" for remark in remarks(comparison)))
 
 
-def _places(databases: Sequence[str], *, alone: bool) -> list[str]:
-    """The databases of both sides of a comparison, or one for both. `alone`: only one model or experiment is named.
+def _sides(store: Store, names: Sequence[str], experiment: str | None) -> tuple[str | None, str, str | None]:
+    """The experiment of a comparison, its A and its B; None for those that are not named.
 
-    Raises InputError for more than two, and where nothing would tell the sides apart.
+    The first name is the experiment if one has it and models follow. Raises InputError for too many names.
     """
+    from hashbench.store.status import experiment_names
+
+    there = experiment_names(store)
+    models = list(names)
+    if len(models) > 1 and models[0] in there and not set(models[1:]) <= set(there):
+        named = models.pop(0)
+        if experiment is not None and experiment != named:
+            raise InputError(f"compare: two experiments of the models are given, {named} and {experiment}; name one")
+        experiment = named
+    if len(models) > 2:
+        wrong = f"; no experiment {names[0]!r}{near_match(names[0], there)}" if experiment is None else ""
+        raise InputError(f"compare: {len(models)} models are named; compare two, A and B{wrong}")
+    return experiment, models[0], models[1] if len(models) > 1 else None
+
+
+def _places(databases: Sequence[str]) -> list[str]:
+    """The databases of both sides of a comparison, or one for both. Raises InputError for more than two."""
     places = list(databases) or [os.environ.get("HASHBENCH_DB") or DEFAULT_DB]
     if len(places) > 2:
         raise InputError(f"compare: --db is given {len(places)} times; give it once, or twice: A's and B's")
-    if alone and len(places) < 2:
-        raise InputError("compare: name two models or experiments, or give --db twice; see hashbench compare --help")
     return places

@@ -88,3 +88,22 @@ def test_the_same_model_in_two_databases(command) -> None:
 def test_wrong_input_is_one_line(command, arguments: list[str], message: str) -> None:
     code, out, err = command(*arguments)
     assert (code, out, err.count("\n")) == (2, "", 1) and message in err
+
+
+def test_the_experiment_comes_first_as_in_a_report(command) -> None:
+    assert command("one", "bert-mlm", "bert-sr") == command("bert-mlm", "bert-sr", "--experiment", "one")
+    assert command("one", "bert-sr", "--best")[0] == command("bert-sr", "--best", "--experiment", "one")[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("one bert-mlm", "name two models or experiments"),
+        ("one bert-mlm bert-sr bert-sr", "3 models are named; compare two, A and B"),
+        ("oen bert-mlm bert-sr", "compare two, A and B; no experiment 'oen'; did you mean 'one'?"),
+        ("one bert-mlm bert-sr --experiment two", "two experiments of the models are given, one and two"),
+    ],
+)
+def test_a_wrong_number_of_names_is_one_line(command, line: str, message: str) -> None:
+    code, out, err = command(*line.split())
+    assert (code, out, err.count("\n")) == (2, "", 1) and message in err

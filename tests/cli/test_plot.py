@@ -22,9 +22,11 @@ def test_an_unknown_name_is_one_line_and_exit_code_2(run: Run) -> None:
     fails(run("plot", "paretto"), "no figure 'paretto'; did you mean 'pareto'?")
 
 
-def test_an_experiment_in_the_place_of_a_figure_is_pointed_out(run: Run) -> None:
+def test_the_experiment_may_stand_among_the_figures(run: Run) -> None:
     build(Path("results.db"), World(models=("bert-mlm",), tasks=("cola",), seeds=(0,)))
     store = open_results("results.db")
     (name,) = (row["name"] for row in store.query("SELECT name FROM experiment"))
     store.close()
-    fails(run("plot", name), f"{name!r} is an experiment; write: hashbench plot [FIGURE] --experiment {name}")
+    outcome = run("plot", name, "shares", "--format", "svg", "-o", "figures")
+    assert (outcome.code, outcome.out) == (0, "figures/shares.svg\n")
+    fails(run("plot", "shares", name, "--experiment", "other"), f"of one experiment; given are {name} and other")

@@ -50,13 +50,15 @@ def plot(
 ) -> Plotted:
     """Draws the named figures, or all that the experiment (None: the one swept last) has data for.
 
+    One of the names may be that of the experiment, if no figure has it.
     Raises InputError for an unknown name, for a named figure without data, and where nothing at all can be drawn.
     """
     if folder.exists() and not folder.is_dir():  # an error before anything is drawn
         raise InputError(f"--output {folder}: is a file; name a folder")
-    for name in names:
-        if name not in plots() and name in experiment_names(store):
-            raise InputError(f"plot: {name!r} is an experiment; write: hashbench plot [FIGURE] --experiment {name}")
+    named = [name for name in names if name not in plots() and name in experiment_names(store)]
+    if len(several := [*named, *([experiment] if experiment else [])]) > 1:
+        raise InputError(f"plot: figures are of one experiment; given are {' and '.join(several)}")
+    experiment, names = next(iter(several), None), [name for name in names if name not in named]
     chosen = [find_plot(name).name for name in dict.fromkeys(names)] or list(plots())
     data = FigureData(store, ReportRequest(experiment, examples=True), width)
     files: list[Path] = []

@@ -337,7 +337,7 @@ def _assign(values: dict[str, Any], keys: KeyPath, value: Any) -> None:
         inner = block[int(key)] if isinstance(block, list) else block.get(key)
         if isinstance(inner, str):  # a model by its name, or in an entry a coder by its kind
             block[key] = {"name" if i == 1 else "kind": inner} if keys[0] in ENTRIES else {}
-        elif not isinstance(inner, dict | list):
+        elif not isinstance(inner, dict) and not (i == 0 and keys[0] in ENTRIES):
             block[key] = {}  # an absent block, or `efficiency: true`
         block = block[key]
     block[keys[-1]] = value

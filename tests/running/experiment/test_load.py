@@ -234,7 +234,7 @@ def test_an_override_picks_entries_of_the_file_by_their_names(load) -> None:
 
 
 NAMED = """name: x
-models: [bert-mlm, {name: k-0.8, like: bert-sr, coder: vocabulary}, {name: k, like: bert-sr}]
+models: [bert-mlm, {name: k-0.8, like: bert-sr, coder: vocabulary}, {name: k, like: bert-sr, pretrain: {corpora: [a]}}]
 tasks: [cola, {name: mine, path: p, text: t}]
 """
 
@@ -262,6 +262,12 @@ def test_an_override_reaches_into_an_entry_by_its_name(load) -> None:
 )
 def test_a_wrong_override_of_an_entry_is_named(load, override: str, message: str) -> None:
     with pytest.raises(InputError, match=rf"^override {re.escape(override)}: .*{message}"):
+        resolve_models(load(NAMED, override))
+
+
+@pytest.mark.parametrize("override", ["models.k.finetune.epochs.x=1", "models.k.pretrain.corpora.x=1"])
+def test_an_override_into_a_value_without_keys_is_one_line(load, override: str) -> None:
+    with pytest.raises(InputError, match="epochs of entry 3 of models: must|corpora of entry 3 of models: must"):
         resolve_models(load(NAMED, override))
 
 
