@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
-from hashbench.store.engine import open_results, open_store
+from hashbench.store.engine import Store, open_results, open_store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
 from hashbench.store.malformed import ORDER, complaint, fault_behind, faults, tables_in
@@ -174,3 +175,23 @@ def test_what_is_no_table_is_not_read(path: Path) -> None:
     with pytest.raises(InputError, match="results.db: malformed: artifact: a view where a table belongs; take a whole"):
         open_results(path)
     assert "artifact: a view where a table belongs" in found and "reading: no such table" in found
+
+
+def test_both_databases_find_what_is_no_number(store: Store, lab: Lab) -> None:
+    """PostgreSQL has types, and yet NaN, infinity and times that are no dates."""
+    number = lab.plan(store, lab.run("a"))
+    held = lab.claim(store, number)
+    assert held is not None
+    finish(store, held, Result(lab.score("matthews", 0.5)))
+    reader = open_results(store.url.render_as_string(hide_password=False) if store.dialect != "sqlite" else store.path)
+    assert reader.query("SELECT value FROM scores WHERE experiment_id = :experiment", experiment=number)
+    with store.write() as connection:
+        connection.execute(sa.update(metric).values(value=float("inf")))
+        connection.execute(sa.update(run).values(created_at=1e300))
+    reader = open_results(store.url.render_as_string(hide_password=False) if store.dialect != "sqlite" else store.path)
+    with pytest.raises(InputError, match=f"run {RUN}: (metric.value|run.created_at): no value where a (number|time)"):
+        reader.query("SELECT value FROM scores WHERE experiment_id = :experiment", experiment=number)
+    with reader.read() as connection:
+        found = [str(fault) for fault in faults(connection)]
+    assert f"run {RUN}: run.created_at: float (1e+300) where a time belongs" in found
+    assert f"run {RUN}: metric.value: float (inf) where a number belongs" in found
