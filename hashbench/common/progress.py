@@ -109,7 +109,9 @@ class Silence:
             return
         self.lasted_s += passed
         self.silent_s += passed
-        if sign != self.newest:
+        if sign == Sign():  # its file was removed, as old files of a temporary folder are: nothing is known
+            self.silent_s = 0.0
+        elif sign != self.newest:
             self.newest, self.silent_s = sign, 0.0
             self._stepped = self._stepped or sign.is_step
             self._watches = self._watches or sign.is_step

@@ -138,6 +138,14 @@ def test_a_worker_that_is_stopped_is_not_silent(now):
     assert not watch.is_hung and watch.lasted_s == 60.0
 
 
+def test_where_the_signs_were_removed_nobody_is_silent(now):
+    """By who cleans a temporary folder, for example."""
+    watch = Silence(60.0)
+    look(watch, now, 1, Sign(1.0, True))
+    look(watch, now, 1000, Sign())
+    assert not watch.is_hung and watch.lasted_s == 1001.0
+
+
 def test_new_work_begins_without_a_step(signs, now):
     progress.progress("training")
     begin_work()

@@ -95,11 +95,14 @@ class Guard:
             self._tell("again", {})
 
     def note_log(self, text: str) -> None:
-        """Notes the log of the current attempt, for its end by the guard; starts a guard anew that is gone."""
+        """Notes the log of the current attempt; starts the guard anew where it, or its folder, is gone."""
         with self._lock:
             if self.folder is not None:
                 with contextlib.suppress(OSError):
                     (self.folder / LOG).write_text(text, "utf-8", errors="replace")
+                if self._process is not None and not (self.folder / SIGNS).exists():
+                    self._process.kill()
+                    self._process.wait()
             if self._process is not None and self._process.poll() is not None:
                 self._tell("again", {})
 

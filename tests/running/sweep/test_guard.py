@@ -187,6 +187,12 @@ class Recorded(Guard):
     def poll(self) -> int | None:
         return None if self.is_alive else 1
 
+    def kill(self) -> None:
+        self.is_alive = False
+
+    def wait(self) -> None:
+        pass
+
     def _send(self, what: str, values: object) -> None:
         self.sent.append(json.loads(json.dumps({"what": what, **values}))["what"])  # type: ignore[dict-item]
 
@@ -205,6 +211,18 @@ def test_a_guard_that_is_gone_is_replaced_and_hears_of_all_attempts():
     assert guard.sent[4:] == ["end"], "nothing is left to guard"
     guard.again()
     assert guard.sent[4:] == ["end"]
+
+
+def test_a_guard_whose_folder_was_removed_is_replaced(tmp_path):
+    guard = Recorded()
+    guard.begin(guarded())
+    guard.folder = tmp_path
+    (tmp_path / SIGNS).touch()
+    guard.note_log("its log")
+    assert guard.sent == ["begin"] and (tmp_path / guard_module.LOG).read_text() == "its log"
+    (tmp_path / SIGNS).unlink()
+    guard.note_log("")
+    assert guard.sent == ["begin", "begin"] and guard.is_alive
 
 
 def test_where_no_process_can_be_started_runs_go_on_unguarded(monkeypatch, capsys):
