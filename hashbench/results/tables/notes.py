@@ -432,11 +432,14 @@ def _commits(measured: Measured) -> str:
 
 
 def _different_code(measured: Measured) -> str:
+    """The number of columns and models whose runs were computed by several versions of the code, in one line."""
     done = [run for run in measured.runs if run.state == "done"]
     apart = {(run.kind, run.task, run.model, id(run.origin.notes)): run for run in done}  # not by seed alone
-    return "; ".join(
-        different_sources((run.kind, run.task, run.model, dict(run.origin.notes)) for run in apart.values())
-    )
+    lines = different_sources((run.kind, run.task, run.model, dict(run.origin.notes)) for run in apart.values())
+    if not lines:
+        return ""
+    what = "a group of runs was" if len(lines) == 1 else f"{len(lines)} groups of runs were"
+    return f"{what} computed by several versions of the code; which: hashbench status {measured.experiment.name}"
 
 
 def _software(measured: Measured) -> str:

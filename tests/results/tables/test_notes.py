@@ -17,7 +17,7 @@ from hashbench.results.claims.report import claim_sections
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.runs import MeasuredRun, RunOrigin
 from hashbench.results.tables.links import _score_cell
-from hashbench.results.tables.notes import _lengths, _undefined_draws
+from hashbench.results.tables.notes import _different_code, _lengths, _undefined_draws
 from hashbench.results.tables.recipes import _deviations, learned_vocabularies
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
@@ -398,3 +398,21 @@ def test_a_vocabulary_of_some_models_names_them() -> None:
     ]
     told = learned_vocabularies(SimpleNamespace(runs=[*runs, SimpleNamespace(model="majority", spec={})]))
     assert told == "learned on the training texts of rte for a"
+
+
+def test_different_code_is_one_line_with_a_count() -> None:
+    def measured(*codes: tuple[str, str, str]) -> SimpleNamespace:
+        runs = [
+            SimpleNamespace(
+                state="done", kind="finetune", task=task, model=model, origin=SimpleNamespace(notes={"sources": code})
+            )
+            for task, model, code in codes
+        ]
+        return SimpleNamespace(runs=runs, experiment=SimpleNamespace(name="x"))
+
+    equal = (("cola", "a", "1f 2e"), ("cola", "b", "1f 2e"))
+    assert _different_code(measured(*equal)) == ""
+    one = _different_code(measured(*equal, ("cola", "c", "9d 2e")))
+    assert one == "a group of runs was computed by several versions of the code; which: hashbench status x"
+    two = _different_code(measured(*equal, ("cola", "c", "9d 2e"), ("rte", "a", "1f 2e"), ("rte", "b", "9d 2e")))
+    assert two.startswith("2 groups of runs were computed")
