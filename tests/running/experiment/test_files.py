@@ -118,4 +118,5 @@ def test_the_common_file_has_the_same_pretrainings_and_what_they_buy() -> None:
             assert not pretrains(other.spec)
             parts = [(of.text.tokenizer, of.text.args, of.code, of.embedding.family) for of in (model.spec, other.spec)]
             assert parts[0] == parts[1] and other.spec.initial_spread == "matched"
-            assert count(other.spec, "tiny").embedding == count(model.spec, "tiny").embedding
+            # rows of another width fill the same budget as far as whole rows do
+            assert count(other.spec, "tiny").embedding == pytest.approx(count(model.spec, "tiny").embedding, rel=0.02)
