@@ -66,7 +66,8 @@ AT_THE_END = {
     ),
 }  # fmt: skip
 # A kind of run as a user's own file: its value follows from its number and the values of what it needs. Runs wait until
-# both sweeps work. On SQLite, whose clock is that of each process, it is set by the number in a file.
+# both sweeps work, and while a fault is due: it would come too late where runs are short. On SQLite, whose clock is
+# that of each process, it is set by the number in a file.
 OWN_KIND = '''
 import hashlib
 import os
@@ -83,7 +84,7 @@ from hashbench.running.training.machine import Interrupted
 from hashbench.store.result import Result
 
 RUNS = {runs}  # by experiment: the number of the first, and of each seconds and which earlier ones it needs
-GO = Path({go!r})
+GO, PAUSE = Path({go!r}), Path({pause!r})
 
 
 def julianday(*_):
@@ -122,7 +123,7 @@ class Chained(RunKind):
     def carry_out(self, run, place, machine):
         wait(GO.exists, machine)
         end = time.monotonic() + run.spec["seconds"]
-        wait(lambda: time.monotonic() >= end, machine)
+        wait(lambda: time.monotonic() >= end and not PAUSE.exists(), machine)
         values = [(place.artifacts.root / need).read_text() for need in run.needs]
         text = hashlib.sha256(" ".join([str(run.spec["number"]), *values]).encode()).hexdigest()
         with atomic_write(place.artifacts.root / run.id) as part:

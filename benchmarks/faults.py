@@ -86,7 +86,7 @@ def carry_out(campaign: Campaign) -> int:
     (campaign.folder / "kinds").mkdir()
     sizes = {CHAINED: campaign.runs, ROW: FURTHER, PAGE: FURTHER}
     runs = {name: (FIRST[name], specs(size, campaign.longest_run_s)) for name, size in sizes.items()}
-    text = OWN_KIND.format(runs=json.dumps(runs), go=str(campaign.folder / "go"))
+    text = OWN_KIND.format(runs=json.dumps(runs), go=str(campaign.folder / "go"), pause=str(campaign.folder / "pause"))
     (campaign.folder / "kinds" / "chained.py").write_text(text)
     for name in sizes:
         (campaign.folder / f"{name}.yaml").write_text(EXPERIMENT.format(name=name))
@@ -110,7 +110,7 @@ def until_they_end(campaign: Campaign) -> list[str]:
     seen: dict[str, int] = {}
     changed: list[str] = []
     n_places, harmed_at, last = 1 if campaign.workers < 4 else 2, -1, Look()
-    go = campaign.folder / "go"
+    go, pause = campaign.folder / "go", campaign.folder / "pause"
     while any(sweep.poll() is None for sweep in campaign.sweeps):
         time.sleep(0.5)
         now = look(campaign)
@@ -120,15 +120,17 @@ def until_they_end(campaign: Campaign) -> list[str]:
             if len({parent_of(pid) for pid in last.holders}) >= n_places:
                 go.touch()
             continue
-        if not campaign.planned or campaign.planned[0][0] > len(seen):
+        due, name = campaign.planned[0] if campaign.planned else (campaign.runs + 1, "")
+        # between two that harm workers a run is finished, so that no machine is too slow to go on
+        if len(seen) < due or (name in HARMS and len(seen) <= harmed_at):
+            pause.unlink(missing_ok=True)
             continue
-        due, name = campaign.planned[0]
-        if name in HARMS and len(seen) <= harmed_at:
-            continue  # between two of them a run is finished, so that no machine is too slow to go on
+        pause.touch()
         if FAULTS[name][1](campaign, last):
             campaign.planned.pop(0)
             campaign.done[name] += 1
             harmed_at = len(seen) if name in HARMS else harmed_at
+    pause.unlink(missing_ok=True)
     if campaign.away is not None:
         campaign.away.join()
     if campaign.server is not None:
