@@ -171,7 +171,9 @@ def test_single_bits_of_the_example_that_change_a_number_are_found(tmp_path: Pat
     content, numbers = path.read_bytes(), printed(path)
     assert not is_found(path)
     chance, damaged, missed, n_found = random.Random(0), tmp_path / "damaged.db", [], 0
-    for _ in range(N_BITS):
+    for number in range(N_BITS):
+        if number % 100 == 0:
+            print(f"{number} bits: {n_found} found, {len(missed)} missed", flush=True)
         bit = chance.randrange(8 * len(content))
         changed = bytearray(content)
         changed[bit // 8] ^= 1 << bit % 8
