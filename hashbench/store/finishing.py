@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hashbench.common.errors import InputError
+from hashbench.common.secrecy import without_passwords
 from hashbench.store import sums
 from hashbench.store.engine import Store, insert_rows
 from hashbench.store.environment import as_json
@@ -71,9 +72,10 @@ def finish(store: Store, held: ClaimedRun, result: Result) -> None:
 
 
 def notes_of(held: ClaimedRun, result: Result) -> dict[str, str]:
-    """The notes of a result, with one on the machine's sleep since the claim, which is in no seconds."""
+    """The notes of a result, without passwords, and one on the sleep of the machine since the claim."""
     slept = 0.0 if held.watch is None else held.watch.slept
-    return {**result.notes, **({"slept": f"{slept:.0f} s, not counted"} if slept >= NOTED_SLEEP_S else {})}
+    notes = {topic: without_passwords(text) for topic, text in result.notes.items()}
+    return {**notes, **({"slept": f"{slept:.0f} s, not counted"} if slept >= NOTED_SLEEP_S else {})}
 
 
 def add_metrics(store: Store, run_id: str, rows: Sequence[MetricRow]) -> None:
@@ -104,7 +106,7 @@ def add_note(store: Store, run_id: str, topic: str, text: str) -> None:
         row = connection.execute(sa.select(attempt.c.id, attempt.c.notes).where(*counts)).first()
         if row is None:
             raise InputError(f"run {run_id[:12]}: is not finished, so nothing can be added to it")
-        notes = {**json.loads(row.notes or "{}"), topic: text}
+        notes = {**json.loads(row.notes or "{}"), topic: without_passwords(text)}
         connection.execute(sa.update(attempt).where(attempt.c.id == row.id).values(notes=as_json(notes)))
         sums.write(connection, "attempt", [row.id])
 
