@@ -5,7 +5,9 @@ A kernel is handed to numba when it is first called: a program that calls none d
 
 from __future__ import annotations
 
+import inspect
 import os
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -49,6 +51,42 @@ class Kernel:
             return cast(Callable[..., object], self._compiled)
 
 
+class Instruction(Kernel):
+    """A piece of a kernel for which LLVM has its own code; the plain function where there is none."""
+
+    def __init__(self, function: FunctionType, signature: Callable[..., Any], build: Callable[..., Any]) -> None:
+        super().__init__(function, forceinline=True)
+        self._signature, self._build = signature, build
+
+    def compiled(self) -> Callable[..., object]:
+        """Numba's intrinsic, or the plain function, compiled."""
+        with _handing_over:
+            if self._compiled is None:
+                from numba import config, extending, types
+
+                if vars(config)["DISABLE_JIT"]:
+                    self._compiled = self.function
+                elif sys.byteorder != "little":
+                    return super().compiled()
+                else:
+                    self._compiled = extending.intrinsic(self._typing(types))
+            return cast(Callable[..., object], self._compiled)
+
+    def _typing(self, types: Any) -> Callable[..., object]:
+        """The function by which numba finds the types of an intrinsic, and what writes its code."""
+
+        def typing(context: Any, *arguments: Any) -> tuple[Any, Callable[..., Any]]:
+            return self._signature(types, *arguments), self._build
+
+        parameters = inspect.signature(self.function).parameters.values()
+        plain = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters]
+        first = inspect.Parameter("typingctx", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        vars(typing)["__signature__"] = inspect.Signature([first, *plain])
+        typing.__name__ = typing.__qualname__ = self.__name__
+        typing.__module__ = self.__module__
+        return typing
+
+
 def _own_cache() -> str:
     """A folder for machine code below HASHBENCH_CACHE, "" where there is none that can be written."""
     if not os.environ.get("HASHBENCH_CACHE"):
@@ -69,6 +107,19 @@ def compiled(function: F) -> F:
 def inlined(function: F) -> F:
     """A piece of a kernel that is always compiled into its caller: passing arrays to it costs nothing then."""
     return cast(F, Kernel(cast(FunctionType, function), forceinline=True))
+
+
+def instruction(signature: Callable[..., Any], build: Callable[..., Any]) -> Callable[[F], F]:
+    """A function that is written out in its callers as LLVM's code for it.
+
+    `signature`: from numba's `types` and the types of the arguments to the signature; `build`: what writes the code,
+    from (context, builder, signature, values).
+    """
+
+    def declared(function: F) -> F:
+        return cast(F, Instruction(cast(FunctionType, function), signature, build))
+
+    return declared
 
 
 def compiled_fast(function: F) -> F:

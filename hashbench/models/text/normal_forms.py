@@ -21,6 +21,8 @@ import numpy as np
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.models.portable.letters import SIGMA
+from hashbench.models.text.counting import ScanInterner
+from hashbench.models.text.quick_check import change_marks
 from hashbench.models.text.shipped import case_values, packed
 from hashbench.models.text.types import Distinct, Interner, TokenizedTexts
 from hashbench.models.text.unicode import CODE_POINTS, IGNORED, well_formed
@@ -109,7 +111,11 @@ class TextForm:
 
     def interner(self, inner: Interner) -> Interner:
         """A counter of the types of texts that are read in this way."""
-        return inner if self.is_plain else _PreparedInterner(inner, self)
+        if self.is_plain:
+            return inner
+        if isinstance(inner, ScanInterner):
+            return inner.read_by(self, change_marks(self.form, self.drops, inner.lowercase))
+        return _PreparedInterner(inner, self)
 
 
 PLAIN = TextForm()

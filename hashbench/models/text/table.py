@@ -1,10 +1,11 @@
-"""The table of types that compiled loops enter words into.
+"""The table of words that compiled loops look tokens up in.
 
-It is two open-addressing tables of (key, id + 1): tokens of up to eight bytes without a NUL are their own key, so equal
-keys are equal tokens; all others are looked up by a 64-bit hash and compared byte by byte.
+It is one open-addressing table. A token of up to sixteen bytes without a NUL is its own key, so equal keys are equal
+tokens; all others are looked up by a 64-bit hash and their length, and compared byte by byte.
 
-`blob` (b,) uint8 holds the tokens end to end, `words` (b / 8,) the same bytes viewed as uint64, `offsets` (t,) int64
-where each begins; `short` and `long` (2^k, 2) uint64 are the slots of the two tables.
+`slots` (4 s,) uint64, s = 2^k, has four numbers a slot: the key's two, (kind << 32) | (id + 1), zero where the slot is
+free, and where a long token begins in `blob`. `blob` (b,) uint8 holds the tokens end to end, `offsets` (t,) int64 where
+each begins, `size` (1,) int64 the number of tokens.
 """
 
 from __future__ import annotations
@@ -12,135 +13,166 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.models.text.compiled import compiled, inlined
+from hashbench.models.text.machine import load_number, store_number
+
+SLACK = 16  # bytes behind the tokens of a blob that may be written or read
+OWN, LONG = np.uint64(1), np.uint64(2)  # kinds of keys
+LOW_HALF = np.uint64(0xFFFFFFFF)
+ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
+ONE, TWO, THREE, FOUR, HALF = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4), np.uint64(32)
+# Odd numbers whose bits look random: the golden ratio's, and the first of SplitMix64's mixer
+GOLDEN, OTHER_ODD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
 @inlined
-def short_key(blob: np.ndarray, at: int, n: int) -> np.uint64:
-    """A token of one to eight bytes of `blob` (b,) as a number, or 0 where it is longer or holds a NUL byte."""
-    key = np.uint64(0)
+def own_key(low: np.ndarray, at: int, n: int) -> tuple[np.uint64, np.uint64]:
+    """The key of a token of one to sixteen bytes of `low` (b,): its bytes as two little-endian numbers."""
+    first, second = load_number(low, at), load_number(low, at + 8)
     if n > 8:
-        return key
-    for i in range(n):
-        if blob[at + i] == 0:
-            return np.uint64(0)
-        key |= np.uint64(blob[at + i]) << np.uint64(8 * i)
-    return key
+        return first, second & (ALL_BITS >> np.uint64(128 - 8 * n))
+    return first & (ALL_BITS >> np.uint64(64 - 8 * n)), np.uint64(0)
 
 
 @inlined
-def eight_bytes(words: np.ndarray, at: int) -> np.uint64:
-    """The eight bytes from `at` on as a little-endian number; `words` (n,) are bytes viewed as uint64."""
-    shift = np.uint64((at & 7) << 3)
-    return (words[at >> 3] >> shift) | ((words[(at >> 3) + 1] << (np.uint64(63) - shift)) << np.uint64(1))
-
-
-@inlined
-def eight_of(words: np.ndarray, at: int, n: int) -> np.uint64:
-    """The first `n` bytes from `at` on, eight at most, of `words` (m,) as a little-endian number."""
-    eight = eight_bytes(words, at)
-    return eight if n >= 8 else eight & ((np.uint64(1) << np.uint64(8 * n)) - np.uint64(1))
-
-
-@inlined
-def long_key(words: np.ndarray, at: int, n: int) -> np.uint64:
-    """A 64-bit hash of a token in `words` (m,): multiply and shift, eight bytes at a time."""
+def long_key(low: np.ndarray, at: int, n: int) -> tuple[np.uint64, np.uint64]:
+    """The key of any other token of `low` (b,): multiply and shift, eight bytes at a time, and its length."""
     key = np.uint64(0xCBF29CE484222325)
     for i in range(0, n, 8):
-        key = (key ^ eight_of(words, at + i, n - i)) * np.uint64(0x9E3779B97F4A7C15)
-        key ^= key >> np.uint64(32)
-    return key
+        eight = load_number(low, at + i)
+        if n - i < 8:
+            eight &= ALL_BITS >> np.uint64(64 - 8 * (n - i))
+        key = (key ^ eight) * GOLDEN
+        key ^= key >> HALF
+    return key, np.uint64(n)
 
 
 @inlined
-def slot_of(key: np.uint64, slots: np.ndarray) -> int:
-    """The first slot to look for a key in slots (s, 2), s = 2^k."""
-    # Golden ratio: Fibonacci hashing.
-    mixed = (key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
-    return int(np.int64(mixed ^ (mixed >> np.uint64(29)))) & (len(slots) - 1)
+def mixed(first: np.uint64, second: np.uint64) -> np.uint64:
+    """A key -> 64 bits of which the highest choose the slot."""
+    bits = (first ^ (second * OTHER_ODD)) * GOLDEN
+    return (bits ^ (bits >> HALF)) * GOLDEN
 
 
 @inlined
-def find_short(key: np.uint64, short: np.ndarray, n_types: int) -> int:
-    """The id of a token that is its own key in slots (s, 2); a new one is entered as `n_types`."""
-    slot = slot_of(key, short)
-    while short[slot, 1] != 0:
-        if short[slot, 0] == key:
-            return int(np.int64(short[slot, 1])) - 1
-        slot = (slot + 1) & (len(short) - 1)
-    short[slot, 0], short[slot, 1] = key, np.uint64(n_types + 1)
-    return n_types
-
-
-@inlined
-def find_long(words: np.ndarray, offsets: np.ndarray, tail: int, n: int, long: np.ndarray, n_types: int) -> int:
-    """The id of the token in bytes tail..tail + n by its hash in slots (s, 2); a new one is entered as `n_types`."""
-    key = long_key(words, tail, n)
-    slot = slot_of(key, long)
-    while long[slot, 1] != 0:
-        if long[slot, 0] == key:
-            type_id = int(np.int64(long[slot, 1])) - 1
-            start, same = offsets[type_id], offsets[type_id + 1] - offsets[type_id] == n
-            i = 0
-            while same and i < n:
-                same = eight_of(words, start + i, n - i) == eight_of(words, tail + i, n - i)
-                i += 8
-            if same:
-                return type_id
-        slot = (slot + 1) & (len(long) - 1)
-    long[slot, 0], long[slot, 1] = key, np.uint64(n_types + 1)
-    return n_types
+def same_bytes(low: np.ndarray, at: int, n: int, blob: np.ndarray, start: int) -> bool:
+    """True where low[at : at + n] and blob[start : start + n] are equal; SLACK bytes lie behind both."""
+    i = 0
+    while i + 8 <= n and load_number(low, at + i) == load_number(blob, start + i):
+        i += 8
+    while i < n and low[at + i] == blob[start + i]:
+        i += 1
+    return i == n
 
 
 @compiled
-def rehash(old: np.ndarray, new: np.ndarray) -> None:
-    """Moves the entries of slots (s, 2) into larger, empty ones (t, 2)."""
-    for i in range(len(old)):
-        if old[i, 1] != 0:
-            slot = slot_of(old[i, 0], new)
-            while new[slot, 1] != 0:
-                slot = (slot + 1) & (len(new) - 1)
-            new[slot, 0], new[slot, 1] = old[i, 0], old[i, 1]
+def find(
+    keys: np.ndarray, j: int, low: np.ndarray, at: int, slots: np.ndarray, blob: np.ndarray
+) -> tuple[np.uint64, int]:
+    """Looks up the token low[at:] by keys[j]: two numbers, kind, `mixed` -> (slot, id), or (a free slot, -1)."""
+    first, second, kind, slot = keys[j, 0], keys[j, 1], keys[j, 2], keys[j, 3] >> shift_of(slots)
+    last, word = np.uint64((len(slots) >> 2) - 1), -1
+    entry = slots[FOUR * slot + TWO]
+    while entry != 0:
+        if slots[FOUR * slot] == first and slots[FOUR * slot + ONE] == second and entry >> HALF == kind:
+            n, start = int(np.int64(second)), int(np.int64(slots[FOUR * slot + THREE]))
+            if kind == OWN or same_bytes(low, at, n, blob, start):
+                word = int(np.int64(entry & LOW_HALF)) - 1
+                break
+        slot = (slot + ONE) & last
+        entry = slots[FOUR * slot + TWO]
+    return slot, word
 
 
 @compiled
 def enter(
-    source: np.ndarray,
-    source_offsets: np.ndarray,
-    first: int,
-    last: int,
+    keys: np.ndarray,
+    j: int,
+    slot: np.uint64,
+    low: np.ndarray,
+    at: int,
+    n: int,
+    slots: np.ndarray,
     blob: np.ndarray,
     offsets: np.ndarray,
-    short: np.ndarray,
-    long: np.ndarray,
-    n_types: int,
-    n_short: int,
-    ids: np.ndarray,
-) -> tuple[int, int]:
-    """Enters types first..last of another table into this one, which has room; ids here -> ids[first:last] of (n,).
-
-    -> (types, short types) of this table.
-    """
-    for t in range(first, last):
-        start, tail = source_offsets[t], offsets[n_types]
-        n = source_offsets[t + 1] - start
-        for i in range(n):
-            blob[tail + i] = source[start + i]
-        key = short_key(blob, tail, n)
-        ids[t] = (
-            find_short(key, short, n_types)
-            if key != 0
-            else find_long(blob.view(np.uint64), offsets, tail, n, long, n_types)
-        )
-        if ids[t] == n_types:
-            n_types += 1
-            n_short += key != 0
-            offsets[n_types] = tail + n
-    return n_types, n_short
+    size: np.ndarray,
+) -> int:
+    """Enters a new token, the bytes low[at : at + n], into a free slot of a table with room for it; returns its id."""
+    word = size[0]
+    tail = offsets[word]
+    for i in range(0, n, 8):
+        store_number(blob, tail + i, load_number(low, at + i))
+    offsets[word + 1] = tail + n
+    slots[FOUR * slot], slots[FOUR * slot + ONE] = keys[j, 0], keys[j, 1]
+    slots[FOUR * slot + THREE] = np.uint64(tail)
+    slots[FOUR * slot + TWO] = (keys[j, 2] << HALF) | np.uint64(word + 1)
+    size[0] = word + 1
+    return int(word)
 
 
 @compiled
-def translate(ids: np.ndarray, meaning: np.ndarray, counts: np.ndarray, out: np.ndarray) -> None:
-    """out = meaning[ids] (n,); each id is counted in `counts` (t,)."""
+def rehash(old: np.ndarray, new: np.ndarray) -> None:
+    """Moves the entries of slots (4 s,) into larger, empty ones (4 t,)."""
+    shift, last = shift_of(new), np.uint64((len(new) >> 2) - 1)
+    for i in range(0, len(old), 4):
+        if old[i + 2] != 0:
+            slot = mixed(old[i], old[i + 1]) >> shift
+            while new[FOUR * slot + TWO] != 0:
+                slot = (slot + ONE) & last
+            for j in range(4):
+                new[FOUR * slot + np.uint64(j)] = old[i + j]
+
+
+@inlined
+def shift_of(slots: np.ndarray) -> np.uint64:
+    """The number of bits by which `mixed` is shifted to a slot of `slots` (4 s,), s = 2^k."""
+    shift, n = 64, len(slots) >> 2
+    while n > 1:
+        n >>= 1
+        shift -= 1
+    return np.uint64(shift)
+
+
+@compiled
+def gather(words: np.ndarray, blob: np.ndarray, offsets: np.ndarray, out: np.ndarray, ends: np.ndarray) -> None:
+    """Copies the tokens `words` (n,) of a table to out[ends[i] : ends[i + 1]] each; -1: another table's, left out."""
+    for i in range(len(words)):
+        word = words[i]
+        if word >= 0:
+            start, tail = offsets[word], ends[i]
+            n, j = offsets[word + 1] - start, 0
+            while j + 8 <= n:
+                store_number(out, tail + j, load_number(blob, start + j))
+                j += 8
+            while j < n:
+                out[tail + j] = blob[start + j]
+                j += 1
+
+
+@compiled
+def unite(
+    tokens: np.ndarray,
+    places: np.ndarray,
+    slots: np.ndarray,
+    blob: np.ndarray,
+    offsets: np.ndarray,
+    size: np.ndarray,
+    ids: np.ndarray,
+) -> None:
+    """The ids (n,) of `tokens`, laid end to end with `places` (n + 1,), in a table with room for those that are new."""
+    key = np.empty((1, 4), dtype=np.uint64)
+    for t in range(len(ids)):
+        at, n = places[t], places[t + 1] - places[t]
+        is_own = n <= 16
+        for i in range(min(n, 16)):
+            is_own = is_own and tokens[at + i] != 0
+        key[0, 0], key[0, 1] = own_key(tokens, at, n) if is_own else long_key(tokens, at, n)
+        key[0, 2], key[0, 3] = OWN if is_own else LONG, mixed(key[0, 0], key[0, 1])
+        slot, word = find(key, 0, tokens, at, slots, blob)
+        ids[t] = word if word >= 0 else enter(key, 0, slot, tokens, at, n, slots, blob, offsets, size)
+
+
+@compiled
+def translate(ids: np.ndarray, meaning: np.ndarray, out: np.ndarray) -> None:
+    """out = meaning[ids] (n,)."""
     for i in range(len(ids)):
-        counts[ids[i]] += 1
         out[i] = meaning[ids[i]]

@@ -14,11 +14,14 @@ import numpy as np
 
 from hashbench.common.atomic import atomic_write
 from hashbench.common.errors import InputError
+from hashbench.models.text.ordering import order_of_types
+from hashbench.models.text.table import gather, translate
 from hashbench.models.text.unicode import join, offsets_from, pack, split
 
 FORMAT = 1  # of the files that TypeTable.save writes
-# Types that Python sorts while pyarrow would still be imported.
+# Types that Python sorts while compiled loops would still be loaded.
 FEW = 2_000
+MANY_IDS = 100_000  # that are worth a compiled loop
 ARRAYS = {"blob": np.uint8, "offsets": np.int64, "counts": np.int64}
 
 
@@ -112,16 +115,13 @@ def _order_of_few(blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> 
 
 
 def _order_of_many(blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> _Ordered:
-    """The order of many packed strings (n,) and the strings in it, sorted by pyarrow, which is many times as fast."""
-    import pyarrow as pa  # here: texts of an application need not wait for it
-    import pyarrow.compute as pc
-
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(blob)]
-    strings = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(counts), buffers)
-    keys = [("count", "descending"), ("string", "ascending")]
-    order = pc.sort_indices(pa.table({"count": counts, "string": strings}), sort_keys=keys)
-    _, new_offsets, new_blob = strings.take(order).buffers()
-    return order.to_numpy(), np.frombuffer(new_blob, np.uint8), np.frombuffer(new_offsets, np.int64)
+    """The order of many packed strings (n,) and the strings in it, by compiled loops."""
+    blob, offsets, counts = (np.ascontiguousarray(array) for array in (blob, offsets, counts))
+    order = order_of_types(blob, offsets, counts)
+    new_offsets = offsets_from((offsets[1:] - offsets[:-1])[order])
+    new_blob = np.empty(int(new_offsets[-1]), dtype=np.uint8)
+    gather(order, blob, offsets, new_blob, new_offsets)
+    return order, new_blob, new_offsets
 
 
 def fingerprint_of(n_types: int, arrays: Iterable[bytes | memoryview]) -> str:
@@ -154,7 +154,11 @@ class TokenizedTexts:
 
     def remapped(self, remap: np.ndarray) -> TokenizedTexts:
         """These texts with other ids: `remap` (n,), from `Interner.finish`, takes provisional ids to final ids."""
-        return TokenizedTexts(remap[self.ids], self.offsets)
+        if len(self.ids) < MANY_IDS or remap.dtype != self.ids.dtype:
+            return TokenizedTexts(remap[self.ids], self.offsets)
+        ids = np.empty_like(self.ids)
+        translate(np.ascontiguousarray(self.ids), remap, ids)
+        return TokenizedTexts(ids, self.offsets)
 
 
 @dataclass(frozen=True)

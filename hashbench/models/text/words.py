@@ -142,7 +142,8 @@ class UnicodeTokenizer(Tokenizer):
 
     def interner(self) -> Interner:
         """A compiled counter of word types."""
-        return self._reading.interner(ScanInterner(True, self.lowercase, unicode_table(self.lowercase, self.version)))
+        table = unicode_table(self.lowercase, self.version)
+        return self._reading.interner(ScanInterner(True, self.lowercase, table, self.version))
 
 
 UTF16_UNIT = 2  # bytes

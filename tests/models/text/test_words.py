@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from hashbench.common.errors import InputError
 from hashbench.models.text import counting
 from hashbench.models.text.counting import ScanInterner
-from hashbench.models.text.scan import PADDING
 from hashbench.models.text.types import DictInterner, TypeTable
-from hashbench.models.text.unicode import fold_table, join
+from hashbench.models.text.unicode import fold_table, packed_utf8
 from hashbench.models.text.words import PATTERNS, WordTokenizer
 from tests.oracles import words as oracle
 
@@ -144,13 +143,14 @@ def test_recipe_is_the_pattern_itself() -> None:
     assert WordTokenizer().recipe() == {"kind": "words", "pattern": r"\w+|[^\w\s]+", "lowercase": True}
 
 
-def test_a_table_of_offsets_that_is_full_before_the_others_grows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "FIRST_SLOTS", 8)  # five offsets, for four types
-    types = counting._Types()
-    memory = np.full(len(types.offsets) + 4, -1, np.int64)
-    memory[: len(types.offsets)] = types.offsets
-    types.offsets = memory[:-4]
-    data, ends = join([b"a b longer-word1 longer-word2 c d"], padding=PADDING)
-    ids, _ = types.read(data, ends[1:], False, fold_table(False, True))
-    assert ids.tolist() == [0, 1, 2, 3, 4, 5] and types.n == 6
-    assert memory[-4:].tolist() == [-1] * 4  # nothing was written behind the first
+def test_a_table_of_offsets_that_is_full_before_the_others_grows() -> None:
+    words = counting._Words()
+    memory = np.full(9, -1, np.int64)
+    memory[0], words.offsets = 0, memory[:5]  # for four types
+    data, ends = packed_utf8(["a b longer-word1 longer-word2 c d"])
+    reader = counting._Reader(words)
+    with reader.table() as table:
+        ids = counting._Ids(0)
+        assert reader.read(table, (data, ends[:-1], ends[1:]), fold_table(False, True), False, ids).tolist() == [6]
+    assert ids.all().tolist() == [0, 1, 2, 3, 4, 5] and words.size[0] == len(reader) == 6
+    assert memory[5:].tolist() == [-1] * 4  # nothing was written behind the first
