@@ -162,7 +162,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(folder)
         patch.setenv("HASHBENCH_CACHE", str(folder / "cache"))
         call(f"hashbench sweep mine.yaml {SHORT}")
-        call(f"hashbench export --run {run_id(folder)} my-model")
+        call(f"hashbench export --run {run_id(folder)} my-model --onnx")
     return folder
 
 
