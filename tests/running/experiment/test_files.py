@@ -116,7 +116,12 @@ def test_the_common_file_has_the_same_pretrainings_and_what_they_buy() -> None:
         assert (common[label].spec, common[label].pretrain) == (model.spec, model.pretrain)
         for other in (common[f"{label}-scratch"], common[f"{label}-average"]):
             assert not pretrains(other.spec)
-            parts = [(of.text.tokenizer, of.text.args, of.code, of.embedding.family) for of in (model.spec, other.spec)]
-            assert parts[0] == parts[1] and other.spec.initial_spread == "matched"
+            alike = [
+                (of.text.tokenizer, of.text.args, of.code.coder, of.embedding.family,
+                 {name: value for name, value in of.code.args.items() if name != "num_buckets"})
+                for of in (model.spec, other.spec)
+            ]  # fmt: skip
+            assert alike[0] == alike[1] and other.spec.initial_spread == "matched"
             # rows of another width fill the same budget as far as whole rows do
-            assert count(other.spec, "tiny").embedding == pytest.approx(count(model.spec, "tiny").embedding, rel=0.02)
+            sizes = [count(of, "tiny").embedding for of in (model.spec, other.spec)]
+            assert sizes[0] == sizes[1] or all(abs(size - 230_000) <= 0.02 * 230_000 for size in sizes), label
