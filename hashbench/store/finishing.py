@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -35,6 +36,7 @@ def finish(store: Store, held: ClaimedRun, result: Result) -> None:
     is not stored again. Raises LeaseLost, and writes nothing, where another attempt has taken over.
     """
     held = held.stopped()
+    result = replace(result, notes=notes_of(held, result))
     if held.again:
         return finish_rerun(store, held, result)
     # compressed before the write lock is taken
@@ -54,7 +56,7 @@ def finish(store: Store, held: ClaimedRun, result: Result) -> None:
             "ended_at": ended,
             "seconds": seconds + result.seconds_before,
             "log": result.log,
-            "notes": as_json(notes_of(held, result)),
+            "notes": as_json(result.notes),
             "reason": None,
         }
         connection.execute(sa.update(attempt).where(attempt.c.id == held.attempt_id).values(values))

@@ -40,7 +40,9 @@ def test_its_result_stays_and_its_new_files_are_known(store: Store, finished: tu
     assert held is not None and held.again and held.spec == first.spec
     assert counts(store, experiment_id)["done"] == 1
     assert heartbeat(store, held) and pending(store, experiment_id, 2)
-    finish_rerun(store, held, Result(metrics=[MetricRow("loss", 0.7)], artifacts=[SECOND], seconds=2.0, log="log"))
+    notes = {"from": "postgresql://user:secret@server/db"}
+    finish(store, held, Result([MetricRow("loss", 0.7)], artifacts=[SECOND], seconds=2.0, log="log", notes=notes))
+    assert "secret" not in str(store.query("SELECT notes FROM attempt"))
     assert not pending(store, experiment_id, 2) and artifacts(store, first.run_id) == [FIRST]
     assert files_of_all_attempts(store, first.run_id) == [SECOND, FIRST]
     assert [(row["value"]) for row in store.query("SELECT value FROM metric")] == [0.5]

@@ -114,7 +114,7 @@ class ResultSpool:
         remove(self._path(token))
 
     def hand_in(self, store: Store) -> list[str]:
-        """Stores the kept results that belong to a database; returns ids of their runs. Late ones are dropped."""
+        """Stores the kept results of a database; returns ids of their runs. Late ones are dropped, with a line."""
         taken = []
         for path in sorted(self._folder.glob("*.npz")):
             read = _read(path)
@@ -124,7 +124,7 @@ class ResultSpool:
             try:
                 finish(store, held, result)
             except LeaseLost:  # another attempt has taken over
-                pass
+                tell(f"run {held.run_id[:12]}: a result that waited on disk is not stored: another attempt took over")
             else:
                 taken.append(held.run_id)
                 self._artifacts.remove(self._artifacts.running(held.run_id))

@@ -65,8 +65,12 @@ def test_a_kept_result_is_stored_as_if_it_had_come_in_time(
     assert spool.hand_in(store) == [] and not list((tmp_path / "cache" / "finished").iterdir())
 
 
-def test_a_kept_result_of_an_attempt_that_was_taken_over_is_dropped(
-    spool: ResultSpool, tmp_path: Path, lab: Lab, new_store: Callable[[str], Store]
+def test_a_kept_result_of_an_attempt_that_was_taken_over_is_named_and_dropped(
+    spool: ResultSpool,
+    tmp_path: Path,
+    lab: Lab,
+    new_store: Callable[[str], Store],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     store = new_store("r.db")
     experiment_id = lab.plan(store, lab.run("a"))
@@ -75,6 +79,7 @@ def test_a_kept_result_of_an_attempt_that_was_taken_over_is_dropped(
     abandon(store, held.attempt_id, "the worker process is gone")
     lab.finish_all(store, experiment_id)
     assert spool.hand_in(store) == []
+    assert capsys.readouterr().err.startswith(f"run {held.run_id[:12]}: a result that waited on disk is not stored")
     assert counts(store, experiment_id)["done"] == 1
     assert not list((tmp_path / "cache" / "finished").iterdir())
 
