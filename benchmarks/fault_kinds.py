@@ -338,12 +338,21 @@ def kill_node(campaign: Campaign, _: Look) -> bool:
     return True
 
 
-KILL, STOP, RAY_NODE = "worker killed", "worker stopped", "Ray node killed"
-HARMS = {KILL, STOP, RAY_NODE}  # after which work is done again
+def hang_worker(campaign: Campaign, seen: Look) -> bool:
+    """A worker sleeps in C for ever, so that no thread of its process runs: the next one that sees the file."""
+    if not seen.holders:
+        return False
+    (campaign.folder / "hang").touch()
+    return True
+
+
+KILL, STOP, HANG, RAY_NODE = "worker killed", "worker stopped", "worker hangs", "Ray node killed"
+HARMS = {KILL, STOP, HANG, RAY_NODE}  # after which work is done again
 # By name: how many there are for 60 runs, and what happens; False: not possible at this moment
 FAULTS: dict[str, tuple[float, Callable[[Campaign, Look], bool]]] = {
     KILL: (8, kill_worker),
     STOP: (4, stop_worker),
+    HANG: (2, hang_worker),
     RAY_NODE: (0.15, kill_node),
     "database away": (4, take_away),
     "disk full": (2, fill_disk),

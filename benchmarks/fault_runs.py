@@ -58,7 +58,10 @@ AT_THE_END = {
     "a finished run without a metric": (
         "SELECT r.id FROM run r WHERE NOT EXISTS (SELECT 1 FROM metric m WHERE m.attempt_id = r.finished_attempt)"
     ),
-    "a failed attempt": "SELECT id, worker, reason, ended_at - started_at FROM attempt WHERE state = 'failed'",
+    "a failed attempt": (
+        "SELECT id, worker, reason, ended_at - started_at FROM attempt WHERE state = 'failed' "
+        "AND reason NOT LIKE 'hung:%'"
+    ),
     "an attempt that a merge ended": "SELECT id FROM attempt WHERE state = 'lost' AND reason LIKE '%merge%'",
     "an end that is not the start and the seconds": (
         "SELECT a.id FROM attempt a WHERE a.state = 'done' "
@@ -66,9 +69,11 @@ AT_THE_END = {
     ),
 }  # fmt: skip
 # A kind of run as a user's own file: its value follows from its number and the values of what it needs. Runs wait until
-# both sweeps work, and while a fault is due: it would come too late where runs are short. On SQLite, whose clock is
-# that of each process, it is set by the number in a file.
+# both sweeps work, and while a fault is due: it would come too late where runs are short. One of those that wait takes
+# the file of a hang, and sleeps in C with Python's lock in its hand; hang_minutes are shorter than users may set them.
+# On SQLite, whose clock is that of each process, it is set by the number in a file.
 OWN_KIND = '''
+import ctypes
 import hashlib
 import os
 import sqlite3
@@ -79,12 +84,16 @@ import sqlalchemy as sa
 
 from hashbench.common.atomic import atomic_write
 from hashbench.common.measured import MetricRow
+from hashbench.common.progress import progress
+from hashbench.running.experiment.schema import Experiment
 from hashbench.running.runs.base import RunKind
 from hashbench.running.training.machine import Interrupted
 from hashbench.store.result import Result
 
 RUNS = {runs}  # by experiment: the number of the first, and of each seconds and which earlier ones it needs
-GO, PAUSE = Path({go!r}), Path({pause!r})
+GO, PAUSE, HANG = Path({go!r}), Path({pause!r}), Path({hang!r})
+NEVER = 10**6  # seconds
+Experiment.hang_s = {hang_s}
 
 
 def julianday(*_):
@@ -103,7 +112,13 @@ def wait(is_over, machine):
     while not is_over():
         if machine.should_stop.is_set():
             raise Interrupted
-        time.sleep(0.05)
+        progress("waiting")
+        try:
+            HANG.unlink()
+        except FileNotFoundError:
+            time.sleep(0.05)
+        else:
+            ctypes.PyDLL(None).sleep(NEVER)
 
 
 class Chained(RunKind):
@@ -147,7 +162,7 @@ tasks: []
 floors: []
 seeds: [0]
 threads: 1
-retries: 0
+retries: 2
 """
 CHAINED, ROW, PAGE = "chained", "row", "page"  # experiments: of both sweeps, and of those with a damaged database
 FURTHER = 12  # runs of each of the latter two

@@ -52,7 +52,9 @@ from hashbench.store.engine import open_store  # noqa: E402
 
 VALUES = "SELECT r.spec, m.value FROM run r JOIN metric m ON m.attempt_id = r.finished_attempt"
 STATES = "SELECT state, COUNT(*) AS n FROM attempt GROUP BY state"
+HUNG = "SELECT id FROM attempt WHERE state = 'failed' AND reason LIKE 'hung:%'"
 LONGEST = f"SELECT MAX(a.seconds) AS s FROM attempt a WHERE {OWN} AND a.state <> 'lost'"
+HANG_S = 20.0  # without a sign of progress, after which a run counts as hung
 DISK_MB = {"sqlite": 64, "postgresql": 400}
 
 
@@ -86,7 +88,8 @@ def carry_out(campaign: Campaign) -> int:
     (campaign.folder / "kinds").mkdir()
     sizes = {CHAINED: campaign.runs, ROW: FURTHER, PAGE: FURTHER}
     runs = {name: (FIRST[name], specs(size, campaign.longest_run_s)) for name, size in sizes.items()}
-    text = OWN_KIND.format(runs=json.dumps(runs), go=str(campaign.folder / "go"), pause=str(campaign.folder / "pause"))
+    files = {name: str(campaign.folder / name) for name in ("go", "pause", "hang")}
+    text = OWN_KIND.format(runs=json.dumps(runs), hang_s=HANG_S, **files)
     (campaign.folder / "kinds" / "chained.py").write_text(text)
     for name in sizes:
         (campaign.folder / f"{name}.yaml").write_text(EXPERIMENT.format(name=name))
@@ -130,7 +133,8 @@ def until_they_end(campaign: Campaign) -> list[str]:
             campaign.planned.pop(0)
             campaign.done[name] += 1
             harmed_at = len(seen) if name in HARMS else harmed_at
-    pause.unlink(missing_ok=True)
+    for file in (pause, campaign.folder / "hang"):
+        file.unlink(missing_ok=True)
     if campaign.away is not None:
         campaign.away.join()
     if campaign.server is not None:
@@ -161,6 +165,7 @@ def report(campaign: Campaign, sizes: Mapping[str, int]) -> int:
         print(f"--- {log.name}, but for its lines of progress")
         print(*[line for line in text.splitlines() if not line.startswith("[")][:60], sep="\n")
     attempts = {row["state"]: row["n"] for row in store.query(STATES)}
+    campaign.found["hung attempts, ended and tried again"] = len(store.query(HUNG))
     database = "SQLite" if campaign.server is None else "PostgreSQL"
     campaign.say(f"seed {campaign.seed}, {database}, a full disk was {campaign.disk.kind}")
     for title, numbers in (("faults", campaign.done), ("found", campaign.found), ("places that break a rule", broken)):
