@@ -16,6 +16,7 @@ from hashbench.common.errors import InputError
 
 if TYPE_CHECKING:
     from hashbench.deployment.answers import AnsweringModel
+    from hashbench.running.runs.evaluation import ExportedModel
 
 NewFolder = Annotated[
     Path,
@@ -235,7 +236,8 @@ def evaluate(
     """Evaluate finished fine-tunings or exported models on another labelled set, and store the results as runs.
 
     Reports and comparisons of the experiment show the set beside its tasks. An evaluation that is stored is not
-    repeated.
+    repeated. A folder counts as its run where the database has that run and the folder is as an export writes it;
+    another one is a model of its own, in the experiment "evaluated".
 
     Example: hashbench evaluate 3fa2 --on adv_sst2.jsonl
     """
@@ -247,6 +249,7 @@ def evaluate(
 
     store = open_store(db, create=bool(named) and folders == set(named))
     from hashbench.deployment.loading import exported_model
+    from hashbench.deployment.of_run import compared_with_run
     from hashbench.running.runs.further import FurtherRequest
     from hashbench.running.sweep.further import evaluate as evaluate_model
     from hashbench.running.sweep.further import trainings_of
@@ -254,7 +257,10 @@ def evaluate(
     request = FurtherRequest(on, name, split, tuple(text or ()), label, delimiter, labels)
     runs = []
     for model in named if experiment is None else trainings_of(store, experiment, str(task)):
-        subject = exported_model(model, trust_code=trust_code) if model in folders else model
+        subject: str | ExportedModel = model
+        if model in folders:
+            exported = exported_model(model, trust_code=trust_code)
+            subject = compared_with_run(store, exported, data or None, trust_code=trust_code)
         runs.append(evaluate_model(store, subject, request, data or None, trust_code=trust_code))
         if style == "text":
             show(str(runs[-1]))

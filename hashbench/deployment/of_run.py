@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hashbench.common.errors import InputError
+import numpy as np
+
+from hashbench.common.errors import InputError, first_line
+from hashbench.common.showing import tell
 from hashbench.common.texts_read import TextsRead
 from hashbench.data.sources.fingerprints import usable_cache_folder
 from hashbench.data.sources.sources import open_sources
@@ -15,17 +19,27 @@ from hashbench.data.tasks.catalogue import load_task
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.deployment.config import spec_values
-from hashbench.deployment.description import Config
+from hashbench.deployment.description import OWN, STATE, TOKENIZER, Config, read_config
 from hashbench.deployment.encoding import Reader, fitted_reader
-from hashbench.deployment.writing import CardFacts, Sizes, TrainedModel, model_card, write, write_card
+from hashbench.deployment.inputs import CONFIG
+from hashbench.deployment.writing import (
+    CardFacts,
+    Sizes,
+    TrainedModel,
+    model_card,
+    write,
+    write_card,
+    write_description,
+)
 from hashbench.models.text.pieces import commits_of
 from hashbench.running.efficiency.parameters import count
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.stored import model_of_run
+from hashbench.running.experiment.stored import StoredModel, model_of_run
 from hashbench.running.experiment.tasks import task_of
 from hashbench.running.experiment.tuning import tuning_of
 from hashbench.running.runs.artifacts import ArtifactFolder, kept_files
+from hashbench.running.runs.evaluation import ExportedModel
 from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.pretraining import KIND as PRETRAINING
 from hashbench.running.runs.provenance import commits_in
@@ -58,24 +72,75 @@ def export_run(
         store, run_id, ArtifactFolder.of_environment(usable_cache_folder()), with_head=spec["kind"] == FINETUNING.name
     )
     stored = model_of_run(store, run_id, trust_code=trust_code)
+    loaded, model = stored.loaded, stored.model
+    trained, task = _trained(store, run_id, stored, data, files)
+    if task is not None and not (kind := text_kind(task.task)).exported:
+        learned = f"it learned {kind.description}, which exported models do not read"
+        raise InputError(f"--run {prefix}: {learned}; name another")
+    sizes = _sizes(trained, model, write(trained, folder))
+    write_card(folder, model_card(trained.config, model.spec, _facts(store, run_id, loaded, model), sizes))
+    return ExportedRun(sizes, task)
+
+
+def _trained(
+    store: Store, run_id: str, stored: StoredModel, data: Sequence[str] | None, files: Mapping[str, Path]
+) -> tuple[TrainedModel, TaskData | None]:
+    """(a run's model with its files, the task that it learned): the data that its tokenizer needs are read."""
     loaded, model, sources = stored.loaded, stored.model, stored.sources(data)
     reader = fitted_reader(loaded, replace(model, spec=model.spec.without_training()), sources)
-    task = None
+    spec, task = run_spec(store, run_id), None
     if spec["kind"] == FINETUNING.name:
         task = load_task(task_of(loaded, spec["task"]["name"]), open_sources(sources))
-        if not (kind := text_kind(task.task)).exported:
-            learned = f"it learned {kind.description}, which exported models do not read"
-            raise InputError(f"--run {prefix}: {learned}; name another")
-    size = loaded.experiment.encoder
-    config = _config(run_id, size, model, reader, task, _length(store, run_id, model, task))
+    config = _config(run_id, loaded.experiment.encoder, model, reader, task, _length(store, run_id, model, task))
     noted = commits_in(_notes(store, run_id))
     text = reader.model.spec.text.args | reader.model.spec.code.args
     config = replace(config, commits=noted or commits_of(text))
-    places = files["weights"], files.get("head")
-    trained = TrainedModel(config, reader.model.spec, reader.tokenizer, reader.coder, *places)
-    sizes = _sizes(trained, model, write(trained, folder))
-    write_card(folder, model_card(config, model.spec, _facts(store, run_id, loaded, model), sizes))
-    return ExportedRun(sizes, task)
+    places = files.get("weights", Path()), files.get("head")
+    return TrainedModel(config, reader.model.spec, reader.tokenizer, reader.coder, *places), task
+
+
+def compared_with_run(
+    store: Store, exported: ExportedModel, data: Sequence[str] | None, *, trust_code: bool = False
+) -> ExportedModel:
+    """An exported model, without `parts` unless an export of its run would write the same beside the weights.
+
+    Its weights may be those of the run, and its tokenizer, lengths or classes others. Then it is a model of its own.
+    """
+    if not done_ids(store, [exported.run]):
+        return exported
+    run = f"run {exported.run[:SHORT]}"
+    try:
+        stored = model_of_run(store, exported.run, trust_code=trust_code)
+        trained, _ = _trained(store, exported.run, stored, data, {})
+        with tempfile.TemporaryDirectory() as folder:
+            write_description(trained, Path(folder))
+            other = [name for name in DESCRIPTION if _parts(exported.folder / name) != _parts(Path(folder) / name)]
+        why = f"{', '.join(other)}: not as an export of {run} has it" if other else ""
+    except InputError as error:
+        why = f"cannot be compared with {run} ({first_line(error)})"
+    if not why:
+        return exported
+    tell(f"{exported.folder}: {why}; it counts as a model of its own")
+    return replace(exported, parts={})
+
+
+DESCRIPTION = (CONFIG, TOKENIZER, STATE, OWN)  # what an export writes beside weights and card
+UNREAD = ("name", "commits", "format")  # of config.json: no part of what a model computes
+SHORT = 12  # letters of a run id in a message
+
+
+def _parts(place: Path) -> object:
+    """The contents of a file or folder of an exported model, equal for equal ones."""
+    if place.is_dir():
+        return {path.relative_to(place): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    if not place.exists():
+        return {}  # as a folder without files
+    if place.suffix == ".npz":
+        with np.load(place, allow_pickle=False) as arrays:
+            return {name: (arrays[name].dtype.str, arrays[name].tolist()) for name in arrays.files}
+    if place.name == CONFIG:
+        return {key: value for key, value in vars(read_config(place.parent)).items() if key not in UNREAD}
+    return place.read_bytes()
 
 
 def _length(store: Store, run_id: str, model: ResolvedModel, task: TaskData | None) -> int:

@@ -61,15 +61,20 @@ def write(trained: TrainedModel, folder: Path) -> int:
         with atomic_write(folder) as part:
             part.mkdir()
             write_weights(tensors, part)
-            trained.tokenizer.save(part / TOKENIZER)
-            if trained.coder.state():
-                # mypy mistakes the arrays for allow_pickle.
-                np.savez(part / STATE, **trained.coder.state())  # type: ignore[arg-type]
-            copy_own_code(trained.spec.embedding.family, part)
-            trained.config.write(part)
+            write_description(trained, part)
     except OSError as error:
         raise InputError(f"{folder}: cannot be made ({error.strerror}); name another folder") from error
     return (folder / WEIGHTS).stat().st_size
+
+
+def write_description(trained: TrainedModel, folder: Path) -> None:
+    """Writes all but weights and card to a folder: config, tokenizer, state of the coder, a user's embedding."""
+    trained.tokenizer.save(folder / TOKENIZER)
+    if trained.coder.state():
+        # mypy mistakes the arrays for allow_pickle.
+        np.savez(folder / STATE, **trained.coder.state())  # type: ignore[arg-type]
+    copy_own_code(trained.spec.embedding.family, folder)
+    trained.config.write(folder)
 
 
 def write_weights(tensors: dict[str, Tensor], folder: Path) -> None:
