@@ -104,7 +104,7 @@ def compared_with_run(
 ) -> ExportedModel:
     """An exported model, without `parts` unless an export of its run would write the same beside the weights.
 
-    Its weights may be those of the run, and its tokenizer, lengths or classes others. Then it is a model of its own.
+    Its weights may be those of the run, its tokenizer, lengths or classes others: then it counts as a further model.
     """
     if not done_ids(store, [exported.run]):
         return exported
@@ -120,7 +120,7 @@ def compared_with_run(
         why = f"cannot be compared with {run} ({first_line(error)})"
     if not why:
         return exported
-    tell(f"{exported.folder}: {why}; it counts as a model of its own")
+    tell(f"{exported.folder}: {why}; it counts as a further model")
     return replace(exported, parts={})
 
 

@@ -97,7 +97,7 @@ CASES = {
     "run.spec: JSON that is nested too deep": ("run", "spec", "[" * 100_000, "status --run RUN"),
     "run.spec: a list, where a block belongs": ("run", "spec", "[]", "report --format csv"),
     "run.spec: no key": ("run", "spec", "{}", "report"),
-    "experiment.config: no JSON": ("experiment", "config", "nothing", "list"),
+    "experiment.config: no JSON": ("experiment", "config", "nothing", "status"),
     "experiment.config: a list, where a block belongs": ("experiment", "config", "[]", "report --format csv"),
     "experiment.config: a number at 'provenance'": ("experiment", "config", '{"provenance": 7}', "report"),
     "experiment.called_at: no value where a time belongs": ("experiment", "called_at", 1e300, "list"),

@@ -50,7 +50,7 @@ def test_the_exit_code_of_a_sweep_is_the_programs(run: Run, monkeypatch: pytest.
 
     printed: list[str] = []
     monkeypatch.setattr(hashbench.running.sweep.runner, "sweep", lambda loaded, **options: 1)
-    monkeypatch.setattr(sweep_command, "_print_own_table", lambda db, loaded: printed.append(loaded.experiment.name))
+    monkeypatch.setattr(sweep_command, "print_own_table", lambda db, loaded: printed.append(loaded.experiment.name))
     assert run("sweep", "small.yaml").code == 1
     assert printed == ["small"]
 

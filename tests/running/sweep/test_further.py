@@ -247,7 +247,9 @@ def test_an_exported_folder_is_its_fine_tuning_where_the_database_has_it(here: P
 
 
 @pytest.mark.parametrize("key", ["max_length", "labels"])
-def test_a_folder_with_true_weights_and_another_description_is_a_model_of_its_own(here: Path, key: str, capsys) -> None:
+def test_a_folder_with_true_weights_and_another_description_counts_as_a_further_model(
+    here: Path, key: str, capsys
+) -> None:
     """Whoever gives a folder away may change how it reads texts, or what its classes are called."""
     run_id = tunings()[0]
     assert command("export", "--run", run_id, "model") == 0
@@ -258,7 +260,9 @@ def test_a_folder_with_true_weights_and_another_description_is_a_model_of_its_ow
     capsys.readouterr()
     assert command("evaluate", "model", "--on", "same.parquet") == 0
     printed = capsys.readouterr()
-    assert f"model: config.json: not as an export of run {run_id[:12]} has it; it counts as a model" in printed.err
+    assert (
+        f"model: config.json: not as an export of run {run_id[:12]} has it; it counts as a further model" in printed.err
+    )
     assert query("SELECT model FROM run WHERE kind = 'evaluation'") == [{"model": "model"}]
 
 
