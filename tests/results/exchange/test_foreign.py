@@ -191,6 +191,10 @@ def test_no_forged_database_changes_a_row_of_a_server(
     empty_database(server)
     store = open_store(server)
     merge(store, ours.path, take_voids=True)
+    # What is in flight there stayed there: its run is in flight here, too
+    in_flight = ours.query("SELECT run_id FROM attempt WHERE state = 'running'")[0]["run_id"]
+    experiment_id = store.query("SELECT id FROM experiment")[0]["id"]
+    assert claim(store, experiment_id, worker="w", lease_s=3600, max_attempts=1, only=in_flight) is not None
     check_forged(store, healthy, [forge(strange, tmp_path / f"{kind}.db", kind, 1) for kind in ALL])
     store.close()
 
