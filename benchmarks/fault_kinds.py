@@ -309,7 +309,10 @@ def forge(campaign: Campaign, here: Store, other: Store) -> None:
     )
     forgeries = {
         "tampered": [scores],
-        "tampered under new tokens": [scores, f"UPDATE attempt SET token = lower(hex(randomblob(16))) WHERE run_id IN ({marks})"],
+        "tampered under new tokens": [
+            scores,
+            f"UPDATE attempt SET token = lower(hex(randomblob(16))) WHERE run_id IN ({marks})",
+        ],
         "void": [
             f"UPDATE attempt SET state = 'void' WHERE state = 'done' AND run_id IN ({marks})",
             f"UPDATE run SET state = 'void' WHERE state = 'done' AND id IN ({marks})",

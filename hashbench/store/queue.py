@@ -201,18 +201,22 @@ def release(store: Store, held: ClaimedRun, reason: str = "interrupted", log: st
         return _end(store, connection, mine(held), "interrupted", reason, log=log, held=held)
 
 
-def end_for(store: Store, attempt_id: int, token: str, reason: str, log: str, *, tries: int = 1) -> bool:
+def end_for(
+    store: Store, attempt_id: int, token: str, reason: str, log: str, *, seconds: float, tries: int = 1
+) -> bool:
     """Ends the attempt of a process that cannot do so itself, as failed, which counts as `tries`; False where it ended.
 
-    One that counts as lost, since the process did not even prolong its lease, becomes a failed one: else a run that
-    always hangs so would be tried for ever.
+    `seconds`: that it lasted, by the monotonic clock of its machine. One that counts as lost, since the process did not
+    even prolong its lease, becomes a failed one: else a run that always hangs so would be tried for ever.
     """
     this = (attempt.c.id == attempt_id, attempt.c.token == token)
     with store.write() as connection:
-        if _end(store, connection, (*this, attempt.c.state == "running"), "failed", reason, log=log, tries=tries):
+        running = (*this, attempt.c.state == "running")
+        if _end(store, connection, running, "failed", reason, log=log, tries=tries, seconds=seconds):
             return True
         failed = sa.update(attempt).where(*this, attempt.c.state == "lost").values(state="failed", reason=reason)
-        run_id = connection.execute(failed.values(log=log).returning(attempt.c.run_id)).scalar()
+        failed = failed.values(log=log, seconds=seconds, ended_at=attempt.c.started_at + seconds)
+        run_id = connection.execute(failed.returning(attempt.c.run_id)).scalar()
         if run_id is None:
             return False
         # Another attempt may be in flight, whose end counts as a further try
@@ -351,14 +355,17 @@ def _end(
     log: str = "",
     tries: int = 1,
     held: ClaimedRun | None = None,
+    seconds: float | None = None,
 ) -> bool:
     """Ends a running attempt without a result and puts its run back; False where there is no such attempt.
 
-    `held`: the claim, in the process that ends its own attempt; another process has only the database's clock.
+    `held`: the claim, in the process that ends its own attempt, or `seconds`, in one that measured them. Any other
+    process has only the database's clock.
     """
     # Which may have been set back
     by_database = sa.case((store.now < attempt.c.started_at, attempt.c.started_at), else_=store.now)
     end: sa.ColumnElement[float] = by_database if held is None else held.ended_at(None)
+    end = end if seconds is None else attempt.c.started_at + seconds
     ended = sa.update(attempt).where(*which).values(state=state, reason=reason, log=log, ended_at=end)
     ended = ended.values(seconds=end - attempt.c.started_at).returning(attempt.c.run_id)
     run_id = connection.execute(ended).scalar()

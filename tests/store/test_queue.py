@@ -327,7 +327,7 @@ def test_the_database_itself_refuses_a_second_attempt_in_flight(store: Store, la
 
 
 def stuck(store: Store, held: ClaimedRun, tries: int = 1) -> bool:
-    return end_for(store, held.attempt_id, held.token, "hung", "its stack", tries=tries)
+    return end_for(store, held.attempt_id, held.token, "hung", "its stack", seconds=7.0, tries=tries)
 
 
 def test_who_cannot_end_its_attempt_has_it_ended_which_is_a_try(store: Store, lab: Lab) -> None:
@@ -337,6 +337,7 @@ def test_who_cannot_end_its_attempt_has_it_ended_which_is_a_try(store: Store, la
     set_log(store, held.attempt_id, held.token, "its whole stack")
     (attempt,) = attempts(store, held.run_id)
     assert (attempt.state, attempt.reason, attempt.log) == ("failed", "hung", "its whole stack")
+    assert attempt.seconds == 7.0  # by the monotonic clock, whatever that of the database says
     with pytest.raises(LeaseLost):
         finish(store, held, lab.result())
     again = lab.claim(store, experiment)

@@ -224,6 +224,7 @@ class Attempts:
             grace_s=GRACE_S,
             max_attempts=self._max_attempts,
             speaks=self._speaks,
+            **({} if held.watch is None else {"began": held.watch.began}),
         )
         self._guard.begin(attempt)
         try:

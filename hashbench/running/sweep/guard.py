@@ -25,10 +25,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
 
+from hashbench.common import clock
 from hashbench.common.progress import LOOK_EVERY_S, Sign, Silence, begin_work, give_signs_to
 from hashbench.common.showing import duration_text
 from hashbench.running.sweep.processes import family_of, is_one_stopped, is_stopped, kill_family
@@ -59,6 +60,8 @@ class Guarded:
     grace_s: float
     max_attempts: int
     speaks: bool  # whether the end is printed too: nobody watches the worker
+    # By the monotonic clock, which all processes of a machine share
+    began: float = field(default_factory=lambda: clock.monotonic())
 
 
 class Guard:
@@ -274,7 +277,8 @@ def _stored(attempts: list[Guarded], reason: str, log: str) -> bool:
             # another try would last as long
             tries = attempt.max_attempts if reason.startswith(TOO_LONG) and attempt is attempts[-1] else 1
             if reason:
-                retry(end_for, store, attempt.attempt_id, attempt.token, reason, log, tries=tries)
+                seconds = max(0.0, clock.monotonic() - attempt.began)
+                retry(end_for, store, attempt.attempt_id, attempt.token, reason, log, seconds=seconds, tries=tries)
             else:
                 retry(set_log, store, attempt.attempt_id, attempt.token, log)
         store.close()
