@@ -79,13 +79,14 @@ def write_runs(runs: Sequence[ShownRun], path: Path, *, project: str, entity: st
             if run.id in before and before[run.id].fingerprint == mark and (path / before[run.id].folder).is_dir():
                 now[run.id] = before[run.id]
                 continue
+            # Before: wandb names a folder by the second, and would write on in one of this second
+            _remove(path, run.id)
             folder = _write(run, path, project=project, entity=entity)
             now[run.id] = Written(run.name, run.kind, mark, folder.relative_to(path.resolve()).as_posix())
-            _remove_others(path, run.id, keep=folder)
             n_new += 1
             _save(path, {**before, **now})  # a call that is interrupted here goes on where it was
     for gone in before.keys() - now.keys():
-        _remove_others(path, gone)
+        _remove(path, gone)
     _save(path, now)
     return RunFolder(path, now, n_new)
 
@@ -136,11 +137,10 @@ def _own_data_folder(path: Path) -> Iterator[None]:
             os.environ["WANDB_DATA_DIR"] = before
 
 
-def _remove_others(path: Path, run_id: str, keep: Path | None = None) -> None:
-    """Removes the subfolders of a run except `keep`, also those that an interrupted call left behind."""
+def _remove(path: Path, run_id: str) -> None:
+    """Removes the subfolders of a run, also those that an interrupted call left behind."""
     for folder in (path / "wandb").glob(f"offline-run-*-{run_id}"):
-        if keep is None or folder.resolve() != keep:
-            shutil.rmtree(folder)
+        shutil.rmtree(folder)
 
 
 def _read(path: Path) -> dict[str, Written]:
