@@ -77,7 +77,7 @@ test-random: $(DEV)
 	$(BIN)/pytest $(PYTEST_ARGS) -p randomly --randomly-seed=$(ORDER)
 
 test-slow: $(DEV)
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -m slow --timeout 0
 
 # The same training code on this machine's GPU; each test is skipped, with the reason, where torch finds none.
 test-gpu: $(DEV)
