@@ -194,7 +194,9 @@ def runnable(line: str, folder: Path) -> str:
     if words[1:3] == ["data", "prepare"]:
         words += SHORT.split()
     if words[1] == "export":
-        words[4] = "-".join([words[4], *(word.strip("-") for word in words[5:] if word.startswith("--")), "again"])
+        place = 4 if words[2] == "--run" else 2
+        options = (word.strip("-") for word in words[place + 1 :] if word.startswith("--"))
+        words[place] = "-".join([words[place], *options, "again"])
     if words[1:3] == ["db", "export"]:
         words[3:] = ["given-away.db", "--db", "quickstart.db"]  # a small one
     return shlex.join(words)

@@ -124,13 +124,17 @@ def print_own_table(db: str, loaded: Loaded) -> None:
 
 def _tell_of_the_best(db: str, loaded: Loaded) -> None:
     """Prints the best model of each task whose weights were kept, with the command that exports it."""
-    from hashbench.results.read.scores import best_kept
+    from hashbench.results.read.trained import best_kept
     from hashbench.running.experiment.tasks import exported_tasks
+    from hashbench.store.engine import open_results
 
     place = "" if db == DEFAULT_DB else f" --db {shlex.quote(argument_shown(db))}"
-    for run in best_kept(db, loaded.experiment.name, exported_tasks(loaded)):
-        use = f"to use it: hashbench export --run {run.run_id[:8]}{place} {run.model}"
-        note(f"best on {run.split} of {run.task}: {run.model}; {use}")
+    exported = exported_tasks(loaded)
+    for choice in best_kept(open_results(db), loaded.experiment.name):
+        run = choice.run
+        if run.task in exported:
+            use = f"to use it: hashbench export --run {run.run_id[:8]}{place} {run.model}"
+            note("\n".join([f"best on {run.split} of {run.task}: {run.model}; {use}", *choice.remarks()]))
 
 
 def worker(

@@ -23,8 +23,19 @@ NewFolder = Annotated[
     typer.Argument(metavar="DIR", help="The folder to write, a new or empty one.", show_default=False),
 ]
 RunToExport = Annotated[
-    str, typer.Option("--run", help="The finished run, by the first digits of its id.", show_default=False)
+    str | None, typer.Option("--run", help="The finished run, by the first digits of its id.", show_default=False)
 ]
+OfExperiment = Annotated[
+    str | None,
+    typer.Option(
+        "--experiment",
+        help="In place of --run: the best finished training of this experiment on --task. Default: the one that was "
+        "swept last.",
+    ),
+]
+OnTask = Annotated[str | None, typer.Option("--task", help="The task. Default: the only one of the experiment.")]
+OfModel = Annotated[str | None, typer.Option("--model", help="Choose among the runs of this model.")]
+OfSeed = Annotated[int | None, typer.Option("--seed", help="Choose among the runs with this seed.")]
 AddOnnx = Annotated[
     bool,
     typer.Option(
@@ -54,7 +65,11 @@ HubName = Annotated[
 
 def export(
     folder: NewFolder,
-    run: RunToExport,
+    run: RunToExport = None,
+    experiment: OfExperiment = None,
+    task: OnTask = None,
+    model: OfModel = None,
+    seed: OfSeed = None,
     onnx: AddOnnx = False,
     int8: AsInt8 = False,
     evaluate: MeasureForms = False,
@@ -72,9 +87,12 @@ def export(
 
     Sweeps keep the fine-tuned weights of small models. To keep those of all, write keep_weights: best in the file.
 
-    Example: hashbench export --run 3fa2 my-model --onnx --int8
+    The best training is that with the best score on validation, or on the held-out rows that chose its checkpoint.
+
+    Examples: hashbench export --run 3fa2 my-model --onnx --int8;
+    hashbench export my-model --experiment mine --task sst2
     """
-    refuse_no_run(db, run)
+    run = _run_to_export(db, run, experiment, task, model, seed)
     from hashbench.deployment.bag_of_words import export_bag_of_words, is_bag_of_words
     from hashbench.deployment.forms import Wishes, deploy, stored_forms
     from hashbench.deployment.of_run import export_run
@@ -102,6 +120,31 @@ def export(
         from hashbench.deployment.writing import push
 
         print(push(folder, push_to_hub))
+
+
+def _run_to_export(
+    db: str, run: str | None, experiment: str | None, task: str | None, model: str | None, seed: int | None
+) -> str:
+    """The run that --run names, or the best of those that the other options name, which is printed with its ties."""
+    chosen_by = {"--experiment": experiment, "--task": task, "--model": model, "--seed": seed}
+    choosing = [option for option, value in chosen_by.items() if value is not None]
+    if run is not None:
+        if choosing:
+            raise InputError(f"export: --run names the run; leave {choosing[0]} out, or --run")
+        refuse_no_run(db, run)
+        return run
+    if not choosing:
+        raise InputError(
+            "export: name a run with --run, or an --experiment and its --task; see hashbench export --help"
+        )
+    from hashbench.results.read.trained import chosen_run
+    from hashbench.store.engine import open_results
+
+    choice = chosen_run(open_results(db), experiment, task, model, seed)
+    best = choice.run
+    score = f"{100 * best.value:.1f} on {best.split} of {best.task}"
+    note("\n".join([f"run {best.run_id[:8]}: {best.title}, {score}", *choice.remarks()]))
+    return best.run_id[:12]
 
 
 def predict(

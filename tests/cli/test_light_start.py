@@ -92,6 +92,7 @@ REFUSED = [
     "encode --model hashformer-md-prj play work",
     "encode play work",
     "export --run 3fa2 folder --db nothing.db",
+    "export folder --task sst2 --db nothing.db",
     "evaluate 3fa2 --on nothing.csv --db nothing.db",
     "neighbours item --run 3fa2 --db nothing.db",
 ]

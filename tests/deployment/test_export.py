@@ -204,6 +204,10 @@ def test_wrong_input_is_one_line_and_exit_code_2(here, tmp_path, capsys) -> None
         ("export", "--run", rte[:10], str(folder)): "is there already; name a new folder, or empty it",
         ("export", "--run", floor[:10], str(tmp_path / "b")): "floor runs have no model to export; name a pre-",
         ("export", "--run", "zzzz", str(tmp_path / "b")): "no run 'zzzz'",
+        ("export", str(tmp_path / "b")): "name a run with --run, or an --experiment and its --task",
+        ("export", "--run", rte[:10], "--task", "rte", str(tmp_path / "b")): "--run names the run; leave --task out",
+        ("export", "--experiment", "leaving", str(tmp_path / "b")): "has 2 tasks; name one with --task: rte, stsb",
+        ("export", "--task", "rtee", str(tmp_path / "b")): "did you mean 'rte'?",
         ("export", "--run", rte[:10], str(tmp_path / "b"), "--onnx", "--page"): "the page asks for one text",
         ("predict", str(tmp_path / "no"), "x"): "no exported model; make one with hashbench export",
         ("predict", str(folder / "onnx"), "x"): f"onnx: is a part of an exported model; name {folder}",
@@ -214,6 +218,16 @@ def test_wrong_input_is_one_line_and_exit_code_2(here, tmp_path, capsys) -> None
         code, out, err = command(capsys, *arguments)
         assert (code, out) == (2, "") and message in err and err.count("\n") == 1, err
     assert not (tmp_path / "b").exists()  # the same command, put right, finds its place free
+
+
+def test_the_run_is_chosen_by_task_and_model(here, tmp_path, capsys) -> None:
+    """The file is that of the run itself; the chosen run is named on stderr, before all else."""
+    code, _, err = command(
+        capsys, "export", str(tmp_path / "out"), "--experiment", "leaving", "--task", "rte", "--model", "uno-eelbert"
+    )
+    run_id = run_of("finetune", "uno-eelbert", "rte")
+    assert code == 0 and err.startswith(f"run {run_id[:8]}: uno-eelbert seed 0, ")
+    assert read_config(tmp_path / "out").run == run_id
 
 
 def test_an_unfinished_run_is_not_exported(here, tmp_path, capsys) -> None:

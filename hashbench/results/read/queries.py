@@ -82,14 +82,16 @@ SELECT {", ".join(SCORE_COLUMNS)} FROM scores WHERE (:own = 0 OR (own = 1 AND ch
 ORDER BY experiment_id, position, model, task, seed, metric, split, checkpoint
 """
 SCORES_OF_EXPERIMENT = SCORES_OF_ALL.replace("ORDER BY", "AND experiment_id = :experiment ORDER BY")
-# a training whose weights and head were kept, with its score on the rows that its checkpoint was chosen on: a test set
-# chooses no model
-BEST_KEPT = """
-SELECT s.task, s.model, s.run_id, COALESCE(c.split, s.split) AS split, COALESCE(c.value, s.value) AS value
+# a training or trivial baseline with its score on the rows that its checkpoint was chosen on: a test set chooses no
+# model; kept: 1 where its weights and head were kept
+TRAINED = """
+SELECT s.task, s.model, s.seed, s.run_id, s.kind, s.data_fingerprint, COALESCE(c.split, s.split) AS split,
+       COALESCE(c.value, s.value) AS value,
+       CASE WHEN EXISTS (SELECT 1 FROM artifact a WHERE a.attempt_id = s.attempt_id AND a.kind = 'head')
+       THEN 1 ELSE 0 END AS kept
 FROM scores s LEFT JOIN scores c ON c.experiment_id = s.experiment_id AND c.model = s.model AND c.run_id = s.run_id
   AND c.metric = s.metric AND c.checkpoint = s.checkpoint AND c.split IN ('validation', 'holdout')
 WHERE s.experiment_id = :experiment AND s.own = 1 AND s.checkpoint = 'best' AND s.value IS NOT NULL
-  AND EXISTS (SELECT 1 FROM artifact a WHERE a.attempt_id = s.attempt_id AND a.kind = 'head')
 ORDER BY s.position, s.seed
 """
 # how many examples a run predicted on a split

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from hashbench.results.read.queries import BEST_KEPT, SCORE_COLUMNS, SCORES_OF_ALL, SCORES_OF_EXPERIMENT
+from hashbench.results.read.queries import SCORE_COLUMNS, SCORES_OF_ALL, SCORES_OF_EXPERIMENT
 from hashbench.store.engine import Store, open_results
 from hashbench.store.status import find_experiment
 
@@ -34,29 +32,3 @@ def results(db: str | Path | Store, experiment: str | None = None, *, everything
             store.close()
     table = pd.DataFrame([tuple(row.values()) for row in rows], columns=list(SCORE_COLUMNS))
     return table.astype({"value": "float64", "own": "bool"})
-
-
-@dataclass(frozen=True)
-class KeptRun:
-    """A finished training whose weights the database lists as kept."""
-
-    task: str
-    model: str
-    run_id: str
-    split: str  # on which it was chosen: validation or held-out rows where the task has them
-    value: float  # of the score there, in its natural range
-
-
-def best_kept(db: str | Path, experiment: str, tasks: Collection[str]) -> list[KeptRun]:
-    """For each of `tasks` the training with the best score whose weights were kept, in the order of the plan."""
-    store = open_results(db)
-    try:
-        rows = store.query(BEST_KEPT, experiment=find_experiment(store, experiment).id)
-    finally:
-        store.close()
-    best: dict[str, KeptRun] = {}
-    for row in rows:
-        run = KeptRun(**row)
-        if run.task in tasks and (run.task not in best or run.value > best[run.task].value):
-            best[run.task] = run
-    return list(best.values())
