@@ -1,14 +1,27 @@
-"""Commands about data: data list, data check, data prepare, data links."""
+"""Commands about data: data list, describe, check, prepare, links."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli.options import Data, File, Overrides, RayAddress, TableFormat, name_cluster, option_of_executors
-from hashbench.cli.output import note, print_rows
+from hashbench.cli.options import (
+    Data,
+    File,
+    Overrides,
+    RayAddress,
+    TableFormat,
+    TextOrJson,
+    name_cluster,
+    option_of_executors,
+    refuse_unknown,
+)
+from hashbench.cli.output import note, print_json, print_rows, show
+
+if TYPE_CHECKING:
+    from hashbench.running.sweep.describing import Described
 
 app = typer.Typer(help="List and check data; prepare corpora ahead of a sweep.", no_args_is_help=True)
 FOUND_WRONG = 1  # exit code
@@ -35,6 +48,62 @@ def list_data(data: Data = None, style: TableFormat = "text") -> None:
         for entry in available(open_sources(tuple(data or ("builtin", "hub")), Path.cwd()))
     ]
     print_rows(["kind", "name", "source", "rows", "metrics", "note"], rows, style)
+
+
+@app.command()
+def describe(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="DATA", help="The name of a task, or a folder with a train file.", show_default=False),
+    ],
+    data: Data = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="Read as this model does. Repeat it for several.", show_default=False)
+    ] = None,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(help="Read with this tokenizer: a kind, or as in a file: '{kind: words, pattern: whitespace}'."),
+    ] = None,
+    coder: Annotated[str | None, typer.Option(help="And with this coder, written alike. Default: md5-bits.")] = None,
+    max_length: Annotated[int, typer.Option(min=8, help="Tokens of an input, special tokens included.")] = 128,
+    vocabulary_size: Annotated[
+        int, typer.Option(min=300, help="Pieces of a vocabulary, where one has to be learned from the data.")
+    ] = 30_000,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(help="Of a folder: the column of the text; twice for a pair. Default: text.", show_default=False),
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="Of a folder: the column of the label. Default: label.")] = None,
+    metric: Annotated[str | None, typer.Option(help="Of a folder: spearman where labels are numbers.")] = None,
+    style: TextOrJson = "text",
+) -> None:
+    """Describe texts and labels, and what a tokenizer and a coder make of them, before any training.
+
+    Shares are percentages. Without --model, --tokenizer or --coder it is read with tokenizer words and coder md5-bits.
+    What a tokenizer or coder has to learn, it learns from the training texts of the data, and the output names it.
+
+    Example: hashbench data describe cola --model bert-mlm --model hashformer-md-proj
+    """
+    refuse_unknown(model or [])
+    from hashbench.running.sweep.describing import describe_data
+
+    described = describe_data(
+        name, data or ("builtin", "hub"), models=model or (), tokenizer=tokenizer, coder=coder, text=text or (),
+        label=label, metric=metric, max_length=max_length, vocabulary_size=vocabulary_size, progress=note,
+    )  # fmt: skip
+    if style == "json":
+        print_json(described.record())
+    else:
+        _print_description(described)
+
+
+def _print_description(described: Described) -> None:
+    show(f"{described.name}: {described.origin}")
+    for title, rows in described.tables():
+        show(f"\n{title}")
+        print_rows(list(rows[0]), rows, "text")
+    for line in described.notes:
+        show(f"\n{line}")
 
 
 @app.command("check")

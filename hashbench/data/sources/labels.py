@@ -643,24 +643,44 @@ class LabelledTexts(Protocol):
     def labels(self) -> np.ndarray: ...
 
 
-def missing_texts(splits: Mapping[str, LabelledTexts]) -> list[str]:
-    """A note with the number of rows of each split in which a text is missing or empty, if there are such rows."""
-    counts = {
+def count_empty(splits: Mapping[str, LabelledTexts]) -> dict[str, int]:
+    """The number of rows of each split in which a text is missing or empty."""
+    return {
         name: sum(any(not text.strip() for text in row) for row in zip(*split.texts, strict=True))
         for name, split in splits.items()
     }
-    counted = [f"{_rows(n)} of {split}" for split, n in counts.items() if n]
+
+
+def missing_texts(splits: Mapping[str, LabelledTexts]) -> list[str]:
+    """A note with the number of rows of each split in which a text is missing or empty, if there are such rows."""
+    counted = [f"{_rows(n)} of {split}" for split, n in count_empty(splits).items() if n]
     return [f"missing texts: {', '.join(counted)}"] if counted else []
+
+
+class Repeats(NamedTuple):
+    """Numbers of rows of a split that repeat the texts and label of a row before them, and whose texts train has."""
+
+    repeated: int
+    in_train: int  # 0 for train itself
+
+
+def count_repeats(splits: Mapping[str, LabelledTexts]) -> dict[str, Repeats]:
+    """The numbers of repeated rows of each split."""
+    keys = {name: _row_keys(split) for name, split in splits.items()}
+    trained = np.unique(keys["train"])
+    return {
+        name: Repeats(
+            _n_repeated(keys[name], split.labels), int(np.isin(keys[name], trained).sum()) if name != "train" else 0
+        )
+        for name, split in splits.items()
+    }
 
 
 def repeated_rows(splits: Mapping[str, LabelledTexts]) -> list[str]:
     """Notes on rows that repeat a text and label of their split, and on those of other splits with a text of train."""
-    keys = {name: _row_keys(split) for name, split in splits.items()}
-    twice = {name: _n_repeated(keys[name], splits[name].labels) for name in splits}
-    trained = np.unique(keys["train"])
-    seen = {name: int(np.isin(of_rows, trained).sum()) for name, of_rows in keys.items() if name != "train"}
-    again = [f"{_rows(n)} of {name}" for name, n in twice.items() if n]
-    also_in_train = [f"{_rows(n)} of {name}" for name, n in seen.items() if n]
+    counts = count_repeats(splits)
+    again = [f"{_rows(of.repeated)} of {name}" for name, of in counts.items() if of.repeated]
+    also_in_train = [f"{_rows(of.in_train)} of {name}" for name, of in counts.items() if of.in_train]
     notes = [f"repeated: {', '.join(again)}"] if again else []
     return notes + ([f"texts also in train: {', '.join(also_in_train)}"] if also_in_train else [])
 

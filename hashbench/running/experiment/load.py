@@ -267,7 +267,7 @@ def _parse_override(override: str, values: Mapping[str, Any]) -> tuple[KeyPath, 
     keys: tuple[str, ...] = tuple(name.split("."))
     block: type[BaseModel] = Experiment
     if len(keys) > 1 and keys[0] in ENTRIES:
-        return _into_entry(override, name, values), _parse_value(override, text)
+        return _into_entry(override, name, values), parse_value(f"override {override}", text)
     for depth, key in enumerate(keys):
         inner_blocks = schema_keys(block)
         if key not in inner_blocks:
@@ -277,7 +277,7 @@ def _parse_override(override: str, values: Mapping[str, Any]) -> tuple[KeyPath, 
             form = form_of(block, key)
             raise InputError(f"override {override}: {_given_whole(form, keys[: depth + 1], keys[depth + 1 :], text)}")
         block = inner or block
-    return keys, _parse_value(override, text)
+    return keys, parse_value(f"override {override}", text)
 
 
 def _into_entry(override: str, name: str, values: Mapping[str, Any]) -> KeyPath:
@@ -320,15 +320,16 @@ def _given_whole(form: str, keys: Sequence[str], inner: Sequence[str], text: str
     return f"'{name}' holds no keys; give it a value"
 
 
-def _parse_value(override: str, text: str) -> Any:
+def parse_value(where: str, text: str) -> Any:
+    """A value as an experiment file would hold it. Raises InputError, which begins with `where`, for no YAML."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
     try:
-        with located(f"override {override}"):
+        with located(where):
             return _plain(YAML(typ="rt").load(io.StringIO(text)), (), {}, itertools.count(1))
     except (YAMLError, RecursionError):
-        raise InputError(f"override {override}: the value is not YAML; put it in quotes") from None
+        raise InputError(f"{where}: the value is not YAML; put it in quotes") from None
 
 
 def _assign(values: dict[str, Any], keys: KeyPath, value: Any) -> None:
