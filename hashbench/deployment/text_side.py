@@ -26,6 +26,7 @@ from hashbench.common.errors import InputError
 from hashbench.deployment.graph import SHORTEST, graph_codes, has_segments, length_multiple
 from hashbench.deployment.loading import Predictor
 from hashbench.deployment.on_graph import VALUES
+from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import PAD, Template
 from hashbench.models.text.base import PortablePart
 
@@ -90,11 +91,19 @@ def assembling_values(predictor: Predictor) -> dict[str, Any]:
         "has_segments": has_segments(predictor),
         "width": coder.width if coder.bits is None else coder.bits,
         "remembered": REMEMBERED,
-        "kind": "bits" if coder.bits is not None else "float32" if np.dtype(coder.dtype).kind == "f" else "int64",
+        "kind": kind_of_numbers(coder),
         # Of the graph's input
         "graph_codes": str(graph_codes(coder, torch.from_numpy(coder.encode(["a"]))).dtype).removeprefix("torch."),
         "labels": list(predictor.labels),
     }
+
+
+def kind_of_numbers(coder: Coder) -> str:
+    """The kind of a code's numbers on a device: bits, uint8, float32, or int64 for all other integers."""
+    if coder.bits is not None:
+        return "bits"
+    dtype = np.dtype(coder.dtype)
+    return "float32" if dtype.kind == "f" else "uint8" if dtype == np.uint8 else "int64"
 
 
 def _form(form: Iterable[str], template: Template) -> list[int | str]:
@@ -189,7 +198,7 @@ def _merged(imports: Iterable[str]) -> list[str]:
 def write_vectors(predictor: Predictor, path: Path) -> None:
     """Writes test texts with hashbench's own tokens and codes, for checking a port of the text side.
 
-    Codes are bytes in hexadecimal, low byte first, of bits, of int64 or of float32; of wide codes behind the first
+    Codes are bytes in hexadecimal, low byte first, of bits, uint8, int64 or float32; of wide codes behind the first
     texts the CRC-32 of these bytes alone.
     """
     lines = []

@@ -37,7 +37,7 @@ OTHERS = [
     "proformer-glue", "proformer-k4", "sgnn", "canine-c-scratch", "hash-emb-k2", "multi-hash", "fasttext-buckets",
     "floret-buckets-2", "tfree-8k", "byte-ngrams", "dhe-small", "qr-hash-mult", "qr-bpe", "low-rank-bpe",
     "character-cnn", "bytes", "bigram-hash-emb", "bigram-bpe", "longcat-md-proj", "longcat-bpe", "over-encoding-bpe",
-    "engram-input-md-proj", "engram-input-sum-bpe", "multi-hash-linear", "floret-narrow",
+    "engram-input-md-proj", "engram-input-sum-bpe", "multi-hash-linear", "floret-narrow", "ternary-dense",
 ]  # fmt: skip
 FAMILIES = [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
 TEXTS = [

@@ -45,7 +45,7 @@ MODELS = [
     "hashformer-md-proj", "hashformer-md-emb-1k", "hashformer-lsh-proj", "hashformer-lsh-emb-1k", "eelbert-tiny",
     "bert-tiny", "canine-c-scratch", "sgnn", "proformer-k4", "hash-emb-k2", "multi-hash", "fasttext-buckets",
     "floret-buckets-2", "tfree-8k", "byte-ngrams", "dhe-small", "qr-hash-mult", "character-cnn",
-    "bytes",
+    "bytes", "ternary-dense",
 ]  # fmt: skip
 # Other tokenizers and normal forms below a coder: model, kind of tokenizer, its arguments.
 TOKENIZERS = [
@@ -264,6 +264,7 @@ def portable_codes(coder: Coder, words: list[str], folder: Path) -> list[list]:
         ("byte-ngrams", {"pad": True, "signs": 3, "sizes": [1, 8]}),
         ("word-features", {"features": ["shape", "norm"], "hashes": 3, "signs": 2}),
         ("hash-rows", {"nested": True, "signs": 3}),
+        ("ternary-projection", {"hash": "xfixhash8", "features": 100}),
     ],
 )
 def test_every_option_of_a_coder_is_portable(name: str, options: dict, tmp_path: Path) -> None:

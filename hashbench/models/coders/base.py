@@ -56,6 +56,11 @@ class Coder(ABC):
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings (bytes, offsets (n + 1,)) -> codes (n, c). Must be safe to call from several threads."""
 
+    def comparable(self, codes: np.ndarray) -> np.ndarray:
+        """Codes (n, c) as vectors whose cosine says how near they are, (n, m); those that pack several numbers override
+        it."""
+        return codes
+
     def recipe(self) -> dict[str, object]:
         """Name and arguments as plain values, read from the attributes named as the constructor's parameters."""
         return {"name": self.name} | {key: getattr(self, key) for key in inspect.signature(type(self)).parameters}

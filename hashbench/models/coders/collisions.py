@@ -37,14 +37,14 @@ def shared_tokens(codes: np.ndarray, counts: np.ndarray) -> float | None:
 def agreement(coder: Coder, first: np.ndarray, second: np.ndarray) -> float | None:
     """Mean agreement of codes (n, c) pair by pair: the share of equal bits or row numbers, or the cosine.
 
-    The cosine is of sums and floats. None without pairs."""
+    The cosine is of features, sums and floats. None without pairs."""
     if not len(first):
         return None
     if coder.bits is not None:
         return float(1 - np.unpackbits(first ^ second, axis=1).mean())
     if first.dtype == np.int64:
         return float((first == second).mean())
-    first_floats, other = first.astype(np.float64), second.astype(np.float64)
+    first_floats, other = (coder.comparable(codes).astype(np.float64) for codes in (first, second))
     norms = np.linalg.norm(first_floats, axis=1) * np.linalg.norm(other, axis=1)  # (n,)
     products = (first_floats * other).sum(axis=1)
     return float(np.divide(products, norms, out=np.zeros(len(first_floats)), where=norms > 0).mean())

@@ -24,12 +24,14 @@ function crc32(bytes) {
   return (~crc >>> 0).toString(16).padStart(8, "0");
 }
 
-// A code as vectors.jsonl holds it: `kind` is bits, float32 or int64; its bytes, or where these are fewer digits their CRC.
+// A code as vectors.jsonl holds it: its bytes, or where these are fewer digits their CRC. `kind` of its numbers: bits,
+// uint8, float32 or int64.
 function spelled(code, kind, digits) {
-  const width = { bits: 1 / 8, float32: 4, int64: 8 }[kind];
+  const width = { bits: 1 / 8, uint8: 1, float32: 4, int64: 8 }[kind];
   const view = new DataView(new ArrayBuffer(code.length * width));
   code.forEach((number, i) => {
     if (kind === "bits") view.setUint8(i >> 3, view.getUint8(i >> 3) | (number << (7 - (i & 7))));
+    else if (kind === "uint8") view.setUint8(i, number);
     else if (kind === "float32") view.setFloat32(4 * i, number, true);
     else view.setBigInt64(8 * i, BigInt(number), true);
   });

@@ -37,6 +37,7 @@ def test_names() -> None:
         "lsh-bits",
         "ngram-pooling",
         "projection",
+        "ternary-projection",
         "codepoints",
         "bloom",
     }
