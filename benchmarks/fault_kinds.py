@@ -30,6 +30,7 @@ from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.results.exchange.merge import merge
 from hashbench.running.experiment.identity import run_id
+from hashbench.running.sweep.processes import kill_family
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.queue import claim
@@ -50,6 +51,7 @@ AT_A_TIME = 60  # runs for which FAULTS counts
 UNTIL = 0.85  # share of the runs after which no fault is planned: it must find a sweep to harm
 PAUSES_S = (1, 5, 20)  # of stopped workers; the first one outlasts its lease, with LONG_PAUSE_S
 LONG_PAUSE_S = 75
+STUCK_S = 300  # without a finished run or a fault, or for one command, after which a campaign is given up
 CLOCK_S = 7200.0  # by which a clock is set back or forward at most
 
 
@@ -198,13 +200,18 @@ def fill_disk(campaign: Campaign, _: Look) -> bool:
 
 def in_the_background(campaign: Campaign, fault: Callable[..., None], *arguments: object) -> bool:
     """Starts a fault that lasts a random time, while others go on; False where another one still lasts."""
-    if campaign.away is not None and campaign.away.is_alive():
+    if is_away(campaign):
         return False
     seconds = campaign.random.uniform(1.0, campaign.longest_outage_s)
     campaign.say(f"{fault.__name__.strip('_')} for {seconds:.0f} s")
     campaign.away = threading.Thread(target=fault, args=(campaign, seconds, *arguments))
     campaign.away.start()
     return True
+
+
+def is_away(campaign: Campaign) -> bool:
+    """True while a fault of the database lasts."""
+    return campaign.away is not None and campaign.away.is_alive()
 
 
 def _away(campaign: Campaign, seconds: float, mode: str) -> None:
@@ -250,7 +257,7 @@ def set_offset(campaign: Campaign, number: int, seconds: float) -> None:
 
 def merge_stranger(campaign: Campaign, _: Look) -> bool:
     """A forged database is merged: what is done here has other numbers or is void, what is in flight here is done."""
-    if campaign.away is not None and campaign.away.is_alive():
+    if is_away(campaign):
         return False
     path = campaign.folder / "stranger.db"
     for file in campaign.folder.glob(f"{path.name}*"):
@@ -372,10 +379,10 @@ def damage_row(campaign: Campaign) -> None:
         number = newest(store, ROW)
         connection.exec_driver_sql(f"UPDATE metric SET value = value + 1 WHERE attempt_id = {number}")
     campaign.say("a number in the database was changed")
-    sweep.wait()
+    code = ended(campaign, sweep)
     damaged = store.query(f"SELECT run_id FROM attempt WHERE id = {number}")[0]["run_id"][:12]
     store.close()
-    expect_lines(campaign, ROW, sweep.returncode, f"the result of run {damaged} is not what was written")
+    expect_lines(campaign, ROW, code, f"the result of run {damaged} is not what was written")
     for options, code in (((), 1), (("--repair",), None)):
         found = command(campaign, "db", "check", *options)
         if code not in (None, found.returncode) or damaged not in found.stdout:
@@ -393,7 +400,8 @@ def damage_page(campaign: Campaign) -> None:
         (size,) = connection.execute("PRAGMA page_size").fetchone()
         (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'attempt'").fetchone()
     chance = random.Random(campaign.seed)
-    while sweep.poll() is None:
+    until = time.monotonic() + STUCK_S
+    while sweep.poll() is None and time.monotonic() < until:
         with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path, timeout=1)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # else the page is read from the log
         with path.open("r+b") as file:
@@ -401,7 +409,7 @@ def damage_page(campaign: Campaign) -> None:
             file.write(chance.randbytes(size))
         time.sleep(0.2)
     campaign.say("a page of the database was overwritten")
-    expect_lines(campaign, PAGE, sweep.returncode, "the file is damaged")
+    expect_lines(campaign, PAGE, ended(campaign, sweep), "the file is damaged")
     for file in path.parent.glob(f"{path.name}-*"):  # its log
         file.unlink()
     path.write_bytes(copy.read_bytes())
@@ -422,6 +430,24 @@ def begin_further(campaign: Campaign, name: str) -> tuple[dict[int, tuple[object
     return before, sweep
 
 
+def ended(campaign: Campaign, process: subprocess.Popen[bytes]) -> int:
+    """The exit code of a process; one that does not end is killed with all that it started, which is wrong."""
+    try:
+        return process.wait(timeout=STUCK_S)
+    except subprocess.TimeoutExpired:
+        campaign.wrong.append(f"{process.args!r} did not end within {STUCK_S} s")
+        kill_family(process.pid)
+        return process.wait()
+
+
+def end_all(campaign: Campaign) -> None:
+    """Kills the sweeps that have not ended, with all that they started."""
+    for sweep in campaign.sweeps:
+        if sweep.poll() is None:
+            kill_family(sweep.pid)
+            sweep.wait()
+
+
 def newest(store: Store, name: str) -> int | None:
     """A finished attempt of an experiment; None where there is none yet."""
     rows = store.query(NEWEST, name=name)
@@ -437,7 +463,7 @@ def expect_lines(campaign: Campaign, name: str, code: int, line: str) -> None:
 
 def end_further(campaign: Campaign, name: str, before: Mapping[int, tuple[object, ...]]) -> None:
     """Completes an experiment whose sweep ended, and notes as wrong what is not as it was."""
-    code = start_sweep(campaign, 0, name=name).wait()
+    code = ended(campaign, start_sweep(campaign, 0, name=name))
     if code != 0:
         campaign.wrong.append(f"damaged {name}: the next sweep ended with {code}")
     store = open_store(campaign.db)
@@ -451,6 +477,6 @@ def end_further(campaign: Campaign, name: str, before: Mapping[int, tuple[object
 def command(campaign: Campaign, *words: str) -> subprocess.CompletedProcess[str]:
     """The outcome of a command of hashbench on the database of the campaign."""
     with tempfile.TemporaryFile() as log:
-        code = start(campaign, [*words, "--db", campaign.db], log).wait()
+        code = ended(campaign, start(campaign, [*words, "--db", campaign.db], log))
         log.seek(0)
         return subprocess.CompletedProcess(words, code, log.read().decode(errors="replace"), "")

@@ -32,7 +32,20 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # for its parts, behind an installed hashbench
 
-from benchmarks.fault_kinds import DAMAGES, FAULTS, HARMS, Campaign, Look, look, parent_of, set_offset, start_sweep  # noqa: E402
+from benchmarks.fault_kinds import (  # noqa: E402
+    DAMAGES,
+    FAULTS,
+    HARMS,
+    STUCK_S,
+    Campaign,
+    Look,
+    end_all,
+    is_away,
+    look,
+    parent_of,
+    set_offset,
+    start_sweep,
+)
 from benchmarks.fault_places import disk, ray_nodes, server  # noqa: E402
 from benchmarks.fault_runs import (  # noqa: E402
     AT_THE_END,
@@ -78,6 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
             folder, running.url if running else str(small.folder / "r.db"), given.runs, given.workers,
             given.longest_outage, given.longest_run, given.seed, small, running, nodes,
         )  # fmt: skip
+        stack.callback(end_all, campaign)
         return carry_out(campaign)
 
 
@@ -114,9 +128,18 @@ def until_they_end(campaign: Campaign) -> list[str]:
     changed: list[str] = []
     n_places, harmed_at, last = 1 if campaign.workers < 4 else 2, -1, Look()
     go, pause = campaign.folder / "go", campaign.folder / "pause"
+    so_far, went_on_at = (0, 0, False), time.monotonic()
     while any(sweep.poll() is None for sweep in campaign.sweeps):
         time.sleep(0.5)
+        keep_serving(campaign)
         now = look(campaign)
+        if so_far != (so_far := (len(seen), campaign.done.total(), go.exists())):
+            went_on_at = time.monotonic()
+        elif time.monotonic() - went_on_at > STUCK_S:
+            due = campaign.planned[0][1] if pause.exists() else ""
+            campaign.wrong.append(f"nothing went on for {STUCK_S} s; due: {due or 'none'}; {state_of(campaign, now)}")
+            end_all(campaign)
+            break
         last = now if now.finished or now.holders else last  # that of the last answer while the database is away
         changed += [run_id for run_id, attempt in now.finished.items() if seen.setdefault(run_id, attempt) != attempt]
         if not go.exists():
@@ -137,9 +160,23 @@ def until_they_end(campaign: Campaign) -> list[str]:
         file.unlink(missing_ok=True)
     if campaign.away is not None:
         campaign.away.join()
-    if campaign.server is not None:
-        campaign.server.start()
+    keep_serving(campaign)
     return changed
+
+
+def keep_serving(campaign: Campaign) -> None:
+    """Starts the server again where it ended without a fault that will: after a full disk it may take its time."""
+    if campaign.server is not None and not is_away(campaign) and not campaign.server.runs():
+        campaign.server.start()
+        campaign.found["servers that ended after a fault"] += 1
+
+
+def state_of(campaign: Campaign, now: Look) -> str:
+    """What is in flight, and the last lines of the server's log, for a campaign that goes no further."""
+    held = ", ".join(run_id[:12] for run_id in now.in_flight)
+    log = campaign.folder / "pg" / "log"
+    lines = log.read_text(errors="replace").splitlines()[-5:] if log.exists() else []
+    return "; ".join([f"in flight: {held or 'nothing'}, by processes {now.holders}", *lines])
 
 
 def report(campaign: Campaign, sizes: Mapping[str, int]) -> int:

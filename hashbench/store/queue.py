@@ -331,19 +331,26 @@ def end_expired(store: Store, connection: Connection) -> None:
 
 
 def _silent(store: Store, connection: Connection, *, lock: bool) -> list[int]:
-    """Ids of attempts without a heartbeat for a whole lease, by the server's clock, on SQLite by this process's."""
-    in_flight = sa.select(attempt.c.id, attempt.c.heartbeat_at, attempt.c.lease_until)
-    in_flight = in_flight.where(attempt.c.state == "running")
+    """Ids of attempts without a heartbeat for a whole lease, by the server's clock, on SQLite by this process's.
+
+    By this process's too where the server's clock was set back: a heartbeat that lies ahead would keep a dead worker's
+    run for as long as the clock lost.
+    """
+    lease = (attempt.c.lease_until - attempt.c.heartbeat_at).label("lease")
+    in_flight = sa.select(attempt.c.id, attempt.c.heartbeat_at, lease).where(attempt.c.state == "running")
     if store.dialect == "sqlite":
         rows = connection.execute(in_flight).all()
         still = store.heartbeats.silences({row.id: row.heartbeat_at for row in rows})
-        return [row.id for row in rows if still[row.id] >= row.lease_until - row.heartbeat_at]
+        return [row.id for row in rows if still[row.id] >= row.lease]
     # While the server was down no heartbeat could arrive: workers are not silent for that.
-    up = store.now - sa.literal_column(STARTED, sa.Double)
-    over = in_flight.where(attempt.c.lease_until <= store.now, up >= attempt.c.lease_until - attempt.c.heartbeat_at)
+    started = sa.literal_column(STARTED, sa.Double).label("started")
+    over = sa.and_(attempt.c.lease_until <= store.now, store.now - started >= lease)
+    ahead = attempt.c.heartbeat_at > store.now
+    looked = in_flight.add_columns(started, ahead.label("ahead")).where(sa.or_(over, ahead))
     # Locked ones are being finished or prolonged at this moment; the next claim looks again.
-    over = over.with_for_update(skip_locked=True) if lock else over
-    return list(connection.execute(over).scalars())
+    rows = connection.execute(looked.with_for_update(skip_locked=True) if lock else looked).all()
+    still = store.heartbeats.silences({row.id: (row.heartbeat_at, row.started) for row in rows if row.ahead})
+    return [row.id for row in rows if not row.ahead or still[row.id] >= row.lease]
 
 
 def _end(

@@ -9,7 +9,7 @@ import sqlite3
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -256,14 +256,15 @@ class HeartbeatMonitor:
     """The last heartbeat of each attempt, and since when it has not changed, by the clock of this process.
 
     SQLite has no clock but that of each process: one that runs ahead would take every lease for over. So a process
-    takes over only an attempt whose heartbeat it has itself seen unchanged for as long as a lease lasts.
+    takes over only an attempt whose heartbeat it has itself seen unchanged for as long as a lease lasts. On a server,
+    so it is with heartbeats that its clock, set back, has still ahead.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._seen: dict[int, tuple[float, float]] = {}  # heartbeat, and when it was seen first
+        self._seen: dict[int, tuple[Hashable, float]] = {}  # heartbeat, and when it was seen first
 
-    def silences(self, beats: Mapping[int, float]) -> dict[int, float]:
+    def silences(self, beats: Mapping[int, Hashable]) -> dict[int, float]:
         """Seconds since each attempt's heartbeat was seen first; attempts that are not among `beats` are forgotten."""
         now = self._clock()
         before = self._seen

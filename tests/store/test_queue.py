@@ -166,6 +166,33 @@ def test_while_the_server_was_down_no_lease_ran_out(store: Store, lab: Lab) -> N
         assert (lab.claim(store, 1) is not None) == taken
 
 
+def test_a_clock_that_is_set_back_keeps_no_dead_workers_run(store: Store, lab: Lab) -> None:
+    """Its heartbeats lie ahead then; who looks for a whole lease and hears none takes the run over."""
+    if store.dialect == "sqlite":
+        pytest.skip("SQLite has no server")
+    now = 0.0
+    store.heartbeats = HeartbeatMonitor(clock=lambda: now)
+    held = lab.claim(store, lab.plan(store, lab.run("a")))
+
+    def set_back(seconds: float) -> None:
+        with store.write() as connection:
+            later = {name: attempt.c[name] + seconds for name in ("started_at", "heartbeat_at", "lease_until")}
+            connection.execute(sa.update(attempt).values(later))
+
+    set_back(7200.0)
+    assert lab.claim(store, 1, "other") is None
+    now = 59.0
+    assert lab.claim(store, 1, "other") is None
+    set_back(10.0)  # as a living worker's next heartbeat changes it
+    now = 100.0
+    assert lab.claim(store, 1, "other") is None
+    now = 159.0
+    assert lab.claim(store, 1, "other") is None
+    now = 160.0
+    assert lab.claim(store, 1, "other").run_id == held.run_id
+    assert not heartbeat(store, held)
+
+
 def test_a_lease_is_prolonged_by_a_heartbeat(store: Store, lab: Lab) -> None:
     experiment_id = lab.plan(store, lab.run("a"))
     held = lab.claim(store, experiment_id)
