@@ -70,6 +70,16 @@ def report(
         typer.Option("--texts", help="In the experiment's own table: tokens, texts cut and characters lost, by task."),
     ] = False,
     ranks: Ranks = False,
+    models: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Show these models and baselines alone: NAME,NAME or a pattern, 'bert-*'."),
+    ] = None,
+    sort: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Order the rows of each section by this column: average, sst2, emb_params."
+        ),
+    ] = None,
     checkpoint: EvaluationOption = "best",
     provenance: Annotated[
         bool,
@@ -84,6 +94,9 @@ def report(
     Example: hashbench report glue_tiny --table 2 --format md
     """
     one_thread_of_numpy()
+    for option, value in {"--models": models, "--sort": sort}.items():
+        if value is not None and style == PAGE:
+            raise InputError(f"report {option}: a page has all models, and orders them when it is read; leave it out")
     with collecting_nothing():
         from hashbench.results.tables.request import ReportRequest
 
@@ -98,6 +111,8 @@ def report(
             provenance=provenance,
             texts=texts,
             ranks=ranks,
+            models=_names(models),
+            sort=sort,
         )
         if style != PAGE:
             print_report(db, request, style, output)
@@ -201,14 +216,16 @@ def report_robustness(
     one_thread_of_numpy()
     from hashbench.results.tables.request import ReportRequest
 
-    tasks, noises, names = (
-        [name.strip() for name in (words or "").split(",") if name.strip()] for words in (task, noise, models)
-    )
     request = ReportRequest(
-        named or experiment, table="robustness", versus=versus, full=full, tasks=tuple(tasks), models=tuple(names),
-        noises=tuple(noises),
+        named or experiment, table="robustness", versus=versus, full=full, tasks=_names(task), models=_names(models),
+        noises=_names(noise),
     )  # fmt: skip
     print_report(db, request, style, output)
+
+
+def _names(words: str | None) -> tuple[str, ...]:
+    """The names in a list with commas; none for none."""
+    return tuple(name.strip() for name in (words or "").split(",") if name.strip())
 
 
 UNLIMITED = 10_000  # columns of what is no terminal: there `grep` shall find whole rows

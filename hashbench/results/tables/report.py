@@ -9,6 +9,7 @@ from hashbench.common.errors import InputError
 from hashbench.common.registry import registered
 from hashbench.results.papers.paper import Paper, check_number, load_paper, papers
 from hashbench.results.read.measured import Measured, measure
+from hashbench.results.tables.arranging import sorted_by, with_models
 from hashbench.results.tables.hyperparameters import hyperparameter_table, models_of
 from hashbench.results.tables.notes import provenance, score_notes, warnings
 from hashbench.results.tables.paper import paper_table
@@ -39,14 +40,17 @@ def tables_of(source: ReportSource) -> list[Table]:
         if name not in files:
             check_number(source.paper, name, list(files))
     printed: list[Table] = []
+    choose = bool(request.models)
     for name in request.numbers() or [next((name for name in files if files[name].shows(source.measured)), OWN)]:
         if name in files:
             printed += _annotated(source, files[name].make(source), warns_once=files[name].warns_once)
+            choose = choose and not files[name].chooses
         elif name in source.paper.hyperparameters:
             printed.append(hyperparameter_table(source, name))
         else:
             printed += _annotated(source, [paper_table(source, name)])
-    return printed
+    printed = with_models(printed, request.models) if choose else printed
+    return printed if request.sort is None else sorted_by(printed, request.sort)
 
 
 def settled(store: Store, request: ReportRequest) -> ReportRequest:

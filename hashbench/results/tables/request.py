@@ -38,8 +38,9 @@ class ReportRequest:
     versus: str | None = None  # the model that robustness is compared with; None: the baseline
     full: bool = False  # of robustness every task, rate and fact, not the summary alone
     tasks: tuple[str, ...] = ()  # of robustness these alone; () for all. The same of models and kinds of noise
-    models: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()  # also of other tables, where a name may be a pattern
     noises: tuple[str, ...] = ()
+    sort: str | None = None  # the column that orders the rows of each section
 
     def numbers(self) -> list[str]:
         """The names or numbers of the requested tables, none for the experiment's own.
@@ -93,7 +94,8 @@ class TableFile:
     """An entry of the registry of tables: the name of a file's tables and the function that makes them.
 
     `shows`: true for the experiments whose own tables these are, printed where none is named. `warns_once`: only the
-    first of several tables has the warnings. `further_names`: names of columns that are not in the modules of tables,
+    first of several tables has the warnings. `chooses`: they have only the requested models, tasks and kinds of noise
+    already. `further_names`: names of columns that are not in the modules of tables,
     as patterns of fnmatch; no task and no model may have them (`hashbench.results.reserved`).
     """
 
@@ -102,6 +104,7 @@ class TableFile:
     make: Callable[[ReportSource], Sequence[Table]]
     shows: Callable[[Measured], bool] = lambda measured: False
     warns_once: bool = False
+    chooses: bool = False
     further_names: Callable[[], Iterable[str]] = tuple
 
 

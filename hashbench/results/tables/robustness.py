@@ -324,5 +324,6 @@ TABLE = TableFile(
     "what models retain of their scores under noise in the texts",
     robustness_tables,
     warns_once=True,
+    chooses=True,
     further_names=lambda: (*registered("perturbation"), "at_[0-9]*", "kept_[0-9]*", "area", "kept_area", "versus"),
 )
