@@ -41,6 +41,28 @@ Chosen = Annotated[
         "model minus B. With one name, that is B, and A the model with the best average.",
     ),
 ]
+TableNames = Annotated[
+    str | None,
+    typer.Option(
+        help="Print this table of the paper, or several: 1,2,3. Default: the experiment's own table. If no experiment "
+        "is named, the one that measured most columns of the table is taken."
+    ),
+]
+AllMetrics = Annotated[
+    bool, typer.Option("--all-metrics", help="In the experiment's own table: show every stored metric of each task.")
+]
+OfTexts = Annotated[
+    bool,
+    typer.Option("--texts", help="In the experiment's own table: tokens, texts cut and characters lost, by task."),
+]
+RowsOfModels = Annotated[
+    str | None,
+    typer.Option(metavar="NAMES", help="Show these models and baselines alone: NAME,NAME or a pattern, 'bert-*'."),
+]
+SortedBy = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Order the rows of each section by this column: average, sst2, emb_params."),
+]
 PAGE = "html"  # as a format: one page of everything, with figures
 
 
@@ -49,37 +71,17 @@ def report(
     named: NamedExperiment = None,
     db: Database = DEFAULT_DB,
     paper: PaperName = None,
-    table: Annotated[
-        str | None,
-        typer.Option(
-            help="Print this table of the paper, or several: 1,2,3. Default: the experiment's own table. If no "
-            "experiment is named, the one that measured most columns of the table is taken."
-        ),
-    ] = None,
+    table: TableNames = None,
     style: Annotated[str, format_of_tables(PAGE)] = "text",
     published: Annotated[bool, typer.Option(help="Show the published values beside the measured ones.")] = True,
     examples: Annotated[
         bool, typer.Option("--examples", help="Also print bootstrap intervals over examples. Slower.")
     ] = False,
-    all_metrics: Annotated[
-        bool,
-        typer.Option("--all-metrics", help="In the experiment's own table: show every stored metric of each task."),
-    ] = False,
-    texts: Annotated[
-        bool,
-        typer.Option("--texts", help="In the experiment's own table: tokens, texts cut and characters lost, by task."),
-    ] = False,
+    all_metrics: AllMetrics = False,
+    texts: OfTexts = False,
     ranks: Ranks = False,
-    models: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Show these models and baselines alone: NAME,NAME or a pattern, 'bert-*'."),
-    ] = None,
-    sort: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Order the rows of each section by this column: average, sst2, emb_params."
-        ),
-    ] = None,
+    models: RowsOfModels = None,
+    sort: SortedBy = None,
     checkpoint: EvaluationOption = "best",
     provenance: Annotated[
         bool,
@@ -154,7 +156,17 @@ def report_claims(
     db: Database = DEFAULT_DB,
     paper: PaperName = None,
     file: Annotated[Path | None, typer.Option("--claims-file", help="Also decide the claims of this CSV file.")] = None,
-    parts: Annotated[bool, typer.Option("--parts", help="Print each part of a claim in a row of its own.")] = False,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="Print every claim, undecided ones too, with seeds, examples and what is behind the numbers. CSV, "
+            "JSON and LaTeX have this always.",
+        ),
+    ] = False,
+    parts: Annotated[
+        bool, typer.Option("--parts", help="As --full, with each part of a claim in a row of its own.")
+    ] = False,
     one_seed: Annotated[
         bool, typer.Option("--one-seed", help="Also decide where there is one seed: by the examples alone.")
     ] = False,
@@ -164,10 +176,12 @@ def report_claims(
 ) -> None:
     """Print which claims of the papers, or of --paper alone, and of the experiment itself the results support.
 
+    First the counts, then those that are decided, each in a sentence with its number.
+
     Example: hashbench report claims glue_tiny --paper hashformers
     """
     one_thread_of_numpy()
-    from hashbench.results.claims.table import claim_tables
+    from hashbench.results.claims.table import claim_summaries, claim_tables
     from hashbench.results.tables.request import ReportRequest
     from hashbench.store.engine import open_results
 
@@ -175,7 +189,8 @@ def report_claims(
         named or experiment, paper, checkpoint=checkpoint, claims_file=file, parts=parts, one_seed=one_seed
     )
     store = open_results(db)
-    print_tables(claim_tables(store, request), style, output)
+    in_full = full or parts or style not in ("text", "md")
+    print_tables((claim_tables if in_full else claim_summaries)(store, request), style, output)
     note_unread(store)
 
 

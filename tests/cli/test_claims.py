@@ -30,7 +30,7 @@ def _run(capsys: pytest.CaptureFixture[str], db: Path, *arguments: str) -> tuple
 
 
 def test_a_papers_claims_are_printed_with_their_counts(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = _run(capsys, db, "--paper", "hashformers")
+    code, out, _ = _run(capsys, db, "--paper", "hashformers", "--full")
     assert code == 0
     assert "hashformers-05  5.1, abstract, Table 1, 5.2" in out and "hashformers-05  abstract, 5.2: 1 holds" in out
     words = " ".join(out.split())
@@ -38,6 +38,17 @@ def test_a_papers_claims_are_printed_with_their_counts(db: Path, capsys: pytest.
     assert "58 further claims name models that the experiment does not have: not counted." in words
     sizes = words.partition("counted here")[2]  # of all of the paper's models
     assert sizes and "does not have" not in sizes and "not in this experiment" not in sizes
+
+
+def test_without_full_there_are_counts_and_decided_claims_alone(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, brief, _ = _run(capsys, db, "--paper", "hashformers")
+    assert (
+        code == 0 and "undecided (" not in brief.replace(") undecided (", "") and "--full prints every claim" in brief
+    )
+    assert "By arithmetic on parameters, bytes and operations, 14 claims: " in " ".join(brief.split())
+    _, parts, _ = _run(capsys, db, "--paper", "hashformers", "--parts")
+    _, full, _ = _run(capsys, db, "--paper", "hashformers", "--full")
+    assert len(brief.splitlines()) < len(full.splitlines()) < len(parts.splitlines())
 
 
 def test_without_a_paper_the_claims_that_name_a_model_are_decided(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,10 +71,10 @@ def test_one_seed_is_decided_where_that_is_asked_for_and_every_line_says_so(
     (tmp_path / "own.csv").write_text(HEAD + "own-1,greater,bert-mlm,bert-sr,sst2,percent\n")
     arguments = ("--claims-file", str(tmp_path / "own.csv"))
     code, out, _ = _run(capsys, db, *arguments, "--one-seed")
-    assert code == 0 and "holds (one seed)" in out and "one seed: examples only" in out
+    assert code == 0 and "holds (one seed)" in out and "one seed: examples only" in " ".join(out.split())
     assert "On scores, 1 claim: 1 holds (1 one seed), 0 fail" in out
     code, out, _ = _run(capsys, db, *arguments)
-    assert code == 0 and "undecided (one seed)" in out and "on its examples alone it holds" in out
+    assert code == 0 and "undecided (one seed)" in out and "on its examples alone it holds" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(

@@ -46,14 +46,25 @@ class DecidedClaims:
     notes: tuple[str, ...]
     counted: bool = False  # on the sizes of the paper's models, counted here: nothing of the experiment is behind them
 
+    def by_number(self) -> dict[str, list[Decided]]:
+        """The decided claims by the number that they are parts of."""
+        numbers: dict[str, list[Decided]] = {}
+        for decided in self.decided:
+            numbers.setdefault(decided.claim.number, []).append(decided)
+        return numbers
+
+    def decided_in_order(self) -> list[Decided]:
+        """The decided claims in the order in which they are printed: those of one number together."""
+        return [decided for members in self.by_number().values() for decided in members]
+
 
 def claim_sections(
     store: Store, request: ReportRequest = ReportRequest(), *, draws: int = DRAWS
 ) -> list[DecidedClaims]:
-    """The decided claims of each paper, then user-defined ones, each with warnings and provenance.
+    """User-defined claims, then those of each paper, decided, each with warnings and provenance.
 
     Without a paper in the request: every claim of any paper that names a model of the experiment. Claims on a paper's
-    own sizes are a separate section, shown if the paper is named or the experiment has its models at its sizes.
+    own sizes are sections at the end, shown if the paper is named or the experiment has its models at its sizes.
 
     Raises InputError for wrong input, and where nothing can be decided for want of predictions.
     """
@@ -81,7 +92,7 @@ def claim_sections(
     draw_together(_all_samples([(result, claims) for _, result, claims in results]))
     sections = [_section(*group, named=source is not None) for group in results]
     _refuse_undecidable(store, measured, [claim for section in sections for claim in section.decided])
-    return sections
+    return sorted(sections, key=lambda section: (section.counted, section.paper != ""))
 
 
 def _by_frame(

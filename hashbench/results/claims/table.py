@@ -41,31 +41,45 @@ SHORT: dict[About, str] = {"scores": "scores: ", "counts": "arithmetic: ", "time
 PLURALS: dict[Outcome, str] = {
     "holds": "hold", "fails": "fail", "undecided": "undecided", "not measured": "not measured"
 }  # fmt: skip
+VERDICTS = "holds: the whole 95 % interval lies on the claimed side; fails: wholly on the other; else undecided."
+SCOPE = "A verdict speaks of what was measured here: 'fails' refutes no paper, 'holds' confirms none at its scale."
 READING = (
-    "holds: the whole 95 % interval lies on the claimed side; fails: wholly on the other; else undecided. Intervals "
-    "are over matched seeds and over examples drawn with replacement, together. Scores are compared only where the "
-    "better side is above every trivial baseline by its interval (else: at the baseline), and with two seeds or more: "
-    "--one-seed decides one seed on its examples alone, and then speaks of these trained models, not of their methods. "
-    "'exact': counts of the models at the paper's size. A verdict speaks of what was measured here: 'fails' refutes "
-    "no paper, 'holds' confirms none at its scale."
+    f"{VERDICTS} Intervals are over matched seeds and over examples drawn with replacement, together. Scores are "
+    "compared only where the better side is above every trivial baseline by its interval (else: at the baseline), and "
+    "with two seeds or more: --one-seed decides one seed on its examples alone, and then speaks of these trained "
+    f"models, not of their methods. 'exact': counts of the models at the paper's size. {SCOPE}"
 )
+MORE = "--full prints every claim with its seeds and examples, and the data, recipe and code behind the numbers."
 Record = dict[str, Any]
 
 
 def claim_tables(store: Store, request: ReportRequest = ReportRequest()) -> list[Table]:
-    """A table of claims for each paper, then one of user-defined claims. Raises InputError as `claim_sections` does."""
+    """A table of user-defined claims, then one for each paper. Raises InputError as `claim_sections` does."""
     return [verdict_table(section, parts=request.parts) for section in claim_sections(store, request)]
+
+
+def claim_summaries(store: Store, request: ReportRequest = ReportRequest()) -> list[Table]:
+    """As `claim_tables`, without the undecided claims of papers, and without what is behind the numbers."""
+    tables = [_summary(section) for section in claim_sections(store, request)]
+    return [*tables[:-1], replace(tables[-1], notes=(*tables[-1].notes, f"{VERDICTS} {SCOPE}", MORE))]
+
+
+def _summary(section: DecidedClaims) -> Table:
+    """The counts by verdict, then a claim in a sentence and its number if it is decided, or user-defined."""
+    table = verdict_table(section)
+    rows = []
+    for row, decided in zip(table.rows, section.decided_in_order(), strict=True):
+        if decided.outcome in ("holds", "fails") or not section.paper:
+            rows.append(replace(row, details=(brief(decided),)))
+    return replace(table, rows=tuple(rows), warnings=table.warnings if rows else (), provenance=(), notes=())
 
 
 def verdict_table(section: DecidedClaims, *, parts: bool = False) -> Table:
     """A table of decided claims, those of one number under one heading. `parts`: a row for each part of a claim too."""
     basis = dict(section.provenance)
     scale = {name: basis.get(name, "") for name in ("encoder", "pre-training")}
-    by_number: dict[str, list[Decided]] = {}
-    for decided in section.decided:
-        by_number.setdefault(decided.claim.number, []).append(decided)
     rows: list[Row] = []
-    for number, members in by_number.items():
+    for number, members in section.by_number().items():
         named = dict.fromkeys(place for member in members for place in member.claim.section.split(", ") if place)
         heading = f"{number}  {', '.join(named)}{': ' if named else ''}{short_tally(members)}"
         for decided in members:
@@ -83,7 +97,7 @@ def verdict_table(section: DecidedClaims, *, parts: bool = False) -> Table:
     }  # fmt: skip
     return Table(
         section.paper, "claims", section.title, section.experiment, COLUMNS, tuple(rows), section.warnings,
-        section.provenance, notes=(*closing(section.decided), *section.notes, "", READING), published=False,
+        section.provenance, lead=tuple(sums(section.decided)), notes=(*section.notes, "", READING), published=False,
         records=tuple(records), document=document,
     )  # fmt: skip
 
@@ -299,8 +313,8 @@ def tally_lines(decided: Sequence[Decided]) -> list[str]:
     return lines
 
 
-def closing(decided: Sequence[Decided]) -> list[str]:
-    """The last lines of a report of claims: counts by verdict, and how many verdicts may be wrong by chance."""
+def sums(decided: Sequence[Decided]) -> list[str]:
+    """The first lines of a report of claims: counts by verdict, and how many verdicts may be wrong by chance."""
     by_interval = sum(claim.outcome in ("holds", "fails") and not claim.shown.exact for claim in decided)
     lines = tally_lines(decided)
     if by_interval > 1:
@@ -319,6 +333,14 @@ def evidence(decided: Decided) -> str:
     parts = [f"{quantity(claim)} {value}, claimed {claimed_beside_paper(claim)}", stands_on(shown)]
     parts += [f"of {len(decided.parts)} parts this one: {shown.part}"] if len(decided.parts) > 1 else []
     return "; ".join(filter(None, parts))
+
+
+def brief(decided: Decided) -> str:
+    """The number behind a verdict beside the claimed one, with remarks: '+1.57 [+0.60, +2.55] points, claimed > 0'."""
+    value = measured(decided.claim, decided.shown)
+    beside = f"claimed {claimed_beside_paper(decided.claim)}"
+    number_words = f"{quantity(decided.claim)} {value}, {beside}" if value else beside
+    return "; ".join(filter(None, [number_words, *remarks(decided), lacks(decided.missing)]))
 
 
 def lacks(missing: Sequence[str]) -> str:

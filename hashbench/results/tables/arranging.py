@@ -65,13 +65,13 @@ def sorted_by(tables: Sequence[Table], name: str) -> list[Table]:
 def _column(table: Table, name: str) -> Column | None:
     """The column of a name; a key comes before a heading, and a heading before the words below it."""
     for names in (_keys, _headings, _subtitles):
-        found = [column for column in table.columns if name.strip().lower() in names(column)]
-        if len(found) > 1:
+        named = [column for column in table.columns if name.strip().lower() in names(column)]
+        if len(named) > 1:
             raise InputError(
-                f"--sort: {name!r} names the columns {', '.join(column.name for column in found)}; name one"
+                f"--sort: {name!r} names the columns {', '.join(column.name for column in named)}; name one"
             )
-        if found:
-            return found[0]
+        if named:
+            return named[0]
     return None
 
 

@@ -245,7 +245,7 @@ def has_published(cell: Cell, table: Table) -> bool:
 
 def row_head(table: Table) -> str:
     """The heading of the column of row names: the kind of the rows, such as 'model'."""
-    kinds = {row.kind for row in table.rows}
+    kinds = {row.kind for row in table.rows} or ({"claim"} if table.lead else set())
     return HEADS[kinds.pop()] if len(kinds) == 1 and kinds <= set(HEADS) else "model"
 
 

@@ -110,6 +110,7 @@ class Table:
     records: tuple[Mapping[str, Any], ...] | None = None
     # Printed in its place as JSON, where that holds more than rows
     document: Mapping[str, Any] | None = None
+    lead: tuple[str, ...] = ()  # sums of a table of words, printed before its rows
 
     def __post_init__(self) -> None:
         """Raises ValueError for two columns of one name: the cells of a row are found by it."""

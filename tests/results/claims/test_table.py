@@ -16,7 +16,7 @@ from hashbench.results.claims.grammar import ColumnName, read_rows
 from hashbench.results.claims.quantities import Quantity
 from hashbench.results.claims.report import claim_sections
 from hashbench.results.claims.results import Results
-from hashbench.results.claims.table import claim_tables, formula, verdict_table
+from hashbench.results.claims.table import claim_summaries, claim_tables, formula, verdict_table
 from hashbench.results.read import samples
 from hashbench.results.rendering.page.main import claims_of
 from hashbench.results.rendering.registry import render
@@ -35,16 +35,40 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return build(tmp_path_factory.mktemp("claims") / "results.db", [*runs, Answers("majority", 0.5, None)])
 
 
-def test_text_folds_by_number_and_counts_at_the_end(store: Store, tmp_path: Path) -> None:
+def test_text_counts_first_and_folds_by_number(store: Store, tmp_path: Path) -> None:
     rows = [{"id": "own-1a", "left": "strong"}, {"id": "own-1b", "left": "min(chance,coin)"}]
     whole = [{"kind": "greater", "right": "weak", "column": "sst2", "unit": "percent", **row} for row in rows]
     text = render(claim_tables(store, ReportRequest(claims_file=claims_file(tmp_path, whole), parts=True)), width=200)
     assert "own-1  1 holds, 1 fails" in text
+    assert text.index("On scores, 2 claims") < text.index("own-1  1 holds")
     assert "On scores, 2 claims: 1 holds, 1 fails, 0 undecided, 0 not measured." in text
     assert "2 verdicts rest on a 95 % interval each and are not corrected for their number: up to about 1" in text
     assert "- coin > weak: sst2: fails" in text
     assert re.search(r"\+30\.00 \[\+2\d\.\d\d, \+3\d\.\d\d\] points", text)
     assert "3 seeds (0, 1, 2); 400 examples of sst2" in text
+
+
+def test_a_summary_has_the_counts_and_what_is_decided(store: Store) -> None:
+    """The undecided claims of a paper are counted, those of a user are listed too; what is behind them is in full."""
+    request = ReportRequest(paper="hashformers")
+    whole, brief = claim_tables(store, request), claim_summaries(store, request)
+    assert [table.lead for table in whole] == [table.lead for table in brief]
+    for full, short in zip(whole, brief, strict=True):
+        decided = [row for row in full.rows if row.cells["verdict"].tone in ("good", "bad")]
+        assert [row.model for row in short.rows] == [row.model for row in decided]
+        assert [len(row.details) for row in short.rows] == [1] * len(short.rows)
+        assert not short.provenance and (short.warnings == full.warnings or not short.rows)
+    text = render(brief, width=100)
+    assert "examples of" not in text and "--full prints every claim" in text and "0 undecided" in text
+
+
+def test_user_defined_claims_stand_before_those_of_papers_undecided_ones_too(store: Store, tmp_path: Path) -> None:
+    rows = [{"id": "own-1", "left": "strong", "right": "good"}, {"id": "own-2", "left": "strong", "right": "weak"}]
+    whole = [{"kind": "greater", "column": "sst2", "unit": "percent", **row} for row in rows]
+    request = ReportRequest(paper="hashformers", claims_file=claims_file(tmp_path, whole))
+    first, *others = claim_summaries(store, request)
+    assert [row.model for row in first.rows] == ["own-1", "own-2"] and others
+    assert not any(row.model.startswith("own") for table in others for row in table.rows)
 
 
 def test_the_examples_of_a_task_are_drawn_once_for_all_claims(

@@ -23,6 +23,7 @@ LATEX_ESCAPES = str.maketrans({
 def _markdown(table: Table) -> str:
     lines = [f"### {_md(table.title)}", ""]
     lines += [f"> **{_md(warning)}**  " for warning in table.warnings] + ([""] if table.warnings else [])
+    lines += [*(f"{_md(line)}  " for line in table.lead), ""] if table.lead else []
     heads = [_md(" ".join(filter(None, (column.title, column.subtitle)))) for column in table.columns]
     lines.append(f"| {row_head(table)} | " + " | ".join(heads) + " |")
     lines.append("|---" + "".join("|---" if column.measure == "text" else "|---:" for column in table.columns) + "|")
@@ -70,7 +71,12 @@ def _latex(table: Table) -> str:
             lines.append(rf"\multicolumn{{{len(heads) + 1}}}{{l}}{{\textit{{{_tex(section)}}}}} \\")
         cells = [_latex_cell(row.cells[column.name], column, table) for column in table.columns]
         lines.append(" & ".join([_tex(_name(row)), *cells]) + r" \\")
-    small = [legend(table, best="bold"), *notes(table), *(f"{what}: {value}." for what, value in table.provenance)]
+    small = [
+        *table.lead,
+        legend(table, best="bold"),
+        *notes(table),
+        *(f"{what}: {value}." for what, value in table.provenance),
+    ]
     warnings = "".join(rf"\textbf{{{_tex(warning)}}} " for warning in table.warnings)
     caption = " ".join(_tex(line) for line in [table.title + ".", *small] if line)
     lines += [r"\bottomrule", r"\end{tabular}}", rf"\caption{{{warnings}{caption}}}", r"\end{table}"]

@@ -160,6 +160,7 @@ def _listing(table: Table, width: int, color: bool) -> str:
 
     lines, section = wrapped(table.title), ""
     lines += [line for warning in table.warnings for line in wrapped(f"!! {warning}", 0, 3)]
+    lines += ["", *(line for text in table.lead for line in wrapped(text, 0, 2))] if table.lead else []
     for row in table.rows:
         if row.section != section:
             section = row.section
