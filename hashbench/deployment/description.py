@@ -28,6 +28,7 @@ from hashbench.deployment.untrusted import (
     stored_arrays,
 )
 from hashbench.models.coders.base import Coder, make_coder
+from hashbench.models.names import Pooling
 from hashbench.models.text.base import Tokenizer, saved_tokenizer
 from hashbench.models.text.normal_forms import ARGUMENT
 from hashbench.results.rendering.rows import json_text
@@ -108,7 +109,7 @@ class WrittenSpec(WrittenEmbedding):
     coder_args: dict[str, Any]
     encoder: ShortText
     encoder_args: dict[str, Any]
-    pooling: Literal["first", "max", "mean"]
+    pooling: Pooling
     dense_head: bool
     template: WrittenTemplate
     initial_spread: Literal["matched"] | Annotated[float, Field(gt=0)] | None = None

@@ -18,7 +18,8 @@ from hashbench.common.errors import InputError, first_line
 from hashbench.deployment.loading import Predictor
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import PAD, Batch
-from hashbench.models.objectives.classification import ClassificationHead, Pooling, pool
+from hashbench.models.names import Pooling
+from hashbench.models.objectives.classification import ClassificationHead, pool
 from hashbench.running.training.model import Model
 
 # Of the example that is traced: at least 2 and all different, since an axis of size 1 would be taken for fixed.
@@ -103,6 +104,7 @@ def trace(predictor: Predictor) -> Traced:
     for parameter in deployed.parameters():
         parameter.requires_grad_(False)
     most = (predictor.model.encoder.max_length or max(LONGEST, predictor.config.max_length)) // multiple
+    predictor.model.encoder.for_graph(most * multiple)
     least = filled_length(1, multiple) // multiple
     blocks = torch.export.Dim("length" if multiple == 1 else "blocks", min=least, max=most)
     length: Any = blocks if multiple == 1 else multiple * blocks

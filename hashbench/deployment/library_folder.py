@@ -43,6 +43,7 @@ CODE = {
 def write_library_files(predictor: Predictor, folder: Path) -> list[str]:
     """Writes code, configs and tables for both libraries to the folder; returns lines that say how to load it.
 
+    Nothing is written for sentence-transformers, and a line says so, where the head has a pooling that it lacks.
     Raises InputError where the model has no text side, or its code needs hashbench.
     """
     parts = parts_of(predictor)
@@ -52,25 +53,37 @@ def write_library_files(predictor: Predictor, folder: Path) -> list[str]:
     files: dict[str, bytes] = {
         TOKENIZATION: _template("tokenization.txt", values | {"parts": code, "imports": needed}).encode(),
         MODELING: _modeling(predictor).encode(),
-        SENTENCES: _template("sentences.txt", values).encode(),
         VALUES: side_values(parts),
         "tokenizer_config.json": _json(
             {"auto_map": {"AutoTokenizer": CODE["AutoTokenizer"]}, "tokenizer_class": "HashedTokenizer"}
         ),
+        **parts.files,
+    }
+    lines = [f"{folder}: transformers {FLOOR} and newer load it by AutoModel, with trust_remote_code=True"]
+    pooling = predictor.spec.head.pooling
+    if pooling in POOLING:
+        files |= _for_sentences(predictor, _template("sentences.txt", values))
+    else:
+        lines.append(f"{folder}: not for sentence-transformers, whose poolings learn nothing (pooling: {pooling})")
+    for name, content in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(content)
+    _extend_config(predictor, folder)
+    _add_buffers(predictor, folder)
+    return lines
+
+
+def _for_sentences(predictor: Predictor, code: str) -> dict[str, bytes]:
+    """The files of sentence-transformers by name, with the code of its first module."""
+    return {
+        SENTENCES: code.encode(),
         "modules.json": _json([
             {"idx": 0, "name": "0", "path": "", "type": "sentence_hashed.HashedSentences"},
             {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
         ]),
         "config_sentence_transformers.json": _json({"similarity_fn_name": "cosine"}),
         "1_Pooling/config.json": _json(_pooling(predictor)),
-        **parts.files,
     }  # fmt: skip
-    for name, content in files.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_bytes(content)
-    _extend_config(predictor, folder)
-    _add_buffers(predictor, folder)
-    return [f"{folder}: transformers {FLOOR} and newer load it by AutoModel, with trust_remote_code=True"]
 
 
 TOKENIZER_IMPORTS = (
@@ -137,7 +150,8 @@ def _pooling(predictor: Predictor) -> dict[str, Any]:
     """The head's pooling as a pooling config of sentence-transformers."""
     chosen = POOLING[predictor.spec.head.pooling]
     modes = {f"pooling_mode_{mode}": mode == chosen for mode in POOLING.values()}
-    return {"word_embedding_dimension": predictor.model.config.dim, **modes}
+    width = predictor.model.encoder.text_width(predictor.config.n_texts)
+    return {"word_embedding_dimension": width, **modes}
 
 
 def _field(file: str) -> str:

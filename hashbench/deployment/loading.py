@@ -72,7 +72,10 @@ class Predictor(AnsweringModel):
         with one_line(self.config.name):
             for batch, states in self._states(inputs):
                 assert batch.row_ids is not None
-                pooled = pool(states, self.model.states_mask(batch), self.spec.head.pooling)  # (B, d)
+                mask = self.model.states_mask(batch)
+                pooled = (
+                    pool(states, mask, self.spec.head.pooling) if self.head is None else self.head.pool(states, mask)
+                )
                 vectors[batch.row_ids.numpy()] = pooled.numpy()
         return self._finite(vectors)
 

@@ -21,6 +21,7 @@ INIT_STD = 0.02
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": nn.functional.relu, "gelu": nn.functional.gelu}
 # A probability is rounded to a multiple of 1/65536: 0.1 becomes 0.100006.
 LEVELS = 1 << 16
+HIDDEN = -1e6  # logit of padding
 
 
 @contextmanager
@@ -58,6 +59,19 @@ def init_weights(module: nn.Module) -> None:
 def at_least_float32(values: Tensor) -> Tensor:
     """A tensor of any shape in float32, or as it is where it is wider: what sums and softmax are computed in."""
     return values.to(torch.promote_types(values.dtype, torch.float32))
+
+
+def shares_of_tokens(logits: Tensor, mask: Tensor | None) -> Tensor:
+    """Softmax over the tokens of each row, in float32: logits (B, L, c), mask (B, L) or None for tokens alone.
+
+    Where no token is the share is 0, also in a row that has none.
+    """
+    logits = at_least_float32(logits)
+    if mask is None:
+        return torch.softmax(logits, dim=1)
+    tokens = mask[..., None]  # (B, L, 1)
+    # finite, as a softmax over nothing is not a number
+    return torch.softmax(logits.masked_fill(~tokens, HIDDEN), dim=1) * tokens
 
 
 def keep_mask(shape: torch.Size, probability: float, dtype: torch.dtype = torch.float32) -> Tensor:

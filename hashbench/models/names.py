@@ -21,6 +21,7 @@ FOLDER = Path(__file__).parent
 KEPT = FOLDER / "embeddings" / "__pycache__" / "names.json"
 
 EncoderSize = Literal["tiny", "mini", "small", "medium", "base"]  # the keys of encoders.transformer.SHAPES
+Pooling = Literal["first", "max", "mean", "attention"]  # of the states of a text, by the head of a task
 
 
 class Names(NamedTuple):

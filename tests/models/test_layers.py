@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from hashbench.models.layers import Dropout, draw_weights, dropout, init_weights, keep_mask
+from hashbench.models.layers import Dropout, draw_weights, dropout, init_weights, keep_mask, shares_of_tokens
 
 N = 2_000_000
 
@@ -93,3 +93,11 @@ def test_initial_weights() -> None:
         assert weight.std().item() == pytest.approx(0.0176, rel=0.02)  # 0.8796 * 0.02
     assert not module[0].bias.any() and not module[1].bias.any() and bool((module[1].weight == 1).all())
     assert draw_weights(torch.empty(2, 3)).shape == (2, 3)
+
+
+def test_shares_of_tokens_are_a_softmax_over_tokens_alone() -> None:
+    logits = torch.tensor([[[1.0], [2.0], [50.0]], [[1.0], [1.0], [1.0]]])
+    shares = shares_of_tokens(logits.to(torch.bfloat16), torch.tensor([[True, True, False], [False] * 3]))
+    assert shares.dtype == torch.float32 and shares[0, 2] == 0 and not shares[1].any()
+    torch.testing.assert_close(shares[0, :2, 0], torch.softmax(torch.tensor([1.0, 2.0]), dim=0))
+    torch.testing.assert_close(shares_of_tokens(logits, None), torch.softmax(logits, dim=1))

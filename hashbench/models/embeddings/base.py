@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.common.errors import InputError
+from hashbench.models.names import Pooling
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")  # RoBERTa's five, in the order of their rows
 START, PAD, END, UNKNOWN, MASK = range(len(SPECIALS))
@@ -329,13 +330,15 @@ class EncoderSpec(WithArgs):
 
     kind: str = "bert"  # a name of encoders/
     args: dict[str, Any] = field(default_factory=dict)  # overrides of the size's values
+    # Overrides in the small model that tests use.
+    small: dict[str, Any] = field(default_factory=lambda: {"layers": 1, "heads": 2, "dim": 16, "feed_forward": 32})
 
 
 @dataclass(frozen=True)
 class HeadSpec:
     """The head of a fine-tuning."""
 
-    pooling: Literal["first", "max", "mean"] = "first"
+    pooling: Pooling = "first"
     dense: bool = True  # whether it has a dense layer with tanh before its last
     dense_dropout: bool = True  # whether dropout comes before that layer too
 
@@ -414,6 +417,5 @@ class ModelSpec:
 
     def small(self) -> ModelSpec:
         """This model with few buckets, for tests."""
-        encoder = {"layers": 1, "heads": 2, "dim": 16, "feed_forward": 32}
         small = replace(self, embedding=self.embedding.made_small())
-        return small.with_args(code=self.code.small, encoder=encoder)
+        return small.with_args(code=self.code.small, encoder=self.encoder.small)

@@ -83,6 +83,9 @@ class Encoder(ModelPart):
         """The number of segments that it distinguishes; None where it takes none."""
         return None
 
+    def for_graph(self, longest: int) -> None:
+        """Called before a graph without branches is traced, for inputs of at most so many tokens."""
+
     def parts_to_compile(self) -> list[nn.Module]:
         """Modules that are compiled one by one where compiling is requested. Layers of one kind share their code."""
         return [self]

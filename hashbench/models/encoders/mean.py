@@ -72,8 +72,12 @@ class AverageEncoder(Encoder):
         means = sums / members.sum(2, keepdim=True).clamp_min(1)
         if segments is None:
             return means
-        first, second = means[:, :1], means[:, 1:]  # (B, 1, d) each
-        return torch.cat([first, second, (first - second).abs(), first * second], dim=-1)  # (B, 1, 4 d)
+        return pair_vector(means[:, :1], means[:, 1:])
+
+
+def pair_vector(first: Tensor, second: Tensor) -> Tensor:
+    """[u; v; |u - v|; u * v] of the vectors of two texts (B, 1, d): (B, 1, 4 d)."""
+    return torch.cat([first, second, (first - second).abs(), first * second], dim=-1)
 
 
 def of_model(spec: ModelSpec) -> ModelSpec:

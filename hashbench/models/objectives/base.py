@@ -15,8 +15,7 @@ from hashbench.common.errors import InputError, near_match
 from hashbench.models.embeddings.base import NO_LABEL, Batch, Embedding, HeadSpec
 from hashbench.models.encoders.base import Encoder
 from hashbench.models.layers import at_least_float32
-
-Pooling = Literal["first", "max", "mean"]
+from hashbench.models.names import Pooling
 
 
 class States(Protocol):

@@ -1,8 +1,8 @@
 """Classification and regression of whole inputs (HashFormers, released code).
 
 First token, dropout, Linear d to d, tanh, dropout, Linear to the outputs; nothing is shared with pre-training. The
-token, or the maximum or mean over tokens, whether there is a dense layer, and the dropout before it (which the poolers
-of BERT and CANINE do not have), are the model's choice.
+token, or the maximum or mean over tokens or their mean by attention, whether there is a dense layer, and the dropout
+before it (which the poolers of BERT and CANINE do not have), are the model's choice.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
+from hashbench.common.errors import InputError
 from hashbench.models.embeddings.base import Batch, HeadSpec
 from hashbench.models.encoders.base import Encoder
-from hashbench.models.layers import Dropout, at_least_float32, init_weights
-from hashbench.models.objectives.base import Pooling, States, TaskHead
+from hashbench.models.layers import Dropout, at_least_float32, init_weights, shares_of_tokens
+from hashbench.models.names import Pooling
+from hashbench.models.objectives.base import States, TaskHead
 
 
 class ClassificationHead(TaskHead):
@@ -38,6 +40,7 @@ class ClassificationHead(TaskHead):
         super().__init__()
         self.pooling, self.dense_dropout = pooling, dense_dropout
         self.dropout = Dropout(dropout)
+        self.attention = nn.Linear(dim, 1, bias=False) if pooling == "attention" else None
         self.dense = nn.Linear(dim, dim) if dense else None
         self.out = nn.Linear(dim, n_outputs)
         self.apply(init_weights)
@@ -67,11 +70,15 @@ class ClassificationHead(TaskHead):
 
     def forward(self, states: Tensor, mask: Tensor | None = None) -> Tensor:
         """States (B, L, d), mask (B, L) True on tokens or None without padding -> outputs (B, n_outputs)."""
-        pooled = pool(states, mask, self.pooling)  # (B, d)
+        pooled = self.pool(states, mask)  # (B, d)
         if self.dense is not None:
             pooled = torch.tanh(self.dense(self.dropout(pooled) if self.dense_dropout else pooled))
         outputs: Tensor = self.out(self.dropout(pooled))
         return outputs
+
+    def pool(self, states: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The vectors (B, d) of inputs with states (B, L, d), mask (B, L) True on tokens or None without padding."""
+        return pool(states, mask, self.pooling, None if self.attention is None else self.attention(states))
 
     def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
         """Cross-entropy with labels (B,) int64, or mean squared error with targets (B,) where there is one output.
@@ -89,13 +96,23 @@ def classification_head(spec: HeadSpec, dim: int, n_outputs: int, dropout: float
     return ClassificationHead(dim, n_outputs, dropout, spec.pooling, dense=spec.dense, dense_dropout=spec.dense_dropout)
 
 
-def pool(states: Tensor, mask: Tensor | None, pooling: Pooling) -> Tensor:
-    """One vector an input: the first token's, or the maximum or mean over its tokens.
+def pool(states: Tensor, mask: Tensor | None, pooling: Pooling, logits: Tensor | None = None) -> Tensor:
+    """One vector an input: the first token's, or over its tokens the maximum, the mean, or sum_t softmax_t(w h_t) h_t.
 
-    States (B, L, d), mask (B, L) True on tokens or None without padding -> (B, d).
+    States (B, L, d), mask (B, L) True on tokens or None without padding -> (B, d). `logits` (B, L, 1) are w h_t, as a
+    head has learned w. Raises InputError where attention has none.
+
+    Differs from pQRNN's public code: a ReLU and a batch normalisation of the logits are left out, and their bias,
+    which no softmax shows.
     """
     if pooling == "first":
         return states[:, 0]
+    if pooling == "attention":
+        if logits is None:
+            raise InputError(
+                "pooling attention is learned with a task, and this model has no head; export a fine-tuning"
+            )
+        return (shares_of_tokens(logits, mask).to(states.dtype) * states).sum(1)
     if pooling == "max":
         hidden = states if mask is None else states.masked_fill(~mask[..., None], -torch.inf)
         return hidden.amax(1)

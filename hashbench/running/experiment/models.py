@@ -206,8 +206,10 @@ def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath
         tokenizer = own_name(tokenizer or spec.text.tokenizer, loaded.folder, Tokenizer, "tokenizer")
     objective, objective_args = _vary(spec.training.objective, spec.training.args, entry.objective)
     encoder, encoder_args = _vary(spec.encoder.kind, spec.encoder.args, entry.encoder)
+    encoder_spec = replace(spec.encoder, args=encoder_args)
     # A paper's frame of counting speaks of the encoder that the paper has.
-    if encoder != spec.encoder.kind:
+    if encoder is not None and encoder != spec.encoder.kind:
+        encoder_spec = EncoderSpec(encoder, encoder_args)
         spec = replace(spec, origin=replace(spec.origin, counted=None, other_frames=()))
     names = [*objectives(), "none"]
     if objective is not None and objective not in names:
@@ -220,7 +222,7 @@ def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath
         spec.with_args(embedding=entry.embedding or {}),
         text=replace(spec.text, tokenizer=tokenizer, args=tokenizer_args),
         code=CodeSpec(coder, coder_args, spec.code.small if coder == spec.code.coder else {}),
-        encoder=EncoderSpec(encoder or spec.encoder.kind, encoder_args),
+        encoder=encoder_spec,
         head=replace(spec.head, pooling=entry.pooling or spec.head.pooling),
         training=replace(
             spec.training,

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.registry import registered
 from hashbench.data.tasks.blocks import NameOf, Seed, Strict, TaskEntry
-from hashbench.models.names import EncoderSize
+from hashbench.models.names import EncoderSize, Pooling
 from hashbench.results.dashboard.live import PROJECT, Mode
 from hashbench.running.experiment.claims import ClaimEntry
 from hashbench.running.experiment.recipes import Finetune, Pretrain
@@ -127,12 +127,13 @@ class ModelEntry(Strict):
     encoder: str | dict[str, Any] | None = Field(
         default=None,
         description=(
-            "another encoder (bert, canine, proformer, average), or a mapping of values that differ from the size's: "
-            "{kind, layers, dropout, ...}"
+            "another encoder (bert, canine, proformer, average, qrnn, prado), or a mapping of values that differ from "
+            "the size's: {kind, layers, dropout, ...}"
         ),
     )
-    pooling: Literal["first", "max", "mean"] | None = Field(
-        default=None, description="what a fine-tuned head reads: the first token, or the maximum or mean of all"
+    pooling: Pooling | None = Field(
+        default=None,
+        description="what a fine-tuned head reads: the first token, the maximum or mean of all, or a mean by attention",
     )
     objective: str | dict[str, Any] | None = Field(
         default=None,

@@ -16,8 +16,8 @@ from hashbench.common.errors import InputError, first_line
 from hashbench.models.embeddings.base import SPECIALS, Batch, Embedding, ModelSpec, Published
 from hashbench.models.embeddings.registry import build_embedding
 from hashbench.models.encoders.base import Encoder, EncoderConfig, make_encoder
+from hashbench.models.names import Pooling
 from hashbench.models.objectives.base import Head
-from hashbench.models.objectives.classification import Pooling
 from hashbench.models.objectives.registry import objectives
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
+from hashbench.common.errors import InputError
 from hashbench.models.embeddings.base import HeadSpec
 from hashbench.models.encoders.base import make_encoder
-from hashbench.models.objectives.classification import ClassificationHead, Pooling, classification_head, pool
+from hashbench.models.names import Pooling
+from hashbench.models.objectives.classification import ClassificationHead, classification_head, pool
 
 STATES = torch.tensor([[[1.0, -2.0], [3.0, 4.0], [9.0, 9.0]], [[5.0, 6.0], [9.0, 9.0], [9.0, 9.0]]])
 MASK = torch.tensor([[True, True, False], [True, False, False]])
@@ -86,3 +91,33 @@ def test_a_head_is_as_the_spec_of_a_model_has_it() -> None:
     assert head.pooling == "mean" and not head.dense_dropout and head.dropout.probability == 0.3
     assert head.dense is not None and head.out.weight.shape == (3, 4)
     assert classification_head(HeadSpec(dense=False), 4, 1).dense is None
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=3), st.integers(0, 10**6))
+def test_attention_weighs_tokens_by_their_states(lengths: list[int], seed: int) -> None:
+    """sum_t softmax_t(w h_t) h_t, a text at a time, whatever is behind its tokens."""
+    torch.manual_seed(seed)
+    head = ClassificationHead(4, 3, dropout=0.0, pooling="attention", dense=False).eval()
+    assert head.attention is not None
+    with torch.no_grad():
+        head.attention.weight.normal_(std=2.0)
+    states = 3 * torch.randn(len(lengths), 6, 4)
+    mask = torch.arange(6).expand(len(lengths), 6) < torch.tensor(lengths)[:, None]
+    pooled = head.pool(states, mask)
+    for row, length in enumerate(lengths):
+        text = states[row, :length].double().numpy()
+        shares = np.exp(text @ head.attention.weight.detach().double().numpy()[0])
+        np.testing.assert_allclose(pooled[row].detach().numpy(), shares @ text / shares.sum(), atol=1e-5)
+    torch.testing.assert_close(head(states, mask), head.out(pooled))
+    torch.testing.assert_close(head.pool(states), head.pool(states, torch.ones_like(mask)))
+
+
+def test_attention_adds_one_weight_a_dimension_and_no_others() -> None:
+    names = [name for name, _ in ClassificationHead(4, 3, pooling="attention").named_parameters()]
+    assert names == ["attention.weight", "dense.weight", "dense.bias", "out.weight", "out.bias"]
+    assert ClassificationHead(4, 3, pooling="mean").attention is None
+
+
+def test_a_model_without_a_head_has_no_attention() -> None:
+    with pytest.raises(InputError, match="^pooling attention is learned with a task, and this model has no head; "):
+        pool(STATES, MASK, "attention")

@@ -62,7 +62,7 @@ def test_the_mlm_loss_is_the_same_from_all_states_and_from_labelled_ones():
         torch.testing.assert_close(gradient, gradients[1][name], atol=1e-6, rtol=1e-5)
 
 
-@pytest.mark.parametrize("pooling", ["first", "max", "mean"])
+@pytest.mark.parametrize("pooling", ["first", "max", "mean", "attention"])
 def test_a_head_gets_the_states_that_its_pooling_reads(pooling):
     model = build_model(find_model("bert-mlm").small(), "tiny", seed=0, vocabulary_rows=40).eval()
     head = ClassificationHead(model.config.dim, 3, pooling=pooling).eval()
