@@ -29,7 +29,7 @@ from hashbench.models.encoders.transformer import SHAPES
 from hashbench.models.layers import Dropout, at_least_float32, shares_of_tokens
 
 
-class Kind(NamedTuple):
+class NgramKind(NamedTuple):
     """A kind of n-gram: the tokens of a window that count, from its first to its last."""
 
     name: str
@@ -37,13 +37,13 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("unigrams", (1,)),
-    Kind("bigrams", (1, 1)),
-    Kind("trigrams", (1, 1, 1)),
-    Kind("fourgrams", (1, 1, 1, 1)),
-    Kind("fivegrams", (1, 1, 1, 1, 1)),
-    Kind("skip1_bigrams", (1, 0, 1)),
-    Kind("skip2_bigrams", (1, 0, 0, 1)),
+    NgramKind("unigrams", (1,)),
+    NgramKind("bigrams", (1, 1)),
+    NgramKind("trigrams", (1, 1, 1)),
+    NgramKind("fourgrams", (1, 1, 1, 1)),
+    NgramKind("fivegrams", (1, 1, 1, 1, 1)),
+    NgramKind("skip1_bigrams", (1, 0, 1)),
+    NgramKind("skip2_bigrams", (1, 0, 0, 1)),
 )
 
 
@@ -93,7 +93,7 @@ class PradoConfig:
 class Ngrams(nn.Module):
     """N-grams of one kind: (B, L, e) twice -> (B, c)."""
 
-    def __init__(self, kind: Kind, width: int, channels: int, eps: float) -> None:
+    def __init__(self, kind: NgramKind, width: int, channels: int, eps: float) -> None:
         """`width`: e, of value and attention."""
         super().__init__()
         self.size, self.eps = len(kind.counted), eps
