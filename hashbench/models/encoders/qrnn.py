@@ -160,6 +160,7 @@ class QrnnEncoder(Encoder):
     def for_graph(self, longest: int) -> None:
         """Called before it is traced for inputs of at most so many tokens, which decides the steps of a recurrence."""
         for layer in self.layers:
+            assert isinstance(layer, QrnnLayer)
             layer.longest = longest
 
     def parts_to_compile(self) -> list[nn.Module]:
