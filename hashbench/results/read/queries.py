@@ -84,7 +84,7 @@ ORDER BY experiment_id, position, model, task, seed, metric, split, checkpoint
 SCORES_OF_EXPERIMENT = SCORES_OF_ALL.replace("ORDER BY", "AND experiment_id = :experiment ORDER BY")
 # a training or trivial baseline with its score on the rows that its checkpoint was chosen on: a test set chooses no
 # model; kept: 1 where its weights and head were kept
-TRAINED = """
+TRAINED_RUNS = """
 SELECT s.task, s.model, s.seed, s.run_id, s.kind, s.data_fingerprint, COALESCE(c.split, s.split) AS split,
        COALESCE(c.value, s.value) AS value,
        CASE WHEN EXISTS (SELECT 1 FROM artifact a WHERE a.attempt_id = s.attempt_id AND a.kind = 'head')

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.showing import few
 from hashbench.results.read.measured import PERCENT
-from hashbench.results.read.queries import TRAINED
+from hashbench.results.read.queries import TRAINED_RUNS
 from hashbench.results.read.runs import BASELINE, EVALUATION, FURTHER_BASELINE, PAIRS
 from hashbench.store.engine import Store
 from hashbench.store.status import find_experiment
@@ -109,6 +109,6 @@ def _equal(a: CandidateRun, b: CandidateRun) -> bool:
 
 def _trained(store: Store, experiment: str) -> list[CandidateRun]:
     """The finished trainings and trivial baselines of an experiment, in the order of the plan, each once."""
-    rows = store.query(TRAINED, experiment=find_experiment(store, experiment).id)
+    rows = store.query(TRAINED_RUNS, experiment=find_experiment(store, experiment).id)
     runs = [CandidateRun(**{**row, "kept": bool(row["kept"])}) for row in rows if row["kind"] not in NO_TRAINING]
     return list({(run.task, run.model, run.run_id): run for run in runs}.values())
