@@ -117,7 +117,7 @@ class ModelEntry(Strict):
     )
     tokenizer: str | dict[str, Any] | None = Field(
         default=None,
-        description="words, unicode, icu, bpe, wordpieces, characters, bytes, items, or a mapping: "
+        description="words, spaces, unicode, icu, bpe, wordpieces, characters, bytes, items, or a mapping: "
         "{kind, normalise, ...}; of a vocabulary that is trained also {lowercase, prefix_space, learn_on}",
     )
     coder: str | dict[str, Any] | None = Field(

@@ -10,7 +10,7 @@ from hashbench.models.text.types import DictInterner, Interner
 
 
 def test_every_kind_is_made_by_its_name() -> None:
-    kinds = ["bpe", "bytes", "characters", "icu", "items", "transformers", "unicode", "wordpieces", "words"]
+    kinds = ["bpe", "bytes", "characters", "icu", "items", "spaces", "transformers", "unicode", "wordpieces", "words"]
     assert sorted(tokenizers()) == kinds
     with pytest.raises(InputError, match="tokenizer transformers: needs name; give it as an argument"):
         make_tokenizer("transformers")

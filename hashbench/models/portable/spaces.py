@@ -1,0 +1,42 @@
+"""Tokens between spaces, as the projection of PRADO and pQRNN reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hashbench.models.portable.letters import lower_table, members, reading
+
+REPLACEMENT = "\ufffd"  # left out
+
+
+def spaces(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[str]]:
+    """A function from a text to what is between its spaces, or its characters; a token may be empty."""
+    text_of = reading(values)
+    apart = cut_up(values)
+    lowered = {**lower_table(values["lower"], values["lower_others"]), ord(REPLACEMENT): ""}
+    kept = members(values["kept"]) if "kept" in values else None
+
+    def token_of(part: str) -> str:
+        part = part.lower() if part.isascii() else part.translate(lowered)
+        return part if kept is None else "".join([character for character in part if character in kept])
+
+    return lambda text: [token_of(part) for part in apart(text_of(text))]
+
+
+def cut_up(values: Mapping[str, Any]) -> Callable[[str], list[str]]:
+    """A function from a text to its parts as they are spelled, but for repeated patterns."""
+    repeated = [re.compile(f"([^ 0-9][^ ]{{{n}}})\\1{{2,}}") for n in range(3)] if values["contract"] else []
+    marks = "".join([re.escape(mark) for mark in values["separators"]])
+    behind = re.compile(f"(?!')([{marks}])(?=[^ ])") if marks else None
+    before = re.compile(f"(?<=[^ ])([{marks}])") if marks else None
+
+    def apart(text: str) -> list[str]:
+        for pattern in repeated:
+            text = pattern.sub(r"\1\1", text)
+        if behind is not None and before is not None:
+            text = before.sub(r" \1", behind.sub(r"\1 ", text))
+        return [part for part in text.split(" ") if part] if values["split"] else list(text)
+
+    return apart

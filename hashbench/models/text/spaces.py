@@ -1,0 +1,136 @@
+"""Tokens between spaces: how the released projection of PRADO and pQRNN (Apache-2.0) splits and normalises a text.
+
+Only U+0020 parts tokens: no tab, no line end, no punctuation mark, so that "good." is one token. Letters are
+lower-cased one by one by Unicode's simple map (capital sigma is never a final one), and U+FFFD is left out. A token of
+which nothing is left stays one, the empty token.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from hashbench.common.errors import InputError
+from hashbench.models.portable.spaces import cut_up, spaces
+from hashbench.models.text.base import PortablePart, Tokenizer
+from hashbench.models.text.shipped import SURROGATES, packed, rules_of
+from hashbench.models.text.types import DictInterner, Interner
+from hashbench.models.text.unicode import CLASS_BITS, CODE_POINTS, NOT_BY_CHARACTER, fold_table
+
+# What `str.lower` does not do by character: in Unicode's simple map i, and the sigma that is not final.
+SIMPLE = dict(zip(NOT_BY_CHARACTER, ("i", "\u03c3"), strict=True))
+NOT_SPACE = re.compile("[^ ]")
+
+
+class SpaceTokenizer(Tokenizer):
+    """A tokenizer to what is between spaces, lower-cased, with the options of the released projection."""
+
+    kind = "spaces"
+    makes_words = True
+    lowercase = True  # always
+
+    def __init__(
+        self,
+        separators: str = "",
+        contract: bool = False,
+        alphabet: str = "",
+        letters_only: bool = False,
+        split: bool = True,
+    ) -> None:
+        """`separators`: ASCII characters with a space put before and behind each, but none behind an apostrophe.
+
+        `contract`: patterns of one character, then of two and of three, three times or more in a row, are
+        cut to two (soooo, hahaha), but not if they begin with a digit. `alphabet`: the only characters that are kept,
+        in lower case; `letters_only`: letters and spaces are kept. without `split` each character is a token, spaces
+        too.
+
+        Raises InputError for a value of another kind, separators outside ASCII, and an alphabet with capitals.
+        """
+        for name, value in (("separators", separators), ("alphabet", alphabet)):
+            if not isinstance(value, str):
+                raise InputError(f"tokenizer spaces: {name} {value!r} is no text; put it in quotes")
+        for name, switch in (("contract", contract), ("letters_only", letters_only), ("split", split)):
+            if not isinstance(switch, bool):
+                raise InputError(f"tokenizer spaces: {name} {switch!r}; give true or false")
+        if not separators.isascii():
+            raise InputError(f"tokenizer spaces: separators {separators!r}; only ASCII characters can be separators")
+        if alphabet != alphabet.lower():
+            raise InputError(f"tokenizer spaces: alphabet {alphabet!r} has capitals; tokens are in lower case")
+        if alphabet and letters_only:
+            raise InputError("tokenizer spaces: alphabet and letters_only; leave one of them out")
+        self.separators, self.alphabet = "".join(sorted(set(separators) - {" "})), "".join(sorted(set(alphabet)))
+        self.contract, self.letters_only, self.split = contract, letters_only, split
+        self.makes_words = split
+        self._step: Callable[[str], list[str]] | None = None
+
+    def recipe(self) -> dict[str, object]:
+        """The kind and all options."""
+        return {
+            "kind": self.kind, "separators": self.separators, "contract": self.contract, "alphabet": self.alphabet,
+            "letters_only": self.letters_only, "split": self.split,
+        }  # fmt: skip
+
+    def tokenize(self, text: str) -> list[str]:
+        """The tokens of one text.
+
+        >>> SpaceTokenizer().tokenize("It's  GOOD. \u0130\u03a3")
+        ["it's", 'good.', 'i\u03c3']
+        >>> SpaceTokenizer(separators="'.", contract=True, letters_only=True).tokenize("It's soooo 99")
+        ['it', 's', 'soo', '']
+        """
+        if self._step is None:
+            self._step = spaces(self._values(), str)
+        return self._step(text)
+
+    def reach(self, texts: Sequence[str], kept: Sequence[int]) -> list[int]:
+        """The number of characters of each text up to the end of its first `kept` tokens."""
+        if self.contract or not self.split:
+            return super().reach(texts, kept)
+        apart = cut_up(self._values())
+        return [_end(text, sum(map(len, apart(text)[:n]))) for text, n in zip(texts, kept, strict=True)]
+
+    def portable(self) -> PortablePart:
+        """The step for a device without hashbench: its values are the options, and how letters are lower-cased."""
+        return PortablePart("spaces", "spaces", self._values(), needs=("letters",))
+
+    def interner(self) -> Interner:
+        """A counter of types."""
+        return DictInterner(self.tokenize)
+
+    def _values(self) -> dict[str, Any]:
+        values = {"split": self.split, "contract": self.contract, "separators": self.separators, **simple_lower()}
+        return values | ({"kept": kept_characters(self.alphabet)} if self.alphabet or self.letters_only else {})
+
+
+def _end(text: str, count: int) -> int:
+    """Where the first `count` characters of a text that are no spaces end."""
+    if not count:
+        return 0
+    places = [match.end() for match in NOT_SPACE.finditer(text)]
+    return places[count - 1]
+
+
+@lru_cache(maxsize=1)
+def simple_lower() -> dict[str, Any]:
+    """Unicode's lower case of single characters, as portable/letters.py reads it."""
+    lowered = fold_table(True, True) >> CLASS_BITS  # (0x110000,)
+    odd = [ord(character) for character in NOT_BY_CHARACTER]
+    changed = [point for point in np.flatnonzero(lowered != np.arange(CODE_POINTS)).tolist() if point not in odd]
+    return {"lower": rules_of({point: int(lowered[point]) for point in changed}), "lower_others": SIMPLE}
+
+
+@lru_cache(maxsize=4)
+def kept_characters(alphabet: str) -> str:
+    """A set of characters, packed: those of an alphabet, or for an empty one all letters and the space."""
+    kept = np.zeros(CODE_POINTS, bool)
+    if alphabet:
+        kept[[ord(character) for character in alphabet]] = True
+        return packed(kept)
+    kept[ord(" ")] = True
+    for point in range(CODE_POINTS):
+        kept[point] |= point not in SURROGATES and chr(point).isalpha()
+    return packed(kept)
