@@ -1,4 +1,4 @@
-"""Commands about the results store: db merge, export, check, upgrade, count-texts, void, unvoid, delete, rename."""
+"""Commands on the results store: db merge, export, publish, check, upgrade, count-texts, (un)void, delete, rename."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LISTED = 20  # lines of one sort at most
 INCOMPLETE = 1  # exit code of a count that left some runs without counts
 
 app = typer.Typer(
-    help="Merge, export, check, upgrade the results store; count texts; void and unvoid runs; delete and rename.",
+    help="Merge, export, publish, check, upgrade the results store; count texts; void runs; delete and rename.",
     no_args_is_help=True,
 )
 
@@ -149,6 +149,47 @@ def export(
     export_example(store, file, tuple(experiments or ()), replace=replace)
     note_unread(store)
     show(f"{store.name} -> {file}")
+
+
+@app.command()
+def publish(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder for the files, which is made.")],
+    organisation: Annotated[
+        str, typer.Option(help="Who publishes: the name of an organisation or user on the hub.", show_default=False)
+    ],
+    db: Database = DEFAULT_DB,
+    experiments: Annotated[
+        list[str] | None, typer.Option("--experiment", help="Publish only this experiment. Repeat it for several.")
+    ] = None,
+    with_examples: Annotated[
+        bool, typer.Option("--with-examples", help="Also write each example with its text; it needs --data.")
+    ] = False,
+    data: Data = None,
+    views: Annotated[bool, typer.Option("--views", help="Also write the views of the database as parquet.")] = False,
+) -> None:
+    """Write results in the form that others read: records of Every Eval Ever, and files for model pages of the hub.
+
+    The same results give the same files. Scores come with their intervals, seeds, code and data. Files for the hub
+    are of tasks whose data came from the hub.
+
+    Example: hashbench db publish published --organisation my-lab --experiment glue_tiny
+    """
+    from hashbench.results.publishing.folder import publish as publish_results
+    from hashbench.store.engine import open_results
+
+    if with_examples != bool(data):
+        raise InputError("db publish: --with-examples and --data SOURCE go together: examples hold their texts")
+    store = open_results(db)
+    texts = None
+    if with_examples:
+        from hashbench.running.sweep.publishing import StoredTexts
+
+        texts = StoredTexts(store, data or ())
+    done = publish_results(store, folder, organisation, experiments or (), texts_of=texts, views=views)
+    note_unread(store)
+    show(f"{store.name} -> {folder}: {done.counts}")
+    for line in (*done.notes, *(texts.terms if texts else ())):
+        note(line)
 
 
 @app.command()

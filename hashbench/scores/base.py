@@ -47,6 +47,9 @@ class Metric(ABC):
     counted_class: ClassVar[int | None] = None
     # Whether it says little of a model whose accuracy is below the majority class's
     needs_accuracy: ClassVar[bool] = False
+    # Its lowest and highest possible value
+    least: ClassVar[float] = 0.0
+    most: ClassVar[float] = 1.0
 
     @abstractmethod
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:

@@ -85,6 +85,7 @@ class Matthews(SummedMetric):
 
     name = "matthews"
     outputs = "classes"
+    least = -1.0
     of_constant = 0.0
 
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:

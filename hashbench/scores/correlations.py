@@ -29,6 +29,7 @@ class Pearson(SummedMetric):
 
     name = "pearson"
     outputs = "values"
+    least = -1.0
     of_constant = 0.0  # a constant correlates with nothing
 
     def why_undefined(self, targets: np.ndarray) -> str:
@@ -61,6 +62,7 @@ class Spearman(Metric):
 
     name = "spearman"
     outputs = "values"
+    least = -1.0
     of_constant = 0.0  # a constant correlates with nothing
 
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:

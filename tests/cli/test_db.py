@@ -75,6 +75,16 @@ def test_export_of_an_example(command) -> None:
     assert Path("results.db.example").exists()
 
 
+def test_publish(command) -> None:
+    code, out, err = command(
+        "db", "publish", "out", "--organisation", "my-lab", "--db", "example", "--experiment", "canine_tiny"
+    )
+    assert (code, out, err) == (0, "example -> out: 5 records, 0 examples, 0 files of the hub\n", "")
+    assert len(list(Path("out").glob("data/hashbench_canine_tiny/my-lab/*/*.json"))) == 5
+    code, out, err = command("db", "publish", "out", "--organisation", "my-lab", "--with-examples")
+    assert (code, out) == (2, "") and "--with-examples and --data SOURCE go together" in err
+
+
 def test_upgrade_of_a_current_store(command) -> None:
     code, out, _ = command("db", "upgrade")
     assert code == 0 and out.endswith("nothing to do\n")

@@ -1,0 +1,315 @@
+"""Results as records of the schema Every Eval Ever, version 0.3.0 (every-eval-ever on the package index, MIT).
+
+An aggregate record is a row of an experiment's own table: a model with its score on each task, the interval over
+examples and the standard error over seeds. An example record is an example of a split under one seed. All that a record
+says comes from the database, so that the same results give the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import statistics
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from hashbench.common.errors import InputError
+from hashbench.results.exchange.export import scrub_text
+from hashbench.results.read.measured import Measured
+from hashbench.results.read.runs import Entry, MeasuredRun, SeedScore
+from hashbench.results.read.samples import Evidence, Sample
+from hashbench.scores.estimates import CONFIDENCE
+from hashbench.scores.registry import metric_of
+
+SCHEMA = "0.3.0"
+LIBRARY = "hashbench"
+# What a file name may not have on some system, what no name may be there, and what the schema's store keeps for itself
+INVALID = re.compile(r'[<>:"\\|?*/\x00-\x1f]')
+RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com[1-9]|lpt[1-9])(\..*)?|data|unknown|")
+HUB = re.compile(r"hub (?P<repository>\S+?)(@(?P<commit>[0-9a-f]+))?")  # the origin of data from the hub
+PACKAGE = "hashbench"  # among the packages of an environment
+
+
+@dataclass(frozen=True)
+class HubSource:
+    """The data set on the hub that a run read."""
+
+    repository: str
+    commit: str | None  # as far as it was stored; letters of it
+
+
+@dataclass(frozen=True)
+class SplitTexts:
+    """Texts of the rows of a split (one or two each), and the names of the classes."""
+
+    texts: Sequence[tuple[str, ...]]
+    classes: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """An aggregate record with its place below the folder of a publication, and the samples that its scores are of."""
+
+    record: dict[str, Any]
+    place: str  # of the record: data/COLLECTION/DEVELOPER/MODEL/ID.json
+    samples: tuple[Sample, ...]  # one for each of its evaluation_results
+    hub: tuple[HubSource | None, ...]  # likewise
+
+    @property
+    def samples_place(self) -> str:
+        """The place of its example records."""
+        return self.place.removesuffix(".json") + "_samples.jsonl"
+
+    def with_samples(self, lines: Sequence[str]) -> dict[str, Any]:
+        """The record that points to its example records, the lines of a file."""
+        text = "".join(f"{line}\n" for line in lines)
+        detail = {
+            "format": "jsonl",
+            "file_path": self.samples_place,
+            "hash_algorithm": "sha256",
+            "checksum": hashlib.sha256(text.encode()).hexdigest(),
+            "total_rows": len(lines),
+        }
+        return {**self.record, "detailed_evaluation_results": detail}
+
+
+def path_part(name: str) -> str:
+    """A name as one part of a path on any system, and of an id.
+
+    >>> path_part("sib200:deu_Latn"), path_part("a/b."), path_part("nul"), path_part("data")
+    ('sib200_deu_Latn', 'a_b', '_nul', '_data')
+    """
+    part = INVALID.sub("_", name).strip().rstrip(". ")
+    return f"_{part}" if RESERVED.fullmatch(part) else part
+
+
+def checked_organisation(name: str) -> str:
+    """The name of an organisation, if it can be a part of paths and ids. Raises InputError otherwise."""
+    if not name or path_part(name) != name:
+        raise InputError(
+            f"--organisation {name!r}: is no name of an organisation; give the one on the hub, as my-lab: letters, "
+            "digits, '-', '_' and '.'"
+        )
+    return name
+
+
+def aggregates(measured: Measured, evidence: Evidence, organisation: str) -> Iterator[Aggregate]:
+    """A record for each row of an experiment's table that has a score."""
+    for entry in measured.entries:
+        samples = [sample for task in measured.tasks() if (sample := evidence.own(entry, task)) and sample.by_seed()]
+        if samples:
+            yield _aggregate(measured, evidence, entry, samples, organisation)
+
+
+def _aggregate(
+    measured: Measured, evidence: Evidence, entry: Entry, samples: Sequence[Sample], organisation: str
+) -> Aggregate:
+    runs = [score.run for sample in samples for score in sample.scores.values()]
+    made_at = max((run.origin.finished_at or 0.0 for run in runs), default=0.0) or measured.experiment.called_at
+    collection, model = path_part(f"{LIBRARY}_{measured.experiment.name}"), path_part(entry.model)
+    model_id = f"{organisation}/{model}"
+    settings = f"/{entry.encoder} {entry.settings}".rstrip() if entry.settings else ""
+    hubs = [_hub_source(sample) for sample in samples]
+    record: dict[str, Any] = {
+        "schema_version": SCHEMA,
+        "evaluation_id": f"{collection}/{model_id}/{int(made_at)}{settings}",
+        "evaluation_timestamp": _moment(made_at),
+        "retrieved_timestamp": str(int(made_at)),
+        "source_metadata": {
+            "source_name": f"{LIBRARY}, experiment {measured.experiment.name}",
+            "source_type": "evaluation_run",
+            "source_organization_name": organisation,
+            "evaluator_relationship": "first_party",
+        },
+        "eval_library": {
+            "name": LIBRARY,
+            "version": ", ".join(sorted({dict(run.origin.packages).get(PACKAGE, "") for run in runs} - {""}))
+            or "unknown",
+            "additional_details": {
+                "code": "; ".join(sorted({run.origin.code() for run in runs})),
+                "machine": scrub_text("; ".join(sorted({run.origin.hardware for run in runs} - {""})), frozenset()),
+            },
+        },
+        "model_info": {
+            "name": entry.title,
+            "id": model_id,
+            "developer": organisation,
+            "additional_details": _details_of_model(measured, entry, runs),
+        },
+        "evaluation_results": [_result(evidence, sample, hub) for sample, hub in zip(samples, hubs, strict=True)],
+    }
+    place = f"data/{collection}/{organisation}/{model}/{content_id(record)}.json"
+    return Aggregate(record, place, tuple(samples), tuple(hubs))
+
+
+def content_id(record: dict[str, Any]) -> str:
+    """An id in the form of a UUID of version 4, whose bits are of the SHA-256 of the record.
+
+    >>> content_id({"a": 1})
+    '015abd7f-5cc5-4a2d-94b7-590f04ad8084'
+    """
+    text = json.dumps(record, sort_keys=True, ensure_ascii=False)
+    return str(uuid.UUID(bytes=hashlib.sha256(text.encode()).digest()[:16], version=4))
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(int(seconds), UTC).isoformat().replace("+00:00", "Z")
+
+
+def _details_of_model(measured: Measured, entry: Entry, runs: Sequence[MeasuredRun]) -> dict[str, str]:
+    """Sizes, parts and recipe of a model, as texts."""
+    details = {"deployment_type": "self_deployed", "model_availability": "unknown"}
+    if entry.is_baseline:
+        return details | {"kind": "trivial baseline"}
+    facts = {name: measured.fact(entry, name) for name in ("total_params", "emb_params")}
+    sizes = {name: f"{fact.value:.0f}" for name, fact in facts.items() if fact is not None and fact.value is not None}
+    block = runs[0].spec.get("model", {})
+    parts = {name: block[name] for name in ("embedding", "tokenizer", "coder", "objective") if block.get(name)}
+    written = {
+        name: part if isinstance(part, str) else json.dumps(part, sort_keys=True) for name, part in parts.items()
+    }
+    recipe = runs[0].spec.get("finetune")
+    more = {"finetune": json.dumps(recipe, sort_keys=True)} if isinstance(recipe, dict) else {}
+    settings = {"settings": entry.settings} if entry.settings else {}
+    texts = {"encoder": entry.encoder, **sizes, **written, **more, **settings}
+    return details | {name: scrub_text(text, frozenset()) for name, text in texts.items()}
+
+
+def _hub_source(sample: Sample) -> HubSource | None:
+    """The data set on the hub that all runs of a sample read; None where they read anything else."""
+    origins = {dict(score.run.origin.notes).get("origin", "") for score in sample.scores.values()}
+    found_on_hub = HUB.fullmatch(origins.pop()) if len(origins) == 1 else None
+    return None if found_on_hub is None else HubSource(found_on_hub["repository"], found_on_hub["commit"])
+
+
+def _source_data(sample: Sample, hub: HubSource | None) -> dict[str, Any]:
+    notes = dict(next(iter(sample.scores.values())).run.origin.notes)
+    details = {
+        "fingerprint": sample.data,
+        "origin": scrub_text(notes.get("origin", ""), frozenset()),
+        "notes": scrub_text(notes.get("data", ""), frozenset()),
+    }
+    details = {name: text for name, text in details.items() if text}
+    if hub is None:
+        return {
+            "dataset_name": sample.task,
+            "source_type": "other",
+            "additional_details": {**details, "split": sample.split},
+        }
+    revision = {"revision": hub.commit} if hub.commit else {}
+    return {
+        "dataset_name": sample.task,
+        "source_type": "hf_dataset",
+        "hf_repo": hub.repository,
+        "hf_split": sample.split,
+        **({"samples_number": sample.n} if sample.n else {}),
+        "additional_details": {**details, **revision},
+    }
+
+
+def _result(evidence: Evidence, sample: Sample, hub: HubSource | None) -> dict[str, Any]:
+    """The entry of evaluation_results of a task: the mean over seeds, as tables print it, in its natural range."""
+    metric, by_seed = metric_of(sample.metric), sample.by_seed()
+    least, most = (0.0, 1.0) if metric is None else (metric.least, metric.most)
+    values = list(by_seed.values())
+    result: dict[str, Any] = {
+        "evaluation_result_id": f"{sample.task}/{sample.split}/{sample.metric}",
+        "evaluation_name": sample.task,
+        "source_data": _source_data(sample, hub),
+        "metric_config": {
+            "evaluation_description": f"{sample.metric} on {sample.split}, mean over the seeds",
+            "metric_id": sample.metric,
+            "metric_name": sample.metric,
+            "metric_kind": sample.metric,
+            "metric_unit": "proportion" if (least, most) == (0, 1) else "coefficient",
+            "lower_is_better": False,
+            "score_type": "continuous",
+            "min_score": least,
+            "max_score": most,
+        },
+        "score_details": {
+            "score": statistics.fmean(values),
+            "details": {
+                "scores": " ".join(map(repr, values)),
+                "seeds": " ".join("none" if seed is None else str(seed) for seed in by_seed),
+                "runs": " ".join(sample.scores[seed].run.run_id for seed in by_seed),
+            },
+        },
+    }
+    if uncertainty := _uncertainty(evidence, sample, values):
+        result["score_details"]["uncertainty"] = uncertainty
+    return result
+
+
+def _uncertainty(evidence: Evidence, sample: Sample, values: Sequence[float]) -> dict[str, Any]:
+    """The interval over examples, and the standard error over seeds, as far as there are any."""
+    scores: list[SeedScore] = list(sample.scores.values())
+    uncertainty: dict[str, Any] = {}
+    if len(values) > 1:
+        error = statistics.stdev(values) / math.sqrt(len(values))
+        uncertainty["standard_error"] = {
+            "value": error,
+            "method": f"standard deviation over {len(values)} seeds / sqrt(n)",
+        }
+    interval = evidence.interval(sample.entry, [scores])
+    if interval is not None and all(map(math.isfinite, interval)):
+        low, high, n = interval
+        uncertainty["confidence_interval"] = {
+            "lower": low,
+            "upper": high,
+            "confidence_level": CONFIDENCE,
+            "method": "percentile bootstrap over examples of the mean over seeds",
+        }
+        uncertainty |= {"num_samples": n, "num_bootstrap_samples": evidence.draws}
+    return uncertainty
+
+
+def example_records(of: Aggregate, sample: Sample, split: SplitTexts) -> Iterator[dict[str, Any]]:
+    """The records of the examples of a sample, seed by seed. Its metric says of each example whether it is right."""
+    metric = metric_of(sample.metric)
+    assert metric is not None  # the caller has checked that it knows right from wrong
+    for seed, stored in sample.stored.items():
+        right = metric.right(stored.targets, stored.outputs)
+        assert right is not None
+        answers = stored.outputs.argmax(axis=1) if stored.outputs.ndim == 2 else stored.outputs
+        for row in range(len(stored.targets)):
+            texts, answer = split.texts[row], split.classes[int(answers[row])]
+            raw, reference = "\n".join(texts), [split.classes[int(stored.targets[row])]]
+            yield {
+                "schema_version": SCHEMA,
+                "evaluation_id": of.record["evaluation_id"],
+                "model_id": of.record["model_info"]["id"],
+                "evaluation_name": sample.task,
+                "evaluation_result_id": f"{sample.task}/{sample.split}/{sample.metric}",
+                "sample_id": f"{sample.split}/{row}",
+                "sample_hash": hashlib.sha256((raw + "".join(reference)).encode()).hexdigest(),
+                "interaction_type": "single_turn",
+                "input": {"raw": raw, "reference": reference, "choices": list(split.classes)},
+                "output": {"raw": [answer]},
+                "answer_attribution": [
+                    {
+                        "turn_idx": 0,
+                        "source": "output.raw",
+                        "extracted_value": answer,
+                        "extraction_method": "argmax",
+                        "is_terminal": True,
+                    }
+                ],
+                "evaluation": {"score": float(right[row]), "is_correct": bool(right[row])},
+                "metadata": {"seed": "none" if seed is None else str(seed)},
+            }
+
+
+def has_examples(sample: Sample) -> bool:
+    """True where each example is right or wrong, and its outputs are stored."""
+    metric = metric_of(sample.metric)
+    if metric is None or metric.outputs != "classes" or set(sample.stored) != set(sample.by_seed()):
+        return False
+    return all(np.issubdtype(stored.targets.dtype, np.integer) for stored in sample.stored.values())
