@@ -71,7 +71,7 @@ class EfficiencyMeasurement(RunKind):
 
 def _of_model(resolved: ResolvedExperiment, model: ResolvedModel) -> dict[str, Any]:
     """The model's part of a run's spec, with the baseline's recipes where they differ from the model's."""
-    recipes, others = _recipes(model), _recipes(resolved.baseline)
+    recipes, others = recipes_of(model), recipes_of(resolved.baseline)
     return {
         "model": resolved.model_block(model),
         "corpus": resolved.corpus_block(model),
@@ -80,7 +80,7 @@ def _of_model(resolved: ResolvedExperiment, model: ResolvedModel) -> dict[str, A
     }
 
 
-def _recipes(model: ResolvedModel) -> dict[str, dict[str, Any]]:
+def recipes_of(model: ResolvedModel) -> dict[str, dict[str, Any]]:
     """The parts of a model's recipes that a measurement depends on, by block."""
     return {
         "pretrain": model.pretrain.model_dump(include=OF_PRETRAINING),

@@ -13,7 +13,7 @@ from hashbench.data.sources.fingerprints import cache_folder
 from hashbench.results.rendering.rows import text_lines
 from hashbench.running.experiment.resolved import ResolvedExperiment, SummaryRow
 from hashbench.running.runs.materials import Materials
-from hashbench.running.sweep import model_sizes, row_lengths, text_shares, word_spreads
+from hashbench.running.sweep import model_sizes, row_lengths, text_shares, text_times, word_spreads
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ MEASUREMENTS: tuple[Measurement, ...] = (
     Measurement(text_shares.TITLE, text_shares.take, text_shares.rows, text_shares.notes),
     Measurement(row_lengths.TITLE, row_lengths.take, row_lengths.rows, row_lengths.notes),
     Measurement(word_spreads.TITLE, word_spreads.take, word_spreads.rows, word_spreads.notes),
+    Measurement(text_times.TITLE, text_times.take, text_times.rows),
 )
 
 

@@ -1,0 +1,36 @@
+"""`check --measure` times a text of each model in turn with the baseline, once for a machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hashbench.data.sources.fingerprints import cache_folder
+from hashbench.running.runs.materials import Materials
+from hashbench.running.sweep import text_times
+from hashbench.running.sweep.plan import plan
+
+MODELS = "models: [hashformer-md-proj, eelbert-tiny]\nbaseline: hashformer-md-proj\n"
+
+
+def test_times_are_measured_once_for_a_machine(experiment: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolved = plan(experiment(MODELS)).resolved
+    assert text_times.rows(resolved) == []
+    materials = Materials(resolved.sources, cache_folder(), resolved.tasks)
+    text_times.take(resolved, materials)
+    first, second = text_times.rows(resolved)
+    assert list(first) == list(second) == ["model", "cola, ms", "times the baseline's"]
+    assert first["cola, ms"] > 0 and second["cola, ms"] > 0
+    low, high = map(float, str(first["times the baseline's"]).split(" to "))
+    assert low <= high
+    monkeypatch.setattr(text_times, "inference_facts", lambda *_: pytest.fail("measured before"))
+    text_times.take(resolved, materials)
+    monkeypatch.setattr(text_times, "hardware_name", lambda: "another")
+    assert text_times.rows(resolved) == [], "times of another machine"
+
+
+def test_the_ratio_is_that_of_times_and_not_of_speeds() -> None:
+    row = text_times._in_short({"ms": 1.2345, "low": 2.0, "high": 4.0}, "cola")
+    assert row == {"cola, ms": 1.23, "times the baseline's": "0.25 to 0.50"}
+    assert text_times._in_short(None, "cola") == {"cola, ms": "not measured", "times the baseline's": None}
