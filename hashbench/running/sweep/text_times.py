@@ -38,10 +38,10 @@ def take(resolved: ResolvedExperiment, materials: Materials) -> None:
         if recall(KIND, digest) is not None:
             continue
         setting = Setting(resolved.experiment.encoder, OPTIONS, device_of(resolved.experiment.device), materials.cache)
-        one, baseline = (candidate(each, materials) for each in (model, resolved.baseline))
+        timed, baseline = (candidate(of_model, materials) for of_model in (model, resolved.baseline))
         # two measurements at once would time each other
         with FileLock(materials.cache / "measuring.lock"), _threads(resolved.experiment.threads):
-            facts = inference_facts(one, baseline, materials.task_data(task.task.name), setting)
+            facts = inference_facts(timed, baseline, materials.task_data(task.task.name), setting)
         values = {fact.name: fact.value for fact in facts}
         names = {"ms": "infer_text_ms", "low": "infer_text_ms_speedup_low", "high": "infer_text_ms_speedup_high"}
         remember(KIND, digest, {name: values[fact] for name, fact in names.items()})
@@ -50,10 +50,10 @@ def take(resolved: ResolvedExperiment, materials: Materials) -> None:
 def rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
     """A row for each model; none where nothing was measured."""
     task = _task(resolved)
-    found = {} if task is None else {m.label: recall(KIND, _digest(resolved, m, task)) for m in _models(resolved)}
-    if task is None or not any(found.values()):
+    records = {} if task is None else {m.label: recall(KIND, _digest(resolved, m, task)) for m in _models(resolved)}
+    if task is None or not any(records.values()):
         return []
-    return [{"model": label, **_in_short(record, task.task.name)} for label, record in found.items()]
+    return [{"model": label, **_in_short(record, task.task.name)} for label, record in records.items()]
 
 
 def _in_short(record: dict[str, Any] | None, task: str) -> SummaryRow:
@@ -92,8 +92,8 @@ def _digest(resolved: ResolvedExperiment, model: ResolvedModel, task: LocatedTas
     experiment = resolved.experiment
     measured = {
         "models": [
-            {"model": resolved.model_block(each), "corpus": resolved.corpus_block(each), **recipes_of(each)}
-            for each in (model, resolved.baseline)
+            {"model": resolved.model_block(of_model), "corpus": resolved.corpus_block(of_model), **recipes_of(of_model)}
+            for of_model in (model, resolved.baseline)
         ],
         "task": {**task_block(task), "data": task.fingerprint},
         "options": OPTIONS.model_dump(),
