@@ -158,6 +158,8 @@ class TaskKind(ABC):
     reads_items: ClassVar[bool]  # whether a model must read items to learn it, not texts
     # Whether models are fine-tuned on it; else they are scored on it as they were pre-trained
     learned: ClassVar[bool] = True
+    # Whether training texts may have noise (`finetune.noise`)
+    takes_noise: ClassVar[bool] = False
     baselines: ClassVar[Mapping[str, Callable[..., Any]]]  # trivial ones by their stored names
     # Those of them that get the words of the pre-training's corpora, with their counts, as `words` of `predictions`
     reads_words: ClassVar[frozenset[str]] = frozenset()

@@ -192,6 +192,7 @@ class TextKind(TaskKind):
     """Base of the kinds of task of texts with labels; a subclass says what a label is."""
 
     reads_items = False
+    takes_noise = True
     description = "a task of texts"
     outputs: ClassVar[OutputKind]  # what its metrics score
     # The head that learns it: the name of one of models/objectives/, or a class that the kind's file brings

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from hashbench.data.sources.batching import Collator, encode_rows, evaluation_batches
+from hashbench.data.sources.batching import Collator, encode_rows, evaluation_batches, text_batches
 from hashbench.data.sources.fingerprints import cache_folder
 from hashbench.data.sources.loader import EvaluationLoader, Make, TrainingData
 from hashbench.data.tasks.encoding import EncodedTask, counts_of, encode_task
 from hashbench.data.tasks.kinds.tagging import by_word
+from hashbench.data.tasks.noise import TrainingNoise, noisy
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder
@@ -20,7 +22,7 @@ from hashbench.models.coders.cache import type_codes
 from hashbench.models.embeddings.base import Batch, Template
 from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.tags import NO_WORD
-from hashbench.models.text.types import TokenizedTexts
+from hashbench.models.text.types import DictInterner, TokenizedTexts
 from hashbench.models.text.unicode import offsets_from
 
 # An evaluation batch holds as many training batches: it keeps nothing for a backward pass
@@ -45,6 +47,7 @@ class FinetuningData(TrainingData):
         max_length: int,
         seed: int,
         pad_to_max: bool = False,
+        noise: TrainingNoise | None = None,
         evaluation_batch_size: int | None = None,
         rank: int = 0,
         world_size: int = 1,
@@ -53,7 +56,12 @@ class FinetuningData(TrainingData):
     ) -> None:
         """`coder` is fitted; `folder` keeps what is made of task and tokenizer (None: the cache folder)."""
         super().__init__(batch_size=batch_size, seed=seed, rank=rank, world_size=world_size, prefetch=prefetch)
-        self.data, self.template = data, template
+        self.data, self.template, self.noise = data, template, noise
+        self._read = partial(
+            text_batches, tokenizer=tokenizer, coder=coder, template=template, max_length=max_length,
+            pad_to_max=pad_to_max,
+        )  # fmt: skip
+        self._tokenize = tokenizer.tokenize
         self.length = max_length if pad_to_max else None
         self.evaluation_batch_size = evaluation_batch_size or EVALUATION_BATCHES * batch_size
         folder = folder or cache_folder()
@@ -72,7 +80,12 @@ class FinetuningData(TrainingData):
 
     def training_maker(self) -> Make:
         """The function that makes a batch from numbers of training rows (B,) and an epoch."""
-        return self._maker("train")
+        return self._maker("train") if self.noise is None else self._noisy_maker(self.noise)
+
+    @property
+    def knows_types(self) -> bool:
+        """True where `codes` has all types of the training batches: noise makes others."""
+        return self.noise is None
 
     @property
     def select_splits(self) -> tuple[str, ...]:
@@ -110,6 +123,19 @@ class FinetuningData(TrainingData):
             ids = source.padded(rows, collate.pad, self.length, self.template.pad_multiple)
             second = None if source.second is None else source.second[rows]
             return collate(ids, row_ids=rows, labels=labels[rows], second=second)
+
+        return make
+
+    def _noisy_maker(self, noise: TrainingNoise) -> Make:
+        columns, labels = self.data.splits["train"].texts, self.targets("train")
+
+        def make(rows: np.ndarray, epoch: int) -> Batch:
+            """Training rows (B,) in an epoch -> a batch of their texts with noise, tokenized and coded now."""
+            texts = noisy(columns, rows, noise, seed=self.seed, epoch=epoch)
+            (batch,) = self._read(texts, batch_size=len(rows), interner=DictInterner(self._tokenize))
+            assert batch.row_ids is not None
+            order = rows[batch.row_ids.numpy()]  # (B,)
+            return replace(batch, row_ids=torch.from_numpy(order), labels=torch.from_numpy(labels[order]))
 
         return make
 

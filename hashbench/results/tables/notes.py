@@ -35,6 +35,7 @@ from hashbench.results.tables.recipes import (
     plain,
     pretraining_deviations,
     set_spreads,
+    training_noise,
     tuned_on_reported,
     tuning_line,
 )
@@ -123,6 +124,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
         ("pre-training", _pretraining(measured)),
         ("tokens of pre-training", _tokens_read(measured)),
         ("fine-tuning", _finetuning(measured) if scores else ""),
+        ("noise in training texts", training_noise(measured) if scores else ""),
         ("tuning", tuning_line(measured) if scores or facts else ""),
         ("constant predictions", _constant_predictions(measured) if scores else ""),
         ("outputs that cannot be read", _unread_outputs(measured) if scores else ""),

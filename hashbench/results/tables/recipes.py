@@ -125,6 +125,14 @@ def set_spreads(measured: Measured) -> str:
     return "; ".join(by_place(texts, values))
 
 
+def training_noise(measured: Measured) -> str:
+    """The noise in training texts, with the models and tasks that it is for; '' where there is none."""
+    runs = [run for run in measured.trainings() if "finetune" in run.spec]
+    values = {_place(run): run.block("finetune").get("noise") for run in runs}  # older runs have no such key
+    texts = [((f"{of['kind']} of {of['rate']:g} of the words", ""), place) for place, of in values.items() if of]
+    return "; ".join(by_place(texts, values))
+
+
 def named_encoders(measured: Measured) -> str:
     """The encoders that entries of the file name in place of their models' own, with these models; '' for none."""
     entries = [entry for entry in measured.experiment.config.get("models", ()) if isinstance(entry, Mapping)]

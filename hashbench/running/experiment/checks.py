@@ -80,6 +80,7 @@ def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -
                 f"{where}: model '{model.label}' reads {reads} and task '{task.name}' is {task.kind.description}; "
                 "put them in experiments of their own"
             )
+        _check_noise(loaded, model, task)
         if of_items:
             _check_positions(loaded, model, task)
         else:
@@ -89,6 +90,15 @@ def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -
     if of_items and isinstance(model.finetune.learning_rate, tuple):
         place = loaded.where(*loaded.place_of(model.place, "finetune", "learning_rate"))
         raise InputError(f"{place}: a grid of learning rates needs a task of texts; give '{model.label}' one rate")
+
+
+def _check_noise(loaded: Loaded, model: ResolvedModel, task: Task) -> None:
+    """Raises InputError for noise in the training texts of a task that cannot have any."""
+    if model.recipe(task.name).noise is not None and task.kind.learned and not task.kind.takes_noise:
+        raise InputError(
+            f"{loaded.where(*loaded.place_of(model.place, 'finetune', 'noise'))}: finetune.noise: task '{task.name}' "
+            f"is {task.kind.description}, whose training texts take no noise; leave it out there (per_task)"
+        )
 
 
 def _check_head(loaded: Loaded, model: ResolvedModel, task: Task) -> None:

@@ -45,6 +45,7 @@ AS_BEFORE: dict[str, dict[str, Any]] = {
         "evaluations": None,
         "per_task": {},  # the block itself has the values for the run's task
         "evaluation_steps": None,
+        "noise": None,
     },
 }
 BLOCK_OF = {  # the same kind of block under another key

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from hashbench.data.tasks.blocks import Seed, Strict
+from hashbench.data.tasks.noise import TrainingNoise
 
 if TYPE_CHECKING:
     from hashbench.data.tasks.text_data import TaskData
@@ -240,6 +241,10 @@ class Finetune(OnHardware):
     )
     patience: int | None = Field(
         default=None, gt=0, description="evaluations without improvement after which training stops; null: never"
+    )
+    noise: TrainingNoise | None = Field(
+        default=None,
+        description="noise in the training texts, anew in each epoch: {kind: distortion, rate: 0.25}",
     )
     per_task: dict[str, dict[str, Any]] = Field(
         default={}, description="values of this block that differ on a task: {atis: {epochs: 12}}"

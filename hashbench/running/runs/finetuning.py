@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from hashbench.common.measured import MetricRow
 from hashbench.common.texts_read import NOTE
+from hashbench.data.perturbations.base import VERSION
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.encoding import unknown_note
@@ -71,14 +72,16 @@ class Finetuning(TrainingKind):
     def of(self, resolved: ResolvedExperiment, model: ResolvedModel, task: LocatedTask, seed: int) -> Run:
         """The run of one fine-tuning, which needs the pre-training of its model, if there is one."""
         source = PRETRAINING.of(resolved, model, model.start_of(seed))
+        recipe = model.recipe(task.task.name)
         spec = {
             "model": resolved.model_block(model),
             "corpus": resolved.corpus_block(model),
             "pretrain": source.id if source else None,
-            "finetune": model.recipe(task.task.name).model_dump(exclude=SETTINGS),
+            "finetune": recipe.model_dump(exclude=SETTINGS),
             "seed": seed,
             "threads": resolved.experiment.threads,
             **weights_setting(model.spec),
+            **({"perturbations": VERSION} if recipe.noise is not None else {}),
         }
         needs = (source.id,) if source else ()
         return self.make(resolved.experiment.encoder, model.label, spec, task=task, seed=seed, needs=needs)
@@ -204,6 +207,7 @@ def batches_of(data: TaskData, run: Run, place: Workplace, machine: Machine) -> 
         batch_size=recipe.batch_size,
         max_length=length_of(run, place),
         pad_to_max=recipe.pad_to_max,
+        noise=recipe.noise,
         seed=int(run.seed or 0),
         world_size=machine.devices,
         rank=machine.rank,

@@ -112,7 +112,7 @@ Finetuned = TaskTraining[TaskHead]
 def finetune(model: Model, data: FinetuningData, job: Job, *, machine: Machine) -> Finetuned:
     """Fine-tunes `model` in place; returns the training with its best and last evaluation."""
     torch.manual_seed(job.seed)
-    if job.recipe.weight_decay == 0:  # decay would reach the rows of other types too
+    if job.recipe.weight_decay == 0 and data.knows_types:  # decay would reach the rows of other types too
         model.embedding.narrow(torch.tensor(data.codes))
     head = make_head_of(model, data.data, job.spec)
     total_steps, _ = training_length(job.recipe, data.steps_per_epoch)

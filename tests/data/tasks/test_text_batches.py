@@ -14,6 +14,7 @@ from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.corpora.preparing import prepare
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task, own_task
+from hashbench.data.tasks.noise import TrainingNoise, noisy
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import make_coder
@@ -144,6 +145,44 @@ def test_finetuning_batches_hold_texts_and_labels_of_their_rows() -> None:
             table = torch.cat([torch.arange(N_SPECIALS), batch.codes[:, 0]])
             assert table[batch.positions[i][batch.mask[i]]].tolist() == expected
             assert batch.labels[i].item() == train.labels[row]
+
+
+NOISE = TrainingNoise(kind="distortion", rate=0.5)
+
+
+def rows_of(data: FinetuningData, epoch: int = 0) -> dict[int, tuple[list[int], float]]:
+    """Of each training row in an epoch: the ids of its tokens, and its label."""
+    found: dict[int, tuple[list[int], float]] = {}
+    loader = data.train_dataloader()
+    loader.load_state_dict({"epoch": epoch, "position": 0})
+    for batch in loader:
+        assert batch.row_ids is not None and batch.labels is not None
+        table = torch.cat([torch.arange(N_SPECIALS), batch.codes[:, 0]])
+        for i, row in enumerate(batch.row_ids.tolist()):
+            found[row] = (table[batch.positions[i][batch.mask[i]]].tolist(), batch.labels[i].item())
+    return found
+
+
+@pytest.mark.parametrize("name", ["sst2", "stsb"])
+def test_noise_in_training_texts_is_a_function_of_seed_epoch_and_row(name: str) -> None:
+    data = task(name)
+    plain, reference = rows_of(finetuning(data)), rows_of(finetuning(data, noise=NOISE))
+    assert {row: label for row, (_, label) in reference.items()} == {row: label for row, (_, label) in plain.items()}
+    assert sum(reference[row] != plain[row] for row in plain) > 0.9 * len(plain)
+    assert rows_of(finetuning(data, noise=NOISE, batch_size=3, prefetch=2)) == reference
+    assert rows_of(finetuning(data, noise=NOISE), epoch=1) != reference
+    assert rows_of(finetuning(data, noise=NOISE, seed=2)) != reference
+    texts = noisy(data.splits["train"].texts, np.array([7]), NOISE, seed=1, epoch=0)
+    tokens = [make_coder("md5-rows").encode(WordTokenizer().tokenize(text))[:, 0].tolist() for (text,) in texts]
+    if len(tokens) == 1:  # of a pair both may be cut
+        assert reference[7][0] == [0, *tokens[0][:22], 2]
+
+
+def test_noise_changes_no_row_but_those_of_train() -> None:
+    plain, changed = finetuning(task("sst2")), finetuning(task("sst2"), noise=NOISE)
+    assert plain.knows_types and not changed.knows_types
+    batches = zip(plain.evaluation_loader("validation"), changed.evaluation_loader("validation"), strict=True)
+    assert all(torch.equal(one.codes, other.codes) for one, other in batches)
 
 
 def test_evaluation_sees_every_row_once_whatever_the_processes() -> None:

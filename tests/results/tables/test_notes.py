@@ -18,7 +18,7 @@ from hashbench.results.papers.paper import Column
 from hashbench.results.read.runs import MeasuredRun, RunOrigin
 from hashbench.results.tables.links import _score_cell
 from hashbench.results.tables.notes import _different_code, _lengths, _undefined_draws
-from hashbench.results.tables.recipes import _deviations, learned_vocabularies
+from hashbench.results.tables.recipes import _deviations, learned_vocabularies, training_noise
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.robustness import estimate_cell
@@ -398,6 +398,17 @@ def test_a_vocabulary_of_some_models_names_them() -> None:
     ]
     told = learned_vocabularies(SimpleNamespace(runs=[*runs, SimpleNamespace(model="majority", spec={})]))
     assert told == "learned on the training texts of rte for a"
+
+
+def test_noise_in_training_texts_names_its_models() -> None:
+    noise = {"kind": "distortion", "rate": 0.25}
+    blocks = {"a": {"noise": noise}, "b": {"noise": None}, "c": {}}  # c is of a version without the key
+    runs = [
+        SimpleNamespace(model=model, task="sst2", spec={"finetune": block}, block=lambda _, block=block: block)
+        for model, block in blocks.items()
+    ]
+    assert training_noise(SimpleNamespace(trainings=lambda: runs)) == "distortion of 0.25 of the words for a"
+    assert training_noise(SimpleNamespace(trainings=lambda: runs[1:])) == ""
 
 
 def test_different_code_is_one_line_with_a_count() -> None:

@@ -74,6 +74,26 @@ def test_averaged_vectors_stand_beside_an_encoder_and_tag_no_words(experiment) -
     )
 
 
+def test_noise_in_training_texts_is_for_tasks_whose_words_have_no_tags(experiment) -> None:
+    loaded = experiment("models: [hashformer-md-proj]\nfinetune:\n  noise: {kind: distortion, rate: 0.25}")
+    (model,) = resolve_models(loaded).values()
+    check_pairing(loaded, model, [find_task("sst2"), find_task("stsb"), find_task("blimp")])
+    with pytest.raises(InputError) as error:
+        check_pairing(loaded, model, [replace(find_task("sst2"), name="ner", kind=TAGGING)])
+    assert str(error.value) == (
+        "a.yaml:10: finetune.noise: task 'ner' is a task of tags of words, whose training texts take no noise; "
+        "leave it out there (per_task)"
+    )
+    spared = experiment(
+        "models: [hashformer-md-proj]\nfinetune:\n  noise: {kind: distortion, rate: 0.25}\n"
+        "  per_task: {ner: {noise: null}}"
+    )
+    (model,) = resolve_models(spared).values()
+    check_pairing(spared, model, [replace(find_task("sst2"), name="ner", kind=TAGGING)])
+    with pytest.raises(InputError, match="unseen"):  # it needs the words of a pre-training
+        experiment("models: [hashformer-md-proj]\nfinetune: {noise: {kind: unseen, rate: 0.1}}")
+
+
 @pytest.mark.parametrize(
     ("like", "values", "message"),
     [

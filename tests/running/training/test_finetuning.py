@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from hashbench.data.tasks.catalogue import find_task
+from hashbench.data.tasks.noise import TrainingNoise
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.objectives.classification import ClassificationHead
 from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe
@@ -85,6 +86,14 @@ def test_a_training_of_so_many_steps_ends_there(prepared, tmp_path):
     done = finetune(model, data, Job(made.spec, recipe, 0), machine=Machine(tmp_path, device="cpu"))
     assert done.steps == 7 and done.last.step == 7
     assert sorted({point.step for point in done.points if point.split == "validation"}) == [4, 7]
+
+
+def test_a_table_is_whole_where_noise_makes_other_types(prepared, tmp_path):
+    made, noise = prepared("hash-emb-k2"), TrainingNoise(kind="delete", rate=1.0)
+    recipe = FinetuneRecipe(batch_size=8, learning_rate=1e-3, steps=2, evaluations=1, noise=noise)
+    data, model = made.finetuning("cola", rows=16, noise=noise), build_model(made.spec, "tiny", seed=0)
+    done = finetune(model, data, Job(made.spec, recipe, 0), machine=Machine(tmp_path, device="cpu"))
+    assert done.steps == 2 and all(part.places is None for part in model.embedding.modules() if hasattr(part, "places"))
 
 
 def module_of(prepared, recipe, *, keep_best_weights=False):

@@ -78,6 +78,7 @@ class Tagging(TextKind):
     """The kind of words with tags. Labels are tuples of tag ids (n,), one a word; scored are counts of spans (n, 4)."""
 
     name = "tagging"
+    takes_noise = False  # a word with a tag stays a word
     description = "a task of tags of words"
     outputs = "spans"
     head = "tagging"
