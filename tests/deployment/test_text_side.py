@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import pickle
 import re
@@ -33,6 +34,7 @@ from hashbench.deployment.text_side import (
 from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.coders.ngram_pooling import NgramPooling
 from hashbench.models.embeddings.registry import find_model
+from hashbench.models.portable import assembling
 from hashbench.models.portable.assembling import TextSide
 from hashbench.models.portable.hashing import md5_bits
 from hashbench.models.portable.ngram_pooling import ngram_pooling
@@ -131,6 +133,26 @@ def test_every_tokenizer_and_normal_form_is_read_alike(tmp_path: Path, model: st
     shutil.copyfile(folder / "hashed_text.js", folder / "hashed_text.mjs")  # for node
     assert python(folder, "--check", str(folder / VECTORS)) == RIGHT
     assert node(folder, IN_NODE) == RIGHT
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_buffers_by_numpy_are_those_without(made, monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    """More tokens than are coded at once, in one call and in several."""
+    parts = parts_of(made(model)[0])
+    steps = [
+        getattr(importlib.import_module(f"hashbench.models.portable.{part.source}"), part.entry)
+        for part in (parts.tokenizer, parts.coder)
+    ]
+    values = {"tokenizer": parts.tokenizer.values, "coder": parts.coder.values, "inputs": parts.values}
+    texts = list(texts_to_prove()[:120])
+
+    def buffers() -> list[object]:
+        side = TextSide.of(*steps, values, lambda name: parts.files[name].decode())
+        return [side.buffers(texts), *(side.buffers([text]) for text in texts[:5])]
+
+    by_numpy = buffers()
+    monkeypatch.setattr(assembling, "numpy_here", lambda: None)
+    assert buffers() == by_numpy
 
 
 def test_a_wrong_code_is_found(made, tmp_path: Path) -> None:

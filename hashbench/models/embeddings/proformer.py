@@ -124,8 +124,8 @@ class Proformer(_Projected):
         """A batch -> vectors of words in context (B, L, d); 0 on padding. A missing neighbour adds nothing."""
         sums = self.own_weight * self.sums_of_words(batch, 0)  # (B, L, T)
         if self.context:
-            sums[:, 1:] += self.sums_of_words(batch, 1)[:, :-1]
-            sums[:, :-1] += self.sums_of_words(batch, 2)[:, 1:]
+            sums = sums + nn.functional.pad(self.sums_of_words(batch, 1)[:, :-1], (0, 0, 1, 0))
+            sums = sums + nn.functional.pad(self.sums_of_words(batch, 2)[:, 1:], (0, 0, 0, 1))
         bits = self.projected(sums) * batch.mask[..., None]  # (B, L, T)
         return nn.functional.linear(bits, self.weight)
 

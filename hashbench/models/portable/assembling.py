@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 # From values and a function that reads a table to a step of the text side
 StepMaker = Callable[[Mapping[str, Any], Callable[[str], str]], Callable[[str], Any]]
 TYPES = {"uint8": "B", "float32": "f", "int64": "q", "int32": "i"}  # of the numbers of a code, as `array` calls them
+
+AT_ONCE = 64  # tokens whose codes are made together, so that numbers on the way stay few
 
 
 def lengths_kept(first: int, second: int, budget: int, truncation: str) -> tuple[int, int]:
@@ -25,6 +28,22 @@ def lengths_kept(first: int, second: int, budget: int, truncation: str) -> tuple
     if first >= halves[0] and second >= halves[1]:
         return halves
     return (budget - second, second) if first > second else (first, budget - first)
+
+
+class BothWays:
+    """A function from a token to its code that by numpy, handed in, makes an array (n, c) of n tokens, all equal."""
+
+    def __init__(self, of_one: Callable[[str], Any], of_many: Callable[[Any, Sequence[str]], Any]) -> None:
+        self.of_one, self.of_many = of_one, of_many
+
+    def __call__(self, token: str) -> Any:
+        """The code of one token."""
+        return self.of_one(token)
+
+
+def numpy_here() -> Any:
+    """numpy, if the application has imported it, else None. ONNX Runtime for Python imports it."""
+    return sys.modules.get("numpy")
 
 
 class TextSide:
@@ -76,13 +95,27 @@ class TextSide:
             self._known[token] = self._encode(token)
         return self._known[token]
 
-    def packed(self, token: str) -> bytes:
-        """The code of a token as the bytes of a row of the graph's input, in the order of this machine."""
-        if token not in self._packed:
-            if len(self._packed) >= self.values["remembered"]:
-                self._packed.clear()
-            self._packed[token] = array(TYPES[self.values["graph_codes"]], self._encode(token)).tobytes()
-        return self._packed[token]
+    def packed(self, tokens: Iterable[str]) -> list[bytes]:
+        """The codes of distinct tokens as bytes of rows of the graph's input, in the order of this machine."""
+        rows = {token: self._packed.get(token, b"") for token in tokens}
+        new = [token for token, row in rows.items() if not row]
+        added = self._rows_of(new)
+        if len(self._packed) + len(new) > self.values["remembered"]:
+            self._packed.clear()
+        self._packed.update(added)
+        return list({**rows, **added}.values())
+
+    def _rows_of(self, tokens: list[str]) -> dict[str, bytes]:
+        """The bytes of the codes of tokens, by numpy where it is here and the coder knows it."""
+        kind, numpy = self.values["graph_codes"], numpy_here()
+        if numpy is None or not isinstance(self._encode, BothWays):
+            return {token: array(TYPES[kind], self._encode(token)).tobytes() for token in tokens}
+        rows: dict[str, bytes] = {}
+        for first in range(0, len(tokens), AT_ONCE):
+            some = tokens[first : first + AT_ONCE]
+            codes = self._encode.of_many(numpy, some).astype(kind, copy=False)
+            rows.update((token, row.tobytes()) for token, row in zip(some, codes, strict=True))
+        return rows
 
     def inputs(self, texts: Sequence[Any]) -> dict[str, list[Any]]:
         """A model's inputs as lists: codes (n, c) of the n distinct tokens, positions (B, L), perhaps segments (B, L).
@@ -99,7 +132,7 @@ class TextSide:
         `numpy.frombuffer` and tensors of other runtimes take them without a copy of each number."""
         places, arrays = self._rows(texts)
         kind, width = self.values["graph_codes"], self.values["width"]
-        codes = b"".join([self.packed(token) for token in places]) or bytes(array(TYPES[kind]).itemsize * width)
+        codes = b"".join(self.packed(places)) or bytes(array(TYPES[kind]).itemsize * width)
         buffers = {"codes": (codes, kind, (max(1, len(places)), width))}
         for name, rows in arrays.items():
             flat = rows[0] if len(rows) == 1 else [number for row in rows for number in row]

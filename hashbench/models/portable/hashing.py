@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
+
+try:  # Python's own: of a short string it takes a third of the time of OpenSSL's
+    from _md5 import md5
+except ImportError:
+    md5 = partial(hashlib.md5, usedforsecurity=False)
 
 
 def md5_of(key: str) -> Callable[[str], bytes]:
     """A function from a token to the 16 bytes of its HMAC (RFC 2104) under a key."""
     secret = key.encode()
     if len(secret) > 64:
-        secret = hashlib.md5(secret, usedforsecurity=False).digest()
+        secret = md5(secret).digest()
     padded = secret.ljust(64, b"\0")
-    inner, outer = (hashlib.md5(bytes(b ^ mark for b in padded), usedforsecurity=False) for mark in (0x36, 0x5C))
+    inner, outer = (md5(bytes(b ^ mark for b in padded)) for mark in (0x36, 0x5C))
 
     def digest(token: str) -> bytes:
         within, around = inner.copy(), outer.copy()

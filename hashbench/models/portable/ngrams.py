@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from hashbench.models.portable.hashing import murmur3, quarter, signed_row
+from hashbench.models.portable.hashing import md5, murmur3, quarter, signed_row
 
 
 def fnv(data: bytes) -> int:
@@ -56,7 +55,7 @@ def trigrams(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[
             j = 0
             while len(numbers) == k:
                 text = f"{int.from_bytes(trigram, 'little')}_{k}_{j}"
-                digest = hashlib.md5(text.encode(), usedforsecurity=False).digest()
+                digest = md5(text.encode()).digest()
                 row = int.from_bytes(digest, "big") % buckets
                 j += 1
                 if row not in numbers:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hashbench.models.portable.hashing import ALL_64, GAMMA_64, mix64, signed_row
+from hashbench.models.portable.hashing import ALL_64, GAMMA_64, md5, mix64, signed_row
 
 
 def word_bytes(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
@@ -48,7 +47,7 @@ def word_keys(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable
     """A function from a word to the first 8 bytes of its MD5 as a signed number."""
 
     def encode(token: str) -> list[int]:
-        digest = hashlib.md5(token.encode(), usedforsecurity=False).digest()
+        digest = md5(token.encode()).digest()
         return [int.from_bytes(digest[:8], "little", signed=True)]
 
     return encode
@@ -62,7 +61,7 @@ def hash_rows(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable
         return mix64((key + (i + 1) * GAMMA_64) & ALL_64)
 
     def encode(token: str) -> list[int]:
-        key = int.from_bytes(hashlib.md5(token.encode(), usedforsecurity=False).digest()[:8], "little")
+        key = int.from_bytes(md5(token.encode()).digest()[:8], "little")
         factors = nth(key, 0) % values["factor_rows"]
         if values["nested"]:
             key = factors

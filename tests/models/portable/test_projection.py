@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import random
+
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hashbench.models.coders.projection import ProjectionCoder
 from hashbench.models.portable.hashing import ALL_64, mix64
-from hashbench.models.portable.projection import as_number, counted, mixed_lanes, projection, sums_of
+from hashbench.models.portable.projection import LaneRows, Sums, as_number, mixed_lanes, projection
 
 # The longest is cut behind 256 characters, and has 1,534 features.
 WORDS = ["", "cat", "CAT", "^", "$", "^$", "naïve", "日本語", "🙂" * 300, "a\x00b", "x" * 255, "ab" * 2_500, "İSTANBUL"]
@@ -20,7 +25,8 @@ def test_sums_are_those_of_the_kernel(bits: int, places: int, seed: int) -> None
     coder = ProjectionCoder(bits=bits, places=places, seed=seed)
     part = coder.portable()
     encode = projection(part.values, lambda name: "")
-    assert [encode(word) for word in WORDS] == coder.encode(WORDS).tolist()
+    assert [list(encode(word)) for word in WORDS] == coder.encode(WORDS).tolist()
+    assert np.array_equal(encode.of_many(np, WORDS), coder.encode(WORDS))
 
 
 def test_each_lane_is_mixed_as_a_number_alone() -> None:
@@ -32,12 +38,19 @@ def test_each_lane_is_mixed_as_a_number_alone() -> None:
     assert [as_number(mixed[16 * i : 16 * i + 16]) for i in range(len(numbers))] == [mix64(n) for n in numbers]
 
 
-def test_bits_of_rows_are_counted() -> None:
-    """Rows 001, 011 and 111, the first lowest: the lowest bit three times, the next two, the highest once."""
-    planes = counted(0b111_011_001, 3, 3)
-    assert [[plane >> i & 1 for plane in planes] for i in range(3)] == [[1, 1, 0], [0, 1, 0], [1, 0, 0]]
-    assert sums_of(planes, 3, 3) == (3, 1, -1)
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1_534])
+def test_bits_of_rows_are_counted(n: int) -> None:
+    """Rows of one lane, by chance and all ones: counters and sums are those of a loop."""
+    draw = random.Random(n)
+    for hashes in ([draw.getrandbits(64) for _ in range(n)], [ALL_64] * n):
+        counters = LaneRows(1).counted(as_number(b"".join(each.to_bytes(16, "little") for each in hashes)), n)
+        counts = [sum(each >> bit & 1 for each in hashes) for bit in range(64)]
+        size = len(counters) // 64
+        assert [as_number(counters[size * i : size * i + size]) for i in range(64)] == counts
+        assert Sums().of(counters, n).tolist() == [2 * count - n for count in counts]
 
 
-def test_one_row_is_its_own_count() -> None:
-    assert sums_of(counted(0b10, 1, 2), 1, 2) == (-1, 1)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), min_size=1, max_size=6))
+def test_numpy_gives_the_same_sums(words: list[str]) -> None:
+    encode = projection(ProjectionCoder(seed=3).portable().values, lambda name: "")
+    assert encode.of_many(np, words).tolist() == [list(encode(word)) for word in words]
