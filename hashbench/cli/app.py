@@ -24,7 +24,7 @@ from hashbench.cli.check import check, schema
 from hashbench.cli.figures import dashboard, plot
 from hashbench.cli.models import costs, encode, models, neighbours, params
 from hashbench.cli.report import compare, report, report_claims, report_robustness
-from hashbench.cli.status import list_experiments, status
+from hashbench.cli.status import list_experiments, log, status
 from hashbench.cli.sweep import sweep, worker
 from hashbench.cli.trained import evaluate, export, predict
 from hashbench.common.errors import InputError
@@ -108,7 +108,8 @@ GROUPS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {  # as --help
         "quickstart": begin.quickstart, "init": begin.init, "check": check, "sweep": sweep, "report": report,
     },
     "Experiments": {
-        "experiments": begin.app, "worker": worker, "status": status, "list": list_experiments, "schema": schema,
+        "experiments": begin.app, "worker": worker, "status": status, "log": log, "list": list_experiments,
+        "schema": schema,
     },
     "Results": {
         "report claims": report_claims, "report robustness": report_robustness, "compare": compare, "plot": plot,

@@ -1,4 +1,4 @@
-"""The progress of sweeps: `status` and `list`."""
+"""The progress of sweeps and what runs left: `status`, `log` and `list`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ from hashbench.common.showing import duration_text, printable
 
 if TYPE_CHECKING:
     from hashbench.results.read.overview import Activity, Overview
+    from hashbench.results.read.run_log import RunLog
     from hashbench.results.rendering.rows import Value
     from hashbench.store.engine import Store
     from hashbench.store.status import Attempt, RunStatus
 
 FORMAT_VERSION = 1  # of the JSON; raised when a key changes its meaning
 WATCH_EVERY = 2.0  # seconds
+MOST_POINTS = 12  # of losses, and of scores, that `log` prints without --all
 MOST_ROWS = 40  # runs that are listed one by one without --all
 COLUMNS = ("run", "kind", "model", "task", "seed", "state", "attempts", "seconds", "reason")
 
@@ -141,23 +143,74 @@ class _Screen:
 
 
 def _print_run(store: Store, prefix: str, *, as_json: bool) -> None:
-    """Prints a run's spec, and each attempt with its reason and log."""
+    """Prints what a run is, its spec, and each attempt with its reason and log."""
+    from hashbench.results.read.run_log import run_log
     from hashbench.results.rendering.rows import json_text
     from hashbench.store.status import attempts, find_run, run_spec
 
-    run_id = find_run(store, prefix)
-    spec, tries = run_spec(store, run_id), attempts(store, run_id)
     if as_json:
-        ended = [asdict(attempt) for attempt in tries]
-        print_json({"version": FORMAT_VERSION, "run": run_id, "spec": spec, "attempts": ended})
+        run_id = find_run(store, prefix)
+        ended = [asdict(attempt) for attempt in attempts(store, run_id)]
+        print_json({"version": FORMAT_VERSION, "run": run_id, "spec": run_spec(store, run_id), "attempts": ended})
         return
-    show("\n".join([f"run {run_id}", json_text(spec).rstrip(), *map(_attempt, tries)]))
+    of_run = run_log(store, prefix)
+    show("\n".join([*_head(of_run), json_text(of_run.spec).rstrip(), *map(_attempt, of_run.attempts)]))
+
+
+def log(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run, by the first digits of its id.")],
+    db: Database = DEFAULT_DB,
+    every: Annotated[bool, typer.Option("--all", help="Print every attempt, and every point of the curve.")] = False,
+) -> None:
+    """Print what one run left: its scores, its losses by step, and what its last attempt printed, errors too.
+
+    A sweep prints the id with each run; hashbench status lists all.
+
+    Example: hashbench log 3fa2
+    """
+    from hashbench.results.read.run_log import run_log, thinned
+    from hashbench.results.rendering.rows import text_lines
+    from hashbench.store.engine import open_results
+
+    of_run = run_log(open_results(db), run)
+    lines = _head(of_run)
+    points = of_run.curve if every else thinned(of_run.curve, MOST_POINTS)
+    if points:
+        left_out = len(of_run.curve) - len(points)
+        rows = [
+            {name: value if value is None else float(f"{value:.4g}") for name, value in point.items()}
+            | {"step": point["step"]}
+            for point in points
+        ]
+        lines += ["", *text_lines(of_run.columns, rows)]
+        lines += [f"({_n(left_out, 'further point')}: --all)"] if left_out else []
+    shown = of_run.attempts if every else of_run.attempts[-1:]
+    lines += [_attempt(attempt) + ("" if attempt.log else "\nit printed nothing") for attempt in shown]
+    hidden = len(of_run.attempts) - len(shown)
+    lines += [f"({_n(hidden, 'earlier attempt')}: --all)"] if hidden else []
+    show("\n".join(lines))
+
+
+def _head(of_run: RunLog) -> list[str]:
+    """Lines on what a run is: model, task, seed, kind, encoder and state; its experiment; its scores."""
+    from hashbench.results.dashboard.live import run_label
+
+    row = of_run.run
+    what = run_label(of_run.spec, row.model, row.task, row.seed)
+    lines = [f"run {row.run_id}", f"{what}: {row.kind}, encoder {row.encoder}, {row.state}"]
+    lines.append(f"experiment {of_run.experiment}")
+    for score in of_run.scores:
+        value = f"undefined ({score['reason']})" if score["value"] is None else f"{100 * score['value']:.1f}"
+        lines.append(f"{score['metric']} on {score['split']}: {value}")
+    return lines
 
 
 def _attempt(attempt: Attempt) -> str:
     began = datetime.fromtimestamp(attempt.started_at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    took = "" if attempt.seconds is None else f", {attempt.seconds:.1f} s"
-    lines = [f"\nattempt {attempt.id}: {attempt.state}, {began}{took}, worker {attempt.worker}"]
+    took = "" if attempt.seconds is None else f", {duration_text(attempt.seconds)}"
+    by = f", worker {attempt.worker}" if attempt.worker else ""
+    on = f" on {attempt.host}" if attempt.host else ""
+    lines = [f"\nattempt {attempt.id}: {attempt.state}, {began}{took}{by}{on}"]
     lines += [f"reason: {attempt.reason}"] if attempt.reason else []
     lines += [attempt.log.rstrip()] if attempt.log else []
     return "\n".join(lines)
@@ -224,7 +277,7 @@ def trouble_lines(overview: Overview) -> list[str]:
     for ended in overview.reasons:
         reason = " ".join(ended.reason.split()) or "no reason given"
         short = reason if len(reason) <= REASON_LENGTH else f"{reason[:REASON_LENGTH]} ..."
-        where = f"{ended.example}; hashbench status --run {ended.run_id[:12]}"
+        where = f"{ended.example}; hashbench log {ended.run_id[:12]}"
         lines.append(f"{ended.state}: {_n(ended.n, 'run')}: {short} ({where})")
     if overview.n_further_reasons:
         lines.append(f"and {_n(overview.n_further_reasons, 'further reason')}")

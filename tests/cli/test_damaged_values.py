@@ -29,8 +29,9 @@ BYTES = [b"", "text", zlib.compress(b"\0" * 10), None, 5]
 VALUES = {"TEXT": TEXTS, "INTEGER": NUMBERS, "DOUBLE": NUMBERS, "BIGINT": NUMBERS, "BLOB": BYTES}
 COLUMNS = [column for table in ORDER for column in table.columns]
 COMMANDS = [
-    "list", "status", "status --all", "status --format json", "status --run RUN", "report", "report --format json",
-    "report --format csv", "report robustness", "report claims", "report --format html -o page.html",
+    "list", "status", "status --all", "status --format json", "status --run RUN", "log RUN", "report",
+    "report --format json", "report --format csv", "report robustness", "report claims",
+    "report --format html -o page.html",
     "compare bert-mlm hashformer-lsh-proj", "plot tasks -o figures", "db export out.db --replace", "db check",
     "db merge results.db --db here.db", "db merge here.db --db results.db --dry-run", "db void RUN --reason x",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ import json
 import pytest
 
 from hashbench.cli.status import _Screen
+from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
@@ -58,7 +59,7 @@ def test_watching_ends_where_a_failure_leaves_others_waiting(command, monkeypatc
         0,
         [
             "stuck (results.db): 0 of 2 runs done, 1 planned, 1 failed",
-            "failed: 1 run: out of memory (pretrain bert-mlm; hashbench status --run cccccccccccc)",
+            "failed: 1 run: out of memory (pretrain bert-mlm; hashbench log cccccccccccc)",
             "attempts without a result: 1 failed",
             "attempts without a result: 2 failed",
         ],
@@ -82,6 +83,34 @@ def test_status_of_one_run_shows_its_attempts(command) -> None:
     assert code == 0 and f"run {FIRST}" in out and "reason: out of memory" in out and "some log" in out
 
 
+def test_the_log_of_a_failed_run_is_its_last_attempt_with_what_it_is(command) -> None:
+    code, out, _ = command("log", "aaaa")
+    lines = out.splitlines()
+    assert code == 0 and lines[:3] == [f"run {FIRST}", "bert-mlm cola finetune seed 0: finetune, encoder tiny, failed",
+                                       "experiment small"]  # fmt: skip
+    assert lines[-2:] == ["reason: out of memory", "some log"]
+
+
+def test_the_log_of_a_finished_run_has_scores_and_a_thinned_curve(command) -> None:
+    store = open_store("results.db")
+    rows = [Run(id="e" * 64, kind="finetune", model="m", encoder="tiny", spec=SPEC, task="cola", seed=0)]
+    held = claim(store, add_experiment(store, "whole", {}, rows, baseline="m"), worker="w", lease_s=60, max_attempts=1)
+    assert held is not None
+    losses = [MetricRow("loss", 1 / step, "train", step) for step in range(1, 101)]
+    scores = [MetricRow("matthews", 0.125, "validation", 50), MetricRow("best_step", 50), MetricRow("last_step", 50)]
+    finish(store, held, Result([*losses, *scores]))
+    store.close()
+    code, out, _ = command("log", "eeee")
+    assert code == 0 and "matthews on validation: 12.5" in out and "it printed nothing" in out
+    table = [line.split() for line in out.splitlines() if line.strip()[:1].isdigit()]
+    assert (table[0], table[-1], len(table)) == (["1", "1.0"], ["100", "0.01"], 13)  # 12 losses, and the evaluation
+    assert "(87 further points: --all)" in out
+    assert sum(line.strip()[:1].isdigit() for line in command("log", "eeee", "--all")[1].splitlines()) == 100
+    for words, message in ((("log", "ffff"), "no run 'ffff'"), (("log", "ee"), "give at least 4 letters")):
+        code, out, err = command(*words)
+        assert (code, out, err.count("\n")) == (2, "", 1) and message in err
+
+
 def test_status_of_an_unknown_experiment(command) -> None:
     code, out, err = command("status", "smal")
     assert (code, out) == (2, "") and "did you mean 'small'" in err
@@ -99,7 +128,13 @@ def test_control_characters_of_a_database_reach_no_terminal(command) -> None:
     held = claim(store, number, worker="\x1b[1Aw", lease_s=60, max_attempts=1)
     fail(store, held, "\x1b[31mred\r", log="\x1b[8mhidden")
     store.close()
-    for words in (["status"], ["status", "--run", "eeee"], ["status", "--format", "json"], ["status", "--watch"]):
+    for words in (
+        ["status"],
+        ["status", "--run", "eeee"],
+        ["log", "eeee"],
+        ["status", "--format", "json"],
+        ["status", "--watch"],
+    ):
         code, out, err = command(*words)
         assert code == 0 and out
         assert not set(out + err) & {"\x1b", "\x9b", "\x07", "\r"}, words

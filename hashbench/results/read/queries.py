@@ -191,6 +191,12 @@ ORDER BY f.position, m.step
 """
 # the same of a training on a task
 CURVE_OF_TRAINING = CURVE_OF_PRETRAINING.replace("f.kind =", "f.kind <>")
+# every number of a finished run that has a step and a split: its losses and scores
+CURVE_OF_RUN = """
+SELECT m.step, m.name, m.split, m.value FROM run r JOIN metric m ON m.attempt_id = r.finished_attempt
+WHERE r.id = :run AND r.state = 'done' AND m.step > 0 AND m.split <> '' AND m.condition = '' AND m.value IS NOT NULL
+ORDER BY m.step, m.split, m.name
+"""
 # a number of a finished pre-training, as one on rows that it did not train on
 FACT_OF_PRETRAINING = f"""
 SELECT f.model AS model, f.seed AS seed, m.value AS value

@@ -259,7 +259,7 @@ def end_worker(attempts: list[Guarded], reason: str, folder: Path, worker: int) 
         _stored(attempts, reason, log)
     if attempts[-1].speaks:
         run = attempts[-1].run_id[:12]
-        print(f"run {run}: {reason} (hashbench status --run {run})", file=sys.stderr, flush=True)
+        print(f"run {run}: {reason} (hashbench log {run})", file=sys.stderr, flush=True)
 
 
 def _stored(attempts: list[Guarded], reason: str, log: str) -> bool:

@@ -278,7 +278,7 @@ def conclude(work: Sweep) -> int:
     """Prints the failed runs and how many are not done, removes temporary files, and returns the exit code."""
     failed = [run for run in work.retry(runs, work.store, work.experiment_id) if run.state == "failed"]
     for run in failed:
-        where = f"hashbench status --run {run.run_id[:12]}"
+        where = f"hashbench log {run.run_id[:12]}"
         line = f"failed: {run.model} {run.task or run.kind}: {run.reason} ({where})"
         print(printable(" ".join(line.split())), file=sys.stderr)
     total = len(work.assignment.runs)
