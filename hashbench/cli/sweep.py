@@ -72,6 +72,7 @@ def sweep(
     """
     from hashbench.common.errors import InputError
     from hashbench.running.experiment.load import load_experiment
+    from hashbench.store.engine import check_place
 
     if on is not None and not dry_run:
         raise InputError("--on: an estimate for another machine needs --dry-run; add it, or leave --on out")
@@ -81,6 +82,10 @@ def sweep(
     if export_wandb is not None:
         _export_wandb(loaded, export_wandb, db=db, data=data or [])
         return
+    if not dry_run:
+        check_place(db, create=True, read_only=False)
+        begin = "reads its data and plans its runs"
+        note(f"{loaded.experiment.name}: {begin}; results go to {argument_shown(db)}")  # what follows loads torch
     from hashbench.running.sweep.runner import DONE, SOME_FAILED
     from hashbench.running.sweep.runner import sweep as run_sweep
 

@@ -42,7 +42,8 @@ def run_log(store: Store, prefix: str) -> RunLog:
     run_id = find_run(store, prefix)
     experiment, label = experiment_of_run(store, run_id)
     listed = (row for row in runs(store, experiment.id) if (row.run_id, row.model) == (run_id, label))
-    columns, points = ["step"], {}
+    columns = ["step"]
+    points: dict[int, dict[str, float]] = {}
     for row in store.query(CURVE_OF_RUN, run=run_id):
         name = f"{row['name']} ({row['split']})"
         columns += [] if name in columns else [name]

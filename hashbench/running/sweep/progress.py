@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from hashbench.common.showing import duration_text
+from hashbench.common.showing import duration_text, range_text
 
 LINE_EVERY_S = 60.0  # in a log, a sign of life of a long run this often
 
@@ -54,17 +54,22 @@ class RunEnded:
 
 
 Event = RunStarted | RunProgress | RunEnded
+Range = tuple[float, float]  # of seconds
+STARTING = "are loading what trains"  # which takes seconds, without a sign
+SHORT = 8  # letters of a run id, as `status` prints it and `log` takes it
 
 
 class SweepProgress:
-    """Shows workers' events on stderr; `time_left` estimates the seconds until the sweep is done."""
+    """Shows workers' events on stderr; `time_left` gives a range of seconds in which the sweep is likely to be done."""
 
     def __init__(
-        self, n_runs: int, n_done: int, time_left: Callable[[], float | None], stream: TextIO | None = None
+        self, n_runs: int, n_done: int, time_left: Callable[[], Range | None], stream: TextIO | None = None
     ) -> None:
         self._stream = stream or sys.stderr
         self._n_runs, self._n_done, self._n_failed = n_runs, n_done, 0
         self._time_left = time_left
+        self._left: tuple[Range, float] | None = None  # as it was estimated, and when
+        self._started_any = False
         self._spoke_at: dict[int, float] = {}
         self._labels: dict[int, str] = {}
         self._first_point: dict[int, tuple[int, float]] = {}  # step and time of a run's first point
@@ -77,10 +82,10 @@ class SweepProgress:
         if self._bars is not None:
             self._bars.start()
             self._sweep_row = self._bars.add_task(
-                "sweep", total=self._n_runs, completed=self._n_done, note="", is_sweep=True
+                "runs", total=self._n_runs, completed=self._n_done, note=f"workers {STARTING}", is_sweep=True
             )
         else:
-            self._line(f"{self._n_runs - self._n_done} of {self._n_runs} runs to do")
+            self._line(f"{self._n_runs - self._n_done} of {self._n_runs} runs to do; workers {STARTING}")
         return self
 
     def __exit__(
@@ -106,31 +111,36 @@ class SweepProgress:
             self._line(text)
 
     def _started(self, event: RunStarted) -> None:
-        self._labels[event.worker] = event.label
+        name = self._labels[event.worker] = _named(event)
         self._first_point.pop(event.worker, None)
         self._spoke_at[event.worker] = time.monotonic()
-        if self._bars is None:
-            return
-        if event.worker in self._rows:
-            self._bars.remove_task(self._rows[event.worker])
-        self._rows[event.worker] = self._bars.add_task(f"  {event.label}", total=None, note="")
+        if self._bars is not None:
+            self._remove_row(event.worker)
+            self._rows[event.worker] = self._bars.add_task(f"  {name}", total=None, note="")
+            self._show_sweep()
+        elif not self._started_any:  # a sign of life, which the first run gives only at its end otherwise
+            self._line(f"[{self._n_done}/{self._n_runs}{self._rest()}] {name}: begins")
+        self._started_any = True
 
     def _progressed(self, event: RunProgress) -> None:
         note = f"{event.name} {event.value:.4g}"
-        if self._bars is None and event.worker not in self._first_point:
-            self._first_point[event.worker] = (event.step, time.monotonic())
-        if self._bars is not None and event.worker in self._rows:
-            self._bars.update(self._rows[event.worker], total=event.total_steps, completed=event.step, note=note)
-        elif self._bars is None and time.monotonic() - self._spoke_at.get(event.worker, 0.0) > LINE_EVERY_S:
+        if self._bars is not None:
+            if event.worker in self._rows:
+                self._bars.update(self._rows[event.worker], total=event.total_steps, completed=event.step, note=note)
+                self._show_sweep()
+            return
+        self._first_point.setdefault(event.worker, (event.step, time.monotonic()))
+        if time.monotonic() - self._spoke_at.get(event.worker, 0.0) > LINE_EVERY_S:
             self._spoke_at[event.worker] = time.monotonic()
-            label = self._labels.get(event.worker, "")
             seconds = self._run_left(event)
             rest = f", about {duration_text(seconds)} left" if seconds else ""
-            self._line(f"    {label}: step {event.step} of {event.total_steps}, {note}{rest}")
+            self._line(
+                f"    {self._labels.get(event.worker, '')}: step {event.step} of {event.total_steps}, {note}{rest}"
+            )
 
     def _run_left(self, event: RunProgress) -> float | None:
         """Estimated seconds until a worker's run is done, by its steps since the first point; None without any."""
-        first_step, began = self._first_point.setdefault(event.worker, (event.step, time.monotonic()))
+        first_step, began = self._first_point[event.worker]
         if event.step <= first_step:
             return None
         return (time.monotonic() - began) * (event.total_steps - event.step) / (event.step - first_step)
@@ -138,19 +148,43 @@ class SweepProgress:
     def _ended(self, event: RunEnded) -> None:
         self._n_done += event.state == "done"
         self._n_failed += event.state == "failed"
-        seconds = self._time_left()
-        rest = f", about {duration_text(seconds)} left" if seconds else ""
-        if seconds is None and self._n_done + self._n_failed < self._n_runs:
-            rest = ", time left not known yet"
-        place = f"[{self._n_done}/{self._n_runs}{rest}]"
+        ends = self._time_left()
+        self._left = None if ends is None else (ends, time.monotonic())
         note = f"; {event.note}" if event.note else ""
-        self.tell(f"{place} {event.label}: {event.state} in {duration_text(event.seconds)}{note}")
+        place = f"[{self._n_done}/{self._n_runs}{self._rest()}]"
+        self.tell(f"{place} {_named(event)}: {event.state} in {duration_text(event.seconds)}{note}")
+        self._remove_row(event.worker)
+        self._show_sweep()
+
+    def _rest(self) -> str:
+        """The time left in words, behind a comma: a range, less the time since it was estimated; '' at the end."""
+        if self._n_done + self._n_failed >= self._n_runs:
+            return ""
+        if self._left is None:
+            return ", time left not known yet"
+        (low, high), at = self._left
+        low, high = (end - (time.monotonic() - at) for end in (low, high))
+        if high <= 0:  # a run takes longer than all were to take
+            return ", time left not known"
+        return f", {range_text(low, high) if low > 0 else f'up to {duration_text(high)}'} left"
+
+    def _show_sweep(self) -> None:
+        """Shows in the row of the sweep how many runs are done and failed, and the time left."""
         if self._bars is not None and self._sweep_row is not None:
-            failed = f"{self._n_failed} failed" if self._n_failed else ""
-            self._bars.update(self._sweep_row, completed=self._n_done, note=f"{failed}{rest}".lstrip(", "))
+            failed = f", {self._n_failed} failed" if self._n_failed else ""
+            note = f"{failed}{self._rest()}".lstrip(", ")
+            self._bars.update(self._sweep_row, completed=self._n_done, note=note)
+
+    def _remove_row(self, worker: int) -> None:
+        if self._bars is not None and worker in self._rows:
+            self._bars.remove_task(self._rows.pop(worker))
 
     def _line(self, text: str) -> None:
         print(text, file=self._stream, flush=True)
+
+
+def _named(event: RunStarted | RunEnded) -> str:
+    return f"{event.run_id[:SHORT]} {event.label}"
 
 
 class _TimeLeftOfRun(TimeRemainingColumn):

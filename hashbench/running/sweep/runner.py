@@ -195,7 +195,7 @@ def carry_out(work: Sweep, *, fail_fast: bool, until: float | None = None) -> in
     estimate = retry(TimeEstimate, work.store, work.plan.runs, work.workers, work.rows)
     # Evaluations on further sets are runs of the experiment too, and none of the sweep's
     before = retry(done_ids, work.store, work.assignment.runs)
-    progress = SweepProgress(len(work.assignment.runs), len(before), partial(retry.once, estimate.seconds_left))
+    progress = SweepProgress(len(work.assignment.runs), len(before), partial(retry.once, estimate.range_left))
     try:
         with stop_signals(), progress, using(work.assignment.cache):
             for measures_time, n_workers in ((False, work.workers), (True, 1))[: 2 if work.times else 1]:

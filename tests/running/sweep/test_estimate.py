@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -125,6 +128,35 @@ def test_a_time_left_is_within_a_factor_of_two(monkeypatch, fixed: float, speeds
         if truth > sum(taken.values()) / 2 / 20:  # of the very last run its model alone decides
             assert left is None or truth / 2 <= left <= 2 * truth, f"after {n} runs"
     assert said >= len(speeds)  # at the latest when runs of each length are finished
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_of_the_ranges_that_are_printed_three_of_four_hold_the_truth_at_least(monkeypatch, noise: float):
+    held, width = [], []
+    for shuffled, machine, speeds in itertools.product(
+        (False, True), (0.2, 5.0), ((1.0,) * 5, (1.0, 0.5, 2.0, 0.7, 3.0))
+    ):
+        rng, runs, taken = random.Random(1), [], {}
+        for steps, (number, speed) in itertools.product((4, 100, 400), enumerate(speeds)):
+            run = replace(a_run("pretrain", number), id=f"{number} {steps}")
+            run.spec["pretrain"] = RECIPE | {"steps": steps}
+            runs.append(run)
+            taken[run.id] = (FIXED_S + steps * STEP_S * speed * machine) * math.exp(rng.gauss(0, noise))
+        if shuffled:
+            rng.shuffle(runs)
+        for n in range(1, len(runs)):
+            ends = estimated(monkeypatch, runs, {run.id: taken[run.id] for run in runs[:n]}).range_left()
+            truth = sum(taken[run.id] for run in runs[n:]) / 2  # two workers
+            if ends is not None and truth > sum(taken.values()) / 40:
+                held.append(ends[0] <= truth <= ends[1])
+                width.append(ends[1] / ends[0])
+    assert len(held) > 50 and sum(held) >= 0.75 * len(held)
+    assert 1.2 < min(width) and max(width) < 4.5  # 1.7 times 2.5 at most
+
+
+def test_nothing_is_left_of_a_sweep_that_is_done(monkeypatch):
+    runs = [a_run("finetune", n, "cola") for n in range(3)]
+    assert estimated(monkeypatch, runs, {run.id: 60.0 for run in runs}).range_left() == (0.0, 0.0)
 
 
 def guess_of(monkeypatch: pytest.MonkeyPatch, run: Run, rows: int | None) -> float:
