@@ -90,7 +90,10 @@ def make_steps(options: argparse.Namespace, objective: str, codes: np.ndarray) -
             mask=torch.ones(ids.shape, dtype=torch.bool),
             labels=torch.from_numpy(labels).long(),
             padded=False,
-        ).to(options.device)
+        )
+        if objective == "mlm" and options.device != "cpu":  # as a training does before it sends a batch
+            batch = mlm.with_columns(batch, fixed_shapes=True)
+        batch = batch.to(options.device)
         assert batch.labels is not None
         steps.append(Step(torch.from_numpy(rows).long().to(options.device), batch.labels, batch))
     return steps

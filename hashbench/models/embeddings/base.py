@@ -47,6 +47,11 @@ class Batch:
     # (B,) int64, 1 where segment 1 followed segment 0 in its text, else 0
     follows: Tensor | None = None
     padded: bool = True  # False: `mask` is known to be True everywhere
+    # Where a head reads few states: their columns (B, M) int64, filled up; the numbers (N,) int64 of those that count
+    # among all B M, filled up; and how many of these numbers are no filler, which come first.
+    columns: Tensor | None = None
+    kept: Tensor | None = None
+    n_kept: int = 0
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
         """This batch on another device."""

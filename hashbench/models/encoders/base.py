@@ -136,16 +136,14 @@ class Encoder(ModelPart):
         return None
 
     def at(
-        self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None, columns: Tensor, valid: Tensor | None
+        self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None, columns: Tensor, kept: Tensor | None
     ) -> Tensor:
-        """States (n, d) at some positions: `columns` (B, M) int64 of each row, `valid` (B, M) bool or None for all.
+        """States (n, d) at some positions: `columns` (B, M) int64 of each row, of which `kept` selects some.
 
-        They are in the order of rows and columns. A family may spare what no wanted state needs; here all states are
-        made.
+        `kept` (n,) int64: numbers among all B M columns, row by row; None for all. A family may spare what no wanted
+        state needs; here all states are made.
         """
-        states = self(vectors, mask, segments)
-        picked = take(states, columns)  # (B, M, d)
-        return picked.flatten(0, 1) if valid is None else picked[valid]
+        return chosen(take(self(vectors, mask, segments), columns), kept)
 
 
 def check_shape(*sizes: int, **shares: float) -> None:
@@ -159,6 +157,15 @@ def check_shape(*sizes: int, **shares: float) -> None:
 def take(states: Tensor, columns: Tensor) -> Tensor:
     """States (B, L, d) at columns (B, M) of their rows: (B, M, d)."""
     return states.gather(1, columns[..., None].expand(-1, -1, states.shape[-1]))
+
+
+def chosen(states: Tensor, kept: Tensor | None) -> Tensor:
+    """States (B, M, d) -> those with the numbers `kept` (n,) among the B M, or all for None: (n, d).
+
+    Numbers and not a mask: how many places a mask selects is known to the device alone, which would be waited for.
+    """
+    flat = states.flatten(0, 1)  # (B M, d)
+    return flat if kept is None else flat.index_select(0, kept)
 
 
 @dataclass(frozen=True)

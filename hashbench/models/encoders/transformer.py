@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx, once_differentiable
 
 from hashbench.common.errors import InputError
-from hashbench.models.encoders.base import Encoder, check_shape, take
+from hashbench.models.encoders.base import Encoder, check_shape, chosen, take
 from hashbench.models.layers import ACTIVATIONS, Dropout, init_weights, keep_mask
 
 
@@ -157,19 +157,19 @@ class TransformerLayer(SelfAttention):
         self.dropout = Dropout(config.dropout)
 
     def forward(
-        self, states: Tensor, mask: Tensor | None, columns: Tensor | None = None, valid: Tensor | None = None
+        self, states: Tensor, mask: Tensor | None, columns: Tensor | None = None, kept: Tensor | None = None
     ) -> Tensor:
         """States (B, L, d), mask (B, L) or None -> (B, L, d); with `columns` (B, M) only the states at these, (n, d).
 
-        `valid` (B, M): which of the columns count, or None for all of them.
+        `kept` (n,): numbers of those of the B M columns that count, or None for all of them.
         """
         if columns is None:
             return self.feed(states, self.attend(states, mask))
         asking = take(states, columns)  # (B, M, d)
         attended = self.attend_from(asking, states, mask)  # (B, M, d)
-        if valid is None:
+        if kept is None:
             return self.feed(asking, attended).flatten(0, 1)
-        return self.feed(asking[valid], attended[valid])
+        return self.feed(chosen(asking, kept), chosen(attended, kept))
 
     def feed(self, states: Tensor, attended: Tensor) -> Tensor:
         """The part of the layer behind the attention: states and attended states (n, ..., d) -> (n, ..., d)."""
@@ -229,7 +229,7 @@ class TransformerEncoder(Encoder):
         return states
 
     def at(
-        self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None, columns: Tensor, valid: Tensor | None
+        self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None, columns: Tensor, kept: Tensor | None
     ) -> Tensor:
         """States (n, d) at some positions: the last layer computes no others, which at two layers halves the work.
 
@@ -238,7 +238,7 @@ class TransformerEncoder(Encoder):
         states, mask = self.before_layers(vectors, mask, segments)
         for layer in self.layers[:-1]:
             states = self.through(layer, states, mask)
-        return self.through(self.layers[-1], states, mask, columns, valid)
+        return self.through(self.layers[-1], states, mask, columns, kept)
 
     def before_layers(
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None

@@ -26,8 +26,8 @@ class States(Protocol):
     def __call__(self, batch: Batch) -> Tensor:
         """States of all positions (B, L, d)."""
 
-    def at(self, batch: Batch, columns: Tensor, labelled: Tensor) -> Tensor:
-        """States (n, d) of the labelled ones among the columns (B, M) of each row."""
+    def at(self, batch: Batch, columns: Tensor, kept: Tensor) -> Tensor:
+        """States (n, d) at those of the columns (B, M) of all rows whose numbers are `kept` (n,)."""
 
     def for_head(self, batch: Batch, pooling: Pooling) -> tuple[Tensor, Tensor | None]:
         """States (B, L', d) that a head with this pooling reads, and their mask (B, L') or None without padding."""
@@ -38,6 +38,14 @@ class States(Protocol):
 
 class Head(nn.Module):
     """A head of pre-training; it is dropped afterwards."""
+
+    def prepared(self, batch: Batch, *, fixed_shapes: bool = False) -> Batch:
+        """A batch (B, L) with what its loss needs to know of the labels, to be counted in main memory.
+
+        Counted by the loss, on an accelerator, it would be waited for. `fixed_shapes`: numbers of labels are rounded
+        up, so that few shapes occur.
+        """
+        return batch
 
     def batch_loss(self, model: States, batch: Batch, logits: Literal["labels", "all"]) -> Tensor:
         """Loss of a batch under its labels (B, L). States are made where the loss needs them.

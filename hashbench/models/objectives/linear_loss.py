@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -23,9 +24,10 @@ class Layer:
     """A linear layer in the dtype of the products, with the tiles in which its rows are processed."""
 
     matrix: Tensor  # (V, d)
-    bias: Tensor  # (V,) in powers of two
+    bias: Tensor  # (V,) in units
     tiles: list[slice]  # of the V rows
     safe: bool  # no score can overflow, so no maximum is subtracted
+    unit: float  # scores of 1 are so many units: LOG2_E for powers of two
 
 
 @dataclass
@@ -33,7 +35,7 @@ class Powers:
     """E = exp(scores - top) of a chunk of k labels, tile by tile, with sums over the rows and E @ matrix."""
 
     tiles: list[Tensor]  # (k, tile) each, relative to the top at that time
-    tops: list[Tensor]  # (k, 1) each, in powers of two
+    tops: list[Tensor]  # (k, 1) each, in units
     sums: Tensor  # (k, 1), relative to the last top, as is
     pulled: Tensor  # (k, d)
 
@@ -45,7 +47,7 @@ def powers(layer: Layer, states: Tensor, buffer: Tensor, train: bool) -> Powers:
     shrunk when it does.
     """
     n, dtype = len(states), layer.matrix.dtype
-    low = (states * LOG2_E).to(dtype)
+    low = (states * layer.unit).to(dtype)
     top = states.new_full((n, 1), 0.0 if layer.safe else -math.inf)
     tiled = Powers([], [], states.new_zeros(n, 1), torch.zeros_like(states))
     for rows in layer.tiles:
@@ -68,6 +70,27 @@ def powers(layer: Layer, states: Tensor, buffer: Tensor, train: bool) -> Powers:
     return tiled
 
 
+def shares(layer: Layer, states: Tensor, buffer: Tensor, train: bool) -> Powers:
+    """`powers` for an accelerator, where passes over the block cost more than its arithmetic: E sums to 1.
+
+    torch's softmax reads the block in its own dtype, computes in float32 and rounds once, so no float32 block exists.
+    The logarithm of the sum follows from the largest share, which is at least 1 / V: log sum = score - log share.
+    states (k, d), float32 or wider, `buffer` (at least k V,).
+    """
+    scores = buffer[: len(states) * len(layer.matrix)].view(len(states), -1)  # (k, V)
+    torch.addmm(layer.bias, states.to(layer.matrix.dtype), layer.matrix.T, out=scores)
+    highest, place = scores.max(1, keepdim=True)  # (k, 1)
+    tile = torch.softmax(scores, 1)  # (k, V)
+    top = highest.to(states.dtype) - tile.gather(1, place).to(states.dtype).log()
+    pulled = (tile @ layer.matrix).to(states.dtype) if train else torch.zeros_like(states)
+    return Powers([tile], [top], torch.ones_like(top), pulled)
+
+
+def on_accelerator(states: Tensor) -> bool:
+    """True where the states (n, d) are on a GPU: its tile is the whole matrix, and no answer may be waited for."""
+    return states.device.type != "cpu"
+
+
 class LinearCrossEntropy(torch.autograd.Function):
     """Mean cross-entropy of states @ matrix' + bias; the gradients are made chunk by chunk during the forward pass.
 
@@ -80,12 +103,13 @@ class LinearCrossEntropy(torch.autograd.Function):
         ctx: FunctionCtx, states: Tensor, matrix: Tensor, bias: Tensor, labels: Tensor, dtype: torch.dtype, train: bool
     ) -> Tensor:
         """states (n, d), matrix (V, d), bias (V,), labels (n,) -> scalar in float32 or wider."""
-        n, on_cpu = max(len(labels), 1), states.device.type == "cpu"
+        n, elsewhere = max(len(labels), 1), on_accelerator(states)
         wide = torch.promote_types(matrix.dtype, torch.float32)  # of the sums
-        chunk, width = (CPU_CHUNK, CPU_TILE) if on_cpu else (ACCELERATOR_CHUNK, len(matrix))
+        chunk, width = (ACCELERATOR_CHUNK, len(matrix)) if elsewhere else (CPU_CHUNK, CPU_TILE)
+        unit, exponentials = (1.0, shares) if elsewhere else (LOG2_E, powers)
         tiles = [slice(start, min(start + width, len(matrix))) for start in range(0, len(matrix), width)]
-        safe = small_scores(states, matrix, bias) and dtype == torch.float32
-        layer = Layer(matrix.to(dtype), (bias * LOG2_E).to(dtype), tiles, safe)
+        safe = not elsewhere and small_scores(states, matrix, bias) and dtype == torch.float32
+        layer = Layer(matrix.to(dtype), (bias * unit).to(dtype), tiles, safe, unit)
         # Reused: fresh pages are dear.
         buffer = layer.matrix.new_empty(min(chunk, len(labels)) * len(matrix))
         make = torch.empty_like if len(labels) else torch.zeros_like  # the first chunk overwrites
@@ -95,8 +119,8 @@ class LinearCrossEntropy(torch.autograd.Function):
         for start in range(0, len(labels), chunk):
             part = slice(start, start + chunk)
             chunked = states[part].to(wide)
-            tiled = powers(layer, chunked, buffer, train)
-            total += (tiled.sums.log() + tiled.tops[-1] / LOG2_E).sum()
+            tiled = exponentials(layer, chunked, buffer, train)
+            total += (tiled.sums.log() + tiled.tops[-1] / unit).sum()
             if train:
                 rates = 1.0 / (tiled.sums * n)  # r (chunk, 1)
                 grads[0][part] = tiled.pulled * rates
@@ -127,6 +151,12 @@ def add_slopes(
 
     The last tile goes first, as it is still in the cache.
     """
+    if on_accelerator(states):  # one tile; its sum is read in the tile's dtype, lest a float32 copy be made
+        [tile] = tiled.tiles
+        grads[1].addmm_(tile.T, (states * rates).to(tile.dtype), beta=beta)
+        summed = tile.T @ rates[:, 0].to(tile.dtype)  # (V,)
+        grads[2].add_(summed) if beta else grads[2].copy_(summed)
+        return
     for rows, tile, top in reversed(list(zip(layer.tiles, tiled.tiles, tiled.tops, strict=True))):
         # The tile is relative to the maximum at that time.
         rate = rates * torch.exp2(top - tiled.tops[-1])
@@ -138,9 +168,9 @@ def small_scores(states: Tensor, matrix: Tensor, bias: Tensor) -> bool:
     """True where no score can reach 60 by Cauchy-Schwarz, so that exp needs no maximum subtracted (exp(60) = 1e26).
 
     states (n, d), matrix (V, d), bias (V,).
-    Checked on the CPU in float32 alone: a narrower type would overflow, and a GPU would wait for the answer.
+    Checked in float32 alone: a narrower type would overflow.
     """
-    if states.device.type != "cpu" or states.dtype != torch.float32 or len(states) == 0:
+    if states.dtype != torch.float32 or len(states) == 0:
         return False
     bound = states.norm(dim=1).max() * matrix.norm(dim=1).max() + bias.abs().max()
     return bool(bound < 60)  # False for NaN too
@@ -154,7 +184,8 @@ def linear_cross_entropy(states: Tensor, matrix: Tensor, bias: Tensor, labels: T
     derivative.
     """
     kind = states.device.type
-    dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else matrix.dtype
-    with torch.autocast(kind, enabled=False):
+    casts = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
+    dtype = torch.get_autocast_dtype(kind) if casts else matrix.dtype
+    with torch.autocast(kind, enabled=False) if casts else nullcontext():
         loss: Tensor = LinearCrossEntropy.apply(states, matrix, bias, labels, dtype, torch.is_grad_enabled())
     return loss

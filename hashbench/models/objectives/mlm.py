@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -81,23 +82,23 @@ class MaskedLanguageHead(Head):
         self.matrix = nn.Parameter(draw_weights(torch.empty(n_rows, dim))) if untied else None
         self.apply(init_weights)
 
+    def prepared(self, batch: Batch, *, fixed_shapes: bool = False) -> Batch:
+        """The batch (B, L) with the columns of its labels."""
+        return with_columns(batch, fixed_shapes=fixed_shapes)
+
     def batch_loss(self, model: States, batch: Batch, logits: Literal["labels", "all"]) -> Tensor:
         """Loss at the labelled positions (B, L) of a batch, from their states alone unless `logits` is "all"."""
-        assert batch.labels is not None  # the loader labels
         matrix = self._matrix_of(model)
         if logits == "all":
+            assert batch.labels is not None  # the loader labels
             return self.loss_everywhere(model(batch), batch.labels, matrix)
-        columns, labelled = label_columns(batch.labels)
-        states = model.at(batch, columns, labelled)  # (n, d)
-        return self.loss(states, batch.labels.gather(1, columns)[labelled], matrix)
+        return self.loss(*labelled_states(model, batch), matrix)
 
     def log_probabilities(self, model: States, batch: Batch) -> Tensor:
         """Log-probabilities (n,) of the labels (B, L) of a batch that are not -100, row by row."""
-        assert batch.labels is not None
-        columns, labelled = label_columns(batch.labels)
-        states = model.at(batch, columns, labelled)  # (n, d)
+        states, labels = labelled_states(model, batch)  # (n, d), (n,)
         scores = at_least_float32(self(states, self._matrix_of(model))).log_softmax(-1)  # (n, n_rows)
-        return scores.gather(1, batch.labels.gather(1, columns)[labelled][:, None])[:, 0]
+        return scores.gather(1, labels[:, None])[:, 0]
 
     def _matrix_of(self, model: States) -> Tensor:
         """The matrix (n_rows, d) that states are scored against."""
@@ -128,18 +129,48 @@ class MaskedLanguageHead(Head):
         return mean_cross_entropy(self(states, matrix).flatten(0, 1), labels.flatten())
 
 
-def label_columns(labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Labels (B, L) -> the columns of the labelled positions, first to last, and which of them count: both (B, M).
+def labelled_states(model: States, batch: Batch) -> tuple[Tensor, Tensor]:
+    """States (n, d) at the labels of a batch (B, L), row by row, and these labels (n,)."""
+    if batch.columns is None:
+        batch = with_columns(batch)
+    assert batch.labels is not None and batch.columns is not None and batch.kept is not None
+    states = model.at(batch, batch.columns, batch.kept)[: batch.n_kept]  # (n, d), without filler
+    return states, batch.labels.gather(1, batch.columns).flatten().index_select(0, batch.kept[: batch.n_kept])
 
-    M is the largest number of labels in a row, at least 1; rows with fewer are filled up with columns that do not
-    count.
+
+def with_columns(batch: Batch, *, fixed_shapes: bool = False) -> Batch:
+    """The batch (B, L) with the columns of its labels, first to last (B, M), and which of the B M count, (N,).
+
+    M is the largest number of labels in a row, at least 1, and N the number of all labels; `fixed_shapes` rounds both
+    up. Rows with fewer labels are filled up with columns that do not count, and N with the first of all columns.
     """
-    labelled = labels != NO_LABEL
-    counts = labelled.sum(1)
-    most = max(1, int(counts.max()))
-    # (B, M)
-    columns = labelled.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :most]
-    return columns, torch.arange(most, device=labels.device) < counts[:, None]
+    assert batch.labels is not None  # the loader labels
+    labelled = batch.labels != NO_LABEL
+    rows, columns = labelled.nonzero(as_tuple=True)  # (n,)
+    counts = labelled.sum(1)  # (B,)
+    number = (
+        torch.arange(len(rows), device=rows.device) - (counts.cumsum(0) - counts)[rows]
+    )  # (n,) of a label in its row
+    most, n = max(1, int(counts.max())), len(rows)
+    width = min(rounded_up(most), labelled.shape[1]) if fixed_shapes else most
+    filled = torch.zeros(len(labelled), width, dtype=torch.int64, device=rows.device)  # (B, M)
+    filled[rows, number] = columns
+    kept = rows * width + number  # (n,)
+    if fixed_shapes:
+        kept = nn.functional.pad(kept, (0, rounded_up(n) - n))  # (N,)
+    return replace(batch, columns=filled, kept=kept, n_kept=n)
+
+
+def rounded_up(n: int) -> int:
+    """The least number not below n that has zeros behind its first four binary digits: at most an eighth more.
+
+    Numbers that differ little become equal.
+
+    >>> [rounded_up(n) for n in (0, 7, 17, 98, 4_930)]
+    [0, 7, 18, 104, 5120]
+    """
+    step = 1 << max(0, n.bit_length() - 4)
+    return -(-n // step) * step
 
 
 def make_head(embedding: Embedding, config: Any) -> MaskedLanguageHead:

@@ -161,9 +161,11 @@ class PretrainingStep:
             sequence_length=setting.options.pretrain_length,
             seed=0,
         )
-        self.batch: Batch = data.longest_batch().to(setting.device)
         self._model = candidate.build(setting.size, setting.device).train()
         self._head = make_head(self._model, candidate.spec.training.objective).to(setting.device).train()
+        # As a training does, which counts labels before it sends a batch
+        fixed = setting.device.type != "cpu"
+        self.batch: Batch = self._head.prepared(data.longest_batch(), fixed_shapes=fixed).to(setting.device)
         self._logits = candidate.pretrain.logits
         self._recipe, self._device = candidate.pretrain, setting.device
         both = torch.nn.ModuleList([self._model, self._head])

@@ -82,6 +82,9 @@ def some_rows(batch: Batch, rows: slice) -> Batch:
         positions=torch.where(positions < specials, positions, moved),
         mask=mask,
         padded=not bool(mask.all()),
+        columns=None,
+        kept=None,
+        n_kept=0,
         **kept,
     )
 

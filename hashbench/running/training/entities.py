@@ -110,10 +110,10 @@ def losses_of(model: Model, head: EntityHead, batch: Batch) -> tuple[Tensor, ...
     if batch.follows is None or head.next_sentence is None:
         states, labels = predicted_states(model, batch)
         return (head.loss(states, labels, matrix),)
-    columns, valid, labels = _predicted_columns(batch)
+    columns, valid, labels = _predicted_columns(batch)  # (B, M m), (B, M m), (K, m)
     start = columns.new_zeros(len(batch), 1)
     every = torch.cat([torch.ones_like(start, dtype=torch.bool), valid], 1)  # (B, 1 + M m)
-    states = model.at(batch, torch.cat([start, columns], 1), every)  # (B + K m, d)
+    states = model.at(batch, torch.cat([start, columns], 1), every.flatten().nonzero()[:, 0])  # (B + K m, d)
     first = torch.zeros_like(every).index_fill_(1, start.new_zeros(1), True)[every]  # (B + K m,)
     items = states[~first].unflatten(0, (-1, labels.shape[1]))  # (K, m, d)
     return head.loss(items, labels, matrix), head.next_sentence.loss(states[first], batch.follows)
@@ -122,7 +122,7 @@ def losses_of(model: Model, head: EntityHead, batch: Batch) -> tuple[Tensor, ...
 def predicted_states(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
     """States (K, m, d) at the items to predict, and their labels (K, m): rows of the output matrix."""
     columns, valid, labels = _predicted_columns(batch)
-    states = model.at(batch, columns, valid)  # (K m, d): the last layer makes no others
+    states = model.at(batch, columns, valid.flatten().nonzero()[:, 0])  # (K m, d): the last layer makes no others
     return states.unflatten(0, (-1, labels.shape[1])), labels
 
 

@@ -49,9 +49,9 @@ class Model(nn.Module):
         words = self.embedding.vectors_mask(batch.positions >= len(SPECIALS))  # (B, L m)
         return vectors * torch.where(words, self.scales[1], self.scales[0]).to(vectors.dtype)[..., None]
 
-    def at(self, batch: Batch, columns: Tensor, valid: Tensor | None = None) -> Tensor:
-        """The states (n, d) at `columns` (B, M) alone, of which `valid` (B, M) may select some; None: all."""
-        return self.encoder.at(self.vectors(batch), self._needed_mask(batch), batch.segments, columns, valid)
+    def at(self, batch: Batch, columns: Tensor, kept: Tensor | None = None) -> Tensor:
+        """The states (n, d) at `columns` (B, M) alone, of which `kept` (n,) may number some; None: all."""
+        return self.encoder.at(self.vectors(batch), self._needed_mask(batch), batch.segments, columns, kept)
 
     def for_head(self, batch: Batch, pooling: Pooling) -> tuple[Tensor, Tensor | None]:
         """States (B, L', d) and their mask for a head with this pooling.

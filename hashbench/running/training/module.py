@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -47,6 +48,10 @@ class RecipeModule(LightningModule):
     def label_counts(self, batch: Batch) -> tuple[int, ...]:
         """For each term of the loss, the number of labels of a batch over which it is the mean."""
         raise NotImplementedError
+
+    def prepared(self, batch: Batch) -> Batch:
+        """A batch (B, L) in main memory, with what its loss would have to wait for on the device."""
+        return batch
 
     def training_step(self, batch: Batch | list[MicroBatch], batch_idx: int) -> Tensor:
         """The loss, of shape (), of a batch; of a batch in parts, backward has run already for all but the last."""
@@ -94,13 +99,16 @@ class RecipeModule(LightningModule):
 
         Each of several devices has the whole batch here and takes its rows of it, so that it knows their share.
         """
-        parts: list[Batch] | list[MicroBatch] = [batch]
         world_size = self.trainer.world_size
         split = self.trainer.training and (self.micro_batch_size is not None or world_size > 1)
+        parts: list[Batch] | list[MicroBatch]
         if split:
             parts = micro_batches(
                 batch, self.micro_batch_size, self.label_counts, rank=self.global_rank, world_size=world_size
             )
+            parts = [replace(part, batch=self.prepared(part.batch)) for part in parts]
+        else:
+            parts = [self.prepared(batch)]
         if self.device.type == "cuda":
             parts = [part.pin_memory() for part in parts]  # type: ignore[assignment]
         return parts if split else parts[0]  # type: ignore[return-value]

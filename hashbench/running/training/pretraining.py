@@ -56,6 +56,10 @@ class PretrainingModule(RecipeModule):
         self.tokens += int(batch.mask.sum())  # here the batch is whole, and in main memory
         return super().on_before_batch_transfer(batch, dataloader_idx)
 
+    def prepared(self, batch: Batch) -> Batch:
+        """A batch (B, L) with the places of its labels; on a CPU nothing is rounded up, as shapes cost nothing."""
+        return self.head.prepared(batch, fixed_shapes=self.device.type != "cpu")
+
     def loss_terms(self, batch: Batch) -> tuple[Tensor, ...]:
         """The loss, of shape (), of a batch with labels (B, L)."""
         return (self.head.batch_loss(self.model, batch, self.recipe.logits),)

@@ -42,5 +42,5 @@ def test_states_at_some_positions_are_in_the_order_of_rows_and_columns() -> None
     rows = [vectors[row, column].tolist() for row in range(2) for column in columns[row].tolist()]
     states = Doubled().at(vectors, None, None, columns, None)
     assert (states / 2).tolist() == rows
-    valid = torch.tensor([[True, False], [True, True]])
-    assert (Doubled().at(vectors, None, None, columns, valid) / 2).tolist() == [rows[0], *rows[2:]]
+    kept = torch.tensor([0, 2, 3])
+    assert (Doubled().at(vectors, None, None, columns, kept) / 2).tolist() == [rows[0], *rows[2:]]

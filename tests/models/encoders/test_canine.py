@@ -106,10 +106,10 @@ def test_single_states_equal_those_of_all() -> None:
     ours = Ours(classifier(**SMALL), CONFIG, 512).eval()
     points, mask, segments = inputs([40, 21], 40)
     vectors = ours.embedding.embed_types(points.flatten()[:, None]).unflatten(0, points.shape)
-    columns, valid = torch.tensor([[0, 7], [3, 0]]), torch.tensor([[True, True], [True, False]])
+    columns, kept = torch.tensor([[0, 7], [3, 0]]), torch.tensor([0, 1, 2])
     states = ours.encoder(vectors, mask, segments)
     wanted = torch.stack([states[0, 0], states[0, 7], states[1, 3]])
-    torch.testing.assert_close(ours.encoder.at(vectors, mask, segments, columns, valid), wanted, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(ours.encoder.at(vectors, mask, segments, columns, kept), wanted, atol=1e-5, rtol=1e-5)
     both = ours.encoder.at(vectors, mask, segments, columns[:, :1], None)
     torch.testing.assert_close(both, torch.stack([states[0, 0], states[1, 3]]), atol=1e-5, rtol=1e-5)
 

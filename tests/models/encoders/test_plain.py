@@ -46,10 +46,10 @@ def test_the_order_of_items_does_not_matter() -> None:
 def test_states_at_some_places_are_those_of_all() -> None:
     made, vectors = encoder(), torch.randn(2, 6, 8)
     mask = torch.tensor([[True] * 6, [True] * 4 + [False] * 2])
-    columns, valid = torch.tensor([[5, 0, 3], [1, 2, 0]]), torch.tensor([[True, True, False], [True, False, True]])
+    columns, kept = torch.tensor([[5, 0, 3], [1, 2, 0]]), torch.tensor([0, 1, 3, 5])
     states = made(vectors, mask)
     expected = torch.stack([states[0, 5], states[0, 0], states[1, 1], states[1, 0]])
-    torch.testing.assert_close(made.at(vectors, mask, None, columns, valid), expected, atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(made.at(vectors, mask, None, columns, kept), expected, atol=1e-6, rtol=1e-5)
 
 
 def test_padding_is_hidden() -> None:

@@ -39,6 +39,48 @@ def test_equals_torch_over_chunks_of_eight_and_tiles_of_seventy(
         torch.testing.assert_close(own.grad, other.grad, atol=1e-6, rtol=1e-5)
 
 
+@pytest.fixture
+def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The passes of an accelerator, in chunks of eight labels."""
+    monkeypatch.setattr(linear_loss, "on_accelerator", lambda states: True)
+    monkeypatch.setattr(linear_loss, "ACCELERATOR_CHUNK", 8)
+
+
+@pytest.mark.usefixtures("as_on_a_gpu")
+@pytest.mark.parametrize("n", [0, 1, 8, 25])
+@pytest.mark.parametrize("scale", [1.0, 10.0, 1000.0])  # the last has labels whose share is 0 in float32
+def test_the_passes_of_an_accelerator_give_the_same_loss_and_slopes(n: int, scale: float) -> None:
+    ours, labels = drawn(n, scale=scale)
+    theirs = [tensor.detach().clone().requires_grad_() for tensor in ours]
+    loss = linear_cross_entropy(*ours, labels)
+    if n == 0:
+        assert loss.item() == 0
+        return
+    expected = torch.nn.functional.cross_entropy(theirs[0] @ theirs[1].T + theirs[2], labels)
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-6)
+    loss.backward()
+    expected.backward()
+    for own, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(own.grad, other.grad, atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.usefixtures("as_on_a_gpu")
+def test_the_passes_of_an_accelerator_round_bfloat16_once() -> None:
+    ours, labels = drawn(25)
+    theirs = [tensor.detach().clone().requires_grad_() for tensor in ours]
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = linear_cross_entropy(*ours, labels)
+        scores = torch.nn.functional.linear(*theirs).float()  # rounded by the product, as ours are
+    loss.backward()
+    expected = torch.nn.functional.cross_entropy(scores, labels)
+    expected.backward()
+    assert loss.item() == pytest.approx(expected.item(), rel=2**-8)
+    for own, other in zip(ours, theirs, strict=True):
+        assert own.grad is not None and other.grad is not None
+        # a sum of products of rounded shares: within a rounding of the largest
+        torch.testing.assert_close(own.grad, other.grad, atol=2**-7 * float(other.grad.abs().max()), rtol=2**-7)
+
+
 def test_large_logits_do_not_overflow() -> None:
     (states, matrix, bias), labels = drawn(5)
     loss = linear_cross_entropy(states * 1000, matrix, bias, labels)

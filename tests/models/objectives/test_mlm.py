@@ -7,9 +7,13 @@ import copy
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 from torch import Tensor, nn
 
-from hashbench.models.objectives.mlm import MaskedLanguageHead, corrupt, label_columns
+from hashbench.models.embeddings.base import NO_LABEL, Batch
+from hashbench.models.objectives.mlm import MaskedLanguageHead, corrupt, rounded_up, with_columns
 from tests.oracles import corruption as oracle
 
 N_TYPES = 1000
@@ -85,14 +89,37 @@ def loss_of(head: MaskedLanguageHead, states: Tensor, labels: Tensor, matrix: Te
     return head.loss(states[places], labels[places], matrix)
 
 
-def test_label_columns_name_the_labelled_places_of_each_row() -> None:
-    labels = torch.tensor([[-100, 7, -100, 8], [-100, -100, -100, -100], [3, -100, -100, -100]])
-    columns, counted = label_columns(labels)
-    assert columns.shape == counted.shape == (3, 2)
-    assert columns[0].tolist() == [1, 3] and columns[2, 0] == 0
-    assert counted.tolist() == [[True, True], [False, False], [True, False]]
-    assert labels.gather(1, columns)[counted].tolist() == [7, 8, 3]
-    assert not label_columns(torch.full((2, 5), -100))[1].any()
+def batch_of(labels: Tensor) -> Batch:
+    return Batch(torch.zeros(1, 1), torch.zeros_like(labels), torch.ones_like(labels, dtype=torch.bool), labels=labels)
+
+
+def test_the_columns_of_labels_are_counted_row_by_row() -> None:
+    batch = with_columns(batch_of(torch.tensor([[-100, 7, -100, 8], [-100, -100, -100, -100], [3, -100, -100, -100]])))
+    assert batch.columns is not None and batch.kept is not None
+    assert batch.columns.tolist() == [[1, 3], [0, 0], [0, 0]] and batch.kept.tolist() == [0, 1, 4] and batch.n_kept == 3
+
+
+@given(
+    labels=arrays(np.int64, array_shapes(min_dims=2, max_dims=2, max_side=40), elements=st.sampled_from([NO_LABEL, 5])),
+    fixed=st.booleans(),
+)
+def test_counted_columns_name_every_label_once_and_in_order(labels: np.ndarray, fixed: bool) -> None:
+    batch = with_columns(batch_of(torch.from_numpy(labels)), fixed_shapes=fixed)
+    assert batch.columns is not None and batch.kept is not None
+    n, width = batch.n_kept, batch.columns.shape[1]
+    rows, columns = np.nonzero(labels != NO_LABEL)
+    assert (batch.kept[:n] // width).tolist() == rows.tolist()
+    assert batch.columns.flatten()[batch.kept[:n]].tolist() == columns.tolist()
+    if fixed:
+        assert len(batch.kept) == rounded_up(n) and width <= labels.shape[1]
+    else:
+        assert len(batch.kept) == n
+
+
+@given(st.integers(0, 10**9), st.integers(0, 10**9))
+def test_a_number_is_rounded_up_by_an_eighth_at_most(n: int, more: int) -> None:
+    assert n <= rounded_up(n) <= n * 9 / 8 and rounded_up(n) <= rounded_up(n + more)
+    assert rounded_up(rounded_up(n)) == rounded_up(n)
 
 
 @pytest.mark.parametrize("logits", ["labels", "all"])

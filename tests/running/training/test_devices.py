@@ -232,6 +232,24 @@ def test_compiled_code_trains_the_same_on_a_gpu(prepared, tmp_path, cuda):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("half", [False, True])
+def test_a_step_waits_for_no_answer_of_a_gpu(prepared, cuda, half):
+    made = prepared("bert-mlm")
+    model = build_model(made.spec, "tiny", seed=0, vocabulary_rows=made.rows).to(cuda).train()
+    head = make_head(model, "mlm").to(cuda).train()
+    batch = head.prepared(made.pretraining(batch_size=32).longest_batch(), fixed_shapes=True)
+    there = batch.pin_memory().to(cuda, non_blocking=True)
+    try:
+        for mode in ("default", "error"):  # the first step sets libraries up
+            torch.cuda.set_sync_debug_mode(mode)
+            with torch.autocast("cuda", torch.bfloat16, enabled=half):
+                loss = head.batch_loss(model, there, "labels")
+            loss.backward()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
+@pytest.mark.gpu
 def test_a_full_gpu_is_no_error_of_a_trial(cuda):
     free, _ = torch.cuda.mem_get_info(cuda)
     assert memory.peak_bytes_of(lambda: torch.empty(2 * free, dtype=torch.uint8, device=cuda), cuda) is None
