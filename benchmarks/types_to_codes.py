@@ -36,7 +36,7 @@ from hashbench.models.text.types import TypeTable  # noqa: E402
 from hashbench.models.text.words import WordTokenizer  # noqa: E402
 from tests.models.coders import test_byte_ngrams, test_ngram_buckets, test_trigrams, test_word_bytes  # noqa: E402
 from tests.models.coders import test_word_features as features  # noqa: E402
-from tests.oracles import hashes, keys  # noqa: E402
+from tests.oracles import hashes, keys, ternary  # noqa: E402
 from tests.oracles import ngram_pooling as plain  # noqa: E402
 
 GOAL, POOLING_GOAL = 20.0, 50.0  # times the definition
@@ -63,6 +63,10 @@ def contests() -> list[Contest]:
         Contest("hash-rows, k = 4", make_coder("hash-rows", hashes=4), partial(hash_rows, k=4), one_pass=True),
         Contest("word-bytes", make_coder("word-bytes"), test_word_bytes.slowly, None, one_pass=True),
     ]
+    for hash, numbers in (("murmur", ternary.murmur), ("xfixhash8", partial(ternary.xfix, bits=8))):
+        definition = partial(ternary_numbers, numbers=numbers)
+        coder = make_coder("ternary-projection", hash=hash)
+        found.append(Contest(f"ternary-projection, hash {hash}", coder, definition, one_pass=hash == "murmur"))
     by_features = partial(features.slowly, features=list(features.FEATURES), buckets=5_000, hashes=4, signs=0)
     found.append(Contest("word-features", make_coder("word-features"), by_features))
     for name, slowly, arguments in (
@@ -86,6 +90,11 @@ def contests() -> list[Contest]:
 def md5_row(word: str) -> int:
     """A row of 50,260 by MD5, special tokens before them."""
     return 5 + hashes.md5_number(word) % 50_260
+
+
+def ternary_numbers(word: str, numbers: Callable[..., list[int]]) -> list[int]:
+    """The 16 numbers of 64 bits that hold 512 features."""
+    return numbers(word.encode(), 8)
 
 
 def hash_rows(word: str, k: int) -> list[int]:
