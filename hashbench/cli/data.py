@@ -1,4 +1,4 @@
-"""Commands about data: data list, describe, check, prepare, links."""
+"""Commands about data: data list, describe, check, import-predictions, prepare, links."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashbench.cli.options import (
+    DEFAULT_DB,
     Data,
+    Database,
     File,
     Overrides,
     RayAddress,
@@ -19,6 +21,7 @@ from hashbench.cli.options import (
     refuse_unknown,
 )
 from hashbench.cli.output import note, print_json, print_rows, show
+from hashbench.common.errors import InputError
 
 if TYPE_CHECKING:
     from hashbench.running.sweep.describing import Described
@@ -104,6 +107,52 @@ def _print_description(described: Described) -> None:
         print_rows(list(rows[0]), rows, "text")
     for line in described.notes:
         show(f"\n{line}")
+
+
+@app.command()
+def import_predictions(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The predictions, as JSON Lines.", show_default=False)],
+    task: Annotated[str, typer.Option(help="The task of the experiment that they are on.", show_default=False)],
+    name: Annotated[str, typer.Option(help="The name of their row in tables.", show_default=False)],
+    experiment: Annotated[
+        str | None, typer.Option(help="The experiment that they stand beside. Default: the one that was swept last.")
+    ] = None,
+    db: Database = DEFAULT_DB,
+    data: Data = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(help="The column of the text in FILE, if it is not the task's; twice for a pair."),
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="The column of the label in FILE, if it is not the task's.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Of examples of Every Eval Ever, which may have several seeds: this one.")
+    ] = None,
+) -> None:
+    """Import predictions of another program on a task, so that compare pairs them with those of models here.
+
+    FILE has samples of lm-evaluation-harness (--log_samples), examples of Every Eval Ever, or rows with the columns of
+    the task and `prediction`. Each example must have a row with its text and label. Tables mark imported rows; they
+    are in no claim, budget or group.
+
+    Example: hashbench data import-predictions samples_sst2.jsonl --task sst2 --name llama --data ~/data
+    """
+    from hashbench.store.engine import open_store
+
+    store = open_store(db, create=False)
+    if not file.is_file():
+        raise InputError(f"{file}: no such file; check the path")
+    from hashbench.running.sweep.importing import import_predictions as import_file
+
+    done = import_file(
+        store, file, task=task, name=name, experiment=experiment, data=data or None, text=text or (), label=label,
+        seed=seed,
+    )  # fmt: skip
+    scores = ", ".join(
+        f"{metric} {'undefined' if value is None else format(100 * value, '.1f')}"
+        for metric, value in done.scores.items()
+    )
+    again = "" if done.is_new else " (stored before)"
+    show(f"{name} on {task}, experiment {done.experiment}: {scores}; {done.matched}; run {done.run_id[:12]}{again}")
 
 
 @app.command("check")

@@ -94,7 +94,7 @@ def shown(store: Store, experiment: str | None = None) -> Shown:
     done = [run for run in by_id.values() if run.state == "done"]
     runs = [_finished(measured, run, metrics[run.run_id], experiments=experiments[run.run_id]) for run in done]
     ratios = measured.ratios("own")
-    for entry, row in zip(measured.entries, table.rows, strict=True):
+    for entry, row in zip(measured.entries, table.rows, strict=False):
         key = (entry.model, entry.encoder, "average")
         prr = ratios.get(key) if measured.has_one_entry(entry.model) else None
         runs.append(_model(measured, entry, row, table=table, prr=prr))

@@ -114,7 +114,7 @@ def compare(
             # The other models may still be comparable
             skipped.append(str(error).removeprefix("compare: "))
             continue
-        encoders.append(entries[0].encoder)
+        encoders += [entry.encoder for entry in entries if entry.encoder][:1]
     if not lines:
         more = f" (and {len(skipped) - 1} more like it)" if len(skipped) > 1 else ""
         raise InputError(f"compare: {skipped[0]}{more}")
@@ -221,7 +221,7 @@ def _find(name: str, experiment: str | None, read: Callable[[str | None], Eviden
     """The model of that name in the experiment (None: the last), else the experiment of that name."""
     evidence = read(experiment)
     store, measured = evidence.store, evidence.measured
-    labels = list(dict.fromkeys(entry.model for entry in measured.entries))
+    labels = list(dict.fromkeys(entry.model for entry in (*measured.entries, *measured.imported)))
     if name in labels:
         return Side(name, evidence, name)
     names = experiment_names(store)
@@ -246,7 +246,8 @@ def _common_models(side_a: Side, side_b: Side) -> list[str]:
 
 def _entry(side: Side, model: str) -> Entry:
     """The runs of a model. Raises InputError where they differ in settings, so that no mean over them is allowed."""
-    entries = [entry for entry in side.evidence.measured.entries if entry.model == model]
+    measured = side.evidence.measured
+    entries = [entry for entry in (*measured.entries, *measured.imported) if entry.model == model]
     if len(entries) > 1:
         settings = "; ".join(entry.settings for entry in entries)
         raise InputError(f"compare: {model} in {side.place} was measured under several settings ({settings})")
@@ -259,7 +260,7 @@ def _lines(
     """The paired differences on each common task, the average last. Reasons for omissions are appended to `skipped`."""
     a, b = entries
     names = f"{a.model} and {b.model}" if a.model != b.model else f"{a.model} in {side_a.place} and {side_b.place}"
-    if a.encoder != b.encoder:
+    if a.encoder != b.encoder and not (a.is_imported or b.is_imported):
         raise InputError(f"compare: {names} have other encoders, {a.encoder} and {b.encoder}; compare at one size")
     tasks = [task for task in side_a.evidence.measured.tasks() if a.of_task(task) and b.of_task(task)]
     if not tasks:
@@ -317,7 +318,8 @@ def unlike(x: Sample, y: Sample) -> str:
         return f"{what}: no common seed ({_listed(x.by_seed())} and {_listed(y.by_seed())})"
     if {score.run.run_id for score in x.scores.values()} & {score.run.run_id for score in y.scores.values()}:
         return f"{what}: the same runs stand on both sides"
-    if x.entry.is_baseline == y.entry.is_baseline and _precisions(x) != _precisions(y):
+    trained = not any(sample.entry.is_baseline or sample.entry.is_imported for sample in (x, y))
+    if trained and _precisions(x) != _precisions(y):
         return f"{what}: other precisions, {_precisions(x)} and {_precisions(y)}"
     if x.data != y.data:
         return f"{what}: measured on other data (fingerprints {x.data[:8]} and {y.data[:8]})"

@@ -16,7 +16,16 @@ from sqlalchemy.engine import RowMapping
 
 from hashbench.common.allocator import collecting_nothing
 from hashbench.results.read import queries
-from hashbench.results.read.runs import Entry, MeasuredRun, SeedScore, entries, environment_of, origin_of, run_of
+from hashbench.results.read.runs import (
+    Entry,
+    MeasuredRun,
+    SeedScore,
+    entries,
+    environment_of,
+    imported_entries,
+    origin_of,
+    run_of,
+)
 from hashbench.scores.registry import metric_of
 from hashbench.store.engine import Store
 from hashbench.store.result import NOT_STORED, unpacked
@@ -51,6 +60,8 @@ class Measured:
     facts: dict[tuple[str, str, str], ModelFact]  # by (model, encoder, column or stored name)
     n_examples: dict[tuple[str, str, str], int]  # stored predictions by (run id, task, split)
     store: Store
+    # Of other programs: in tables and comparisons alone, so that no claim, budget, group or average has them
+    imported: tuple[Entry, ...] = ()
 
     def query(self, sql: str, **parameters: Any) -> Sequence[RowMapping]:
         """Rows of a SELECT, in which parameters are written as :name."""
@@ -220,8 +231,9 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
     """Everything that an experiment has measured so far. `name` None: the experiment that was swept last."""
     experiment = find_experiment(store, name)
     key = {"experiment": experiment.id}
-    runs = _runs(store, experiment.id)
-    by_key = {run.key: run for run in runs}
+    every = _runs(store, experiment.id)
+    runs = tuple(run for run in every if not run.is_imported)
+    by_key = {run.key: run for run in every}
     scores, perturbed = Scores(), Scores()
     for row in store.tuples(queries.SCORES, **key, checkpoint=checkpoint):
         label, run_id, metric, split, condition, own, value, reason = row
@@ -249,6 +261,7 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
             for row in store.query(queries.EXAMPLES, **key, checkpoint=checkpoint)
         },
         store=store,
+        imported=tuple(imported_entries([run for run in every if run.is_imported])),
     )
 
 

@@ -18,6 +18,7 @@ ROBUSTNESS: Final = "robustness"
 EVALUATION: Final = "evaluation"
 FURTHER_BASELINE: Final = "evaluation-floor"
 PAIRS: Final = "evaluation-pairs"
+IMPORTED: Final = "evaluation-imported"  # predictions of another program
 LENGTH = "max_length"  # of a recipe: a number, or a request that each training resolves
 SCRATCH = "from scratch"  # how a table marks random weights in the place of published ones
 
@@ -84,6 +85,11 @@ class MeasuredRun:
     def measures_time(self) -> bool:
         """True where it measures the time and memory of a model."""
         return self.kind == EFFICIENCY
+
+    @property
+    def is_imported(self) -> bool:
+        """True where it holds predictions of another program, which tables and `compare` alone read."""
+        return self.kind == IMPORTED
 
     @property
     def is_scored(self) -> bool:
@@ -230,6 +236,11 @@ class Entry:
         """Its runs of one task, finished or not."""
         return list(self._by_task.get(task, ()))
 
+    @property
+    def is_imported(self) -> bool:
+        """True where its runs hold predictions of another program."""
+        return any(run.is_imported for run in self.runs)
+
     @cached_property
     def _by_task(self) -> dict[str | None, list[MeasuredRun]]:
         return grouped((run.task, run) for run in self.runs)
@@ -275,6 +286,12 @@ def entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
     for name in dict.fromkeys(run.model for run in runs if run.is_baseline):
         rows.extend(_entries_of(name, [run for run in by_model[name] if run.is_baseline]))
     return rows
+
+
+def imported_entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
+    """An entry for each name under which predictions of other programs were imported."""
+    by_name = grouped((run.model, run) for run in runs if run.state == "done")
+    return [Entry(name, False, "", "", tuple(of), f"{name} (imported)") for name, of in by_name.items()]
 
 
 def grouped(pairs: Iterable[tuple[GroupKey, Grouped]]) -> dict[GroupKey, list[Grouped]]:

@@ -10,11 +10,11 @@ from hashbench.common.errors import InputError, near_match
 from hashbench.common.showing import few
 from hashbench.results.read.measured import PERCENT
 from hashbench.results.read.queries import TRAINED_RUNS
-from hashbench.results.read.runs import BASELINE, EVALUATION, FURTHER_BASELINE, PAIRS
+from hashbench.results.read.runs import BASELINE, EVALUATION, FURTHER_BASELINE, IMPORTED, PAIRS
 from hashbench.store.engine import Store
 from hashbench.store.status import find_experiment
 
-NO_TRAINING = (EVALUATION, PAIRS, FURTHER_BASELINE)  # of a model that another run trained
+NO_TRAINING = (EVALUATION, PAIRS, FURTHER_BASELINE, IMPORTED)  # of a model that another run trained
 
 
 @dataclass(frozen=True)

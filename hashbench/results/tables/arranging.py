@@ -11,7 +11,7 @@ from hashbench.common.errors import InputError, near_match
 from hashbench.results.papers.paper import Column
 from hashbench.results.tables.table import SIZES, Cell, Row, Table
 
-OF_MODELS = ("model", "floor", "quoted")  # kinds of rows
+OF_MODELS = ("model", "floor", "imported", "quoted")  # kinds of rows
 
 
 def with_models(tables: Sequence[Table], names: Sequence[str]) -> list[Table]:

@@ -39,7 +39,7 @@ def budget_table(source: ReportSource) -> list[Table]:
     columns = (*scores, *COSTS)
     budgets = recorded_budgets(source.measured.experiment.config)
     by_size: dict[float, list[Row]] = {}
-    for row, entry in zip(own.rows, source.measured.entries, strict=True):
+    for row, entry in zip(own.rows, source.measured.entries, strict=False):  # behind them are imported rows
         if not row.is_baseline:
             fact = source.measured.fact(entry, COSTS[0].name)
             _, size = budgets.of(row.model, None if fact is None else fact.value)

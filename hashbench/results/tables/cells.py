@@ -32,6 +32,7 @@ FORMS = tuple(
 )
 # The scores of an entry on a task (or column) that a table reads
 Reading = Callable[[Entry, str], list[SeedScore]]
+IMPORTED = "Imported predictions of other programs, in no claim, budget or group"  # heading of rows
 Statistic = Literal["mean", "median"]  # over seeds
 # Of an average: a task (or column), or several that count together as one
 AverageMember = str | tuple[str, ...]
@@ -39,13 +40,13 @@ CENTRES: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": statistics.
 
 
 def row_kind(entry: Entry) -> RowKind:
-    """The kind of an entry's table row: model or trivial baseline."""
-    return TRIVIAL if entry.is_baseline else "model"
+    """The kind of an entry's table row: model, trivial baseline, or predictions of another program."""
+    return TRIVIAL if entry.is_baseline else "imported" if entry.is_imported else "model"
 
 
 def entry_row(entry: Entry, cells: dict[str, Cell]) -> Row:
     """The row of an entry in an experiment's own table, with the given cells."""
-    section = "Trivial baselines" if entry.is_baseline else "Models"
+    section = {TRIVIAL: "Trivial baselines", "imported": IMPORTED}.get(row_kind(entry), "Models")
     return Row(entry.title, entry.title, cells, row_kind(entry), entry.encoder, section, entry.settings)
 
 

@@ -94,9 +94,10 @@ def remarks(comparison: Comparison) -> list[str]:
     notes = [
         "Percent and points. low, high: 95 % interval of A - B over " + " or ".join(sorted(spread)) + "; paired by "
         "seed and by example, each metric computed anew from every one of 10,000 draws.",
-        f"Encoder {comparison.encoder}; matched seeds: {'; or '.join(sorted(names))}.",
+        f"Encoder {comparison.encoder or 'not known'}; matched seeds: {'; or '.join(sorted(names))}.",
     ]
     sides = (comparison.first, comparison.second)
+    notes += _imported(comparison)
     notes += dict.fromkeys(note for side in sides if (note := side.evidence.measured.experiment.note_on_units))
     n_models = sorted({line.n_models for line in comparison.lines if line.n_models})
     if n_models:
@@ -125,6 +126,19 @@ def remarks(comparison: Comparison) -> list[str]:
     notes += [f"{UNDEFINED_DRAWS}: {', '.join(undefined)}."] if undefined else []
     notes += [*_flags_of_both(comparison), *_unequal_texts(comparison)]
     return [*notes, *(f"not compared: {why}" for why in comparison.skipped)]
+
+
+def _imported(comparison: Comparison) -> list[str]:
+    """Notes on sides that are predictions of another program."""
+    return [
+        f"{at}: imported predictions ({dict(run.origin.notes).get('imported', '')}); one answer an example, paired "
+        "with every seed of the other side."
+        for at, side in {"A": comparison.first, "B": comparison.second}.items()
+        for entry in side.evidence.measured.imported
+        if entry.model == side.model
+        for run in entry.runs
+        if run.task in {line.task for line in comparison.lines}
+    ]
 
 
 def _unequal_texts(comparison: Comparison) -> list[str]:

@@ -66,12 +66,12 @@ def own_table(
         scores = [column for column in columns if column.measure == "score"]
         evidence.draw(
             evidence.of(entry, str(column.task), column.metric, column.split)
-            for entry in measured.entries
+            for entry in (*measured.entries, *measured.imported)
             for column in scores
         )
     rows = [
         entry_row(entry, {column.name: own_cell(measured, entry, column, evidence) for column in columns})
-        for entry in measured.entries
+        for entry in (*measured.entries, *measured.imported)
     ]
     rows = marked(rows, columns)
     notes = [_average_note(trained, shared)] if len(shared) < len(trained) else []
@@ -93,7 +93,7 @@ def own_table(
         columns=tuple(columns),
         rows=tuple(rows),
         notes=tuple(notes),
-        missing=tuple(missing_lines(rows, scores)),
+        missing=tuple(missing_lines([row for row in rows if row.kind != "imported"], scores)),
         published=False,
         readings=tuple((column.task or "", column.metric, column.split) for column in scores if column.metric),
     )
@@ -211,7 +211,8 @@ def own_cell(measured: Measured, entry: Entry, column: Column, evidence: Evidenc
 def minutes_cell(measured: Measured, entry: Entry) -> Cell:
     """The minutes of all finished runs of a row; a pre-training counts for each model that uses it."""
     pretrained = [run for run in measured.pretrainings() if (run.model, run.encoder) == (entry.model, entry.encoder)]
-    seconds = sum(run.origin.seconds for run in (*entry.runs, *pretrained) if run.state == "done")
+    own = () if entry.is_imported else entry.runs  # nothing was trained here
+    seconds = sum(run.origin.seconds for run in (*own, *pretrained) if run.state == "done")
     return Cell(seconds / 60, unit="minutes") if seconds else Cell(unit="minutes", reason="no finished run")
 
 

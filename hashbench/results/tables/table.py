@@ -14,7 +14,7 @@ from hashbench.results.papers.paper import Column, PublishedNumber
 if TYPE_CHECKING:  # exported folders print numbers without a database
     from hashbench.results.read.samples import ScorePart
 
-RowKind = Literal["model", "floor", "family", "quoted", "task", "claim", "setting"]
+RowKind = Literal["model", "floor", "imported", "family", "quoted", "task", "claim", "setting"]
 TRIVIAL: Final = "floor"  # the kind of a trivial baseline's row
 Tone = Literal["good", "bad", "open", "none", ""]  # what a word says of the thing
 Scale = tuple[tuple[str, float], ...]  # units of a count with their size, largest first

@@ -57,7 +57,7 @@ def test_a_pre_training_at_another_size_of_the_encoder_is_not_counted() -> None:
         return SimpleNamespace(model="m", encoder=encoder, state="done", origin=SimpleNamespace(seconds=seconds))
 
     measured = SimpleNamespace(pretrainings=lambda: [a_run("tiny", 60.0), a_run("base", 6000.0)])
-    entry = SimpleNamespace(model="m", encoder="tiny", runs=(a_run("tiny", 120.0),))
+    entry = SimpleNamespace(model="m", encoder="tiny", runs=(a_run("tiny", 120.0),), is_imported=False)
     assert minutes_cell(measured, entry).value == 3.0  # type: ignore[arg-type]
 
 

@@ -1,0 +1,165 @@
+"""data/tasks/foreign_predictions.py: rows of other programs, matched with examples by texts and label."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hashbench.common.errors import InputError
+from hashbench.data.tasks.catalogue import find_task
+from hashbench.data.tasks.foreign_predictions import matched
+from hashbench.data.tasks.text_data import Split, TaskData
+
+NAMES = ("unacceptable", "acceptable")
+
+
+def data_of(texts: Sequence[str], labels: Sequence[float], name: str = "cola") -> TaskData:
+    kind = np.float32 if name == "stsb" else np.int64
+    columns = (list(texts), list(texts)) if name in ("stsb", "rte") else (list(texts),)
+    splits = {"train": Split(tuple([["train"]] * len(columns)), np.zeros(1, kind))}
+    return TaskData(
+        find_task(name), {**splits, "validation": Split(columns, np.array(labels, kind))}, "f", "here", "own"
+    )
+
+
+def write(path: Path, rows: Sequence[object]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def sample(text: str, label: int, chosen: int, **more: object) -> dict[str, Any]:
+    """A line of lm-evaluation-harness."""
+    answers = [[-1.0 if number == chosen else -2.5, False] for number in range(2)]
+    return {"doc": {"sentence": text, "label": label}, "target": str(label), "filtered_resps": answers, **more}
+
+
+def example(text: str, label: int, answer: int, seed: str = "0", task: str = "cola") -> dict[str, Any]:
+    """A line of Every Eval Ever."""
+    return {
+        "schema_version": "0.3.0", "evaluation_name": task, "input": {"raw": text, "reference": [NAMES[label]]},
+        "output": {"raw": [NAMES[answer]]}, "metadata": {"seed": seed},
+    }  # fmt: skip
+
+
+DATA = data_of(["a  b", "c", "d"], [0, 1, 1])
+ROWS = [("c", 1, 0), ("a b", 0, 0), ("d", 1, 1)]  # in another order, with other white space
+
+
+def test_samples_of_the_harness(tmp_path: Path) -> None:
+    found = matched(write(tmp_path / "x.jsonl", [sample(*row) for row in ROWS]), DATA, "validation")
+    assert found.outputs.tolist() == [0, 0, 1] and found.unused == 0
+
+
+def test_choices_in_another_order_than_the_classes(tmp_path: Path) -> None:
+    rows = [{**sample(text, label, 1 - chosen), "target": 1 - label} for text, label, chosen in ROWS]
+    assert matched(write(tmp_path / "x.jsonl", rows), DATA, "validation").outputs.tolist() == [0, 0, 1]
+
+
+def test_right_choices_show_by_the_accuracy_where_targets_are_texts(tmp_path: Path) -> None:
+    rows = [sample(text, label, chosen, target="yes", acc=float(label == chosen)) for text, label, chosen in ROWS]
+    assert matched(write(tmp_path / "x.jsonl", rows), DATA, "validation").outputs.tolist() == [0, 0, 1]
+    for row in rows:
+        del row["acc"]
+    with pytest.raises(InputError, match="no row shows which class of task cola choice 0 is"):
+        matched(write(tmp_path / "x.jsonl", rows), DATA, "validation")
+
+
+def test_a_choice_that_is_right_for_two_classes_is_refused(tmp_path: Path) -> None:
+    rows = [{**sample(*row), "target": 0} for row in ROWS]
+    with pytest.raises(
+        InputError, match="choice 0 is the right one of examples of class 'unacceptable' and 'acceptable'"
+    ):
+        matched(write(tmp_path / "x.jsonl", rows), DATA, "validation")
+
+
+def test_generated_answers_are_names_of_classes(tmp_path: Path) -> None:
+    rows = [sample(text, label, 0, filtered_resps=[f" {NAMES[chosen]}\n"]) for text, label, chosen in ROWS]
+    assert matched(write(tmp_path / "x.jsonl", rows), DATA, "validation").outputs.tolist() == [0, 0, 1]
+    rows[1]["filtered_resps"] = ["perhaps"]
+    with pytest.raises(InputError, match=r"x.jsonl:2: 'perhaps' is no class of task cola \(unacceptable, acceptable\)"):
+        matched(write(tmp_path / "x.jsonl", rows), DATA, "validation")
+
+
+def test_examples_of_one_task_and_seed(tmp_path: Path) -> None:
+    rows = [example(*row) for row in ROWS] + [example(text, label, 1, "1") for text, label, _ in ROWS]
+    file = write(tmp_path / "x.jsonl", [*rows, example("c", 1, 1, task="sst2")])
+    assert matched(file, DATA, "validation", seed="1").outputs.tolist() == [1, 1, 1]
+    with pytest.raises(InputError, match=r"lines 2, 5: 2 rows with other predictions .* \(of several seeds: --seed\)"):
+        matched(file, DATA, "validation")
+    with pytest.raises(InputError, match="has no prediction of task cola"):
+        matched(file, DATA, "validation", seed="7")
+
+
+def test_plain_rows_with_columns_of_other_names(tmp_path: Path) -> None:
+    rows = [{"t": text, "y": NAMES[label], "prediction": chosen} for text, label, chosen in ROWS]
+    file = write(tmp_path / "x.jsonl", rows)
+    assert matched(file, DATA, "validation", text=["t"], label="y").outputs.tolist() == [0, 0, 1]
+    with pytest.raises(InputError, match=r"x.jsonl:1: no text 'sentence'; texts there: t, y \(--text COLUMN\)"):
+        matched(file, DATA, "validation")
+    with pytest.raises(InputError, match=r"x.jsonl:1: no label 'label'; keys there: t, y, prediction"):
+        matched(file, DATA, "validation", text=["t"])
+
+
+def test_values_of_pairs(tmp_path: Path) -> None:
+    data = data_of(["a", "b"], [3.8, 5.0], "stsb")
+    rows = [{"sentence1": t, "sentence2": t, "label": y, "prediction": 2.5} for t, y in (("b", 5), ("a", 3.799999952))]
+    assert matched(write(tmp_path / "x.jsonl", rows), data, "validation").outputs.tolist() == [2.5, 2.5]
+    rows[0]["prediction"] = "high"
+    with pytest.raises(InputError, match="'high' is no number; task stsb predicts numbers"):
+        matched(write(tmp_path / "x.jsonl", rows), data, "validation")
+
+
+def test_too_few_rows_are_refused_with_counts(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.jsonl", [sample(*ROWS[0]), sample("d", 0, 0), sample("x", 1, 1)])
+    with pytest.raises(InputError) as raised:
+        matched(file, DATA, "validation")
+    assert str(raised.value) == (
+        f"{file}: 1 of 3 examples of cola validation have a row with their text and label (33.3 %), and all must; "
+        "2 of 3 rows belong to no example of the task; the first example without one: 'a  b'"
+    )
+    with pytest.raises(InputError, match="it has those of train, on which the experiment does not report"):
+        matched(write(tmp_path / "x.jsonl", [sample("train", 0, 0)]), DATA, "validation")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[1]", ":1: is no object"),
+        ("{", ":1: is no JSON"),
+        ('{"a": 1}', ":1: no prediction in this row; a file has samples of lm-evaluation-harness"),
+        ('{"doc": {"sentence": "c", "label": 1}}', ":1: no filtered_resps or resps; log samples with --log_samples"),
+        ('{"doc": {"sentence": "c", "label": 1}, "resps": [["x"], ["y"]]}', "is no likelihood of a choice"),
+        ("", "has no prediction of task cola"),
+    ],
+)
+def test_wrong_files(tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "x.jsonl").write_text(line)
+    with pytest.raises(InputError) as raised:
+        matched(tmp_path / "x.jsonl", DATA, "validation")
+    assert message in str(raised.value) and "\n" not in str(raised.value)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    rows=st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=8),
+    seed=st.integers(0, 9),
+)
+def test_scores_do_not_depend_on_the_order_of_rows(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, int, int]], seed: int
+) -> None:
+    """Of examples with one text and label, each has one of their predictions, whichever."""
+    shuffled = random.Random(seed).sample(rows, len(rows))
+    data = data_of([text for text, _, _ in rows], [label for _, label, _ in rows])
+    file = write(tmp_path_factory.mktemp("rows") / "x.jsonl", [
+        {"sentence": text, "label": label, "prediction": answer} for text, label, answer in shuffled
+    ])  # fmt: skip
+    outputs = matched(file, data, "validation").outputs.tolist()
+    assert sorted(zip(*zip(*((t, y) for t, y, _ in rows), strict=True), outputs, strict=True)) == sorted(rows)
