@@ -179,7 +179,8 @@ def test_a_batch_of_special_tokens_alone_has_states(spec: ModelSpec) -> None:
 def test_the_count_is_what_is_stored(spec: ModelSpec) -> None:
     """As deployed: the parameters of the real modules and those of a head, dense (d (d + 1)) + outputs (d + 1)."""
     modules, dim = assembled(spec), 16
-    head = dim * (dim + 1) * spec.head.dense + spec.origin.classes * (dim + 1)
+    head = dim * (dim + 1) * spec.head.dense + dim * (spec.head.pooling == "attention")
+    head += spec.origin.classes * (dim + 1)
     counts = count(spec, "tiny", deployed=True)
     assert counts.total == sum(stored(module) for module in modules) + head
     assert 0 <= counts.embedding <= stored(modules[0])
