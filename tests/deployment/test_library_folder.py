@@ -20,8 +20,17 @@ from tests.exported import exported_folder
 
 pytest.importorskip("transformers", reason="transformers is not installed")
 TEXTS = ["a film", "Don't STOP!!! 東京 naïve", "x"]
-QUICK = ["hashformer-md-proj", "eelbert-tiny"]
-OTHERS = ["bert-mlm", "proformer-k4", "hashformer-md-pool", "canine-c-scratch", "sgnn", "bigram-hash-emb", "dhe-small"]
+QUICK = ["hashformer-md-proj", "eelbert-tiny", "pqrnn-tiny"]
+OTHERS = [
+    "bert-mlm",
+    "proformer-k4",
+    "hashformer-md-pool",
+    "canine-c-scratch",
+    "sgnn",
+    "bigram-hash-emb",
+    "dhe-small",
+    "prado",
+]
 BLOCKED = """
 import json, sys
 sys.modules["hashbench"] = None
@@ -179,6 +188,14 @@ def test_sentence_transformers_gives_the_pooled_states(tmp_path: Path) -> None:
     firsts = [" ".join(text.split()[:2]).replace("Don't STOP!!!", "Don'") for text in TEXTS]
     np.testing.assert_allclose(cut, hashbench.load(folder).embed(firsts), atol=1e-5)
     np.testing.assert_allclose(short, cut, atol=1e-6)
+
+
+def test_attention_pooling_has_no_files_for_sentence_transformers_and_a_line_says_so(tmp_path: Path) -> None:
+    folder = exported_folder("pqrnn-tiny", tmp_path / "some_model", small=True)
+    loaded, refused = write_library_files(hashbench.load(folder), folder)
+    assert "load it by AutoModel" in loaded
+    assert refused == (f"{folder}: not for sentence-transformers, whose poolings learn nothing (pooling: attention)")
+    assert not (folder / "modules.json").exists() and (folder / MODELING).exists()
 
 
 NO_NUMBERS = "tokens of this model have no numbers; call the tokenizer, which gives codes and positions"

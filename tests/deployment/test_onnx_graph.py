@@ -31,13 +31,13 @@ onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 pytest.importorskip("onnxscript", reason="onnxscript is not installed")
 
-QUICK = ["hashformer-md-proj", "hashformer-md-pool", "hashformer-md-emb-1k"]
+QUICK = ["hashformer-md-proj", "hashformer-md-pool", "hashformer-md-emb-1k", "pqrnn-tiny"]
 OTHERS = [
     "hashformer-md-add", "hashformer-lsh-proj", "bert-mlm", "bert-tiny", "bert-tiny-random-hash", "eelbert-tiny",
     "proformer-glue", "proformer-k4", "sgnn", "canine-c-scratch", "hash-emb-k2", "multi-hash", "fasttext-buckets",
     "floret-buckets-2", "tfree-8k", "byte-ngrams", "dhe-small", "qr-hash-mult", "qr-bpe", "low-rank-bpe",
     "character-cnn", "bytes", "bigram-hash-emb", "bigram-bpe", "longcat-md-proj", "longcat-bpe", "over-encoding-bpe",
-    "engram-input-md-proj", "engram-input-sum-bpe", "multi-hash-linear", "floret-narrow", "ternary-dense",
+    "engram-input-md-proj", "engram-input-sum-bpe", "multi-hash-linear", "floret-narrow", "ternary-dense", "prado",
 ]  # fmt: skip
 FAMILIES = [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
 TEXTS = [

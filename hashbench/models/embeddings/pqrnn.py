@@ -60,7 +60,7 @@ def _pqrnn(name: str, features: int, encoder: dict[str, Any], summary: str) -> M
     return ModelSpec(
         name=name,
         text=TextSpec("spaces", template=WORDS_ONLY),
-        code=CodeSpec("ternary-projection", {"features": features}, small={"features": 40}),
+        code=CodeSpec("ternary-projection", {"features": features}),
         embedding=EmbeddingSpec(TernaryDense),
         encoder=EncoderSpec("qrnn", {"dropout": 0.0, **encoder}, small={"layers": 1, "dim": 16, "state": 8}),
         head=HeadSpec("attention", dense=False),
@@ -79,7 +79,7 @@ MODELS = [
     ModelSpec(
         name="prado",
         text=TextSpec("spaces", template=WORDS_ONLY),
-        code=CodeSpec("ternary-projection", {"features": 512}, small={"features": 40}),
+        code=CodeSpec("ternary-projection", {"features": 512}),
         embedding=EmbeddingSpec(TernaryDense),
         encoder=EncoderSpec(
             "prado",

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.common.errors import InputError
-from hashbench.models.coders.ternary_projection import FEATURES, TernaryProjection
+from hashbench.models.coders.ternary_projection import BLOCK, BLOCK_BYTES, FEATURES, TernaryProjection
 from hashbench.models.embeddings.base import (
     END,
     PAD,
@@ -47,10 +47,10 @@ class TernaryDense(Embedding):
             isinstance(bottleneck, bool) or not isinstance(bottleneck, int) or bottleneck < 1
         ):
             raise InputError(f"embedding: bottleneck {bottleneck!r} is no whole number from 1 on; correct it")
-        coder = TernaryProjection(**(hashing or {}))
         width = bottleneck or dim
-        self.features = coder.features
-        self.dense, self.norm = nn.Linear(coder.features, width), nn.LayerNorm(width)
+        # Without the coder, which a folder for other libraries has not: there its codes are among the weights.
+        self.features: int = hashing["features"] if hashing and "features" in hashing else FEATURES
+        self.dense, self.norm = nn.Linear(self.features, width), nn.LayerNorm(width)
         nn.init.xavier_uniform_(self.dense.weight)
         nn.init.zeros_(self.dense.bias)
         self.last = nn.Identity() if bottleneck is None else nn.Linear(bottleneck, dim)
@@ -58,7 +58,9 @@ class TernaryDense(Embedding):
         self.table: Tensor
         self.register_buffer("table", four_features(), persistent=False)  # (256, 4)
         self.special_codes: Tensor
-        self.register_buffer("special_codes", special_codes(coder), persistent=False)  # (5, c) uint8
+        self.register_buffer(
+            "special_codes", special_codes(self.features, hashing or {}), persistent=False
+        )  # (5, c) uint8
 
     def embed_types(self, codes: Tensor) -> Tensor:
         """Codes (n, c) -> vectors (n, d)."""
@@ -80,12 +82,12 @@ def four_features() -> Tensor:
     return table
 
 
-def special_codes(coder: TernaryProjection) -> Tensor:
-    """Codes of the special tokens (5, c) uint8."""
-    codes = torch.empty(len(SPECIALS), coder.width, dtype=torch.uint8)
+def special_codes(features: int, hashing: Mapping[str, Any]) -> Tensor:
+    """Codes of the special tokens (5, c) uint8 by a coder with these arguments."""
+    codes = torch.empty(len(SPECIALS), BLOCK_BYTES * -(-features // BLOCK), dtype=torch.uint8)
     if not codes.is_meta:
         names = {**dict(enumerate(SPECIALS)), START: BEGIN_NAME, END: END_NAME}
-        codes.copy_(torch.from_numpy(coder.encode_few(list(names.values()))))
+        codes.copy_(torch.from_numpy(TernaryProjection(**hashing).encode_few(list(names.values()))))
         codes[PAD] = 0
     return codes
 

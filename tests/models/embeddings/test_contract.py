@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from hashbench.models.coders.base import Coder, make_coder
-from hashbench.models.embeddings.base import PAD, SPECIALS, START, Batch, Embedding, ModelSpec, stored
+from hashbench.models.embeddings.base import PAD, SPECIALS, START, Batch, Embedding, EncoderSpec, ModelSpec, stored
 from hashbench.models.embeddings.registry import build_embedding, models
 from hashbench.models.encoders.base import Encoder, make_encoder
 from hashbench.models.text.types import TypeTable
@@ -168,6 +169,19 @@ def test_padding_changes_nothing(spec: ModelSpec) -> None:
     plain, longer = states(parts, batch), states(parts, padded)
     kept = parts[1].states_mask(parts[0].vectors_mask(batch.mask))  # (B, L')
     torch.testing.assert_close(longer[:, : plain.shape[1]][kept], plain[kept], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"), [("qrnn", {"layers": 1, "dim": 16}), ("prado", {"dim": 16, "bigrams": 8, "trigrams": 8})]
+)
+def test_encoders_of_pqrnn_and_prado_work_over_it(spec: ModelSpec, kind: str, values: dict[str, int]) -> None:
+    parts, codes = assembled(replace(spec, encoder=EncoderSpec(kind, values))), codes_of(spec, KNOWN)
+    batch, padded = batch_of(codes), batch_of(codes, padding=4)
+    plain, longer = states(parts, batch), states(parts, padded)
+    kept = parts[1].states_mask(parts[0].vectors_mask(batch.mask))
+    torch.testing.assert_close(longer[:, : plain.shape[1]][kept], plain[kept], atol=1e-5, rtol=1e-5)
+    plain.square().sum().backward()
+    assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in parts[1].parameters())
 
 
 def test_a_batch_of_special_tokens_alone_has_states(spec: ModelSpec) -> None:
