@@ -26,4 +26,4 @@ def test_models_for_people_stand_under_their_papers(run: Run) -> None:
     row = next(line for line in lines[head:] if line.startswith("hashformer-md-emb-1k "))
     assert row.split()[1:6] == ["words", "md5-rows", "1033", "86.8M", "797.2K"]
     assert row.endswith("corpus (shuffle + random)")
-    assert max(map(len, lines)) <= 110
+    assert max(map(len, lines)) <= 114

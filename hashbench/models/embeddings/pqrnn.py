@@ -36,7 +36,7 @@ from hashbench.models.embeddings.proformer import SGNN_RECIPE, WORDS_ONLY
 from hashbench.models.embeddings.ternary import TernaryDense
 
 GOEMOTIONS, CIVIL_COMMENTS = 28, 7  # classes
-# Words of a text in the public configurations. The rest of the recipe is chosen here: theirs is of 100,000 steps.
+# Words of a text in the public configurations. The rest of the recipe is chosen here; the public one has 100,000 steps.
 RECIPE = {**SGNN_RECIPE, "max_length": 128}
 
 
