@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
@@ -21,6 +22,7 @@ INIT_STD = 0.02
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": nn.functional.relu, "gelu": nn.functional.gelu}
 # A probability is rounded to a multiple of 1/65536: 0.1 becomes 0.100006.
 LEVELS = 1 << 16
+ONE_IN_TWO_BYTES = {torch.bfloat16: np.uint16(0x3F80), torch.float16: np.uint16(0x3C00)}  # the bits of 1.0
 HIDDEN = -1e6  # logit of padding
 
 
@@ -80,17 +82,32 @@ def keep_mask(shape: torch.Size, probability: float, dtype: torch.dtype = torch.
     p is the multiple of 1/65536 nearest to the probability, so that the expectation of a masked tensor is exactly the
     tensor.
     """
-    dropped = round(probability * LEVELS)
+    chosen, factor = _chosen(shape, probability)
+    return torch.from_numpy(np.multiply(chosen, np.float32(factor), dtype=np.float32)).view(shape).to(dtype)
+
+
+def kept(shape: torch.Size, probability: float, dtype: torch.dtype) -> tuple[Tensor, float]:
+    """`keep_mask` as a tensor and a factor: where `dtype` has two bytes, the tensor is 1 and the factor 1 / (1 - p).
+
+    A number of two bytes is up to 0.4 % beside 1 / (1 - p), and all weights would be wrong by it.
+    """
+    if dtype not in ONE_IN_TWO_BYTES:
+        return keep_mask(shape, probability, dtype), 1.0
+    chosen, factor = _chosen(shape, probability)
+    bits = np.multiply(chosen, ONE_IN_TWO_BYTES[dtype], dtype=np.uint16)
+    return torch.from_numpy(bits).view(dtype).view(shape), factor
+
+
+def _chosen(shape: torch.Size, probability: float) -> tuple[NDArray[np.bool_], float]:
+    """Which elements (n,) are kept, drawn anew, and 1 / (1 - p)."""
+    dropped, size = round(probability * LEVELS), shape.numel()
     if dropped >= LEVELS:  # everything, or so nearly that the 16 bits cannot tell
-        return torch.zeros(shape, dtype=dtype)
+        return np.zeros(size, dtype=np.bool_), 1.0
     # torch's generator: a reseed repeats the mask.
     seed = int(torch.empty((), dtype=torch.int64).random_())
-    size = shape.numel()
     words = np.random.SFC64(seed).random_raw(-(-size // 4))  # 64 bits serve four elements
     # In numpy, whose one-pass loops need no thread barrier.
-    kept = words.view(np.uint16)[:size] >= dropped
-    mask = np.multiply(kept, np.float32(LEVELS / (LEVELS - dropped)), dtype=np.float32)
-    return torch.from_numpy(mask).view(shape).to(dtype)
+    return words.view(np.uint16)[:size] >= dropped, LEVELS / (LEVELS - dropped)
 
 
 def dropout(values: Tensor, probability: float, training: bool = True) -> Tensor:

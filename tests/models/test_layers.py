@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from hashbench.models.layers import Dropout, draw_weights, dropout, init_weights, keep_mask, shares_of_tokens
+from hashbench.models.layers import Dropout, draw_weights, dropout, init_weights, keep_mask, kept, shares_of_tokens
 
 N = 2_000_000
 
@@ -101,3 +101,13 @@ def test_shares_of_tokens_are_a_softmax_over_tokens_alone() -> None:
     assert shares.dtype == torch.float32 and shares[0, 2] == 0 and not shares[1].any()
     torch.testing.assert_close(shares[0, :2, 0], torch.softmax(torch.tensor([1.0, 2.0]), dim=0))
     torch.testing.assert_close(shares_of_tokens(logits, None), torch.softmax(logits, dim=1))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
+def test_what_is_kept_is_the_mask_times_its_factor(dtype: torch.dtype) -> None:
+    torch.manual_seed(5)
+    mask = keep_mask(torch.Size([3, 7]), 0.3, torch.float64)
+    torch.manual_seed(5)
+    ones, factor = kept(torch.Size([3, 7]), 0.3, dtype)
+    assert ones.dtype == dtype and ones.shape == (3, 7)
+    torch.testing.assert_close(ones.double() * factor, mask, atol=1e-7, rtol=1e-6)

@@ -59,7 +59,7 @@ def test_gradients_equal_autograd() -> None:
     bias = torch.zeros(MASK.shape, dtype=torch.float64).masked_fill(~MASK, -torch.inf)[:, None, None, :]
     ours, theirs = drawn(dtype=torch.float64), drawn(dtype=torch.float64)
     weights = torch.randn(SHAPE, generator=torch.Generator().manual_seed(9), dtype=torch.float64)
-    (DroppedAttention.apply(*ours, bias, keep) * weights).sum().backward()
+    (DroppedAttention.apply(*ours, bias, keep, 1.0) * weights).sum().backward()
     (plain(*theirs, bias, keep) * weights).sum().backward()
     for own, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(own.grad, other.grad, atol=1e-12, rtol=1e-9)
@@ -68,7 +68,47 @@ def test_gradients_equal_autograd() -> None:
 def test_gradients_equal_finite_differences_without_padding() -> None:
     keep = keep_mask(torch.Size((1, 1, 5, 5)), 0.5).double()
     inputs = tuple(tensor[:1, :1].detach().requires_grad_() for tensor in drawn(dtype=torch.float64))
-    assert torch.autograd.gradcheck(lambda q, k, v: DroppedAttention.apply(q, k, v, None, keep), inputs)
+    assert torch.autograd.gradcheck(lambda q, k, v: DroppedAttention.apply(q, k, v, None, keep, 1.0), inputs)
+
+
+def test_the_factor_is_that_of_the_output() -> None:
+    keep = keep_mask(torch.Size((1, 1, 5, 5)), 0.5).double()
+    ours, theirs = drawn(dtype=torch.float64), drawn(dtype=torch.float64)
+    one = [part[:1, :1] for part in ours]
+    other = [part[:1, :1] for part in theirs]
+    DroppedAttention.apply(*one, None, (keep != 0).double(), 2.0).square().sum().backward()
+    DroppedAttention.apply(*other, None, keep, 1.0).square().sum().backward()
+    for own, expected in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(own.grad, expected.grad, atol=1e-12, rtol=1e-9)
+
+
+@pytest.mark.parametrize("mask", [None, MASK])
+def test_in_bf16_it_is_the_equation_but_for_rounding(mask: Tensor | None) -> None:
+    """Under autocast: value and gradients beside those of the same numbers in float64, with the same draws."""
+    ours = [part.detach().bfloat16().requires_grad_() for part in drawn()]
+    theirs = [part.detach().double().requires_grad_() for part in ours]
+    torch.manual_seed(3)
+    with torch.autocast("cpu", torch.bfloat16):
+        out = attention(*ours, mask, 0.3)
+    torch.manual_seed(3)
+    keep = keep_mask(torch.Size((*SHAPE[:3], SHAPE[2])), 0.3).double()
+    bias = torch.zeros(2, 5).masked_fill(~MASK if mask is not None else torch.zeros(2, 5).bool(), -torch.inf)
+    expected = plain(*theirs, bias.double()[:, None, None, :], keep)
+    assert out.dtype == torch.bfloat16
+    torch.testing.assert_close(out.double(), expected, atol=0.02, rtol=0.02)
+    out.float().square().sum().backward()
+    expected.square().sum().backward()
+    for own, other in zip(ours, theirs, strict=True):
+        assert (own.grad.double() - other.grad).norm() < 0.015 * other.grad.norm()
+
+
+def test_no_weight_is_raised_by_the_rounding_of_its_factor() -> None:
+    """1 / (1 - 0.1) is 1.1094 in bf16, 0.16 % too little, in each of the weights."""
+    torch.manual_seed(0)
+    value = torch.ones(64, 2, 128, 8, dtype=torch.bfloat16)
+    with torch.no_grad():
+        out = attention(torch.zeros_like(value), torch.zeros_like(value), value, None, 0.1).float()
+    assert out.mean().item() == pytest.approx(1.0, abs=5e-4)
 
 
 @pytest.mark.parametrize("mask", [None, MASK])
