@@ -72,7 +72,7 @@ class _Rows:
                 row = self._of_harness(record, where)
             elif "prediction" in record:
                 self.form = "rows"
-                row = self._row(self._texts(record, where), record, self._named(record["prediction"], where), where)
+                row = self._row(self._texts(record, where), record, self._answer(record, where), where)
             else:
                 raise InputError(f"{where}: no prediction in this row; a file has {FORMS}")
             if row is not None:
@@ -130,6 +130,16 @@ class _Rows:
         if self._label not in record:
             raise InputError(f"{where}: no label {self._label!r}; keys there: {', '.join(record)} (--label COLUMN)")
         return ForeignRow(_digest("\n".join(texts), self._named(record[self._label], where)), prediction, target)
+
+    def _answer(self, record: Mapping[str, Any], where: str) -> int | float:
+        """The prediction of a plain row. Raises InputError for a number beside a name: it has no order to count in."""
+        answer, label = record["prediction"], record.get(self._label)
+        counts, named = isinstance(answer, int | float), isinstance(label, str) and not label.strip().isdigit()
+        if counts and named and self._data.label_names and str(answer) not in self._data.label_names:
+            raise InputError(
+                f"{where}: prediction {answer} is a number, and label {_short(label)} a name; write a name"
+            )
+        return self._named(answer, where)
 
     def _named(self, value: object, where: str) -> int | float:
         """A class by its name, else by its number; of a regression the value. Raises InputError for neither."""

@@ -200,9 +200,10 @@ def _write_views(store: Store, folder: Path, done: Publication) -> None:
     from pyarrow import parquet
 
     folder.mkdir(exist_ok=True)
+    hosts = frozenset(row["host"] for row in store.query(queries.HOSTS))
     for name, sql in queries.ROWS_OF_VIEWS.items():
         rows = [
-            {key: scrub_text(cell, frozenset()) if isinstance(cell, str) else cell for key, cell in row.items()}
+            {key: scrub_text(cell, hosts) if isinstance(cell, str) else cell for key, cell in row.items()}
             for row in store.query(sql)
         ]
         if rows:

@@ -25,6 +25,7 @@ from hashbench.results.exchange.export import scrub_text
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry, MeasuredRun, SeedScore
 from hashbench.results.read.samples import Evidence, Sample
+from hashbench.scores.base import Metric
 from hashbench.scores.estimates import CONFIDENCE
 from hashbench.scores.registry import metric_of
 
@@ -33,6 +34,7 @@ LIBRARY = "hashbench"
 # What a file name may not have on some system, what no name may be there, and what the schema's store keeps for itself
 INVALID = re.compile(r'[<>:"\\|?*/\x00-\x1f]')
 RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com[1-9]|lpt[1-9])(\..*)?|data|unknown|")
+ORGANISATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 HUB = re.compile(r"hub (?P<repository>\S+?)(@(?P<commit>[0-9a-f]+))?")  # the origin of data from the hub
 PACKAGE = "hashbench"  # among the packages of an environment
 
@@ -92,7 +94,7 @@ def path_part(name: str) -> str:
 
 def checked_organisation(name: str) -> str:
     """The name of an organisation, if it can be a part of paths and ids. Raises InputError otherwise."""
-    if not name or path_part(name) != name:
+    if not ORGANISATION.fullmatch(name) or path_part(name) != name:
         raise InputError(
             f"--organisation {name!r}: is no name of an organisation; give the one on the hub, as my-lab: letters, "
             "digits, '-', '_' and '.'"
@@ -217,8 +219,8 @@ def _source_data(sample: Sample, hub: HubSource | None) -> dict[str, Any]:
 def _result(evidence: Evidence, sample: Sample, hub: HubSource | None) -> dict[str, Any]:
     """The entry of evaluation_results of a task: the mean over seeds, as tables print it, in its natural range."""
     metric, by_seed = metric_of(sample.metric), sample.by_seed()
-    least, most = (0.0, 1.0) if metric is None else (metric.least, metric.most)
     values = list(by_seed.values())
+    least, most = _bounds(metric, values)
     result: dict[str, Any] = {
         "evaluation_result_id": f"{sample.task}/{sample.split}/{sample.metric}",
         "evaluation_name": sample.task,
@@ -246,6 +248,13 @@ def _result(evidence: Evidence, sample: Sample, hub: HubSource | None) -> dict[s
     if uncertainty := _uncertainty(evidence, sample, values):
         result["score_details"]["uncertainty"] = uncertainty
     return result
+
+
+def _bounds(metric: Metric | None, values: Sequence[float]) -> tuple[float | str, float | str]:
+    """The bounds of a metric, infinite ones as the schema spells them: where scores show that it has no others."""
+    least, most = (0.0, 1.0) if metric is None else (metric.least, metric.most)
+    below, above = math.isinf(least) or min(values) < least, math.isinf(most) or max(values) > most
+    return "-Infinity" if below else least, "Infinity" if above else most
 
 
 def _uncertainty(evidence: Evidence, sample: Sample, values: Sequence[float]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from hashbench.results.read import queries
-from hashbench.results.read.runs import BASELINE, FURTHER_BASELINE
+from hashbench.results.read.runs import BASELINE, FURTHER_BASELINE, IMPORTED
 from hashbench.store.engine import NOW, Store
 
 RECENT_S = 600.0  # a rate is that of the last ten minutes, or of the last hour where these are too few
@@ -166,7 +166,7 @@ class ListedExperiment:
     done: int
     failed: int
     encoders: tuple[str, ...]
-    models: tuple[str, ...]  # without trivial baselines
+    models: tuple[str, ...]  # without trivial baselines and imported predictions
     tasks: tuple[str, ...]
     called_at: float  # seconds since 1970
     earlier: int = 0  # experiments of the name that are not listed: earlier versions of its file
@@ -192,7 +192,7 @@ def listed_experiments(store: Store, *, every: bool = True) -> list[ListedExperi
     for number, name, called_at in shown:
         rows, counted = members[number], states[number]
         # Trivial baselines have no encoder: an experiment of another size may have planned them
-        of_models = [row for row in rows if row[1] not in (BASELINE, FURTHER_BASELINE)]
+        of_models = [row for row in rows if row[1] not in (BASELINE, FURTHER_BASELINE, IMPORTED)]
         listed.append(
             ListedExperiment(
                 name, counted.total(), counted["done"], counted["failed"],

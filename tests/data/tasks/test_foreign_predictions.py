@@ -99,13 +99,26 @@ def test_examples_of_one_task_and_seed(tmp_path: Path) -> None:
 
 
 def test_plain_rows_with_columns_of_other_names(tmp_path: Path) -> None:
-    rows = [{"t": text, "y": NAMES[label], "prediction": chosen} for text, label, chosen in ROWS]
+    rows = [{"t": text, "y": NAMES[label], "prediction": NAMES[chosen]} for text, label, chosen in ROWS]
     file = write(tmp_path / "x.jsonl", rows)
     assert matched(file, DATA, "validation", text=["t"], label="y").outputs.tolist() == [0, 0, 1]
-    with pytest.raises(InputError, match=r"x.jsonl:1: no text 'sentence'; texts there: t, y \(--text COLUMN\)"):
+    with pytest.raises(
+        InputError, match=r"x.jsonl:1: no text 'sentence'; texts there: t, y, prediction \(--text COLUMN\)"
+    ):
         matched(file, DATA, "validation")
     with pytest.raises(InputError, match=r"x.jsonl:1: no label 'label'; keys there: t, y, prediction"):
         matched(file, DATA, "validation", text=["t"])
+
+
+def test_numbers_and_truth_values_count_where_labels_do(tmp_path: Path) -> None:
+    numbers = [{"sentence": text, "label": label, "prediction": chosen} for text, label, chosen in ROWS]
+    truths = [{"sentence": text, "label": bool(label), "prediction": bool(chosen)} for text, label, chosen in ROWS]
+    digits = [{"sentence": text, "label": str(label), "prediction": float(chosen)} for text, label, chosen in ROWS]
+    for rows in (numbers, truths, digits):
+        assert matched(write(tmp_path / "x.jsonl", rows), DATA, "validation").outputs.tolist() == [0, 0, 1]
+    mixed = [{**row, "label": NAMES[int(row["label"])]} for row in numbers]
+    with pytest.raises(InputError, match="prediction 0 is a number, and label 'acceptable' a name; write a name"):
+        matched(write(tmp_path / "x.jsonl", mixed), DATA, "validation")
 
 
 def test_values_of_pairs(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from hashbench.data.tasks.text_data import TaskData
 from hashbench.results.exchange.checking import find_damage
 from hashbench.results.read.comparison import compare
 from hashbench.results.read.measured import measure
+from hashbench.results.read.overview import listed_experiments
 from hashbench.results.read.trained import NO_TRAINING
 from hashbench.results.tables.comparison import remarks
 from hashbench.results.tables.report import tables
@@ -110,6 +111,8 @@ def test_tables_mark_them_and_nothing_else_reads_them(store: Store, data: TaskDa
     measured = measure(store)
     assert measured.entries == before[1].entries and measured.runs == before[1].runs
     assert measured.labels() == {"bert-mlm", "sgnn"} and KIND.name in NO_TRAINING
+    [listed] = listed_experiments(store)
+    assert (listed.models, listed.encoders) == (("bert-mlm", "sgnn"), ("tiny",))
     [table] = tables(store)
     [row] = [row for row in table.rows if row.kind == "imported"]
     assert row.title == "other (imported)" and "in no claim, budget or group" in row.section
