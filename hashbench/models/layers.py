@@ -63,6 +63,19 @@ def at_least_float32(values: Tensor) -> Tensor:
     return values.to(torch.promote_types(values.dtype, torch.float32))
 
 
+def dropped_sum_norm(states: Tensor, new: Tensor, norm: nn.LayerNorm, drop: Dropout) -> Tensor:
+    """LayerNorm(states + dropout(new)) of tensors (..., d), in the dtype of `states`.
+
+    States narrower than the norm's weights are summed and normalised in float32 and rounded once, at the end;
+    torch.compile makes one kernel of it, which reads and writes 16 bits.
+    """
+    if states.dtype == norm.weight.dtype:
+        normed: Tensor = norm(states + drop(new))
+        return normed
+    widened: Tensor = norm(states.float() + drop(new.float()))
+    return widened.to(states.dtype)
+
+
 def shares_of_tokens(logits: Tensor, mask: Tensor | None) -> Tensor:
     """Softmax over the tokens of each row, in float32: logits (B, L, c), mask (B, L) or None for tokens alone.
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from hashbench.models.layers import Dropout, draw_weights, dropout, init_weights, keep_mask, kept, shares_of_tokens
+from hashbench.models.layers import (
+    Dropout,
+    draw_weights,
+    dropout,
+    dropped_sum_norm,
+    init_weights,
+    keep_mask,
+    kept,
+    shares_of_tokens,
+)
 
 N = 2_000_000
 
@@ -111,3 +121,57 @@ def test_what_is_kept_is_the_mask_times_its_factor(dtype: torch.dtype) -> None:
     ones, factor = kept(torch.Size([3, 7]), 0.3, dtype)
     assert ones.dtype == dtype and ones.shape == (3, 7)
     torch.testing.assert_close(ones.double() * factor, mask, atol=1e-7, rtol=1e-6)
+
+
+def summed_and_normed(states: np.ndarray, new: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """The equation of LayerNorm (Ba et al. 2016, eq. 4), an element at a time, in float64."""
+    out = np.empty(states.shape)
+    for row in range(len(states)):
+        total = [float(a) + float(b) for a, b in zip(states[row], new[row], strict=True)]
+        mean = sum(total) / len(total)
+        spread = (sum((x - mean) ** 2 for x in total) / len(total) + 1e-5) ** 0.5
+        out[row] = [w * (x - mean) / spread + b for x, w, b in zip(total, weight, bias, strict=True)]
+    return out
+
+
+def test_a_sum_of_narrow_states_is_normed_in_float32_and_rounded_once() -> None:
+    torch.manual_seed(0)
+    norm, drop = nn.LayerNorm(24), Dropout(0.0)
+    nn.init.normal_(norm.weight)
+    nn.init.normal_(norm.bias)
+    states, new = (3 * torch.randn(2, 50, 24)).bfloat16()
+    weights = [parameter.detach().numpy() for parameter in norm.parameters()]
+    expected = summed_and_normed(states.float().numpy(), new.float().numpy(), *weights)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = dropped_sum_norm(states, new, norm, drop)
+    assert found.dtype == torch.bfloat16
+    rounded = torch.from_numpy(expected).float().bfloat16()
+    near = torch.from_numpy(expected).abs() * 2**-8 + 1e-5  # half a unit of bf16, and float32's own error
+    assert ((found.double() - torch.from_numpy(expected)).abs() <= near).all()
+    assert (found == rounded).float().mean() > 0.999
+
+
+def test_slopes_of_a_sum_of_narrow_states_are_those_of_float32_rounded_once() -> None:
+    torch.manual_seed(0)
+    norm, drop = nn.LayerNorm(24), Dropout(0.5)
+    narrow = [(3 * torch.randn(50, 24)).bfloat16().requires_grad_() for _ in range(2)]
+    wide = [x.detach().float().requires_grad_() for x in narrow]
+    slope = torch.randn(50, 24).bfloat16()
+    for inputs in (narrow, wide):
+        torch.manual_seed(1)  # equal masks
+        dropped_sum_norm(*inputs, norm, drop).backward(slope.to(inputs[0].dtype))
+    for x, y in zip(narrow, wide, strict=True):
+        assert x.grad is not None and y.grad is not None and x.grad.dtype == torch.bfloat16
+        torch.testing.assert_close(x.grad.float(), y.grad, rtol=2**-8, atol=1e-6)
+
+
+def test_states_as_wide_as_the_norm_are_normed_as_they_were() -> None:
+    torch.manual_seed(0)
+    norm, drop = nn.LayerNorm(24), Dropout(0.1)
+    states, new = torch.randn(5, 24), torch.randn(5, 24)
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        inputs, of_dtype = (states.to(dtype), new.to(dtype)), norm.to(dtype)
+        torch.manual_seed(1)
+        found = dropped_sum_norm(*inputs, of_dtype, drop)
+        torch.manual_seed(1)
+        assert torch.equal(found, of_dtype(inputs[0] + drop(inputs[1]))) and found.dtype == dtype

@@ -62,6 +62,10 @@ class Encoder(ModelPart):
     reads_specials = True
     # Whether a training keeps the input of each layer alone and computes the rest again for the backward pass.
     checkpointing = False
+    # Whether it has states that pass from layer to layer beside what a layer adds, and whether autocast keeps them in
+    # bf16 too.
+    has_residual = False
+    bf16_residual = False
 
     @property
     def max_length(self) -> int | None:

@@ -24,7 +24,7 @@ from hashbench.models.encoders.transformer import (
     TransformerEncoder,
     without_padding,
 )
-from hashbench.models.layers import Dropout
+from hashbench.models.layers import Dropout, dropped_sum_norm
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class LocalProjectionAttention(SelfAttention):
         inside = None if mask is None else mask.reshape(-1, self.group)  # (B L / K, K)
         # A group without any word would be a softmax over nothing: it attends to its padding, and is dropped below.
         allowed = None if inside is None else inside | ~inside.any(1, keepdim=True)
-        groups = self.norm(groups + self.dropout(self.attend(groups, allowed)))
+        groups = dropped_sum_norm(groups, self.attend(groups, allowed), self.norm, self.dropout)
         if inside is not None and allowed is not None:
             groups = groups.masked_fill(~allowed[..., None], -torch.inf)
         pooled = groups.amax(1)  # (B L / K, d)

@@ -19,7 +19,7 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 
 from hashbench.common.errors import InputError
 from hashbench.models.encoders.base import Encoder, check_shape, chosen, take
-from hashbench.models.layers import ACTIVATIONS, Dropout, at_least_float32, init_weights, kept
+from hashbench.models.layers import ACTIVATIONS, Dropout, at_least_float32, dropped_sum_norm, init_weights, kept
 
 
 class DroppedAttention(torch.autograd.Function):
@@ -193,8 +193,8 @@ class TransformerLayer(SelfAttention):
 
     def feed(self, states: Tensor, attended: Tensor) -> Tensor:
         """The part of the layer behind the attention: states and attended states (n, ..., d) -> (n, ..., d)."""
-        states = self.attention_norm(states + self.dropout(attended))
-        return self.norm(states + self.dropout(self.down(self.activation(self.up(states)))))
+        states = dropped_sum_norm(states, attended, self.attention_norm, self.dropout)
+        return dropped_sum_norm(states, self.down(self.activation(self.up(states))), self.norm, self.dropout)
 
 
 class TransformerEncoder(Encoder):
@@ -202,6 +202,7 @@ class TransformerEncoder(Encoder):
 
     config: TransformerConfig
     unit = "tokens"  # the word for its vectors in messages
+    has_residual = True
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -246,7 +247,7 @@ class TransformerEncoder(Encoder):
         states, mask = self.before_layers(vectors, mask, segments)
         for layer in self.layers:
             states = self.through(layer, states, mask)
-        return states
+        return states.to(self.norm.weight.dtype)
 
     def at(
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None, columns: Tensor, kept: Tensor | None
@@ -258,7 +259,15 @@ class TransformerEncoder(Encoder):
         states, mask = self.before_layers(vectors, mask, segments)
         for layer in self.layers[:-1]:
             states = self.through(layer, states, mask)
-        return self.through(self.layers[-1], states, mask, columns, kept)
+        return self.through(self.layers[-1], states, mask, columns, kept).to(self.norm.weight.dtype)
+
+    def through(self, layer: nn.Module, *inputs: Tensor | None) -> Tensor:
+        """As every encoder's; with `bf16_residual` under autocast, the states (B, L, d) enter and leave in bf16."""
+        states = inputs[0]
+        assert states is not None
+        if self.bf16_residual and torch.is_autocast_enabled(states.device.type):
+            return super().through(layer, states.to(torch.bfloat16), *inputs[1:])
+        return super().through(layer, *inputs)
 
     def before_layers(
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None

@@ -51,7 +51,7 @@ class Card:
 
     def rate(self, precision: str, matmul_precision: str) -> float:
         """Peak operations a second of matrix products at a recipe's precisions."""
-        if precision == "bf16" and self.bf16:
+        if precision != "32" and self.bf16:
             return self.bf16
         return self.tf32 if matmul_precision != "highest" and self.tf32 else self.float32
 
@@ -105,13 +105,13 @@ class TrainingStep:
 
     def kept(self, card: Card) -> float:
         """Bytes per token that the layers keep for the backward pass on a card."""
-        half = self.precision == "bf16" and card.bf16
+        half = self.precision != "32" and card.bf16
         layer = 22 * self.dim + 4 * self.feed_forward if half else 34 * self.dim + 8 * self.feed_forward
         return 4 * self.dim * self.layers + layer if self.checkpointing else layer * self.layers
 
     def memory(self, card: Card, rows: int) -> float:
         """Bytes that a step takes on a card that computes so many rows at a time."""
-        half = self.precision == "bf16" and card.bf16
+        half = self.precision != "32" and card.bf16
         tokens = rows * self.length
         weights = self.weights * (WEIGHT_BYTES + (HALF_COPY if half else 0))
         scored = self.scored * tokens if self.keeps_scores else min(CHUNK_LOGITS, self.scored * tokens)

@@ -28,7 +28,7 @@ from hashbench.running.efficiency.parameters import count
 from hashbench.running.efficiency.timing import Effort, Pairs, Work, filling_batch, in_turn
 from hashbench.running.experiment.recipes import Finetune, OnHardware, Pretrain, input_length
 from hashbench.running.experiment.schema import Efficiency
-from hashbench.running.training.devices import matmul_precision, pick_device, precision_found
+from hashbench.running.training.devices import autocast, matmul_precision, pick_device, precision_found
 from hashbench.running.training.model import Model, build_model, make_head
 from hashbench.running.training.recipe import adamw
 
@@ -132,7 +132,7 @@ def pretraining_facts(model: Candidate, baseline: Candidate, setting: Setting) -
         device=setting.device.type,
         threads=torch.get_num_threads(),
         logits=model.pretrain.logits,
-        bf16=precision_found(model.pretrain.precision, setting.device.type) == "bf16",
+        precision=precision_found(model.pretrain.precision, setting.device.type),
     )
     return [
         *timed("pretrain_ms", plain, size),
@@ -175,7 +175,7 @@ class PretrainingStep:
         """Runs forward and backward."""
         self._optimizer.zero_grad(set_to_none=True)
         with matmul_precision(self._recipe.matmul_precision):
-            with autocast(self._recipe, self._device):
+            with computing(self._model, self._recipe, self._device):
                 loss = self._head.batch_loss(self._model, self.batch, self._logits)
             loss.backward()
 
@@ -250,7 +250,7 @@ class Inference:
         recipe = self._candidate.finetune
         with (
             torch.inference_mode(),
-            autocast(recipe, self._setting.device),
+            computing(self._model, recipe, self._setting.device),
             matmul_precision(recipe.matmul_precision),
         ):
             for batch in batches:
@@ -271,10 +271,9 @@ class Inference:
         )
 
 
-def autocast(recipe: OnHardware, device: torch.device) -> torch.autocast:
-    """Autocast to the precision that a training under this recipe has on this device."""
-    bf16 = precision_found(recipe.precision, device.type) == "bf16"
-    return torch.autocast(device.type, torch.bfloat16, enabled=bf16)
+def computing(model: Model, recipe: OnHardware, device: torch.device) -> torch.autocast:
+    """Context in which a model computes in the precision that a training under this recipe has on this device."""
+    return autocast(model.encoder, precision_found(recipe.precision, device.type), device)
 
 
 def device_of(name: str) -> torch.device:

@@ -15,6 +15,8 @@ import torch
 
 from hashbench.common.registry import import_file, is_own
 from hashbench.models.embeddings.base import Batch, ModelSpec
+from hashbench.running.experiment.recipes import Precision
+from hashbench.running.training.devices import autocast
 from hashbench.running.training.memory import resident_peak, start_of_peak
 from hashbench.running.training.model import build_model, make_head
 
@@ -34,7 +36,7 @@ class MemoryTask:
     device: str
     threads: int
     logits: Literal["labels", "all"]
-    bf16: bool
+    precision: Precision
 
 
 def peak_bytes(
@@ -46,7 +48,7 @@ def peak_bytes(
     device: str,
     threads: int,
     logits: Literal["labels", "all"] = "labels",
-    bf16: bool = False,
+    precision: Precision = "32",
 ) -> int:
     """Bytes that the model, its gradients and one pre-training step need beyond the loaded libraries.
 
@@ -57,7 +59,7 @@ def peak_bytes(
         torch.save(vars(batch), path)
         family = spec.embedding.family
         file = inspect.getfile(family) if is_own(family.__module__) else None
-        task = MemoryTask(pickle.dumps(spec), file, size, vocabulary_rows, path, device, threads, logits, bf16)
+        task = MemoryTask(pickle.dumps(spec), file, size, vocabulary_rows, path, device, threads, logits, precision)
         context = multiprocessing.get_context("spawn")  # a fork would start at this process's peak
         receiver, sender = context.Pipe(duplex=False)
         process = context.Process(target=_measure, args=(task, sender))
@@ -85,7 +87,7 @@ def _measure(task: MemoryTask, sender: Connection) -> None:
     assert spec.training.objective is not None  # only pre-trained models are measured
     model = build_model(spec, task.size, seed=0, vocabulary_rows=task.vocabulary_rows).to(device)
     head = make_head(model, spec.training.objective).to(device)
-    with torch.autocast(device.type, torch.bfloat16, enabled=task.bf16):
+    with autocast(model.encoder, task.precision, device):
         loss = head.batch_loss(model, batch, task.logits)
     loss.backward()
     if device.type == "cuda":

@@ -53,6 +53,7 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
         _check_encoder_values(spec, loaded.experiment.encoder)
         encoder = _encoder(loaded, spec)
         _check_segments(spec, encoder)
+        _check_precision(model, encoder)
     with _of_model(loaded, model, "objective"):
         if objective is not None:
             objective.check_arguments(spec.training.args)
@@ -440,6 +441,17 @@ def _check_segments(spec: ModelSpec, encoder: Encoder) -> None:
         raise InputError(
             f"encoder: type_rows {rows}, but pairs of this model have two segments; write encoder: "
             f"{{kind: {spec.encoder.kind}, type_rows: 2}}"
+        )
+
+
+def _check_precision(model: ResolvedModel, encoder: Encoder) -> None:
+    """Raises InputError where states between layers are wanted in bf16, and the encoder has none that pass by."""
+    of_training = [model.pretrain] if model.spec.training.objective is not None else []
+    recipes: list[Pretrain | Finetune] = [*of_training, model.finetune, *model.per_task.values()]
+    if not encoder.has_residual and any(recipe.precision == "bf16-residual" for recipe in recipes):
+        raise InputError(
+            f"precision bf16-residual keeps in bf16 what layers add to, and encoder {model.spec.encoder.kind} has "
+            "nothing of the kind; write bf16"
         )
 
 

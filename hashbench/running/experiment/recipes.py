@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Rate = Annotated[float, Field(gt=0)]
 Beta = Annotated[float, Field(ge=0, lt=1)]
 Step = Annotated[int, Field(gt=0)]
-Precision = Literal["32", "bf16"]
+Precision = Literal["32", "bf16", "bf16-residual"]
 MatmulPrecision = Literal["highest", "high", "medium"]
 RowsAtATime = Annotated[int, Field(gt=0)] | Literal["auto"] | None
 # No part of a run's identity: a run that was trained with other values is the same run.
@@ -60,7 +60,12 @@ Length = Annotated[int, Field(ge=8)]
 class OnHardware(Strict):
     """How the hardware computes a training; those under SETTINGS change nothing but rounding."""
 
-    precision: Precision = Field(default="32", description="bf16: autocast if the hardware computes in it, else 32")
+    precision: Precision = Field(
+        default="32",
+        description=(
+            "bf16: autocast if the hardware computes in it, else 32; bf16-residual: states between layers in bf16 too"
+        ),
+    )
     matmul_precision: MatmulPrecision = Field(
         default="highest",
         description="of float32 products; high: TF32 on GPUs that have it, medium: bf16 products",

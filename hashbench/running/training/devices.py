@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import torch
 
+from hashbench.models.encoders.base import Encoder
 from hashbench.running.experiment.recipes import MatmulPrecision, Precision
 
 
@@ -21,7 +22,7 @@ def pick_device(device: str) -> str:
 
 
 def precision_found(precision: Precision, device: str) -> Precision:
-    """The precision that training will have: bf16 if the recipe requests it and the hardware computes in it.
+    """The precision that training will have: that of the recipe if the hardware computes in it, else "32".
 
     Torch emulates bf16 on what lacks it. On a processor with AVX2 alone a product then takes fourteen times as long as
     in float32.
@@ -35,7 +36,13 @@ def precision_found(precision: Precision, device: str) -> Precision:
             has_it = _processor_has_bf16()
         case _:
             has_it = True
-    return "bf16" if has_it else "32"
+    return precision if has_it else "32"
+
+
+def autocast(encoder: Encoder, precision: Precision, device: torch.device) -> torch.autocast:
+    """Context in which a model with this encoder computes in a precision that was found on the device."""
+    encoder.bf16_residual = precision == "bf16-residual"
+    return torch.autocast(device.type, torch.bfloat16, enabled=precision != "32")
 
 
 def _processor_has_bf16() -> bool:

@@ -23,7 +23,7 @@ from hashbench.models.objectives.base import TaskHead
 from hashbench.models.objectives.registry import task_head
 from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe, OnHardware
 from hashbench.running.training.curves import Curves, NotFinite
-from hashbench.running.training.devices import matmul_precision, pick_device, precision_found
+from hashbench.running.training.devices import autocast, matmul_precision, pick_device, precision_found
 from hashbench.running.training.evaluated import EvaluatedModule, Evaluation, OutputsBySplit, TaskTraining, fit_on_task
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model
@@ -209,8 +209,7 @@ def outputs_on(
 ) -> OutputsBySplit:
     """Outputs (n, n_outputs) of the present weights on every split that is reported but selects nothing."""
     device = torch.device(pick_device(machine.device))
-    bf16 = precision_found(recipe.precision, machine.device) == "bf16"
-    autocast = torch.autocast(device.type, torch.bfloat16, enabled=bf16)
+    precision = precision_found(recipe.precision, machine.device)
     model, head = model.to(device).eval(), head.to(device).eval()
     outputs: OutputsBySplit = {}
     for split in data.test_splits:
@@ -219,7 +218,8 @@ def outputs_on(
             progress(f"evaluation on {split}")
             batch = batch.to(device)
             assert batch.row_ids is not None
-            with torch.inference_mode(), autocast, matmul_precision(recipe.matmul_precision):
+            computing = autocast(model.encoder, precision, device)
+            with torch.inference_mode(), computing, matmul_precision(recipe.matmul_precision):
                 # (B, n_outputs)
                 values = head.outputs(model, batch).float().cpu().numpy()
             if not len(ordered):

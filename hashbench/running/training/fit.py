@@ -106,7 +106,7 @@ def make_trainer(
         strategy=strategy_of(machine),
         # Named, since a SLURM job's own signals would compete with the leases. Several processes are there already.
         plugins=[LightningEnvironment() if machine.devices == 1 else TorchElasticEnvironment()],
-        precision="bf16-mixed" if precision_found(recipe.precision, machine.device) == "bf16" else "32-true",
+        precision="32-true" if precision_found(recipe.precision, machine.device) == "32" else "bf16-mixed",
         gradient_clip_val=recipe.clip,
         max_steps=steps,
         max_epochs=epochs,
@@ -136,10 +136,13 @@ def strategy_of(machine: Machine) -> Strategy | Literal["auto"]:
 
 
 def set_up(module: RecipeModule, data: LoadedData, recipe: Pretrain | Finetune, machine: Machine) -> None:
-    """Sets up checkpointing, compilation and micro-batches of a module; `machine.notes` gets all that is not default.
+    """Sets up precision, checkpointing, compilation and micro-batches of a module.
 
+    `machine.notes` gets all that is not default but the precision, which runs note.
     Raises InputError where not even one row fits into memory.
     """
+    precision = precision_found(recipe.precision, machine.device)
+    module.model.encoder.bf16_residual = precision == "bf16-residual"
     module.model.encoder.checkpointing = recipe.activation_checkpointing
     if recipe.activation_checkpointing:
         machine.notes["activation_checkpointing"] = "yes"
@@ -157,9 +160,8 @@ def set_up(module: RecipeModule, data: LoadedData, recipe: Pretrain | Finetune, 
     size = recipe.micro_batch_size
     if size == "auto":
         batch = some_rows(data.longest_batch(), slice(rows))
-        bf16 = precision_found(recipe.precision, machine.device) == "bf16"
         with matmul_precision(recipe.matmul_precision):
-            size = largest_micro_batch(module, batch, device, bf16=bf16, devices=machine.devices)
+            size = largest_micro_batch(module, batch, device, precision=precision, devices=machine.devices)
     if machine.halved:
         before = min(size or rows, rows)
         size = max(1, before // 2)

@@ -19,7 +19,9 @@ import torch
 from hashbench.common.errors import InputError
 from hashbench.common.progress import progress
 from hashbench.models.embeddings.base import Batch
+from hashbench.running.experiment.recipes import Precision
 from hashbench.running.training.accumulation import MicroBatch, micro_batches, weighted
+from hashbench.running.training.devices import autocast
 
 if TYPE_CHECKING:  # estimates read this file without Lightning
     from hashbench.running.training.module import RecipeModule
@@ -32,7 +34,7 @@ SENT = 1  # one more where gradients are collected for other devices
 
 
 def largest_micro_batch(
-    module: RecipeModule, batch: Batch, device: torch.device, *, bf16: bool = False, devices: int = 1
+    module: RecipeModule, batch: Batch, device: torch.device, *, precision: Precision = "32", devices: int = 1
 ) -> int:
     """The number of rows of `batch` (B, L) that fit into memory at a time: B, or the largest of B/2, B/4, ...
 
@@ -53,7 +55,7 @@ def largest_micro_batch(
                 break
             progress(f"trying {size} rows at a time", step=False)
             part = micro_batches(batch, size, module.label_counts)[0]
-            peak = peak_bytes_of(partial(_step, module, part, device, bf16), device)
+            peak = peak_bytes_of(partial(_step, module, part, device, precision), device)
             module.zero_grad()
             if peak is None or peak > limit:
                 break
@@ -88,10 +90,10 @@ def sizes(rows: int) -> list[int]:
     return halves[::-1]
 
 
-def _step(module: RecipeModule, part: MicroBatch, device: torch.device, bf16: bool) -> None:
+def _step(module: RecipeModule, part: MicroBatch, device: torch.device, precision: Precision) -> None:
     """Runs forward and backward on some rows of a batch."""
     there = part.to(device)
-    with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
+    with autocast(module.model.encoder, precision, device):
         loss = weighted(module.loss_terms(there.batch), there.shares)
     loss.backward()
 

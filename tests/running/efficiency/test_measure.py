@@ -140,11 +140,11 @@ def test_a_baseline_without_pre_training_leaves_its_times_out(candidate, tmp_pat
     assert [fact.name for fact in facts] == ["total_params", "emb_params", "weight_bytes"]
 
 
-@pytest.mark.parametrize(("precision", "bf16"), [("32", False), ("bf16", True)])
-def test_memory_of_a_step_is_that_of_the_precision_found(candidate, tmp_path, monkeypatch, precision, bf16):
+@pytest.mark.parametrize("precision", ["32", "bf16", "bf16-residual"])
+def test_memory_of_a_step_is_that_of_the_precision_found(candidate, tmp_path, monkeypatch, precision):
     found = []
     monkeypatch.setattr(measure_module, "precision_found", lambda *_: precision)
-    monkeypatch.setattr(measure_module, "peak_bytes", lambda *_, **options: found.append(options["bf16"]) or 1)
+    monkeypatch.setattr(measure_module, "peak_bytes", lambda *_, **options: found.append(options["precision"]) or 1)
     model = candidate("hashformer-md-proj")
     pretraining_facts(model, model, setting(tmp_path))
-    assert found == [bf16]
+    assert found == [precision]

@@ -44,6 +44,10 @@ FAULTS = {
     "encoder: average, objective: mlm": "encoder average is never pre-trained; leave objective out",
     "encoder: average, objective: {kind: shuffle_random}": "encoder average is never pre-trained; leave objective out",
     "encoder: {kind: average}, pooling: max": "encoder average makes one vector a text; leave pooling out",
+    "encoder: average, objective: none, finetune: {precision: bf16-residual}": "precision bf16-residual keeps in bf16 "
+    "what layers add to, and encoder average has nothing of the kind; write bf16",
+    "encoder: qrnn, finetune: {per_task: {sst2: {precision: bf16-residual}}}": "encoder qrnn has nothing of the kind",
+    "encoder: qrnn, pretrain: {precision: bf16-residual}": "encoder qrnn has nothing of the kind",
     "embedding: {proj_epz: 1}": "embedding has no argument 'proj_epz'; did you mean 'proj_eps'",
 }
 

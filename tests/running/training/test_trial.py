@@ -70,7 +70,7 @@ def test_a_trial_changes_neither_weights_nor_random_states(prepared, monkeypatch
     before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
     torch.manual_seed(5)
     state = torch.get_rng_state()
-    largest_micro_batch(module, batch, CPU, bf16=True, devices=2)
+    largest_micro_batch(module, batch, CPU, precision="bf16", devices=2)
     assert torch.equal(torch.get_rng_state(), state)
     assert all(parameter.grad is None for parameter in module.parameters())
     assert all(torch.equal(before[name], tensor) for name, tensor in module.state_dict().items())
