@@ -7,8 +7,10 @@ import torch
 
 from hashbench.common.errors import InputError
 from hashbench.models.coders.ternary_projection import TernaryProjection
+from hashbench.models.embeddings.base import PAD, Batch
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.embeddings.ternary import TernaryDense
+from hashbench.models.encoders.base import architectures, make_encoder
 from hashbench.running.experiment.sizing import with_budget
 from tests.models.coders.test_ternary_projection import slowly
 
@@ -71,3 +73,25 @@ def test_a_budget_sets_the_features() -> None:
     sized = with_budget(find_model("ternary-dense"), 128, 230_000)
     assert (sized.size, sized.parameters) == (1_794, 230_016)
     assert with_budget(find_model("ternary-dense"), 128, 6_400_000).size == 49_997
+
+
+# Of one vector a text; and of another library, which need not be installed.
+APART = {"perceptron", "transformers"}
+
+
+@pytest.mark.parametrize("kind", sorted(set(architectures()) - APART))
+def test_every_encoder_reads_it(kind: str) -> None:
+    """Padding changes no state of a token, and gradients reach the dense layer."""
+    torch.manual_seed(0)
+    encoder = make_encoder(kind, "tiny", dim=16)
+    embedding = TernaryDense(encoder.config.dim, hashing={"features": 70})
+    codes = torch.from_numpy(TernaryProjection(features=70).encode(WORDS))
+    states = []
+    for padding in (4, 8):  # with two special tokens two blocks of CANINE, then three
+        positions = torch.tensor([[0, 5, 6, 7, 8, 2, *[PAD] * (padding - 2)]])
+        batch = Batch(codes, positions, positions != PAD)
+        encoder.train(False)
+        states.append(encoder(embedding(batch), batch.mask)[:, :1])
+    torch.testing.assert_close(*states, atol=1e-5, rtol=1e-5)
+    encoder(embedding(batch), batch.mask).square().sum().backward()
+    assert embedding.dense.weight.grad is not None and bool(embedding.dense.weight.grad.any())
