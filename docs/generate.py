@@ -197,7 +197,9 @@ def draw_figures() -> None:
     store = open_store(str(DOCS.parent / "results.db.example"))
     for file, (experiment, name, picture) in FIGURES.items():
         request = ReportRequest(experiment, examples=True)
-        drawn = {each.name: each.svg for each in page_figures(store, request, names=[name], width="double")}
+        drawn = {
+            each.name: each.svg for each in page_figures(store, request, names=[name], width="double", ground=True)
+        }
         # an element of a page, made a file
         svg = drawn[picture].replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
         (DOCS / "images" / f"{file}.svg").write_text(f"{svg}\n")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.results.plots.colours import COLOURS
@@ -23,6 +23,8 @@ HATCH = "////"  # so that a print without colours shows which part is which
 PANELS = {"infer_ms": "inference", "pretrain_ms": "pre-training, forward and backward"}
 SHARES_AROUND, LATENCY_AROUND = 0.42, 0.6  # inches for title and axis
 
+# Times the shortest time: below, the powers of ten and their parts would be two or three ticks
+NEAR = 4.0
 # Model -> (ms, speed-up) of each task; both times are of one run.
 Timed = Mapping[str, Sequence[tuple[float, float]]]
 
@@ -108,7 +110,9 @@ def _times(axes: Axes, models: Sequence[str], timed: Timed, *, title: str) -> No
             textcoords="offset points", va="center", fontsize=SMALL, color=QUIET,
         )  # fmt: skip
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0, 7.0)))
+    ms = [of[0] for model in timed.values() for of in model]
+    near = max(ms) < NEAR * min(ms)
+    axes.xaxis.set_major_locator(MaxNLocator(5) if near else LogLocator(subs=(1.0, 2.0, 3.0, 5.0, 7.0)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_title(title, fontweight="bold")

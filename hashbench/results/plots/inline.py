@@ -31,8 +31,11 @@ THEME = {
 BARE = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
-def inline_svg(drawn: Drawn) -> str:
-    """A picture as a self-contained `svg` element; its ids begin with the picture's name."""
+def inline_svg(drawn: Drawn, *, ground: bool = False) -> str:
+    """A picture as a self-contained `svg` element; its ids begin with the picture's name.
+
+    `ground`: painted, for a file that is opened alone, where ink for dark ground may meet a white window.
+    """
     file = io.StringIO()
     with matplotlib.rc_context({**STYLE, "svg.fonttype": "none"}):
         drawn.figure.savefig(file, format="svg", transparent=True, metadata=BARE)
@@ -50,6 +53,8 @@ def inline_svg(drawn: Drawn) -> str:
     style = root.find("defs/style")
     assert style is not None  # matplotlib's own, which would hold for the whole page
     style.attrib, style.text = {}, _style()
+    if ground:
+        root.insert(1, ElementTree.Element("rect", {"width": "100%", "height": "100%", "style": "fill:var(--ground)"}))
     return ElementTree.tostring(root, encoding="unicode")
 
 

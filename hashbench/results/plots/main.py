@@ -81,10 +81,12 @@ def page_figures(
     *,
     names: Sequence[str] = (),
     width: Width = "single",
+    ground: bool = False,
 ) -> Iterator[InlineFigure]:
     """The named figures as parts of a page, or all that the experiment has data for; those with few panels come first.
 
-    Nothing is drawn before the first is read. `tell` is called with a line before each figure is drawn.
+    `ground`: with a painted ground, for files. Nothing is drawn before the first is read. `tell` is called with a line
+    before each figure is drawn.
     """
     data = FigureData(store, request, width, alone=False)
     chosen = names or list(plots())
@@ -94,11 +96,11 @@ def page_figures(
         with suppress(NothingToDraw):
             drawn += _drawn(name, data)
     for picture in sorted(drawn, key=lambda picture: len(picture.panels)):
-        yield InlineFigure(picture.name, picture.title, picture.note, inline_svg(picture))
+        yield InlineFigure(picture.name, picture.title, picture.note, inline_svg(picture, ground=ground))
 
 
 def _drawn(name: str, data: FigureData) -> list[Drawn]:
-    with distinct_looks(run.model for run in data.measured.runs):
+    with distinct_looks(run.model for run in data.measured.runs if not run.is_baseline):
         pictures = styled(partial(find_plot(name).draw, data))
     for picture in pictures:
         for text in picture.figure.findobj(Text):  # names from a database elsewhere; SVG holds no control character

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 from matplotlib.axes import Axes
@@ -22,7 +21,11 @@ from hashbench.results.plots.sheet import (
     SMALL,
     baseline_levels,
     count_of,
+    labelled_models,
     marker_of,
+    muted,
+    occupied,
+    on_grey,
     plain_axes,
     sheet,
     tip,
@@ -37,11 +40,12 @@ LabelPlace = tuple[float, float, Literal["left", "right"]]
 STEP = 8.0  # points between two places of a name
 # Offsets in points at which a name is tried, near ones first: right and left, then further up and down.
 PLACES: list[LabelPlace] = [
-    (dx, dy, side)
+    (dx * further, dy, side)
+    for further in (1, 5, 12)
     for dy in (0.0, *(sign * STEP * step for step in range(1, 12) for sign in (1, -1)))
     for dx, side in SIDES
 ]
-MOST_NAMES = 25  # more would lie on each other
+CLOSE, REACH = 6.0, 5.0  # points from a point to a name that needs no line; pixels around a point
 SEVERAL = 2  # models; one alone is no comparison
 
 
@@ -122,22 +126,23 @@ def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
     table = data.table
     column, words = drawn_score(table)
     named = data.width == "double"  # a narrow figure has a legend in the place of names
+    labels = labelled_models(data, dict.fromkeys(point.model for point in points), [of.model for of in front(points)])
     drawn = sheet(
         data,
         cost.file,
         f"score and {cost.title}",
         height=HEIGHT[data.width],
-        models=[] if named else [point.model for point in points],
+        models=[] if named else labels,
         handles=[Line2D([], [], color=FRONT, lw=1.2, label="Pareto front")],
         also=[
             words,
             *(["bars: sd over seeds"] if any(point.deviation for point in points) else []),
-            *(["names: those on the front alone"] if named and len(points) > MOST_NAMES else []),
+            *on_grey([point.model for point in points], labels),
         ],
     )
     axes = drawn.panels[0]
     score = "average score" if column.tasks else column.name
-    _points(axes, points, score=score, cost=cost.title)
+    _points(axes, points, labels, score=score, cost=cost.title)
     axes.set_xlabel(cost.label)
     axes.set_ylabel(f"{score}, percent")
     _scale(axes, cost, [point.cost for point in points])
@@ -147,7 +152,7 @@ def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
     baseline_levels(axes, table, column.name)
     if named:
         drawn.figure.draw_without_rendering()  # places are known once the layout is made
-        _label(axes, points, front(points) if len(points) > MOST_NAMES else points)
+        _label(axes, points, [point for point in points if point.model in labels])
     return drawn
 
 
@@ -158,7 +163,7 @@ def _scale(axes: Axes, cost: Cost, costs: Sequence[float]) -> None:
     if min(costs) <= 0:  # an embedding without parameters has a place too
         first = 10 ** math.floor(math.log10(min((cost for cost in costs if cost > 0), default=1.0)))
         axes.set_xscale("symlog", linthresh=first, linscale=0.5)
-        axes.set_xlim(-0.3 * first, 10 * max(*costs, first))
+        axes.set_xlim(0, 10 * max(*costs, first))
         decades = math.log10(max(*costs, first) / first)
         axes.set_xticks([0, *(first * 10**power for power in range(1 + math.ceil(decades)))])
     else:
@@ -168,20 +173,21 @@ def _scale(axes: Axes, cost: Cost, costs: Sequence[float]) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _points(axes: Axes, points: Sequence[CostPoint], *, score: str, cost: str) -> None:
+def _points(axes: Axes, points: Sequence[CostPoint], labels: Sequence[str], *, score: str, cost: str) -> None:
     """Draws all models as points, with their deviations as error bars, and the Pareto front as a step line.
 
     `score` and `cost` are the names of the two numbers in the text that a point shows under the pointer.
     """
     best = front(points)
-    costs = [point.cost for point in best] + [max(point.cost for point in points)]
-    scores = [point.score for point in best] + [best[-1].score]
+    costs, scores = [point.cost for point in best], [point.score for point in best]
     axes.step(costs, scores, where="post", color=FRONT, lw=1.2, zorder=1)
     for point in points:
-        mark, _, _ = axes.errorbar(
-            point.cost, point.score, yerr=point.deviation or None, linestyle="none", capsize=2, elinewidth=0.8,
-            zorder=3, **marker_of(point.model, 5),
-        )  # fmt: skip
+        look = {"zorder": 3, **marker_of(point.model, 5)} if point.model in labels else muted(3.5)
+        mark, caps, bars = axes.errorbar(
+            point.cost, point.score, yerr=point.deviation or None, linestyle="none", capsize=2, elinewidth=0.8, **look
+        )
+        for part in (mark, *caps, *bars):
+            part.set_clip_on(False)  # an embedding without parameters lies on the axis
         deviation = f" ± {point.deviation:.2f}" if point.deviation else ""
         tip(mark, f"{point.name}\n{score}: {point.score:.2f}{deviation}\n{cost}: {count_of(point.cost)}")
 
@@ -189,17 +195,20 @@ def _points(axes: Axes, points: Sequence[CostPoint], *, score: str, cost: str) -
 def _label(axes: Axes, points: Sequence[CostPoint], named: Sequence[CostPoint]) -> None:
     """Writes names beside their points where they cover nothing, preferably where no other point is nearer.
 
-    Else at the first position that covers nothing, with a line to the point, else at the last. `points`: all drawn.
+    Else at the first place that covers nothing, with a line to the point that crosses no name and no other point; a
+    name without such a place is left out. `points`: all drawn.
     """
     renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
     frame = axes.get_window_extent()
     taken = [text.get_window_extent(renderer) for text in axes.texts if text.get_text()]
-    taken += [Bbox([(x - 5, y - 5), (x + 5, y + 5)]) for x, y in _pixels(axes, points)]
-    corners = _pixels(axes, front(points))  # no name crosses the line of the front
-    for (x, y), (next_x, next_y) in pairwise([*corners, (frame.x1, corners[-1][1])]):
-        taken += [Bbox([(x, y - 2), (next_x, y + 2)]), Bbox([(next_x - 2, y), (next_x + 2, next_y)])]
-    pixels = dict(zip((point.model for point in points), _pixels(axes, points), strict=True))
+    drawn, dots = occupied(axes), _pixels(axes, points)
+    pixels = dict(zip((point.model for point in points), dots, strict=True))
     for point in sorted(named, key=lambda point: -point.score):
+        at = _pixels(axes, [point])[0]
+        others = [
+            Bbox([(x - REACH, y - REACH), (x + REACH, y + REACH)])
+            for x, y in dots if max(abs(x - at[0]), abs(y - at[1])) > 2 * REACH
+        ]  # fmt: skip
         free: LabelPlace | None = None  # the first place that covers nothing
         beside: LabelPlace | None = None  # the first of them to which no other point is nearer
         for tried in PLACES:
@@ -209,15 +218,23 @@ def _label(axes: Axes, points: Sequence[CostPoint], named: Sequence[CostPoint]) 
             box = Text.get_window_extent(text, renderer)
             text.remove()
             inside = frame.x0 < box.x0 and box.x1 < frame.x1 and frame.y0 < box.y0 and box.y1 < frame.y1
-            if inside and not box.count_overlaps(taken):
-                free = free or tried
-                if _nearest(box, pixels) == point.model:
+            if inside and not box.count_overlaps([*taken, *drawn]):
+                end = (box.x0 if tried[2] == "left" else box.x1, (box.y0 + box.y1) / 2)
+                free = free or (tried if _is_clear(at, end, [*taken, *others]) else None)
+                if _nearest(box, pixels) == point.model and abs(tried[1]) <= STEP and abs(tried[0]) <= CLOSE:
                     beside = tried
                     break
-        place = beside or free or PLACES[-1]
-        text = _annotate(axes, point, place, line=beside is None or abs(place[1]) > STEP)
-        text.update_positions(renderer)
-        taken.append(Text.get_window_extent(text, renderer))
+        if place := beside or free:
+            text = _annotate(axes, point, place, line=beside is None or abs(place[1]) > STEP)
+            text.update_positions(renderer)
+            taken.append(Text.get_window_extent(text, renderer))
+
+
+def _is_clear(start: tuple[float, float], end: tuple[float, float], boxes: Sequence[Bbox]) -> bool:
+    """True where a straight line between two places in pixels crosses none of the boxes."""
+    (x, y), (end_x, end_y) = start, end
+    parts = [part / 30 for part in range(31)]
+    return not any(box.contains(x + (end_x - x) * part, y + (end_y - y) * part) for box in boxes for part in parts)
 
 
 def _annotate(axes: Axes, point: CostPoint, place: LabelPlace, *, line: bool = False) -> Annotation:

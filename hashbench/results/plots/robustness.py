@@ -10,13 +10,22 @@ from matplotlib.axes import Axes
 
 from hashbench.common.errors import InputError
 from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
-from hashbench.results.plots.sheet import BESIDE, marker_of, plain_axes, sheet, tip, widen
+from hashbench.results.plots.sheet import (
+    BESIDE,
+    labelled_models,
+    marker_of,
+    muted,
+    on_grey,
+    plain_axes,
+    sheet,
+    tip,
+    widen,
+)
 from hashbench.results.read.measured import PERCENT
 from hashbench.results.read.robustness import RobustnessCurve, measure_robustness
 
 HEIGHT = 1.35  # inches of a panel
 LEAST = 4.0  # percent that a vertical axis spans, so that noise does not fill a panel
-APART = 0.006  # of the rates, between two models: side by side, their intervals can be distinguished
 
 
 def draw(data: FigureData) -> list[Drawn]:
@@ -33,6 +42,7 @@ def draw(data: FigureData) -> list[Drawn]:
     in_rows = Counter(task for task, _, _ in panels)
     bounded = any(np.isfinite(curve.score().low) for curve in results.curves)
     several = any(len(curve.seeds) > 1 for curve in results.curves)
+    labels = labelled_models(data, models)
     drawn = sheet(
         data,
         "robustness",
@@ -40,15 +50,15 @@ def draw(data: FigureData) -> list[Drawn]:
         height=HEIGHT,
         panels=list(in_rows.values()),
         columns=BESIDE[data.width],
-        models=models,
+        models=labels,
         also=[
             *([f"bars: 95 % interval over {'seeds and examples' if several else 'examples'}"] if bounded else []),
-            *(["models side by side at each rate"] if len(models) > 1 else []),
+            *on_grey(models, labels),
         ],
     )
     by_task: dict[str, list[Axes]] = {}
     for axes, ((task, metric, kind), panel) in zip(drawn.panels, panels.items(), strict=True):
-        _panel(axes, panel, models)
+        _panel(axes, panel, labels)
         axes.set_title(f"{task}: {kind}", fontweight="bold")
         axes.set_ylabel(f"{metric}, percent" if metric else "percent")
         by_task.setdefault(task, []).append(axes)
@@ -59,22 +69,26 @@ def draw(data: FigureData) -> list[Drawn]:
     return [drawn]
 
 
-def _panel(axes: Axes, curves: Sequence[RobustnessCurve], models: Sequence[str]) -> None:
+def _panel(axes: Axes, curves: Sequence[RobustnessCurve], labels: Sequence[str]) -> None:
     for curve in curves:
-        shift = PERCENT * APART * (models.index(curve.model) - (len(models) - 1) / 2)
         rates = [PERCENT * rate for rate in curve.rates]
         scores = [curve.score(at) for at in range(len(rates))]
         values, lows, highs = PERCENT * np.array([(score.value, score.low, score.high) for score in scores]).T
         bounded = bool(np.isfinite([lows, highs]).all())
-        points, _, _ = axes.errorbar(
-            [rate + shift for rate in rates], values, yerr=[values - lows, highs - values] if bounded else None,
-            lw=0.8, elinewidth=0.6, capsize=0, **marker_of(curve.model, 3.2),
+        points, _, bars = axes.errorbar(
+            rates, values, yerr=[values - lows, highs - values] if bounded else None, lw=0.8, elinewidth=0.6,
+            capsize=0, **(marker_of(curve.model, 3.2) if curve.model in labels else muted()),
         )  # fmt: skip
+        for part in (points, *bars):
+            part.set_clip_on(False)  # of texts as they are, at the axis
+        for bar in bars:
+            bar.set_alpha(0.5)  # those of several models lie on each other
         ends = [f" [{low:.2f}, {high:.2f}]" if bounded else "" for low, high in zip(lows, highs, strict=True)]
         texts = zip(rates, values, ends, strict=True)
         tip(points, *(f"{curve.model}\n{rate:g} % of words changed: {value:.2f}{end}" for rate, value, end in texts))
     widen(axes, LEAST)
     axes.set_xlabel("words changed, percent")
+    axes.set_xlim(left=0)  # no fewer words than none
     plain_axes(axes)
 
 

@@ -12,7 +12,17 @@ from collections.abc import Mapping, Sequence
 
 from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot, drawn_score, score_column
 from hashbench.results.plots.colours import distinct_looks
-from hashbench.results.plots.sheet import count_of, log_scores, marker_of, sheet, tip
+from hashbench.results.plots.sheet import (
+    count_of,
+    labelled,
+    labelled_models,
+    log_scores,
+    marker_of,
+    muted,
+    on_grey,
+    sheet,
+    tip,
+)
 from hashbench.results.read.budgets import RecordedBudgets, recorded_budgets
 from hashbench.results.read.measured import Measured
 from hashbench.results.tables.table import Cell, Table, comparable
@@ -35,17 +45,20 @@ def draw_budgets(data: FigureData) -> list[Drawn]:
     if max(map(len, lines.values()), default=0) < SEVERAL:
         raise NothingToDraw("no model was measured at two budgets; give budget: {embedding_parameters: [SIZE, SIZE]}")
     column, words = drawn_score(table)
-    with distinct_looks(lines):  # by family: its sizes look the same
+    labels = labelled({family: max(cell.value or 0.0 for _, cell in line) for family, line in lines.items()})
+    with distinct_looks(labels):  # by family: its sizes look the same
         drawn = sheet(
-            data, "budgets", "score and embedding parameters", height=BUDGETS_HEIGHT[data.width], models=lines,
-            also=[words, "bars: 95 % intervals over examples", "families of one budget side by side"],
+            data, "budgets", "score and embedding parameters", height=BUDGETS_HEIGHT[data.width], models=labels,
+            also=[words, "bars: 95 % intervals over examples", "families of one budget side by side",
+                  *on_grey(list(lines), labels)],
         )  # fmt: skip
         axes = drawn.panels[0]
         for family, line in lines.items():
             scores = [cell.value or 0.0 for _, cell in line]
+            is_labelled = family in labels
             mark, _, _ = axes.errorbar(
-                [aside(family, size, lines) for size, _ in line], scores, yerr=spreads(line), lw=0.9, elinewidth=0.4,
-                capsize=1.5, **marker_of(family),
+                [aside(family, size, lines) for size, _ in line], scores, yerr=spreads(line) if is_labelled else None,
+                lw=0.9, elinewidth=0.4, capsize=1.5, **(marker_of(family) if is_labelled else muted()),
             )  # fmt: skip
             tip(mark, *(_words(family, size, cell) for size, cell in line))
     axes.margins(x=0.05, y=0.08)
@@ -113,18 +126,18 @@ def draw_pretraining(data: FigureData) -> list[Drawn]:
         raise NothingToDraw("no model was fine-tuned from two steps of its pre-training; give pretrain.checkpoints")
     column, words = drawn_score(table)
     unit = "words" if by_words(data.measured) else "tokens"
+    labels = labelled_models(data, lines)
     drawn = sheet(
-        data, "pretraining", "score and pre-training", height=PRETRAINING_HEIGHT[data.width], models=lines,
-        also=[words, "bars: sd over seeds"],
+        data, "pretraining", "score and pre-training", height=PRETRAINING_HEIGHT[data.width], models=labels,
+        also=[words, "bars: sd over seeds", *on_grey(list(lines), labels)],
     )  # fmt: skip
     axes = drawn.panels[0]
     for model, line in lines.items():
         tokens = sorted(line)
         scores = [line[count].value or 0.0 for count in tokens]
         deviations = [line[count].std or 0.0 for count in tokens]
-        mark, _, _ = axes.errorbar(
-            tokens, scores, yerr=deviations, lw=0.9, capsize=2, elinewidth=0.7, **marker_of(model)
-        )  # fmt: skip
+        look = marker_of(model) if model in labels else muted()
+        mark, _, _ = axes.errorbar(tokens, scores, yerr=deviations, lw=0.9, capsize=2, elinewidth=0.7, **look)
         texts = [
             f"{model}\n{count_of(n)} {unit}: {score:.2f}" + (f" ± {deviation:.2f}" if deviation else "")
             for n, score, deviation in zip(tokens, scores, deviations, strict=True)

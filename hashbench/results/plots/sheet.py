@@ -10,7 +10,7 @@ import json
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -19,14 +19,16 @@ import matplotlib
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.transforms import Bbox
 
 from hashbench.common.errors import InputError
 from hashbench.results.papers.paper import Column
-from hashbench.results.plots.base import Drawn, FigureData, ImageFormat
+from hashbench.results.plots.base import Drawn, FigureData, ImageFormat, score_column
 from hashbench.results.plots.colours import COLOURS, MARKERS, look_of
 from hashbench.results.tables.numbers import without_details
 from hashbench.results.tables.table import Table, scaled
@@ -43,6 +45,7 @@ GREY = "#c9d6df"  # parts that are there for comparison only
 GRID = "#d9d9d9"
 DASHES = ("--", ":", "-.")  # lines of the trivial baselines
 BOLD = 1.17  # bold letters are wider
+MOST = 10  # models that a figure labels; lines and points of further ones are grey
 NAMED = ("encoder", "pre-training")  # of the provenance of a table
 # Characters of one point size: n points give 2.15 * 72 / n in an inch of small print.
 PER_INCH = 2.15
@@ -149,6 +152,42 @@ def colour_of(model: str) -> str:
     return COLOURS[look_of(model).colour]
 
 
+def labelled(scores: Mapping[str, float], first: Iterable[str] = ()) -> list[str]:
+    """The names that a figure labels, in their order: all, or of more than `MOST` those of `first`, then the best.
+
+    >>> labelled({"a": 3.0, "b": 2.0, "c": 1.0})
+    ['a', 'b', 'c']
+    >>> labelled({f"m{n}": float(n) for n in range(14)}, ["m0"])
+    ['m0', 'm5', 'm6', 'm7', 'm8', 'm9', 'm10', 'm11', 'm12', 'm13']
+    """
+    ranked = [*first, *sorted(scores, key=lambda name: -scores[name])]
+    chosen = set(list(dict.fromkeys(ranked))[:MOST])
+    return [name for name in scores if name in chosen] if len(scores) > MOST else list(scores)
+
+
+def labelled_models(data: FigureData, models: Iterable[str], first: Iterable[str] = ()) -> list[str]:
+    """Those of the models that a figure labels: the baseline, `first`, and the best by the table's score."""
+    column = score_column(data.table)
+    scores: dict[str, float | None] = {}
+    for row in data.table.rows:
+        if column and row.kind == "model":
+            scores.setdefault(row.model, row.cells[column].value)
+    by_model = {model: -math.inf if (score := scores.get(model)) is None else score for model in models}
+    baseline = data.measured.experiment.baseline
+    return labelled(by_model, [*([baseline] if baseline in by_model else []), *first])
+
+
+def muted(size: float = 2.4) -> dict[str, Any]:
+    """Keyword arguments of matplotlib's `plot` for a model beyond those that a figure labels."""
+    return {"color": GREY, "marker": "o", "markersize": size, "markeredgewidth": 0.0, "zorder": 1.5}
+
+
+def on_grey(models: Sequence[str], labels: Sequence[str]) -> list[str]:
+    """The sentence of small print on the models that a figure does not label; none where it labels all."""
+    n = len(set(models) - set(labels))
+    return [f"grey: {n} further"] if n else []
+
+
 def dashed(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Keyword arguments of matplotlib's `plot` for the dashed line of each trivial baseline, by name."""
     pairs = zip(dict.fromkeys(names), DASHES, strict=False)
@@ -158,7 +197,7 @@ def dashed(names: Iterable[str]) -> dict[str, dict[str, Any]]:
 def baseline_levels(axes: Axes, table: Table, score: str) -> None:
     """Draws a dashed line at each trivial baseline's score; one outside of the plot is named at the lower edge."""
     low, high = axes.get_ylim()
-    outside = []
+    outside, inside = [], []
     for row in table.rows:
         value = row.cells[score].value
         if not row.is_baseline or value is None:
@@ -168,12 +207,59 @@ def baseline_levels(axes: Axes, table: Table, score: str) -> None:
             outside.append(f"{name} ({'below' if value < low else 'above'})")
             continue
         tip(axes.axhline(value, color=QUIET, ls="--", lw=0.8, zorder=0), f"{row.model}\n{value:.2f}")
-        axes.annotate(
-            name, (0.99, value), xycoords=("axes fraction", "data"), xytext=(0, 2), ha="right",
-            textcoords="offset points", fontsize=SMALL, color=QUIET,
-        )  # fmt: skip
-    axes.annotate(", ".join(outside), (0.99, 0.015), xycoords="axes fraction", ha="right", fontsize=SMALL, color=QUIET)
+        inside.append((name, (value - low) / (high - low)))
     axes.set_ylim(low, high)
+    if inside or outside:
+        drawn: Any = axes.figure  # a whole figure
+        drawn.draw_without_rendering()  # places are known once the layout is made
+        for name, at in inside:
+            _write_free(axes, name, [(side, at, dy) for side in (0.99, 0.01, 0.5) for dy in (2.0, -2.0)])
+        _write_free(
+            axes, ", ".join(outside), [(side, end, 2.0 - 4 * end) for end in (0.0, 1.0) for side in (0.99, 0.01)]
+        )
+
+
+PARTS = 40  # of a line between two of its points
+
+
+def _write_free(axes: Axes, text: str, places: Sequence[tuple[float, float, float]]) -> None:
+    """Writes a text at the first place (x and y of the axes, points up) that covers no point, else above the axes."""
+    boxes, renderer = occupied(axes), axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    boxes += [other.get_window_extent(renderer) for other in axes.texts if other.get_text()]
+    for x, y, up in [*places, (0.99, 1.0, 2.0)] if text else []:
+        side: Any = {0.99: "right", 0.01: "left"}.get(x, "center")
+        note = axes.annotate(
+            text, (x, y), xycoords="axes fraction", xytext=(0, up), textcoords="offset points", fontsize=SMALL,
+            color=QUIET, ha=side, va="bottom" if up > 0 else "top",
+        )  # fmt: skip
+        note.set_in_layout(False)
+        if y == 1.0 and up > 0 or not note.get_window_extent(renderer).count_overlaps(boxes):
+            return
+        note.remove()
+
+
+def occupied(axes: Axes) -> list[Bbox]:
+    """Boxes in pixels of all points, error bars and lines that are drawn in the data's coordinates."""
+    dot = axes.figure.dpi / 72
+    boxes = []
+    for line in axes.lines:
+        if line.get_transform() != axes.transData:
+            continue
+        pixels = [tuple(pair) for pair in axes.transData.transform(line.get_xydata())]
+        if line.get_drawstyle() == "steps-post":  # a Pareto front
+            pixels = [corner for at, after in pairwise([*pixels, pixels[-1]]) for corner in (at, (after[0], at[1]))]
+        reach = dot * (1 + line.get_markersize() / 2 if line.get_marker() not in ("None", "", None) else 1)
+        if line.get_linestyle() != "None":
+            pixels += [
+                (x + (next_x - x) * part / PARTS, y + (next_y - y) * part / PARTS)
+                for (x, y), (next_x, next_y) in pairwise(pixels) for part in range(1, PARTS)
+            ]  # fmt: skip
+        boxes += [Bbox([(x - reach, y - reach), (x + reach, y + reach)]) for x, y in pixels if x == x and y == y]
+    for collection in axes.collections:
+        if isinstance(collection, LineCollection):
+            for (x, y), *_, (end_x, end_y) in map(axes.transData.transform, collection.get_segments()):
+                boxes.append(Bbox([(min(x, end_x) - dot, min(y, end_y)), (max(x, end_x) + dot, max(y, end_y))]))
+    return boxes
 
 
 def plain_axes(axes: Axes, *, grid: str = "both") -> None:

@@ -1,4 +1,4 @@
-"""A model's colour and marker: of its name alone, and told apart from the others'."""
+"""A model's colour and marker, told apart from those of the other models of its experiment."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from itertools import combinations
 from pathlib import Path
 
+from hypothesis import given
+from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from hashbench.results.papers.paper import load_paper, papers
@@ -21,7 +23,8 @@ def printed() -> set[str]:
 
 
 def test_the_models_of_all_papers_are_told_apart() -> None:
-    assert len({look_of(model) for model in printed()}) == len(printed())
+    with distinct_looks(sorted(printed())):
+        assert len({look_of(model) for model in printed()}) == len(printed())
 
 
 def test_labels_of_the_experiments_that_come_with_the_suite_are_told_apart() -> None:
@@ -33,12 +36,22 @@ def test_labels_of_the_experiments_that_come_with_the_suite_are_told_apart() -> 
         assert len({look_of(label) for label in everything}) == len(everything)
 
 
-def test_families_share_a_colour_and_their_members_have_markers_of_their_own() -> None:
-    for first in ("hashformer-md-", "hashformer-lsh-"):
-        looks = [look_of(model) for model in printed() if model.startswith(first)]
-        assert len(looks) >= 5 and len({look.colour for look in looks}) == 1
-    twelve = [model for model in printed() if model.startswith("hashformer") and "bpe" not in model]
-    assert len({look_of(model).colour for model in (*twelve, "bert-mlm", "bert-sr")}) == 3
+def test_families_share_a_marker_and_their_members_have_colours_of_their_own() -> None:
+    groups = [[model for model in sorted(printed()) if model.startswith(first) and "bpe" not in model]
+              for first in ("hashformer-md-", "hashformer-lsh-")]  # fmt: skip
+    with distinct_looks([*groups[0], *groups[1], "bert-mlm", "bert-sr"]):
+        for group in groups:
+            looks = [look_of(model) for model in group]
+            assert len(looks) >= 5 and len({look.colour for look in looks}) == len(looks)
+            assert len({look.marker for look in looks}) == 1
+        of_families = {look_of(model).marker for model in (groups[0][0], groups[1][0], "bert-mlm", "bert-sr")}
+        assert len(of_families) == 3
+
+
+@given(st.lists(st.sampled_from([*sorted(printed()), "mine-1", "mine-2", "other", "k2"]), unique=True, max_size=8))
+def test_eight_models_have_eight_colours(labels: list[str]) -> None:
+    with distinct_looks(labels):
+        assert len({look_of(label).colour for label in labels}) == len(labels)
 
 
 def test_labels_of_one_experiment_are_told_apart() -> None:
@@ -46,9 +59,7 @@ def test_labels_of_one_experiment_are_told_apart() -> None:
     with distinct_looks(labels):
         looks = {label: look_of(label) for label in labels}
     assert len(set(looks.values())) == len(labels)
-    assert len({looks[f"mine-{n}"].colour for n in range(13)}) == 1
-    with distinct_looks(["other", *labels]):  # an unlike label more changes nothing
-        assert look_of("mine-0") == looks["mine-0"]
+    assert len({looks[f"mine-{n}"].colour for n in range(13)}) == len(COLOURS)
     assert not look_of("alone").filled
 
 

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from hashbench.results.plots.base import FigureData, NothingToDraw
-from hashbench.results.plots.curves import draw
+from hashbench.results.plots.curves import _of_points, draw
 from hashbench.results.read.curves import curves
 from hashbench.results.read.measured import measure
 from hashbench.store.engine import Store
@@ -43,3 +43,10 @@ def test_another_metric_of_training_can_be_drawn(store: Store) -> None:
 def test_an_unknown_metric_has_no_curve(store: Store) -> None:
     with pytest.raises(NothingToDraw, match="no curve 'lss'"):
         partial(draw, metric="lss")(FigureData(store))
+
+
+def test_one_evaluation_is_no_curve() -> None:
+    """A panel whose models have one point each is left out, and so is such a model of another panel."""
+    line: dict[int, list[float]] = {5: [0.5], 9: [0.6]}
+    panels = {"cola": {"m": line, "once": {9: [0.7]}}, "sst2": {"m": {9: [0.5]}, "once": {9: [0.7]}}}
+    assert _of_points(panels) == {"cola": {"m": line}}

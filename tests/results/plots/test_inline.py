@@ -108,3 +108,11 @@ def test_files_hold_no_tips(store: Store, tmp_path: Path) -> None:
     assert figures
     for drawn in figures:
         assert "step 200" not in save(drawn, tmp_path, "svg").read_text()
+
+
+def test_a_file_has_a_ground_of_its_own(store: Store, svgs: dict[str, str]) -> None:
+    """Opened alone under a dark scheme, ink for dark ground would meet the white of a window."""
+    (alone,) = [figure.svg for figure in page_figures(store, ReportRequest(), names=["tasks"], ground=True)]
+    root = ElementTree.fromstring(alone)
+    assert [child.tag for child in root][:2] == ["defs", "rect"] and "--ground" in root[1].attrib["style"]
+    assert "<rect" not in svgs["tasks"].partition("</defs>")[2][:8]

@@ -5,11 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from matplotlib.text import Annotation, Text
 
 from hashbench.results.plots.base import FigureData, NothingToDraw
-from hashbench.results.plots.pareto import CostPoint, _differ, _nearest, draw, front, points_of
+from hashbench.results.plots.pareto import (
+    CostPoint,
+    _differ,
+    _label,
+    _nearest,
+    _pixels,
+    _points,
+    draw,
+    front,
+    points_of,
+)
+from hashbench.results.plots.sheet import baseline_levels
 from hashbench.results.tables.report import tables
+from hashbench.results.tables.table import Cell, Row, Table
 from hashbench.store.engine import Store
 from tests.databases.made_up import World, build
 
@@ -56,12 +70,50 @@ def test_a_name_is_beside_its_own_point_or_has_a_line_to_it(store: Store) -> Non
             assert text.arrow_patch is not None or pixels[nearest] == pixels[text.get_text()], text.get_text()
 
 
-def test_among_many_models_only_those_on_the_front_are_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hashbench.results.plots.pareto.MOST_NAMES", len(MODELS) - 1)
-    drawn = next(one for one in draw(FigureData(store)) if one.name == "pareto_parameters")
+def test_among_many_models_those_on_the_front_and_the_baseline_are_named(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = {point.name for point in front(points_of(tables(store)[0], "emb_params"))}
+    monkeypatch.setattr("hashbench.results.plots.sheet.MOST", len(best | {"bert-mlm"}))
+    drawn = next(of for of in draw(FigureData(store)) if of.name == "pareto_parameters")
     names = {text.get_text() for text in drawn.panels[0].texts} & set(MODELS)
-    assert names == {point.name for point in front(points_of(tables(store)[0], "emb_params"))} != set(MODELS)
-    assert "names: those on the front alone" in drawn.note
+    assert names == best | {"bert-mlm"} != set(MODELS)
+    assert f"grey: {len(MODELS) - len(names)} further" in drawn.note
+
+
+CROWDS = {
+    "on one place": [(1.0, 50.0)] * 4,
+    "in a column": [(1.0, 50.0 + n / 4) for n in range(10)],
+    "at the right, where baselines are named": [(100.0, 49.0), (99.0, 49.3), (98.0, 48.9), (1.0, 60.0)],
+    "in a row": [(float(n), 50.0) for n in range(1, 11)],
+}
+
+
+@pytest.mark.parametrize("crowd", CROWDS)
+def test_no_name_covers_a_point_or_another_name(store: Store, crowd: str) -> None:
+    """Of a model without a free place the name is left out."""
+    figure = Figure(figsize=(6.3, 3.3), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    points = [CostPoint(f"model-{n}", *place, 0.4, f"model-{n}") for n, place in enumerate(CROWDS[crowd])]
+    _points(axes, points, [point.model for point in points], score="score", cost="cost")
+    axes.margins(x=0.2, y=0.12)
+    baseline_levels(axes, _table_with_baseline(49.3), "score")
+    figure.draw_without_rendering()
+    _label(axes, points, points)
+    figure.draw_without_rendering()
+    renderer = figure.canvas.get_renderer()
+    dots = _pixels(axes, points)
+    boxes = [(text.get_text(), Text.get_window_extent(text, renderer)) for text in axes.texts if text.get_text()]
+    assert boxes
+    for name, box in boxes:
+        assert not any(box.contains(x, y) for x, y in dots), name
+        assert box.count_overlaps([other for _, other in boxes]) == 1, name  # itself
+        assert name.startswith("bag") or axes.get_window_extent().x0 < box.x0
+
+
+def _table_with_baseline(value: float) -> Table:
+    return Table("", "own", "", "", (), (Row("bag-of-words", "bag-of-words", {"score": Cell(value)}, "floor"),))
 
 
 def test_models_of_one_size_have_no_front() -> None:
