@@ -14,7 +14,7 @@ tokens but that of the encoder; see encoders/prado.py and encoders/qrnn.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from hashbench.models.embeddings.base import (
@@ -40,20 +40,18 @@ GOEMOTIONS, CIVIL_COMMENTS = 28, 7  # classes
 RECIPE = {**SGNN_RECIPE, "max_length": 128}
 
 
-def as_released(classes: int | None = None) -> Callable[[Parts], Counts]:
-    """A count with the batch normalisations that the released code has: `classes` of its outputs, None: the head's."""
+def as_released(parts: Parts, classes: int | None = None) -> Counts:
+    """Parameters of all parts with `classes` outputs (None: the head's), two more an output, three an attention logit.
 
-    def counted(parts: Parts) -> Counts:
-        """Parameters of all parts, and two for each output and three for an attention logit."""
-        out: Any = parts.head.get_submodule("out")
-        own, wanted = out.out_features, classes or out.out_features
-        total = sum(map(stored, (parts.embedding, parts.encoder, parts.head)))
-        total += (wanted - own) * (out.in_features + 1) + 2 * wanted
-        if parts.spec.head.pooling == "attention":
-            total += 3
-        return Counts(total, parts.embedding.embedding_parameters())
-
-    return counted
+    These are the batch normalisations of the released code, and the logit's bias.
+    """
+    out: Any = parts.head.get_submodule("out")
+    outputs = classes or out.out_features
+    total = sum(map(stored, (parts.embedding, parts.encoder, parts.head)))
+    total += (outputs - out.out_features) * (out.in_features + 1) + 2 * outputs
+    if parts.spec.head.pooling == "attention":
+        total += 3
+    return Counts(total, parts.embedding.embedding_parameters())
 
 
 def _pqrnn(name: str, features: int, encoder: dict[str, Any], summary: str) -> ModelSpec:
@@ -67,7 +65,7 @@ def _pqrnn(name: str, features: int, encoder: dict[str, Any], summary: str) -> M
         training=TrainingSpec(objective=None, finetune=RECIPE),
         origin=OriginSpec(
             frame="2-class model with the batch normalisations of the released code; sizes are not public",
-            counted=as_released(),
+            counted=as_released,
         ),
         free_size=FreeSize("code", "features"),
         groups=("pqrnns",),
@@ -90,9 +88,11 @@ MODELS = [
         training=TrainingSpec(objective=None, finetune=RECIPE),
         origin=OriginSpec(
             frame="28-class model (GoEmotions) with the batch normalisation of the released code",
-            counted=as_released(),
+            counted=as_released,
             classes=GOEMOTIONS,
-            other_frames=(Frame("7-class model (Civil Comments), as above", as_released(CIVIL_COMMENTS)),),
+            other_frames=(
+                Frame("7-class model (Civil Comments), as above", partial(as_released, classes=CIVIL_COMMENTS)),
+            ),
         ),
         free_size=FreeSize("code", "features"),
         groups=("pqrnns",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -198,6 +199,11 @@ def test_the_count_is_what_is_stored(spec: ModelSpec) -> None:
     counts = count(spec, "tiny", deployed=True)
     assert counts.total == sum(stored(module) for module in modules) + head
     assert 0 <= counts.embedding <= stored(modules[0])
+
+
+def test_a_worker_gets_every_spec_as_it_is() -> None:
+    """Workers of a sweep are other processes, which models reach as pickles."""
+    assert [name for name, spec in models().items() if repr(pickle.loads(pickle.dumps(spec))) != repr(spec)] == []
 
 
 def test_every_summary_is_one_line() -> None:
