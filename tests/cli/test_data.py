@@ -72,3 +72,18 @@ def test_data_links_says_what_is_wrong_with_a_dump(run: Run, tmp_path: Path) -> 
     )
     text.write_bytes(bz2.compress(b"<feed/>"))
     fails(run("data", "links", "--dump", str(text), "--out", str(tmp_path / "data")), "x.bz2: is no XML dump of a wiki")
+
+
+def test_data_describe(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path))
+    done = run("data", "describe", "cola", "--data", "builtin", "--max-length", "8")
+    assert done.code == 0 and done.out.startswith("cola: built-in data\n\ntexts (words: of tokenizer unicode")
+    assert "shares of classes (%)\nclass         train  validation\nunacceptable" in done.out
+    record = json.loads(run("data", "describe", "cola", "--data", "builtin", "--format", "json").out)
+    assert record["splits"]["train"]["rows"] == 1000 and record["scripts"]["Latin"]["letters"] == 1.0
+    fails(run("data", "describe", "cola", "--data", "builtin", "--model", "bert"), "unknown model 'bert'")
+
+
+def test_data_import_predictions_of_no_file(run: Run, tmp_path: Path) -> None:
+    arguments = ("--task", "cola", "--name", "x", "--db", str(tmp_path / "none.db"))
+    fails(run("data", "import-predictions", "x.jsonl", *arguments), "none.db: no such database")

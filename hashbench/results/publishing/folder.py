@@ -161,7 +161,7 @@ def _hub_entries(of: Aggregate, folder: Path) -> Iterator[tuple[Path, list[Any]]
     """The file for a model's page on the hub with an entry for each task whose data came from the hub."""
     from huggingface_hub import EvalResultEntry
 
-    entries = []
+    entries, settings = [], of.samples[0].entry.settings
     for result, hub in zip(of.record["evaluation_results"], of.hub, strict=True):
         if hub is None:
             continue
@@ -177,7 +177,8 @@ def _hub_entries(of: Aggregate, folder: Path) -> Iterator[tuple[Path, list[Any]]
                 value=score["score"],
                 dataset_revision=hub.commit,
                 date=of.record["evaluation_timestamp"],
-                notes=f"{description}, mean of {n_seeds} seeds{over}; {of.record['source_metadata']['source_name']}",
+                notes=f"{description}, mean of {n_seeds} seeds{over}; {of.record['source_metadata']['source_name']}"
+                + (f"; {settings}" if settings else ""),
             )
         )
     if entries and not of.samples[0].entry.is_baseline:  # a trivial baseline has no page

@@ -19,6 +19,7 @@ EVALUATION: Final = "evaluation"
 FURTHER_BASELINE: Final = "evaluation-floor"
 PAIRS: Final = "evaluation-pairs"
 IMPORTED: Final = "evaluation-imported"  # predictions of another program
+IMPORTED_MARK = " (imported)"  # behind their name in tables
 LENGTH = "max_length"  # of a recipe: a number, or a request that each training resolves
 SCRATCH = "from scratch"  # how a table marks random weights in the place of published ones
 
@@ -291,7 +292,7 @@ def entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
 def imported_entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
     """An entry for each name under which predictions of other programs were imported."""
     by_name = grouped((run.model, run) for run in runs if run.state == "done")
-    return [Entry(name, False, "", "", tuple(of), f"{name} (imported)") for name, of in by_name.items()]
+    return [Entry(name, False, "", "", tuple(of), f"{name}{IMPORTED_MARK}") for name, of in by_name.items()]
 
 
 def grouped(pairs: Iterable[tuple[GroupKey, Grouped]]) -> dict[GroupKey, list[Grouped]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from hashbench.results.read.queries import SCORE_COLUMNS, SCORES_OF_ALL, SCORES_OF_EXPERIMENT
+from hashbench.results.read.runs import IMPORTED, IMPORTED_MARK
 from hashbench.store.engine import Store, open_results
 from hashbench.store.status import find_experiment
 
@@ -17,6 +18,7 @@ def results(db: str | Path | Store, experiment: str | None = None, *, everything
     Each is of the metric and the split that the experiment reads for the task, at the best evaluation. `everything`:
     every stored metric and split, at the best and at the last evaluation (columns `metric`, `split`, `checkpoint`); a
     mean over these rows mixes them. Without a name: all experiments. A missing score is NaN with its reason beside it.
+    Predictions of other programs are rows of a model "NAME (imported)".
 
     Raises InputError where there is no such database or experiment.
     """
@@ -31,4 +33,5 @@ def results(db: str | Path | Store, experiment: str | None = None, *, everything
         if store is not db:
             store.close()
     table = pd.DataFrame([tuple(row.values()) for row in rows], columns=list(SCORE_COLUMNS))
+    table["model"] = table["model"].mask(table["kind"] == IMPORTED, table["model"].astype(str) + IMPORTED_MARK)
     return table.astype({"value": "float64", "own": "bool"})

@@ -17,6 +17,7 @@ from hashbench.results.exchange.checking import find_damage
 from hashbench.results.read.comparison import compare
 from hashbench.results.read.measured import measure
 from hashbench.results.read.overview import listed_experiments
+from hashbench.results.read.scores import results
 from hashbench.results.read.trained import NO_TRAINING
 from hashbench.results.tables.comparison import remarks
 from hashbench.results.tables.report import tables
@@ -111,6 +112,8 @@ def test_tables_mark_them_and_nothing_else_reads_them(store: Store, data: TaskDa
     measured = measure(store)
     assert measured.entries == before[1].entries and measured.runs == before[1].runs
     assert measured.labels() == {"bert-mlm", "sgnn"} and KIND.name in NO_TRAINING
+    scores = results(store, "mine").groupby("model").size().to_dict()
+    assert scores == {"bert-mlm": 2, "sgnn": 2, "other (imported)": 1}
     [listed] = listed_experiments(store)
     assert (listed.models, listed.encoders) == (("bert-mlm", "sgnn"), ("tiny",))
     [table] = tables(store)
