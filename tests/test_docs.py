@@ -60,6 +60,8 @@ ELSEWHERE = {
     "hashbench db delete": "tests/cli/test_db.py",
     "hashbench db rename": "tests/cli/test_db.py",
     "hashbench data links": "tests/cli/test_data.py",
+    "hashbench data import-predictions": "tests/cli/test_data.py",
+    "hashbench compare hashformer-lsh-proj other": "tests/running/sweep/test_importing.py",
     "hashbench worker": "tests/cli/test_worker.py",
     "hashbench quickstart": "tests/cli/test_begin.py",
     "hashbench init": "tests/cli/test_begin.py",
@@ -197,6 +199,9 @@ def runnable(line: str, folder: Path) -> str:
         place = 4 if words[2] == "--run" else 2
         options = (word.strip("-") for word in words[place + 1 :] if word.startswith("--"))
         words[place] = "-".join([words[place], *options, "again"])
+    if words[1:3] == ["db", "publish"]:
+        words = [SMALL if word == "glue_tiny" else word for word in words]
+        words += [] if SMALL in words else ["--experiment", SMALL]
     if words[1:3] == ["db", "export"]:
         words[3:] = ["given-away.db", "--db", "quickstart.db"]  # a small one
     return shlex.join(words)
