@@ -26,6 +26,7 @@ class ImportedPredictions(RunKind):
 
     name = IMPORTED
     order = 90
+    gives_signs = True
     in_sweeps = False
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:

@@ -71,7 +71,7 @@ def test_the_test_above_finds_names(code: str) -> None:
 
 def test_the_kinds_stand_in_the_order_of_the_plan() -> None:
     trained = ("pretrain", "floor", "finetune", "entities", "evaluation-pairs", "robustness")
-    assert list(kinds()) == [*trained, "efficiency", "evaluation", "evaluation-floor"]
+    assert list(kinds()) == [*trained, "efficiency", "evaluation", "evaluation-floor", "evaluation-imported"]
     assert names(measures_time=True) == ("efficiency",)
     assert names(measures_time=False) == trained
 
