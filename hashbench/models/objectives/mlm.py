@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from hashbench.common.errors import InputError
 from hashbench.common.splitmix import integers, uniforms
 from hashbench.models.embeddings.base import MASK_ID, NO_LABEL, Batch, Embedding
-from hashbench.models.layers import at_least_float32, draw_weights, init_weights
+from hashbench.models.layers import at_least_float32, draw_weights, init_weights, rounded_up
 from hashbench.models.objectives.base import Head, Objective, Probed, States, mean_cross_entropy
 from hashbench.models.objectives.linear_loss import linear_cross_entropy
 
@@ -159,18 +159,6 @@ def with_columns(batch: Batch, *, fixed_shapes: bool = False) -> Batch:
     if fixed_shapes:
         kept = nn.functional.pad(kept, (0, rounded_up(n) - n))  # (N,)
     return replace(batch, columns=filled, kept=kept, n_kept=n)
-
-
-def rounded_up(n: int) -> int:
-    """The least number not below n that has zeros behind its first four binary digits: at most an eighth more.
-
-    Numbers that differ little become equal.
-
-    >>> [rounded_up(n) for n in (0, 7, 17, 98, 4_930)]
-    [0, 7, 18, 104, 5120]
-    """
-    step = 1 << max(0, n.bit_length() - 4)
-    return -(-n // step) * step
 
 
 def make_head(embedding: Embedding, config: Any) -> MaskedLanguageHead:

@@ -13,7 +13,8 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from torch import Tensor, nn
 
 from hashbench.models.embeddings.base import NO_LABEL, Batch
-from hashbench.models.objectives.mlm import MaskedLanguageHead, corrupt, rounded_up, with_columns
+from hashbench.models.layers import rounded_up
+from hashbench.models.objectives.mlm import MaskedLanguageHead, corrupt, with_columns
 from tests.oracles import corruption as oracle
 
 N_TYPES = 1000

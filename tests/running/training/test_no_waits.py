@@ -11,8 +11,8 @@ from contextlib import nullcontext
 import pytest
 import torch
 
+from hashbench.models.layers import rounded_up
 from hashbench.models.objectives import linear_loss
-from hashbench.models.objectives.mlm import rounded_up
 from hashbench.running.training.accumulation import some_rows
 from hashbench.running.training.model import build_model, make_head
 
