@@ -20,6 +20,8 @@ DATA_FILES = [
     "results/rendering/page/static/page.css",
     "results/rendering/page/static/tables.js",
     "results/rendering/page/static/panel.js",
+    "results/rendering/page/templates/base.html",
+    "results/rendering/page/templates/board.html",
     "results/rendering/page/templates/claims.html",
     "results/rendering/page/templates/page.html",
     "results/rendering/page/templates/table.html",

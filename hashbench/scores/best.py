@@ -138,6 +138,13 @@ class Separation:
         place = int(np.quantile(places.max(axis=0), WITHIN))
         return np.sort(distances, axis=1)[:, place] * self._errors[reference]
 
+    def half_widths_of_pairs(self) -> np.ndarray:
+        """Half the width of the interval of each difference between two models: (models, models), all hold at once.
+
+        Two models differ by more than it if and only if their ranks are separated by it: `ranks` has the same bound.
+        """
+        return self._bound_of_all * self._errors
+
     @cached_property
     def _standardised(self) -> np.ndarray:
         """[i, j]: by how many standard errors model j is above model i; 0 where nothing varies (models, models)."""

@@ -15,6 +15,7 @@ from sqlalchemy.engine import RowMapping
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.secrecy import without_passwords
 from hashbench.store.engine import Store
+from hashbench.store.environment import LEFT_OUT
 from hashbench.store.free_runs import chunks
 from hashbench.store.planning import known_ids
 from hashbench.store.queue import members
@@ -144,6 +145,13 @@ NEWEST = "ORDER BY e.called_at DESC, e.id DESC"
 EXPERIMENTS = f"{EXPERIMENT} FROM experiment e {NEWEST}"
 LAST_SWEPT = f"{EXPERIMENT} FROM experiment e {NEWEST} LIMIT 1"
 LAST_OF_NAME = f"{EXPERIMENT} FROM experiment e WHERE e.name = :name {NEWEST} LIMIT 1"
+# What an export leaves out, by words for it
+PRIVATE = {
+    "host names": f"SELECT 1 FROM environment WHERE host NOT IN ('', '{LEFT_OUT}') LIMIT 1",
+    "logs": "SELECT 1 FROM attempt WHERE log <> '' LIMIT 1",
+}
+FINISHED = "SELECT COUNT(*) AS n FROM run WHERE state = 'done'"
+FINGERPRINTS = "SELECT id, fingerprint FROM experiment"
 NAMES = f"SELECT e.name FROM experiment e {NEWEST}"
 # the experiment with a run that was swept last, and the run's first label in it
 LAST_WITH_RUN = f"""
@@ -205,6 +213,22 @@ ORDER BY r.finished_at DESC, r.id LIMIT :most
 def experiments(store: Store) -> list[StoredExperiment]:
     """All experiments, the one that was swept last first."""
     return [_experiment(row) for row in store.query(EXPERIMENTS)]
+
+
+def versions(store: Store) -> list[tuple[StoredExperiment, str]]:
+    """All experiments with their fingerprints, the one that was swept last first; several of a name are versions."""
+    fingerprints: dict[int, str] = {row["id"]: row["fingerprint"] for row in store.query(FINGERPRINTS)}
+    return [(of, fingerprints[of.id]) for of in experiments(store)]
+
+
+def n_finished(store: Store) -> int:
+    """The number of finished runs of all experiments."""
+    return int(store.query(FINISHED)[0]["n"])
+
+
+def private_parts(store: Store) -> list[str]:
+    """Kinds of content that an export leaves out and a database has, in words: host names, logs."""
+    return [words for words, sql in PRIVATE.items() if store.query(sql)]
 
 
 def experiment_names(store: Store) -> list[str]:

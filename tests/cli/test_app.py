@@ -31,7 +31,7 @@ def commands() -> dict[str, typer.core.TyperCommand]:
 
 def test_the_commands_are_those_of_the_design() -> None:
     assert sorted(commands()) == [
-        "cache clean", "cache list", "check", "compare", "costs", "dashboard", "data check", "data describe",
+        "board", "board check", "cache clean", "cache list", "check", "compare", "costs", "dashboard", "data check", "data describe",
         "data links", "data list", "data prepare", "db check", "db count-texts", "db delete", "db export", "db merge",
         "db rename", "db unvoid", "db upgrade", "db void",
         "encode", "evaluate", "experiments list", "experiments show", "export", "init", "list", "log", "models",

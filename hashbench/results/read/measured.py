@@ -226,10 +226,14 @@ class Measured:
         return frozenset(run.model for run in self.runs if not run.is_baseline)
 
 
-@collecting_nothing()
 def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") -> Measured:
     """Everything that an experiment has measured so far. `name` None: the experiment that was swept last."""
-    experiment = find_experiment(store, name)
+    return measure_version(store, find_experiment(store, name), checkpoint=checkpoint)
+
+
+@collecting_nothing()
+def measure_version(store: Store, experiment: StoredExperiment, *, checkpoint: str = "best") -> Measured:
+    """Everything that a version of an experiment has measured so far."""
     key = {"experiment": experiment.id}
     every = _runs(store, experiment.id)
     runs = tuple(run for run in every if not run.is_imported)

@@ -68,5 +68,8 @@ def _no_costs(row: Row) -> dict[str, Cell]:
 
 
 TABLE = TableFile(
-    "budgets", "families of embeddings at equal numbers of parameters, by budget, and what a token costs", budget_table
+    "budgets",
+    "families of embeddings at equal numbers of parameters, by budget, and what a token costs",
+    budget_table,
+    beside=lambda measured: bool(recorded_budgets(measured.experiment.config).sizes),
 )

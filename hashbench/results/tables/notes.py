@@ -157,7 +157,7 @@ def _budget(measured: Measured) -> str:
     outside = [
         f"{model} ({fact.value:,.0f})"
         for model, fact in facts.items()
-        if fact is not None and budgets.of(model, fact.value)[1] is None
+        if fact is not None and fact.value is not None and budgets.of(model, fact.value)[1] is None
     ]
     sizes = ", ".join(f"{size:,}" for size in budgets.general)
     return (

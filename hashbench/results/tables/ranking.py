@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -16,7 +16,7 @@ from hashbench.results.read.measured import PERCENT
 from hashbench.results.read.ratings import IN_GROUP, Compared, Rating, compared
 from hashbench.results.read.runs import grouped
 from hashbench.results.read.samples import Evidence
-from hashbench.results.tables.table import SCORED, Cell, Table
+from hashbench.results.tables.table import SCORED, Cell, ComparedPairs, Row, Table
 from hashbench.scores.best import variance_shares
 
 NOT_COMPARED = "not compared: "
@@ -30,11 +30,13 @@ def with_groups(table: Table, evidence: Evidence) -> Table:
     columns = [column for column in table.columns if column.measure in SCORED and column.better == "high"]
     rows = [dict(row.cells) for row in table.rows]
     remarks: dict[str, list[str]] = {}  # titles of columns
+    pairs: list[ComparedPairs] = []
     left_out: dict[tuple[str, str], list[str]] = {}  # models that are not compared, and why: titles of columns
     for column in columns:
         for section, places in _competing(table, column):
             cells = [rows[place][column.name] for place in places]
             column_ratings = compared([cell.parts for cell in cells], [cell.group for cell in cells], evidence)
+            pairs += _pairs(column, [table.rows[place] for place in places], column_ratings)
             for place, rating in zip(places, column_ratings.ratings, strict=True):
                 rows[place][column.name] = with_rating(rows[place][column.name], rating)
                 if rating.why:
@@ -54,7 +56,18 @@ def with_groups(table: Table, evidence: Evidence) -> Table:
         table,
         rows=tuple(replace(row, cells=cells) for row, cells in zip(table.rows, rows, strict=True)),
         notes=(*table.notes, *notes),
+        pairs=tuple(pairs),
     )
+
+
+def _pairs(column: Column, rows: Sequence[Row], models: Compared) -> list[ComparedPairs]:
+    """The compared models of a column in percent; none where nothing is compared. `rows`: those of all its models."""
+    if models.separation is None:
+        return []
+    means = PERCENT * models.separation.by_seed.mean(axis=1)
+    half_widths = PERCENT * models.separation.half_widths_of_pairs()
+    names = tuple((rows[place].title, rows[place].settings) for place in models.places)
+    return [ComparedPairs(column.name, names, tuple(means.tolist()), tuple(map(tuple, half_widths.tolist())))]
 
 
 def with_rating(cell: Cell, rating: Rating) -> Cell:
@@ -78,7 +91,7 @@ def with_ranks(table: Table) -> Table:
     note = "Ranks among the models that a column compares, 1 is the best."
     return replace(
         table, title=f"{table.title}: ranks", columns=tuple(columns), rows=tuple(rows), published=False, footnotes=(),
-        missing=(), notes=(note, *table.notes),
+        missing=(), notes=(note, *table.notes), pairs=(),
     )  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def tables_of(source: ReportSource) -> list[Table]:
             check_number(source.paper, name, list(files))
     printed: list[Table] = []
     choose = bool(request.models)
-    for name in request.numbers() or [next((name for name in files if files[name].shows(source.measured)), OWN)]:
+    for name in request.numbers() or [own_name(source.measured)]:
         if name in files:
             printed += _annotated(source, files[name].make(source), warns_once=files[name].warns_once)
             choose = choose and not files[name].chooses
@@ -51,6 +51,11 @@ def tables_of(source: ReportSource) -> list[Table]:
             printed += _annotated(source, [paper_table(source, name)])
     printed = with_models(printed, request.models) if choose else printed
     return printed if request.sort is None else sorted_by(printed, request.sort)
+
+
+def own_name(measured: Measured) -> str:
+    """The name of an experiment's own tables, which are printed where none is named."""
+    return next((name for name, of in registered("table").items() if of.shows(measured)), OWN)
 
 
 def settled(store: Store, request: ReportRequest) -> ReportRequest:

@@ -93,16 +93,18 @@ class ReportSource:
 class TableFile:
     """An entry of the registry of tables: the name of a file's tables and the function that makes them.
 
-    `shows`: true for the experiments whose own tables these are, printed where none is named. `warns_once`: only the
-    first of several tables has the warnings. `chooses`: they have only the requested models, tasks and kinds of noise
-    already. `further_names`: names of columns that are not in the modules of tables,
-    as patterns of fnmatch; no task and no model may have them (`hashbench.results.reserved`).
+    `shows`: true for the experiments whose own tables these are, printed where none is named; `beside`: for those whose
+    page has them too. `warns_once`: only the first of several tables has the warnings.
+    `chooses`: they have only the requested models, tasks and kinds of noise already. `further_names`: names of columns
+    that are not in the modules of tables, as patterns of fnmatch; no task and no model may have them
+    (`hashbench.results.reserved`).
     """
 
     name: str
     what: str  # one line for a list of tables
     make: Callable[[ReportSource], Sequence[Table]]
     shows: Callable[[Measured], bool] = lambda measured: False
+    beside: Callable[[Measured], bool] = lambda measured: False
     warns_once: bool = False
     chooses: bool = False
     further_names: Callable[[], Iterable[str]] = tuple

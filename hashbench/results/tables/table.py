@@ -87,6 +87,20 @@ class Row:
 
 
 @dataclass(frozen=True)
+class ComparedPairs:
+    """The models that a column compares: any two differ where their means are further apart than the half-width.
+
+    `rows` titles and settings of the table's rows (n,), `means` (n,) on the seeds that all of them have, and
+    `half_widths` (n, n) of the intervals of their differences, which hold for all pairs at once (95 %). In percent.
+    """
+
+    column: str
+    rows: tuple[tuple[str, str], ...]
+    means: tuple[float, ...]
+    half_widths: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
 class Table:
     """A table with everything that is printed with it."""
 
@@ -105,6 +119,7 @@ class Table:
     readings: tuple[tuple[str, str, str], ...] = ()  # (task, metric, split) of the scores
     statistic: str = "mean"  # over seeds
     pretrainings: tuple[int, ...] = ()  # numbers of pre-trainings of a model whose fine-tunings start from several
+    pairs: tuple[ComparedPairs, ...] = field(default=(), compare=False, repr=False)
     compares_sections: bool = False  # models are compared within a section, not with all of the table
     # Its rows for programs, where they are not its cells
     records: tuple[Mapping[str, Any], ...] | None = None

@@ -5,10 +5,11 @@ The page holds its style, its scripts, its figures, and one block of data: the r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from functools import cache
+import base64
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from functools import cache, cached_property
 from importlib.resources import files
 from itertools import groupby
 from typing import Any, Protocol
@@ -17,24 +18,25 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from hashbench.common.errors import InputError
+from hashbench.common.registry import registered
 from hashbench.common.showing import printable
-from hashbench.common.texts_read import NOTE
 from hashbench.results.claims import table as wording
 from hashbench.results.claims.report import DecidedClaims, claim_sections
 from hashbench.results.claims.verdicts import Decided, Outcome
-from hashbench.results.papers.paper import Column, load_paper, papers
+from hashbench.results.papers.paper import load_paper, papers
 from hashbench.results.read.measured import Measured
-from hashbench.results.read.runs import MeasuredRun
+from hashbench.results.rendering.page.data import RunsBehind, page_data
+from hashbench.results.rendering.page.lacking import Lacking, lacking_of
 from hashbench.results.tables import numbers
 from hashbench.results.tables.numbers import has_published, legend, notes, row_head, without_details
-from hashbench.results.tables.report import measured_columns, settled, tables_of
+from hashbench.results.tables.ranking import with_ranks
+from hashbench.results.tables.report import measured_columns, own_name, settled, tables_of
 from hashbench.results.tables.request import ReportRequest, ReportSource, count_known
 from hashbench.results.tables.table import Row, Table, comparable
 from hashbench.store.engine import Store
 
 PACKAGE = "hashbench.results.rendering.page"
 SCRIPTS = ("tables.js", "panel.js")
-RATIOS = ("prr", "prr_average", "drop", "gain")  # measures that are computed from the baseline's runs too
 OWN = "own"  # the source of user-defined claims
 
 
@@ -77,13 +79,29 @@ class Claims:
 
 @dataclass(frozen=True)
 class Content:
-    """The contents of an experiment's page: tables, claims and figures."""
+    """The contents of an experiment's page: tables, claims and figures; `board` as `page_of` takes it."""
 
     measured: Measured
     own: tuple[Table, ...]
-    printed: tuple[Table, ...]  # of a paper, with its numbers beside the measured ones
-    claims: Claims
-    figures: tuple[PageFigure, ...]
+    printed: tuple[Table, ...] = ()  # of a paper, with its numbers beside the measured ones
+    claims: Claims = Claims()
+    figures: tuple[PageFigure, ...] = ()
+    board: tuple[str, ...] = ()  # of a page of a board: the databases that have the experiment
+
+    @cached_property
+    def behind(self) -> RunsBehind:
+        """The runs behind its cells."""
+        return RunsBehind(self.measured)
+
+    @cached_property
+    def ranks(self) -> list[Table]:
+        """The own tables with ranks in the place of scores, where models are compared."""
+        return [with_ranks(table) for table in self.own if table.pairs]
+
+    @cached_property
+    def lacking(self) -> list[Lacking]:
+        """Empty cells of the own tables, and unfinished runs."""
+        return lacking_of(self.own, self.measured)
 
 
 def page(store: Store, request: ReportRequest = ReportRequest(), figures: Iterable[PageFigure] = ()) -> str:
@@ -99,15 +117,26 @@ def page(store: Store, request: ReportRequest = ReportRequest(), figures: Iterab
     shown = tables_of(source) if request.table else []
     measured = source.measured
     request = replace(request, experiment=measured.experiment.name)
-    own = tables_of(source.under(replace(request, paper=None, table=None)))
+    own = own_tables(source.under(replace(request, paper=None, table=None)))
     any_known = count_known(source.paper.name, measured) > 0
     if not request.table:
         # Where no model is one of the paper's, the tables of every paper may have the experiment's tasks.
         for paper in [source.paper.name] if any_known or request.paper else papers():
             printed = tables_of(source.under(replace(request, paper=paper, table="paper")))
             shown += [table for table in printed if _is_filled(table, measured, any_known=any_known)]
-    content = Content(measured, tuple(own), tuple(shown), claims_of(store, request), tuple(figures))
-    return printable(document(content))  # a name from a database elsewhere may hold control characters
+    return document(Content(measured, own, tuple(shown), claims_of(source, request), tuple(figures)))
+
+
+def own_tables(source: ReportSource) -> tuple[Table, ...]:
+    """The own tables of an experiment, and those that a page has beside them; averages are the first columns."""
+    beside = [name for name, of in registered("table").items() if of.beside(source.measured)]
+    names = [own_name(source.measured), *beside]
+    tables = tables_of(source.under(replace(source.request, table=",".join(names))))
+    return tuple(
+        # Missing cells are in another section
+        replace(table, columns=tuple(sorted(table.columns, key=lambda of: of.measure != "average")), missing=())
+        for table in tables
+    )
 
 
 def _is_filled(table: Table, measured: Measured, *, any_known: bool) -> bool:
@@ -121,15 +150,15 @@ def _is_filled(table: Table, measured: Measured, *, any_known: bool) -> bool:
     return bool(rows) and any(task in measured.tasks() for task, _, _ in table.readings)
 
 
-def claims_of(store: Store, request: ReportRequest) -> Claims:
+def claims_of(source: ReportSource, request: ReportRequest) -> Claims:
     """The decided claims, or the reason that they cannot be decided, which is no error for a page."""
     if request.paper is not None:
         load_paper(request.paper)  # a wrong name is an error here as elsewhere
     try:
-        sections = claim_sections(store, request)
+        sections = claim_sections(source.store, request)
     except InputError as error:
         # Readers of a page have no use for the path of the database.
-        return Claims(why=str(error).removeprefix(f"{store.name}: "))
+        return Claims(why=str(error).removeprefix(f"{source.store.name}: "))
     rows = tuple(_claimed(decided, _source(section)) for section in sections for decided in section.decided)
     counts = {section.title.partition(", on ")[0]: wording.tally_lines(section.decided) for section in sections}
     tally = tuple(" ".join([f"{title}."] * (len(counts) > 1) + lines) for title, lines in counts.items())
@@ -155,24 +184,48 @@ def document(content: Content) -> str:
     """The page with these contents, as HTML."""
     shown = {
         "results": ("Results", True),
-        "claims": ("Claims", content.claims.rows or content.claims.why),
         "figures": ("Figures", content.figures),
+        "claims": ("Claims", content.claims.rows or content.claims.why),
         "paper": ("Beside the paper", content.printed),
+        "lacking": ("Not run", content.lacking),
         "provenance": ("What the numbers stand on", True),
+        "runs": ("Runs", True),
     }
     lines = [line for table in (*content.own, *content.printed) for line in table.warnings]
-    return _environment().get_template("page.html").render(
-        **vars(content),
+    named = {"own": content.own, "paper": content.printed}
+    tables = {f"{name}-{place}": table for name, of in named.items() for place, table in enumerate(of)}
+    return written(
+        "page.html",
+        **{field.name: getattr(content, field.name) for field in fields(content)},
+        behind=content.behind,
+        ranks=content.ranks,
+        lacking=content.lacking,
         name=content.measured.experiment.name,
+        title=f"{content.measured.experiment.name} · hashbench",
         facts=_facts(content),
         # Of several warnings with one beginning the last, which is the longest.
         warnings=list({line.partition(":")[0]: line for line in lines}.values()),
         sections={name: title for name, (title, there) in shown.items() if there},
         provenance=content.own[0].provenance,
-        data=_data(content),
-        style=_static("page.css"),
-        scripts=[_static(name) for name in SCRIPTS],
-    )  # fmt: skip
+        data=page_data(content.behind, tables),
+    )
+
+
+def written(template: str, **contents: Any) -> str:
+    """A page of one of the templates, whose scripts alone a browser runs: their hashes are in its policy."""
+    scripts = [_static(name) for name in SCRIPTS]
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
+    policy = (
+        f"default-src 'none'; script-src {hashes}; "
+        "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    text = (
+        _environment()
+        .get_template(template)
+        .render(**contents, policy=Markup(policy), style=_static("page.css"), scripts=scripts)
+    )
+    return printable(text)  # a name from a database elsewhere may hold control characters
 
 
 @cache
@@ -186,12 +239,13 @@ def _environment() -> Environment:
     }  # fmt: skip
     environment.filters["without_details"] = without_details
     environment.globals |= {
-        "comparable": comparable, "has_published": has_published, "legend": legend, "notes": notes, "numbers": numbers,
-        "row_head": row_head, "sections_of": _sections_of,
+        "comparable": comparable, "has_published": has_published, "legend": legend, "table_notes": notes,
+        "numbers": numbers, "row_head": row_head, "sections_of": _sections_of, "separations": separations,
     }  # fmt: skip
     return environment
 
 
+@cache
 def _static(name: str) -> Markup:
     return Markup((files(PACKAGE) / "static" / name).read_text(encoding="utf-8"))
 
@@ -202,6 +256,26 @@ def _sections_of(table: Table) -> list[tuple[str, list[tuple[int, Row]]]]:
     return [(section, list(rows)) for section, rows in groups]
 
 
+def separations(table: Table) -> list[tuple[str, str, str]]:
+    """(model, those that differ from it, those that do not) of each compared model, by the first column of scores."""
+    order = [column.name for column in table.columns]
+    first = min((pairs.column for pairs in table.pairs), key=order.index, default="")
+    lines = []
+    for pairs in table.pairs:
+        titles = [title.strip() for title, _ in pairs.rows]
+        for place, title in enumerate(titles if pairs.column == first else ()):
+            words: dict[str, list[str]] = {"above it": [], "below it": [], "": []}
+            for other in range(len(titles)):
+                difference = pairs.means[other] - pairs.means[place]
+                differs = abs(difference) > pairs.half_widths[place][other]
+                side = ("above it" if difference > 0 else "below it") if differs else ""
+                if other != place:
+                    words[side].append(titles[other])
+            apart = [f"{len(names)} {side}: {', '.join(names)}" for side, names in words.items() if side and names]
+            lines.append((title, "; ".join(apart), ", ".join(words[""])))
+    return lines
+
+
 def _facts(content: Content) -> list[str]:
     """The facts under the page's title: experiment, encoder, and numbers of models and tasks."""
     facts = dict(content.own[0].provenance)
@@ -209,81 +283,3 @@ def _facts(content: Content) -> list[str]:
     line += [f"encoder {facts['encoder']}"] if "encoder" in facts else []
     counts = {"model": len(content.measured.labels()), "task": len(content.measured.tasks())}
     return line + [f"{n} {what}{'s' if n != 1 else ''}" for what, n in counts.items()]
-
-
-def _data(content: Content) -> dict[str, Any]:
-    """The data that the page's scripts read: runs, tables, and the texts to which runs refer by index."""
-    places: dict[str, int] = {}
-    named: dict[str, Sequence[Table]] = {"own": content.own, "paper": content.printed}
-    return {
-        "runs": [_run(content.measured, run, places) for run in content.measured.runs],
-        "texts": list(places),
-        "tables": {
-            f"{name}-{place}": _table(table, content.measured)
-            for name, tables in named.items()
-            for place, table in enumerate(tables)
-        },
-    }
-
-
-def _run(measured: Measured, run: MeasuredRun, places: dict[str, int]) -> dict[str, Any]:
-    """A run as the page's script reads it. `places`: index by text, extended here, since many runs share texts."""
-
-    def place(text: str) -> int:
-        return places.setdefault(text, len(places))
-
-    origin = run.origin
-    finished = datetime.fromtimestamp(origin.finished_at, UTC) if origin.finished_at else None
-    values = {
-        "id": run.run_id[:16], "kind": place(run.kind), "model": place(run.model),
-        "task": None if run.task is None else place(run.task), "seed": run.seed, "state": place(run.state),
-        "reason": place(run.reason) if run.reason else None, "data": place(run.fingerprint),
-        "commit": place(origin.code() if run.state == "done" else ""),
-        "machine": place(origin.hardware), "encoder": place(run.encoder),
-        "software": place(", ".join(f"{name} {version}" for name, version in origin.packages)),
-        "notes": [place(f"{topic}: {text}") for topic, text in origin.notes if text and topic != NOTE],
-        "seconds": round(origin.seconds, 1), "at": finished.strftime("%Y-%m-%d %H:%M UTC") if finished else "",
-        "scores": {f"{score.metric} {score.split}": score.value for score in measured.scores_of(run)},
-    }  # fmt: skip
-    return {name: value for name, value in values.items() if value not in (None, "", [], {})}
-
-
-def _table(table: Table, measured: Measured) -> dict[str, Any]:
-    """A table as the page's script reads it: its columns with their scores, and its rows with the runs behind them."""
-    baseline = measured.experiment.baseline
-    return {
-        "title": table.title,
-        "columns": [_column(column) for column in table.columns],
-        "rows": [{"name": row.title.strip(), "runs": _runs_of_row(row, measured)} for row in table.rows],
-        "baseline": [place for place, run in enumerate(measured.runs) if run.model == baseline],
-    }
-
-
-def _column(column: Column) -> dict[str, Any]:
-    tasks: Sequence[str | None] = [column.task]
-    if column.measure in ("average", "prr_average"):
-        tasks = [name for part in column.tasks for name in ((part,) if isinstance(part, str) else part)]
-    return {
-        "title": " ".join(filter(None, (column.title or column.name, column.subtitle))),
-        "measure": column.measure,
-        "tasks": [task for task in tasks if task],
-        "reads": f"{column.metric} {column.split}" if column.metric else "",
-        "scored": column.measure in ("score", "average", *RATIOS),
-        "ratio": column.measure in RATIOS,
-    }
-
-
-def _runs_of_row(row: Row, measured: Measured) -> list[int]:
-    """Indexes of the runs behind a row: those of its entry, and its model's runs without a task."""
-    scored = {
-        id(run)
-        for entry in measured.entries
-        if entry.model == row.model and (not row.encoder or entry.encoder == row.encoder)
-        and (entry.settings in row.settings or not entry.settings)
-        for run in entry.runs
-    }  # fmt: skip
-    return [
-        place
-        for place, run in enumerate(measured.runs)
-        if id(run) in scored or (run.model == row.model and run.task is None)
-    ]

@@ -1,21 +1,13 @@
 "use strict";
-// What stands behind a cell: the runs with their seeds and scores, code, machine and data.
+// What stands behind a cell: the runs with their seeds and scores, code, machine and data. And the difference of two rows.
 const panel = document.getElementById("panel");
-
-// An element with attributes and children; text is set as text, never read as markup.
-function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
-  return element;
-}
 
 const text = (place) => (place === undefined || place === null ? "" : DATA.texts[place]);
 
 // The runs that count in a column: those of its tasks, or those that timed and counted the model.
 function runsBehind(table, row, column) {
   const own = table.rows[row].runs;
-  const all = [...new Set(column.ratio ? [...own, ...table.baseline] : own)].map((place) => DATA.runs[place]);
+  const all = [...new Set(column.ratio ? [...own, ...DATA.baseline] : own)].map((place) => DATA.runs[place]);
   const done = all.filter((run) => text(run.state) === "done");
   if (column.scored) return done.filter((run) => column.tasks.includes(text(run.task)));
   if (column.measure === "minutes") return done;
@@ -39,8 +31,8 @@ function runRow(run, column) {
 function facts(runs) {
   const list = make("dl");
   const distinct = (name) => [...new Set(runs.flatMap((run) => run[name] ?? []).map(text).filter(Boolean))];
-  for (const [title, name] of [["encoder", "encoder"], ["commit", "commit"], ["machine", "machine"], ["software", "software"],
-    ["data", "data"], ["notes", "notes"]]) {
+  for (const [title, name] of [["encoder", "encoder"], ["commit", "commit"], ["data", "data"], ["machine", "machine"],
+    ["software", "software"], ["notes", "notes"]]) {
     const found = distinct(name);
     if (!found.length) continue;
     list.append(make("dt", {}, title), make("dd", {}, ...found.map((one) => make("div", {}, one))));
@@ -71,9 +63,52 @@ function show(cell) {
 
 document.querySelectorAll("table.results").forEach((table) =>
   table.addEventListener("click", (event) => {
-    const button = event.target.closest(".c");
-    if (button) show(button.closest("td"));
+    const link = event.target.closest(".c");
+    if (!link || !DATA.tables?.[table.id] || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    show(link.closest("td"));
   }));
+// The columns that compare two rows of a table: difference, half the width of its interval, in percent.
+function differences(table, a, b) {
+  const found = [];
+  for (const pairs of table.pairs ?? []) {
+    const [i, j] = [pairs.rows.indexOf(a), pairs.rows.indexOf(b)];
+    if (i < 0 || j < 0 || i === j) continue;
+    found.push({ column: table.columns[pairs.column].title, by: pairs.means[i] - pairs.means[j], half: pairs.half[Math.max(i, j)][Math.min(i, j)] });
+  }
+  return found;
+}
+
+const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(1)}`;
+
+// Two lists of rows above a table that compares some, and what their difference is in each column.
+function comparer(grid) {
+  const table = DATA.tables?.[grid.id];
+  const places = [...new Set((table?.pairs ?? []).flatMap((pairs) => pairs.rows))].filter((place) => place !== null);
+  if (places.length < 2) return;
+  places.sort((a, b) => a - b);
+  const lists = ["First model", "Second model"].map((label, at) => {
+    const list = make("select", { "aria-label": label }, ...places.map((place) => make("option", { value: place }, table.rows[place].name)));
+    list.selectedIndex = at;
+    return list;
+  });
+  const body = make("tbody");
+  const apply = () => {
+    const [a, b] = lists.map((list) => Number(list.value));
+    const found = differences(table, a, b);
+    body.replaceChildren(...found.map(({ column, by, half }) => make("tr", {}, make("th", { scope: "row" }, column),
+      make("td", {}, signed(by)), make("td", {}, `${signed(by - half)} to ${signed(by + half)}`),
+      make("td", {}, make("strong", {}, Math.abs(by) > half ? `differ: ${table.rows[by > 0 ? a : b].name} is better` : "not separable")))));
+    if (!found.length) body.append(make("tr", {}, make("td", {}, a === b ? "Choose two models." : "Not compared with each other: other budget, data, precision or encoder.")));
+  };
+  for (const list of lists) list.addEventListener("input", apply);
+  const head = make("tr", {}, ...["column", "first − second", "95 % interval, all pairs at once", "verdict"].map((name) => make("th", { scope: "col" }, name)));
+  grid.closest("article").append(make("details", { class: "more compare" }, make("summary", {}, "Do two models differ?"),
+    make("div", { class: "filter" }, lists[0], make("span", {}, "minus"), lists[1]), make("table", { class: "claims" }, make("thead", {}, head), body)));
+  apply();
+}
+document.querySelectorAll("table.results").forEach(comparer);
+
 panel.addEventListener("click", (event) => {
   if (event.target === panel) panel.close(); // outside of what it holds
 });

@@ -1,6 +1,16 @@
 "use strict";
-// Sorting by a click or a key on a column's head, and arrow keys from cell to cell.
+// Sorting by a click or a key on a column's head, rows of some names or above a number, arrow keys from cell to cell.
 const DATA = JSON.parse(document.getElementById("data").textContent);
+const FEWEST = 8; // rows of a table that is filtered
+const UNITS = { k: 1e3, kb: 1e3, m: 1e6, mb: 1e6, b: 1, ms: 1, "%": 1, "": 1 };
+
+// An element with attributes and children; text is set as text, never read as markup.
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
+  return element;
+}
 
 // The number by which a row stands in a column; null: nothing measured, always last.
 function rank(row, column) {
@@ -60,7 +70,49 @@ function walk(table) {
   });
 }
 
+// A number with its unit as a reader writes it: 700 KB, 0.23M, 80; NaN for anything else.
+function amount(text) {
+  const found = /^\s*([-+]?[\d.,]+)\s*([a-z%]*)\s*$/i.exec(text);
+  const unit = found ? UNITS[found[2].toLowerCase()] : undefined;
+  return unit === undefined ? NaN : Number(found[1].replaceAll(",", "")) * unit;
+}
+
+// The words of a column's head, as "params embedding".
+const headOf = (head) => [...head.querySelector(".sort").childNodes].map((node) => node.textContent.trim()).join(" ").trim();
+
+// Fields above a table: a part of a name, and a least or a largest number in a column.
+function filter(table) {
+  const rows = [...table.querySelectorAll("tr[data-row]")];
+  if (rows.length < FEWEST) return;
+  const name = make("input", { type: "search", placeholder: "part of a name", "aria-label": "Rows whose name has" });
+  const column = make("select", { "aria-label": "Column" }, make("option", { value: "" }, "any number"));
+  const side = make("select", { "aria-label": "Comparison" }, make("option", { value: "1" }, "at least"), make("option", { value: "-1" }, "at most"));
+  const bound = make("input", { type: "text", inputmode: "decimal", placeholder: "80, 0.23M, 700 KB", "aria-label": "Number" });
+  const count = make("output", { class: "count" });
+  for (const head of table.tHead.rows[0].querySelectorAll("th[data-column]")) {
+    if (rows.some((row) => rank(row, head.cellIndex) !== null)) column.append(make("option", { value: head.cellIndex }, headOf(head)));
+  }
+  const apply = () => {
+    const words = name.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const least = amount(bound.value);
+    bound.setAttribute("aria-invalid", bound.value !== "" && Number.isNaN(least));
+    for (const row of rows) {
+      const text = row.cells[0].textContent.toLowerCase();
+      const value = column.value && !Number.isNaN(least) ? rank(row, Number(column.value)) : undefined;
+      const fits = value === undefined || (value !== null && Number(side.value) * (value - least) >= 0);
+      row.hidden = !(fits && words.every((word) => text.includes(word)));
+    }
+    for (const head of table.querySelectorAll("tr.section")) head.hidden = ![...head.parentElement.rows].some((row) => row !== head && !row.hidden);
+    const shown = rows.filter((row) => !row.hidden).length;
+    count.textContent = shown < rows.length ? `${shown} of ${rows.length} rows` : `${rows.length} rows; a click on a head sorts`;
+  };
+  for (const field of [name, column, side, bound]) field.addEventListener("input", apply);
+  table.closest(".scroll").before(make("div", { class: "filter" }, name, column, side, bound, count));
+  apply();
+}
+
 for (const table of document.querySelectorAll("table.results")) {
+  filter(table);
   for (const head of table.tHead.rows[0].cells) head.querySelector(".sort").addEventListener("click", () => sort(table, head));
   walk(table);
 }

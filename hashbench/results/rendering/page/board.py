@@ -1,0 +1,301 @@
+"""`hashbench board`: the experiments of one or several databases as a folder of static pages.
+
+`index.html` has the best models, all models, tasks and databases; each experiment has its page. Beside each page are
+its contents as JSON, for programs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from hashbench.results.exchange.together import Contribution, Together
+from hashbench.results.papers.paper import Column
+from hashbench.results.read.measured import measure_version
+from hashbench.results.read.runs import grouped
+from hashbench.results.rendering.formats.tidy import tidy
+from hashbench.results.rendering.page.data import pairs_data, runs_of
+from hashbench.results.rendering.page.lacking import KINDS
+from hashbench.results.rendering.page.main import Content, document, own_tables, written
+from hashbench.results.tables import numbers
+from hashbench.results.tables.request import ReportRequest, ReportSource
+from hashbench.results.tables.table import Cell, Row, Table
+from hashbench.store.status import StoredExperiment, versions
+
+INDEX = "index"
+UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")  # of a name, in that of a file
+LONGEST = 60  # letters of the name of a file
+SCORE = Column("score", "percent", "score", "Score", better="high", subtitle="average, or the first task")
+RANK = Column("rank", "rank", "rank", "Rank", better="low", subtitle="95 % interval")
+# Of the experiments' tables those that the table of all models has, where any of them measured them
+COSTS = (
+    "emb_params", "total_params", "active_params", "bytes_per_token", "infer_ms", "int8_folder", "int8_score",
+    "int8_latency", "int8_text_latency", "float32_folder",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best model of a table, or of one of its sections, in a column of scores."""
+
+    page: str
+    experiment: str
+    at: str  # the section, where models are compared within it
+    column: str
+    n_models: int
+    model: str
+    value: str
+    href: str
+    tied: tuple[str, ...]  # not separable from it
+    why: str  # nothing was compared; '' where it was
+    baseline: str  # the best trivial baseline, with its value
+
+
+@dataclass(frozen=True)
+class BoardPage:
+    """An experiment of a board: its contents, the name of its files, and the databases that have it."""
+
+    name: str
+    stem: str
+    content: Content
+    fingerprint: str
+
+    @property
+    def table(self) -> Table:
+        """The table in which its models are compared: at equal budgets, where it has these, else the first."""
+        return next((table for table in self.content.own if table.compares_sections), self.content.own[0])
+
+    @property
+    def score(self) -> Column | None:
+        """The column by which its models are compared: the average, else the first of scores."""
+        scores = [column for column in self.table.columns if column.measure in ("average", "score")]
+        return scores[0] if scores else None
+
+    def href(self, row: Row, column: Column) -> str:
+        """A link from another page to the runs behind a cell, or to the page."""
+        return f"{self.stem}.html{self.content.behind.href(row, column)}"
+
+    @cached_property
+    def facts(self) -> dict[str, str]:
+        """Provenance by label."""
+        return dict(self.content.own[0].provenance)
+
+    @property
+    def n_done(self) -> int:
+        """The number of finished runs."""
+        return len({run.run_id for run in self.content.measured.runs if run.state == "done"})
+
+    def best(self) -> list[Best]:
+        """The best model by the compared score, of each section where models are compared within it."""
+        if self.score is None:
+            return []
+        models = [row for row in self.table.rows if row.kind == "model"]
+        sections = grouped((row.section if self.table.compares_sections else "", row) for row in models)
+        every = (self.best_of(self.score, rows, at) for at, rows in sections.items())
+        return [best for best in every if best is not None]
+
+    def best_of(self, column: Column, rows: Sequence[Row], at: str = "") -> Best | None:
+        """The best of some rows in a column; None where none has a value."""
+        scored = {id(row): row.cells[column.name].value for row in rows if row.cells[column.name].value is not None}
+        if not scored:
+            return None
+        compared = [row for row in rows if row.cells[column.name].rank]
+        first = max(compared or [row for row in rows if id(row) in scored], key=lambda row: scored[id(row)] or 0.0)
+        tied = [row for row in compared if row.cells[column.name].best and row is not first]
+        floors = [row for row in self.table.rows if row.is_baseline and row.cells[column.name].value is not None]
+        floor = max(floors, key=lambda row: row.cells[column.name].value or 0.0, default=None)
+        return Best(
+            self.stem, self.name, at, " ".join(filter(None, (column.title or column.name, column.subtitle))),
+            len(scored), _title(first), numbers.value(first.cells[column.name], column), self.href(first, column),
+            tuple(map(_title, tied)), "" if compared else first.cells[column.name].rating or "not compared",
+            f"{floor.title} {numbers.value(floor.cells[column.name], column)}" if floor else "",
+        )  # fmt: skip
+
+    def tasks(self) -> Iterator[tuple[str, Best]]:
+        """(task, the best model on it) of each column of scores."""
+        models = [row for row in self.table.rows if row.kind == "model"]
+        for column in self.table.columns:
+            if column.measure == "score" and column.task and (best := self.best_of(column, models)):
+                yield column.task, best
+
+
+@dataclass(frozen=True)
+class AllModels:
+    """All models and trivial baselines of a board in one table, and the links from its cells to their experiments."""
+
+    table: Table
+    pages: tuple[BoardPage, ...]  # of each row
+
+    def href(self, row: Row, column: Column) -> str:
+        """A link to the runs behind a cell. Rows are found by identity: names are not unique between experiments."""
+        place = next(place for place, of in enumerate(self.table.rows) if of is row)
+        page = self.pages[place]
+        return page.href(row, page.score if column.name in (SCORE.name, RANK.name) and page.score else column)
+
+
+def site(of: Together) -> Iterator[tuple[str, str]]:
+    """(name, text) of each file of a board."""
+    taken: set[str] = {INDEX, "board"}
+    pages = []
+    for experiment, fingerprint in versions(of.store):
+        page = _page(of, experiment, fingerprint, taken)
+        if page is not None:
+            pages.append(page)
+            yield f"{page.stem}.html", document(page.content)
+            yield f"{page.stem}.json", _text(_of_experiment(page))
+    yield f"{INDEX}.html", _index(pages, of.contributions)
+    yield "board.json", _text(_of_board(pages, of.contributions))
+
+
+def _page(of: Together, experiment: StoredExperiment, fingerprint: str, taken: set[str]) -> BoardPage | None:
+    """The page of a version of an experiment under a name that no other file has; None where it has no runs."""
+    measured = measure_version(of.store, experiment)
+    if not measured.runs:
+        return None
+    from_ = tuple(by.name for by in of.contributions if (experiment.name, fingerprint) in by.versions)
+    tables = own_tables(ReportSource(of.store, ReportRequest(experiment.name), read_before=measured))
+    stem = UNSAFE.sub("-", experiment.name).strip("-")[:LONGEST] or "experiment"
+    names = (stem if number == 1 else f"{stem}-{number}" for number in range(1, len(taken) + 2))
+    stem = next(name for name in names if name.lower() not in taken)  # there are file systems without capitals
+    taken.add(stem.lower())
+    return BoardPage(experiment.name, stem, Content(measured, tables, board=from_), fingerprint)
+
+
+def _index(pages: Sequence[BoardPage], contributions: Sequence[Contribution]) -> str:
+    sections = {"best": "Best models", "models": "All models", "tasks": "Tasks", "experiments": "Experiments",
+                "databases": "Databases"}  # fmt: skip
+    by_task = grouped(pair for page in pages for pair in page.tasks())
+    n_finished = len({run.run_id for page in pages for run in page.content.measured.runs if run.state == "done"})
+    counts = {
+        "experiment": len(pages), "model": len({label for page in pages for label in page.content.measured.labels()}),
+        "task": len(by_task), "finished run": n_finished,
+    }  # fmt: skip
+    return written(
+        "board.html",
+        title="hashbench board",
+        sections=sections,
+        pages=pages,
+        counts=[f"{n:,} {what}{'' if n == 1 else 's'}" for what, n in counts.items()],
+        best=[best for page in pages for best in page.best()],
+        models=all_models(pages),
+        tasks=by_task,
+        contributions=[(of, _remarks(of)) for of in contributions],
+        data={"tables": {}},
+    )
+
+
+def all_models(pages: Sequence[BoardPage]) -> AllModels:
+    """The models and baselines of all experiments with scores, ranks, sizes and times, each beside its experiment."""
+    named = {column.name: column for page in pages for table in page.content.own for column in table.columns}
+    columns = (SCORE, RANK, *(named[name] for name in COSTS if name in named))
+    rows, of_rows = [], []
+    for page in pages:
+        others = {(row.title, row.settings): row.cells for table in page.content.own for row in table.rows}
+        for row in page.table.rows:
+            if row.kind in KINDS and page.score is not None and row.measured():
+                cells = {**others[row.title, row.settings], **row.cells}
+                score = cells[page.score.name]
+                shown = {name: replace(cells.get(name, Cell()), best=False) for name in COSTS if name in named}
+                shown |= {SCORE.name: score, RANK.name: _rank(score)}
+                at = "trivial baseline" if row.is_baseline else row.section if page.table.compares_sections else ""
+                where = [page.name, at, row.settings]
+                rows.append(replace(row, cells=shown, section="", settings=", ".join(filter(None, where))))
+                of_rows.append(page)
+    title = "All models: scores of different experiments are not comparable"
+    return AllModels(Table("", "models", title, "", columns, tuple(rows), published=False), tuple(of_rows))
+
+
+def _rank(score: Cell) -> Cell:
+    if not score.rank:
+        return Cell(unit=RANK.unit, reason=score.rating or score.reason or "not compared")
+    return Cell(float(score.rank), unit=RANK.unit, interval=score.ranks, best=score.best)
+
+
+def _title(row: Row) -> str:
+    return row.title.strip() + (f" ({row.settings})" if row.settings else "")
+
+
+def _remarks(of: Contribution) -> list[str]:
+    """Findings of the merge of a database into those before it, in words."""
+    merged = of.merged
+    differences = len(merged.differences) + len(merged.open_differences)
+    lines = {
+        f"{merged.runs} runs that no earlier database has": merged.runs,
+        f"{differences} numbers differ from those of earlier databases, which count": differences,
+        f"{len(merged.voids)} results are void there and count here": len(merged.voids),
+        f"{sum(merged.apart.values())} runs do not belong to their experiment and did not join it": merged.apart,
+    }
+    return [line for line, there in lines.items() if there]
+
+
+def _of_board(pages: Sequence[BoardPage], contributions: Sequence[Contribution]) -> dict[str, Any]:
+    """The board for programs: databases, experiments with their files, the best models, and all models."""
+    return {
+        "databases": [
+            {"name": of.name, "finished_runs": of.runs, "experiments": [name for name, _ in of.versions],
+             "remarks": _remarks(of)}
+            for of in contributions
+        ],
+        "experiments": [
+            {"name": page.name, "fingerprint": page.fingerprint, "page": f"{page.stem}.html",
+             "json": f"{page.stem}.json", "databases": page.content.board, "finished_runs": page.n_done}
+            for page in pages
+        ],
+        "best": [
+            {"experiment": best.experiment, "at": best.at, "column": best.column, "model": best.model,
+             "not_separable": best.tied, "not_compared": best.why}
+            for page in pages for best in page.best()
+        ],
+        "models": [
+            {"experiment": page.name, "model": row.title.strip(), "where": row.settings,
+             **{name: value for name, cell in row.cells.items() if (value := _value(cell)) is not None}}
+            for row, page in _rows(all_models(pages))
+        ],
+    }  # fmt: skip
+
+
+def _rows(models: AllModels) -> Iterator[tuple[Row, BoardPage]]:
+    return zip(models.table.rows, models.pages, strict=True)
+
+
+def _value(cell: Cell) -> Any:
+    if cell.value is None:
+        return None
+    return {"value": cell.value, "unit": cell.unit, "interval": cell.interval} if cell.interval else {
+        "value": cell.value, "unit": cell.unit
+    }  # fmt: skip
+
+
+def _of_experiment(page: BoardPage) -> dict[str, Any]:
+    """An experiment for programs: its tables cell by cell, the compared pairs, what was not run, and its runs."""
+    content = page.content
+    return {
+        "experiment": page.name,
+        "fingerprint": page.fingerprint,
+        "databases": content.board,
+        "provenance": page.facts,
+        "warnings": list(dict.fromkeys(line for table in content.own for line in table.warnings)),
+        "tables": [{"title": table.title, "notes": table.notes, "cells": _cells(table)} for table in content.own],
+        "pairs": [
+            {"table": table.title, **pairs_data(pairs, table), "column": pairs.column, "rows": pairs.rows}
+            for table in content.own for pairs in table.pairs
+        ],
+        "not_run": [{"what": line.what, "why": line.why, "models": line.models} for line in content.lacking],
+        **runs_of(content.measured),
+    }  # fmt: skip
+
+
+def _cells(table: Table) -> list[Mapping[str, Any]]:
+    """A table's cells as `report --format json` has them, without what all share and what is empty."""
+    return [
+        {name: value for name, value in cell.items() if value not in (None, "") and name not in ("experiment", "table")}
+        for cell in tidy([table])
+    ]
+
+
+def _text(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")) + "\n"

@@ -1,0 +1,220 @@
+"""The data of a page, for its scripts and for programs: the runs, and which of them are behind each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from hashbench.common.texts_read import NOTE
+from hashbench.results.papers.paper import Column
+from hashbench.results.read.measured import Measured
+from hashbench.results.read.runs import MeasuredRun, grouped
+from hashbench.results.tables.table import ComparedPairs, Row, Table
+
+RATIOS = ("prr", "prr_average", "drop", "gain")  # measures that are computed from the baseline's runs too
+SHORT = 12  # letters of an id, a commit or a fingerprint
+NAMED_RUNS = 12  # runs of a model on a task that a page names one by one without a script
+
+
+@dataclass(frozen=True)
+class RunGroup:
+    """The runs of a model on a task, or of one kind without a task, as a page lists them."""
+
+    anchor: str  # its id on the page
+    model: str
+    what: str  # the task, or the kind of run
+    runs: tuple[MeasuredRun, ...]
+    scores: tuple[str, ...]  # of each run, in percent: what the experiment reports
+
+    @property
+    def listed(self) -> list[tuple[MeasuredRun, str]]:
+        """The first runs with their scores."""
+        return list(zip(self.runs, self.scores, strict=True))[:NAMED_RUNS]
+
+    @property
+    def code(self) -> list[str]:
+        """The versions of the code that computed them."""
+        return _each(run.origin.code(SHORT) for run in self.runs if run.state == "done")
+
+    @property
+    def data(self) -> list[str]:
+        """The fingerprints of their data, cut."""
+        return _each(run.fingerprint[:SHORT] for run in self.runs)
+
+    @property
+    def machines(self) -> list[str]:
+        """The machines that they ran on."""
+        return _each(run.origin.hardware for run in self.runs)
+
+    @property
+    def states(self) -> list[str]:
+        """The states of those that are not finished."""
+        return _each(
+            f"{run.state}{f': {run.reason}' if run.reason else ''}" for run in self.runs if run.state != "done"
+        )
+
+
+class RunsBehind:
+    """The runs of an experiment, by the rows and cells of its tables."""
+
+    def __init__(self, measured: Measured) -> None:
+        self.measured = measured
+        self._places = {id(run): place for place, run in enumerate(measured.runs)}
+        self._entries = grouped((entry.model, entry) for entry in measured.entries)
+        self._without_task = grouped((run.model, run) for run in measured.runs if run.task is None)
+        self._of_rows: dict[tuple[str, str, str], list[int]] = {}  # by model, encoder and settings
+
+    @cached_property
+    def groups(self) -> list[RunGroup]:
+        """All runs in groups, those of a model together, in the experiment's order."""
+        by_model = grouped((run.model, run) for run in self.measured.runs)
+        by_group = {
+            (model, what): runs
+            for model, its in by_model.items()
+            for what, runs in grouped((run.task or run.kind, run) for run in its).items()
+        }
+        return [
+            RunGroup(f"runs-{number}", model, what, tuple(runs), tuple(map(self._score, runs)))
+            for number, ((model, what), runs) in enumerate(by_group.items())
+        ]
+
+    @cached_property
+    def _anchors(self) -> dict[tuple[str, str], str]:
+        return {(group.model, group.what): group.anchor for group in self.groups}
+
+    def _score(self, run: MeasuredRun) -> str:
+        values = [score.value for score in self.measured.scores_of(run) if score.own and score.value is not None]
+        return f"{100 * values[0]:.2f}" if values else ""
+
+    def of_row(self, row: Row) -> list[int]:
+        """Indexes of the runs behind a row: those of its entry, and its model's runs without a task."""
+        key = (row.model, row.encoder, row.settings)
+        if key not in self._of_rows:
+            self._of_rows[key] = self._behind(row)
+        return self._of_rows[key]
+
+    def _behind(self, row: Row) -> list[int]:
+        scored = [
+            run
+            for entry in self._entries.get(row.model, ())
+            if (not row.encoder or entry.encoder == row.encoder)
+            and (entry.settings in row.settings or not entry.settings)
+            for run in entry.runs
+        ]
+        return sorted({self._places[id(run)] for run in (*scored, *self._without_task.get(row.model, ()))})
+
+    def href(self, row: Row, column: Column) -> str:
+        """A link to the runs behind a cell, as '#runs-3'; to the first of several groups, '' where there is none."""
+        named = [column.task] if column.task else [task for task in tasks_of(column) if task]
+        first = next((self._anchors[row.model, task] for task in named if (row.model, task) in self._anchors), "")
+        if not first and (places := self.of_row(row)):
+            run = self.measured.runs[places[0]]
+            first = self._anchors[run.model, run.task or run.kind]
+        return first and f"#{first}"
+
+
+def page_data(behind: RunsBehind, tables: Mapping[str, Table]) -> dict[str, Any]:
+    """The data that the page's scripts read: runs, tables by id, and the texts to which runs refer by index."""
+    places: dict[str, int] = {}
+    measured = behind.measured
+    return {
+        "runs": [_run(measured, run, places) for run in measured.runs],
+        "texts": list(places),
+        "baseline": [place for place, run in enumerate(measured.runs) if run.model == measured.experiment.baseline],
+        "tables": {name: _table(table, behind) for name, table in tables.items()},
+    }
+
+
+def runs_of(measured: Measured) -> dict[str, Any]:
+    """The runs for programs: as `page_data` has them, with whole ids; what many share is in the list `made_with`."""
+    places: dict[str, int] = {}
+    short = [_run(measured, run, places) for run in measured.runs]
+    texts = list(places)
+    origins: dict[tuple[Any, ...], int] = {}
+
+    def as_text(name: str, value: Any) -> Any:
+        return [texts[place] for place in value] if name == "notes" else texts[value]
+
+    runs = []
+    for of, run in zip(short, measured.runs, strict=True):
+        shared = tuple((name, tuple(of[name]) if name == "notes" else of[name]) for name in MADE if name in of)
+        written = {name: texts[value] if name in TEXTS else value for name, value in of.items() if name not in MADE}
+        runs.append({**written, "id": run.run_id, "made_with": origins.setdefault(shared, len(origins))})
+    return {"runs": runs, "made_with": [{name: as_text(name, value) for name, value in shared} for shared in origins]}
+
+
+TEXTS = ("kind", "model", "task", "state", "reason")
+MADE = ("data", "commit", "machine", "encoder", "software", "notes")
+
+
+def _run(measured: Measured, run: MeasuredRun, places: dict[str, int]) -> dict[str, Any]:
+    """A run as the page's script reads it. `places`: index by text, extended here, since many runs share texts."""
+
+    def place(text: str) -> int:
+        return places.setdefault(text, len(places))
+
+    origin = run.origin
+    finished = datetime.fromtimestamp(origin.finished_at, UTC) if origin.finished_at else None
+    values = {
+        "id": run.run_id[:16], "kind": place(run.kind), "model": place(run.model),
+        "task": None if run.task is None else place(run.task), "seed": run.seed, "state": place(run.state),
+        "reason": place(run.reason) if run.reason else None, "data": place(run.fingerprint),
+        "commit": place(origin.code() if run.state == "done" else ""),
+        "machine": place(origin.hardware), "encoder": place(run.encoder),
+        "software": place(", ".join(f"{name} {version}" for name, version in origin.packages)),
+        "notes": [place(f"{topic}: {text}") for topic, text in origin.notes if text and topic != NOTE],
+        "seconds": round(origin.seconds, 1), "at": finished.strftime("%Y-%m-%d %H:%M UTC") if finished else "",
+        "scores": {f"{score.metric} {score.split}": score.value for score in measured.scores_of(run)},
+    }  # fmt: skip
+    return {name: value for name, value in values.items() if value not in (None, "", [], {})}
+
+
+def _table(table: Table, behind: RunsBehind) -> dict[str, Any]:
+    """A table as the page's script reads it: columns with their scores, rows with the runs behind them, and pairs."""
+    return {
+        "title": table.title,
+        "columns": [_column(column) for column in table.columns],
+        "rows": [{"name": row.title.strip(), "runs": behind.of_row(row)} for row in table.rows],
+        "pairs": [pairs_data(pairs, table) for pairs in table.pairs],
+    }
+
+
+def pairs_data(pairs: ComparedPairs, table: Table) -> dict[str, Any]:
+    """The compared models of a column: index of the column, rows, means, and half-widths of each with those before.
+
+    Rows are indexes, None for one that the table does not show.
+    """
+    places = {(row.title, row.settings): place for place, row in enumerate(table.rows)}
+    return {
+        "column": next(place for place, column in enumerate(table.columns) if column.name == pairs.column),
+        "rows": [places.get(key) for key in pairs.rows],
+        "means": [round(mean, 3) for mean in pairs.means],
+        "half": [[round(half, 2) for half in row[:place]] for place, row in enumerate(pairs.half_widths)],
+    }
+
+
+def _column(column: Column) -> dict[str, Any]:
+    return {
+        "title": " ".join(filter(None, (column.title or column.name, column.subtitle))),
+        "measure": column.measure,
+        "tasks": tasks_of(column),
+        "reads": f"{column.metric} {column.split}" if column.metric else "",
+        "scored": column.measure in ("score", "average", *RATIOS),
+        "ratio": column.measure in RATIOS,
+    }
+
+
+def tasks_of(column: Column) -> list[str]:
+    """The tasks that a column reads: one, or those of an average."""
+    tasks: Sequence[str | None] = [column.task]
+    if column.measure in ("average", "prr_average"):
+        tasks = [name for part in column.tasks for name in ((part,) if isinstance(part, str) else part)]
+    return [task for task in tasks if task]
+
+
+def _each(texts: Iterable[str]) -> list[str]:
+    """The distinct texts that are not empty, in the order in which they come first."""
+    return list(dict.fromkeys(text for text in texts if text))

@@ -1,0 +1,77 @@
+"""The commands `board` and `board check`, on parts of the example database."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import Run, fails
+from tests.commands import call
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two exports of the example: one experiment, and that one with another."""
+    folder = tmp_path_factory.mktemp("board")
+    for name, experiments in {"one.db": ["canine_tiny"], "two.db": ["canine_tiny", "superbloom_text_tiny"]}.items():
+        options = [part for of in experiments for part in ("--experiment", of)]
+        assert call("db", "export", name, "--db", "example", *options, cwd=folder).code == 0
+    return folder
+
+
+def damaged(folder: Path, place: Path) -> Path:
+    """A copy of a contribution in which a score was changed."""
+    file = place / "damaged.db"
+    shutil.copy(folder / "one.db", file)
+    with sqlite3.connect(file) as store:
+        store.execute("UPDATE metric SET value = value + 0.01 WHERE name = 'accuracy' AND split = 'validation'")
+    return file
+
+
+def test_a_board_of_two_databases_is_a_folder_of_pages(folder: Path, tmp_path: Path) -> None:
+    outcome = call("board", "one.db", "two.db", "--out", tmp_path / "site", cwd=folder)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith(f"{tmp_path / 'site' / 'index.html'}: 6 files, ")
+    board = json.loads((tmp_path / "site" / "board.json").read_text())
+    assert [of["name"] for of in board["databases"]] == ["one.db", "two.db"]
+    assert {of["name"]: of["databases"] for of in board["experiments"]} == {
+        "canine_tiny": ["one.db", "two.db"], "superbloom_text_tiny": ["two.db"],
+    }  # fmt: skip
+    counted = {of["name"]: of["finished_runs"] for of in board["experiments"]}
+    assert counted == {"canine_tiny": 18, "superbloom_text_tiny": 3}
+
+
+def test_what_db_check_calls_damaged_is_refused(folder: Path, tmp_path: Path) -> None:
+    assert call("board", "check", "one.db", cwd=folder).out == "one.db: no damage; 18 finished runs\n"
+    file = damaged(folder, tmp_path)
+    by_db_check = call("db", "check", "--db", file, cwd=tmp_path)
+    checked = call("board", "check", file, cwd=tmp_path)
+    assert checked.code == by_db_check.code == 1
+    assert checked.out == by_db_check.out and "refused" in checked.err
+    fails(call("board", file, "--out", "site", cwd=tmp_path), "damaged: run ")
+    assert not list((tmp_path / "site").iterdir())
+
+
+def test_wrong_input_is_one_line(run: Run, tmp_path: Path) -> None:
+    file, site = str(tmp_path / "file"), str(tmp_path / "site")
+    fails(run("board", "nosuch.db", "--out", site), "nosuch.db")
+    fails(run("board", "check", "nosuch.db"), "nosuch.db: no such file")
+    Path(file).write_text("text")
+    fails(run("board", "check", file), "file")
+    fails(run("board", "example", "--out", file), f"--out {file}: is a file; name a folder")
+    fails(run("board", "--out", site), "Missing argument")
+
+
+def test_a_page_of_an_earlier_board_does_not_stay(folder: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    assert call("board", "two.db", "--out", site, cwd=folder).code == 0
+    (site / "notes.html").write_text("mine")
+    assert (site / "superbloom_text_tiny.html").exists()
+    assert call("board", "one.db", "--out", site, cwd=folder).code == 0
+    assert sorted(file.name for file in site.iterdir()) == [
+        "board.json", "canine_tiny.html", "canine_tiny.json", "index.html", "notes.html",
+    ]  # fmt: skip

@@ -1,0 +1,131 @@
+"""A board of several databases: its pages, what links them, what a stranger's names cannot do, and its JSON."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from hashbench.results.exchange.together import Contribution, Together
+from hashbench.results.rendering.page.board import site
+from hashbench.store.engine import Store
+from hashbench.store.planning import add_experiment
+from hashbench.store.status import versions
+from tests.databases.made_up import World, build, specs
+from tests.results.rendering.page.test_main import EVIL, Balance, data_of
+
+NAMES = ("../../escape", EVIL, "Made-up", "made-up")
+SECTIONED = {"budget": {"embedding_parameters": 12_800_000}}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Experiments of hostile and of colliding names; one name has two versions."""
+    made = World(tasks=("cola", "sst2"), seeds=(0, 1), name=EVIL, failed={("hashformer-lsh-proj", "cola", 1)},
+                 notes={"sst2": {"data": EVIL, "origin": "builtin"}}, examples={"cola": 40, "sst2": 40})  # fmt: skip
+    store = build(tmp_path_factory.mktemp("board") / "results.db", made)
+    for name in (*NAMES, "made-up"):
+        world = World(tasks=("cola",) if name != EVIL else ("sst2",), seeds=(0, 1), name=name)
+        config = {"name": name, "data": "hub", "encoder": "base", **SECTIONED}
+        rows = specs(world) if (name, len(versions(store))) != ("made-up", 5) else specs(world)[:-1]
+        add_experiment(store, name, config, rows, baseline="bert-mlm")
+    return store
+
+
+@pytest.fixture(scope="module")
+def files(store: Store) -> dict[str, str]:
+    brought = tuple((of.name, fingerprint) for of, fingerprint in versions(store))
+    return dict(site(Together(store, (Contribution("mine.db", brought, 9), Contribution(EVIL, brought[:1], 0)))))
+
+
+def finished(files: dict[str, str]) -> dict[str, str]:
+    """The entry of the experiment that was swept."""
+    pages = [of for of in json.loads(files["board.json"])["experiments"] if of["name"] == EVIL]
+    return max(pages, key=lambda of: of["finished_runs"])
+
+
+def test_files_have_safe_and_distinct_names(files: dict[str, str], store: Store) -> None:
+    assert len(files) == 2 * len(versions(store)) + 2
+    assert len({name.lower() for name in files}) == len(files)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]+\.(html|json)", name) for name in files)
+
+
+def test_every_link_leads_to_a_place_of_the_board_and_nothing_leads_elsewhere(files: dict[str, str]) -> None:
+    pages = {name: text for name, text in files.items() if name.endswith(".html")}
+    ids = {name: set(re.findall(r'\bid="([^"]+)"', text)) for name, text in pages.items()}
+    for name, text in pages.items():
+        balance = Balance()
+        balance.feed(text)
+        assert balance.open == []
+        links = [str(of[key]) for tag, of in balance.seen for key in ("href", "src") if key in of and tag != "link"]
+        assert links
+        for link in links:
+            page, _, anchor = link.partition("#")
+            assert not anchor or anchor in ids[page or name], link
+            assert not page or page in pages, link
+
+
+def test_names_are_text_and_only_the_pages_own_scripts_run(files: dict[str, str]) -> None:
+    for name, text in files.items():
+        if name.endswith(".html"):
+            assert "<b title" not in text and "alert(1)</script>" not in text
+            policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+            assert policy is not None and policy[1].startswith("default-src 'none'; script-src 'sha256-")
+            assert "script-src 'unsafe" not in policy[1]
+            scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+            digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+            assert re.findall(r"'sha256-([^']+)'", policy[1]) == digests and len(digests) == 2
+
+
+def test_the_index_names_the_best_and_what_it_is_tied_with_and_what_was_not_run(files: dict[str, str]) -> None:
+    board = json.loads(files["board.json"])
+    best = next(of for of in board["best"] if of["experiment"] == EVIL and not of["not_compared"])
+    assert {best["model"], *best["not_separable"]} <= set(World().models)
+    page = finished(files)
+    whole = json.loads(files[page["json"]])
+    assert {"what": "1 run", "why": "failed", "models": ["hashformer-lsh-proj on cola"]} in whole["not_run"]
+    text = files[page["page"]]
+    assert "hashformer-lsh-proj on cola" in text.partition('id="lacking"')[2].partition("</section>")[0]
+    assert "mine.db" in text and EVIL not in text
+
+
+def test_a_cell_leads_to_its_runs_with_code_and_data_without_a_script(files: dict[str, str], store: Store) -> None:
+    page = finished(files)
+    text = files[page["page"]]
+    first = re.search(r'<tr data-row="0".*?</tr>', text, re.DOTALL)
+    assert first is not None
+    anchors = re.findall(r'href="#(runs-\d+)"', first[0])
+    row = re.search(f'<tr id="{anchors[1]}">.*?</tr>', text, re.DOTALL)  # after the average
+    assert row is not None and "bert-mlm" in row[0] and "0123456789ab" in row[0]
+    runs = store.query("SELECT id, data_fingerprint FROM run WHERE model = 'bert-mlm' AND task = 'sst2'")
+    of_task = [run for run in runs if run["id"][:8] in row[0]]
+    assert of_task and all(run["data_fingerprint"][:12] in row[0] for run in of_task)
+    assert {run["id"] for run in of_task} <= {run["id"] for run in json.loads(files[page["json"]])["runs"]}
+
+
+def test_pairs_of_models_have_an_interval_that_agrees_with_the_groups(files: dict[str, str]) -> None:
+    page = finished(files)
+    table = data_of(files[page["page"]])["tables"]["own-0"]
+    assert table["pairs"]
+    for pairs in table["pairs"]:
+        n = len(pairs["rows"])
+        assert len(pairs["means"]) == len(pairs["half"]) == n
+        assert [len(row) for row in pairs["half"]] == list(range(n))
+        assert all(half > 0 for row in pairs["half"] for half in row)
+
+
+def test_the_same_databases_make_the_same_board(files: dict[str, str], store: Store) -> None:
+    brought = tuple((of.name, fingerprint) for of, fingerprint in versions(store))
+    of = Together(store, (Contribution("mine.db", brought, 9), Contribution(EVIL, brought[:1], 0)))
+    assert dict(site(of)) == files
+
+
+def test_a_board_of_nothing_is_an_index(tmp_path: Path) -> None:
+    store = build(tmp_path / "results.db", World(tasks=("cola",), seeds=(0,), floors=False, efficiency=False))
+    (_, fingerprint), *_ = versions(store)
+    names = dict(site(Together(store, (Contribution("a.db", (("made-up", fingerprint),), 0),))))
+    assert set(names) == {"index.html", "board.json", "made-up.html", "made-up.json"}
