@@ -50,7 +50,8 @@ def together(places: Sequence[str], *, identify: Identify) -> Iterator[Together]
 
     Raises InputError for a database that is damaged, malformed, or named twice.
     """
-    contributions, seen = [], set[str]()
+    contributions: list[Contribution] = []
+    seen: set[str] = set()
     for place in places:
         store = open_results(place)
         try:
