@@ -6,7 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 STORED = "tuning"  # key of a stored experiment: by model, by name of the value
+CHOSEN_NOTE = "searched"  # topic of a run's note: JSON of the values that it chose
 Declaration = Mapping[str, Any]  # tried, on, by
+
+
+def searched_values(recipe: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The values of a fine-tuning's recipe that are lists, which its run searches; two betas are one value.
+
+    >>> searched_values({"batch_size": [16, 32], "betas": [0.9, 0.999], "epochs": 3, "learning_rate": (1e-4, 3e-4)})
+    {'batch_size': [16, 32], 'learning_rate': [0.0001, 0.0003]}
+    """
+    lists = {key: list(values) for key, values in recipe.items() if isinstance(values, list | tuple) and values}
+    return {key: values for key, values in lists.items() if key != "betas" or isinstance(values[0], list | tuple)}
 
 
 def declared_words(declaration: Declaration) -> str:

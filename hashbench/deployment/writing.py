@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from hashbench.common.atomic import atomic_write, replace_text, with_usual_rights
-from hashbench.common.declared import card_lines
+from hashbench.common.declared import CHOSEN_NOTE, card_lines, plain, searched_values
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.showing import batch_text
 from hashbench.deployment.config import copy_own_code
@@ -153,12 +154,18 @@ def _training(config: Config, facts: CardFacts) -> list[str]:
             f"learning rate {recipe['learning_rate']:g}, seed {facts.pretrain['seed']}"
         )
     if config.task is not None:
-        recipe, rate = facts.spec["finetune"], facts.spec["finetune"]["learning_rate"]
+        recipe = facts.spec["finetune"]
+        chosen = json.loads(facts.notes[CHOSEN_NOTE]) if CHOSEN_NOTE in facts.notes else {}
+        used = {key: chosen.get(key, recipe[key]) for key in ("epochs", "batch_size", "learning_rate")}
+        rate = used["learning_rate"]
         rates = ", ".join(f"{value:g}" for value in rate) if isinstance(rate, list) else f"{rate:g}"
         lines.append(
-            f"- fine-tuned on {config.task}: {recipe['epochs']} epochs, batches of {recipe['batch_size']}, "
+            f"- fine-tuned on {config.task}: {used['epochs']} epochs, batches of {used['batch_size']}, "
             f"learning rate {rates}, seed {facts.spec['seed']}; the weights of the best evaluation"
         )
+        if lists := searched_values(recipe):
+            tried = "; ".join(f"{key} {plain(tuple(values))}" for key, values in lists.items())
+            lines.append(f"- searched on a held-out tenth of train: {tried}")
     if config.commits:
         lines.append(
             f"- read from the hub: {', '.join(f'{name} at {commit}' for name, commit in config.commits.items())}"

@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy.engine import RowMapping
 
 from hashbench.common.allocator import collecting_nothing
+from hashbench.common.declared import searched_values
 from hashbench.results.read import queries
 from hashbench.results.read.runs import (
     Entry,
@@ -178,10 +179,10 @@ class Measured:
         return bool(read) and all(metric is not None and metric.outputs == "rankings" for metric in read)
 
     @cached_property
-    def grids(self) -> dict[str, list[float]]:
-        """The learning rates that fine-tunings searched in a grid, by model."""
+    def grids(self) -> dict[str, dict[str, list[Any]]]:
+        """The values that fine-tunings searched on held-out rows, by model and key of the recipe."""
         recipes = ((run.model, run.spec["finetune"]) for run in self.trainings() if "finetune" in run.spec)
-        return {name: rates for name, recipe in recipes if isinstance(rates := recipe["learning_rate"], list)}
+        return {name: lists for name, recipe in recipes if (lists := searched_values(recipe))}
 
     def chosen_rates(self) -> list[float]:
         """The learning rates that fine-tunings chose from a grid, one a run."""

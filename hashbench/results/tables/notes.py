@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from hashbench.common.declared import CHOSEN_NOTE, searched_values
 from hashbench.common.showing import batch_text
 from hashbench.results.papers.paper import Paper
 from hashbench.results.read import queries
@@ -124,6 +127,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
         ("pre-training", _pretraining(measured)),
         ("tokens of pre-training", _tokens_read(measured)),
         ("fine-tuning", _finetuning(measured) if scores else ""),
+        ("search", _search(measured) if scores else ""),
         ("noise in training texts", training_noise(measured) if scores else ""),
         ("tuning", tuning_line(measured) if scores or facts else ""),
         ("constant predictions", _constant_predictions(measured) if scores else ""),
@@ -260,9 +264,9 @@ def _finetuning(measured: Measured) -> str:
         return ""
     recipes = _each_once(run.spec["finetune"] for run in runs)
     steps = [recipe["steps"] for recipe in recipes if recipe.get("steps") is not None]  # older runs have no such key
-    length = (
-        f"steps {distinct(steps)} at most" if len(steps) == len(recipes) else f"epochs {_values(recipes, 'epochs')}"
-    )
+    length = f"epochs {_values(recipes, 'epochs')}"
+    if len(steps) == len(recipes):
+        length = f"steps {_values(recipes, 'steps')} at most"
     precisions = {of: distinct(tasks) for of, tasks in grouped((run.precision, run.task or "") for run in runs).items()}
     precision = " and ".join(f"{of} ({tasks})" if len(precisions) > 1 else of for of, tasks in precisions.items())
     seeds = distinct(sorted({run.seed for run in runs if run.seed is not None}))
@@ -298,7 +302,24 @@ def _rule_of_length(run: MeasuredRun) -> str:
 
 
 def _values(recipes: Sequence[Mapping[str, Any]], key: str) -> str:
-    return distinct(recipe[key] for recipe in recipes)
+    values = [searched_values(recipe).get(key, recipe[key]) for recipe in recipes]
+    return distinct(f"searched ({plain(value)})" if isinstance(value, list) else value for value in values)
+
+
+def _search(measured: Measured) -> str:
+    """The number of combinations that each run tried on held-out rows of train, and those chosen, by count of runs."""
+    runs = [run for run in measured.trainings() if "finetune" in run.spec and searched_values(run.spec["finetune"])]
+    if not runs:
+        return ""
+    tries = {math.prod(map(len, searched_values(run.spec["finetune"]).values())) for run in runs}
+    chosen = Counter(note for run in runs if (note := dict(run.origin.notes).get(CHOSEN_NOTE)))
+    words = [
+        f"{', '.join(f'{key} {plain(value)}' for key, value in json.loads(note).items())} in {n}"
+        for note, n in sorted(chosen.items())
+    ]
+    more = f"; chosen: {'; '.join(words)} runs" if words else ""
+    n_tries = distinct(f"{n} {'combination' if n == 1 else 'combinations'}" for n in sorted(tries))
+    return f"{n_tries} of values tried in each run on a held-out tenth of train{more}"
 
 
 def _pooling(runs: Sequence[MeasuredRun]) -> str:

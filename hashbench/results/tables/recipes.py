@@ -71,8 +71,9 @@ def declarations(measured: Measured) -> dict[str, dict[str, Declaration]]:
     """How values were chosen, by model and value's name: as the experiment's file declares, or by a searched grid."""
     stored = measured.experiment.config.get(STORED, {})  # older sweeps declared none
     declared: dict[str, dict[str, Declaration]] = {model: dict(of_model) for model, of_model in stored.items()}
-    for model, rates in measured.grids.items():
-        declared.setdefault(model, {})["finetune.learning_rate"] = {"tried": rates, **SEARCHED}
+    for model, lists in measured.grids.items():
+        searched = {f"finetune.{key}": {"tried": values, **SEARCHED} for key, values in lists.items()}
+        declared[model] = declared.get(model, {}) | searched
     return declared
 
 

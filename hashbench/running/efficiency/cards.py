@@ -168,7 +168,7 @@ def step_of(
     """The training step of a model under a recipe; `scored`: share of the tokens multiplied with the output matrix."""
     outline = outline_of(model, size)
     return TrainingStep(
-        rows=recipe.batch_size,
+        rows=(recipe.largest if isinstance(recipe, Finetune) else recipe).batch_size,
         length=length,
         typical_length=typical_length or length,
         layers=outline.layers,

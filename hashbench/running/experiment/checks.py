@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 import numpy as np
 import torch
 
+from hashbench.common.declared import searched_values
 from hashbench.common.errors import InputError, first_line, located
 from hashbench.common.registry import is_own, registered
 from hashbench.data.perturbations.base import find_perturbation
@@ -29,7 +30,7 @@ from hashbench.models.text.token_lengths import shape_note, token_lengths
 from hashbench.running.experiment.contract import error_line
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.recipes import Finetune, Pretrain
+from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe, Pretrain
 from hashbench.running.experiment.resolved import needs_corpus, pass_before
 from hashbench.running.experiment.used import OWN_CODER
 
@@ -88,9 +89,12 @@ def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -
             _check_head(loaded, model, task)
     if of_items and loaded.experiment.efficiency:
         raise InputError(f"{loaded.where('efficiency')}: efficiency times models of texts; leave it out")
-    if of_items and isinstance(model.finetune.learning_rate, tuple):
-        place = loaded.where(*loaded.place_of(model.place, "finetune", "learning_rate"))
-        raise InputError(f"{place}: a grid of learning rates needs a task of texts; give '{model.label}' one rate")
+    if of_items and model.finetune.searches:
+        key = next(iter(searched_values(model.finetune.model_dump())))
+        place, what = loaded.where(*loaded.place_of(model.place, "finetune", key)), "a grid of learning rates"
+        what = what if key == "learning_rate" else f"a search of {key}"
+        rest = "rate" if key == "learning_rate" else key
+        raise InputError(f"{place}: {what} needs a task of texts; give '{model.label}' one {rest}")
 
 
 def _check_noise(loaded: Loaded, model: ResolvedModel, task: Task) -> None:
@@ -193,8 +197,8 @@ def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
 
 def check_warmup(loaded: Loaded, model: ResolvedModel) -> None:
     """Raises InputError where a warm-up is longer than its training: the rate would never be reached."""
-    finetunes = [("finetune", recipe) for recipe in (model.finetune, *model.per_task.values())]
-    recipes: list[tuple[str, Finetune | Pretrain]] = [*finetunes]
+    finetunes = [recipe for of in (model.finetune, *model.per_task.values()) for recipe in of.recipes()]
+    recipes: list[tuple[str, FinetuneRecipe | Pretrain]] = [("finetune", recipe) for recipe in finetunes]
     if pretrains(model.spec):
         recipes.append(("pretrain", model.pretrain))
     for block, recipe in recipes:
@@ -292,7 +296,8 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel], *, here: bool
         if experiment.strategy == "fsdp":
             _check_sharded(loaded, model)
         trained = [("pretrain", model.pretrain.batch_size)] if pretrains(model.spec) else []
-        tuned = [("finetune", recipe.batch_size) for recipe in (model.finetune, *model.per_task.values())]
+        finetunes = [recipe for of in (model.finetune, *model.per_task.values()) for recipe in of.recipes()]
+        tuned = [("finetune", recipe.batch_size) for recipe in finetunes]
         for block, size in [*trained, *tuned]:
             if size < devices:
                 where = loaded.where(*loaded.place_of(model.place, block, "batch_size"))

@@ -7,11 +7,13 @@ are the papers' values: HashFormers, tables 4 and 5.
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from hashbench.common.declared import searched_values
 from hashbench.data.tasks.blocks import Seed, Strict
 from hashbench.data.tasks.noise import TrainingNoise
 
@@ -35,15 +37,30 @@ WARMUP_STEPS = 10_000  # HashFormers, table 4
 WARMUP_SHARE = 0.06  # a warm-up is at most this share of the steps unless the file sets one
 
 
-def _all_different(rates: tuple[float, ...]) -> tuple[float, ...]:
-    """The grid itself. Raises ValueError for a rate that it has twice: results are stored by their rates."""
-    for i, rate in enumerate(rates):
-        if rate in rates[:i]:
-            raise ValueError(f"rate {rate:g} stands twice in the list; keep one of them")
-    return rates
+def _all_different(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The list itself. Raises ValueError for a value that it has twice: results are stored by their values."""
+    for i, value in enumerate(values):
+        if value in values[:i]:
+            shown = f"rate {value:g}" if isinstance(value, float) else value
+            raise ValueError(f"{shown} stands twice in the list; keep one of them")
+    return values
 
 
-Grid = Annotated[tuple[Rate, ...], Field(min_length=1), AfterValidator(_all_different)]
+_NoDoubles = AfterValidator(_all_different)
+Grid = Annotated[tuple[Rate, ...], Field(min_length=1), _NoDoubles]
+# A value of a fine-tuning, or a list of two or more, which is searched as a grid of rates is
+AtLeastOne = Annotated[int, Field(gt=0)]
+SeveralCounts = Annotated[tuple[AtLeastOne, ...], Field(min_length=2), _NoDoubles]
+SeveralSteps = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=2), _NoDoubles]
+SeveralRates = Annotated[tuple[Rate, ...], Field(min_length=2), _NoDoubles]
+Least0 = Annotated[float, Field(ge=0)]
+SeveralWeights = Annotated[tuple[Least0, ...], Field(min_length=2), _NoDoubles]
+UpToOne = Annotated[float, Field(ge=0, le=1)]
+SeveralFractions = Annotated[tuple[UpToOne, ...], Field(min_length=2), _NoDoubles]
+ScheduleName = Literal["cosine_restarts", "linear", "constant", "inverse_sqrt"]
+SeveralSchedules = Annotated[tuple[ScheduleName, ...], Field(min_length=2), _NoDoubles]
+Betas = tuple[Beta, Beta]
+SeveralBetas = Annotated[tuple[Betas, ...], Field(min_length=2), _NoDoubles]
 
 
 class KeptTokens(Strict):
@@ -196,36 +213,35 @@ class PretrainRecipe(Pretrain):
 
 
 class Finetune(OnHardware):
-    """How a model is fine-tuned on a task."""
+    """How a model is fine-tuned on a task. A list in the place of a value is searched on a held-out tenth of train."""
 
-    epochs: int = Field(default=5, gt=0, description="passes over the training set")
-    batch_size: int = Field(default=32, gt=0, description="rows per step, over all devices")
+    epochs: AtLeastOne | SeveralCounts = Field(default=5, description="passes over the training set")
+    batch_size: AtLeastOne | SeveralCounts = Field(default=32, description="rows per step, over all devices")
     learning_rate: Rate | Grid | None = Field(
         default=None,
         description="peak; a list: a grid chosen on a seeded tenth of train; null: by encoder size (base: 3e-5)",
     )
-    schedule: Literal["cosine_restarts", "linear", "constant", "inverse_sqrt"] = Field(
+    schedule: ScheduleName | SeveralSchedules = Field(
         default="cosine_restarts", description="of the learning rate, after the warm-up"
     )
-    restart_cycles: int = Field(default=5, gt=0, description="hard restarts of the cosine")
-    warmup_fraction: float = Field(default=0.06, ge=0, le=1, description="share of the steps, floored")
-    steps: int | None = Field(
+    restart_cycles: AtLeastOne | SeveralCounts = Field(default=5, description="hard restarts of the cosine")
+    warmup_fraction: UpToOne | SeveralFractions = Field(default=0.06, description="share of the steps, floored")
+    steps: AtLeastOne | SeveralCounts | None = Field(
         default=None,
-        gt=0,
         description="optimizer steps, the same for every task, in place of epochs; null: epochs decide",
     )
-    warmup_steps: int | None = Field(
-        default=None, ge=0, description="in place of warmup_fraction; null: the fraction decides"
+    warmup_steps: Annotated[int, Field(ge=0)] | SeveralSteps | None = Field(
+        default=None, description="in place of warmup_fraction; null: the fraction decides"
     )
     evaluations: int | None = Field(
         default=None,
         gt=0,
         description="of the whole training, evenly spaced, in place of evaluations_per_epoch; null: that decides",
     )
-    betas: tuple[Beta, Beta] = Field(default=(0.9, 0.999), description="of AdamW")
-    eps: float = Field(default=1e-6, gt=0, description="of AdamW")
-    weight_decay: float = Field(default=0.0, ge=0, description="not on biases and LayerNorm weights")
-    clip: float = Field(default=1.0, gt=0, description="largest gradient norm")
+    betas: Betas | SeveralBetas = Field(default=(0.9, 0.999), description="of AdamW")
+    eps: Rate | SeveralRates = Field(default=1e-6, description="of AdamW")
+    weight_decay: Least0 | SeveralWeights = Field(default=0.0, description="not on biases and LayerNorm weights")
+    clip: Rate | SeveralRates = Field(default=1.0, description="largest gradient norm")
     max_length: Length | KeptTokens = Field(
         default=128,
         description=(
@@ -256,8 +272,8 @@ class Finetune(OnHardware):
             "compile, checkpointing or micro-batches"
         ),
     )
-    patience: int | None = Field(
-        default=None, gt=0, description="evaluations without improvement after which training stops; null: never"
+    patience: AtLeastOne | SeveralCounts | None = Field(
+        default=None, description="evaluations without improvement after which training stops; null: never"
     )
     noise: TrainingNoise | None = Field(
         default=None,
@@ -272,16 +288,48 @@ class Finetune(OnHardware):
         """The largest number of tokens that an input may have, special tokens included."""
         return self.max_length if isinstance(self.max_length, int) else self.max_length.at_most
 
+    @property
+    def searches(self) -> bool:
+        """True where values are searched: several recipes, or a list of one learning rate."""
+        return bool(searched_values(dict(self)))
+
     def recipes(self) -> list[FinetuneRecipe]:
-        """The recipe at each rate of its grid, in ascending order, where a rate is set (`complete_finetune`)."""
-        rates = sorted(self.learning_rate) if isinstance(self.learning_rate, tuple) else [self.learning_rate]
-        return [FinetuneRecipe(**{**dict(self), "learning_rate": rate}) for rate in rates]
+        """The recipe at each combination of searched values, the smaller ones first, where a rate is set.
+
+        A single one where nothing is searched. See `complete_finetune`.
+        """
+        lists = {
+            key: sorted(values) if all(isinstance(value, int | float) for value in values) else values
+            for key, values in searched_values(dict(self)).items()
+        }
+        return [
+            FinetuneRecipe(**{**dict(self), **dict(zip(lists, values, strict=True))})
+            for values in itertools.product(*lists.values())
+        ]
+
+    @property
+    def largest(self) -> FinetuneRecipe:
+        """The recipe with the largest, or last, of searched values: what memory and time are estimated from."""
+        return self.recipes()[-1]
 
 
 class FinetuneRecipe(Finetune):
-    """A fine-tuning recipe with one learning rate."""
+    """A fine-tuning recipe with one value for each key."""
 
     learning_rate: float
+    if TYPE_CHECKING:  # as `recipes` makes it; the defaults are those above
+        epochs: int
+        batch_size: int
+        schedule: ScheduleName
+        restart_cycles: int
+        warmup_fraction: float
+        steps: int | None
+        warmup_steps: int | None
+        betas: tuple[Beta, Beta]
+        eps: float
+        weight_decay: float
+        clip: float
+        patience: int | None
 
 
 def input_length(

@@ -232,7 +232,7 @@ def task_rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
 
 def _model_row(model: ResolvedModel) -> SummaryRow:
     trains = pretrains(model.spec)
-    rate = model.finetune.learning_rate
+    written = model.finetune.model_dump()  # with the lists that are searched
     return {
         "model": model.label,
         "tokenizer": model.spec.text.tokenizer,
@@ -241,10 +241,15 @@ def _model_row(model: ResolvedModel) -> SummaryRow:
         "steps": model.pretrain.steps if trains else None,
         "pretrain_lr": model.pretrain.learning_rate if trains else None,
         "warmup": model.pretrain.warmup_steps if trains else None,
-        "epochs": None if model.finetune.steps else model.finetune.epochs,
-        "finetune_steps": model.finetune.steps,
-        "finetune_lr": rate if not isinstance(rate, tuple) else ", ".join(f"{part:g}" for part in rate),
+        "epochs": None if model.finetune.steps else _listed(written["epochs"]),
+        "finetune_steps": _listed(written["steps"]),
+        "finetune_lr": _listed(written["learning_rate"]),
     }
+
+
+def _listed(value: Any) -> Any:
+    """A value of a recipe, or the values that are searched in one text."""
+    return ", ".join(f"{part:g}" for part in value) if isinstance(value, tuple) else value
 
 
 def _task_row(entry: LocatedTask) -> SummaryRow:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from hashbench.common.declared import searched_values
 from hashbench.common.errors import InputError, near_match
 from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.registry import embedding_arguments
@@ -107,8 +108,10 @@ def _unknown(name: str, names: Iterable[str]) -> str:
 
 def _check(loaded: Loaded, model: ResolvedModel, name: str, value: Any, tuning: Tuning, place: KeyPath) -> None:
     where = f"{loaded.where(*place)}: {KEY}.{name}"
-    if isinstance(value, tuple) and name.endswith("learning_rate"):
-        raise InputError(f"{where}: a list of rates is searched by the sweep itself, on a held-out tenth of train; "
+    block, _, key = name.rpartition(".")
+    if block.startswith("finetune") and searched_values({key: value}):
+        what = "a list of rates" if key == "learning_rate" else "a list of values"
+        raise InputError(f"{where}: {what} is searched by the sweep itself, on a held-out tenth of train; "
                          "leave it out here")  # fmt: skip
     if value not in tuning.tried:
         raise InputError(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from hashbench.common.declared import CHOSEN_NOTE, searched_values
 from hashbench.common.measured import MetricRow
 from hashbench.common.texts_read import NOTE
 from hashbench.data.perturbations.base import VERSION
@@ -44,12 +47,13 @@ TOKENS_PER_ROW = 40
 
 @dataclass(frozen=True)
 class Tuned:
-    """A finished fine-tuning with its data, its recipe, and the scores of the learning rates of a grid."""
+    """A finished fine-tuning with its data, its recipe, the scores of what was searched, and the chosen values."""
 
     done: Finetuned
     data: FinetuningData
     recipe: FinetuneRecipe
     grid_scores: list[MetricRow]
+    chosen: dict[str, Any] = field(default_factory=dict)
 
 
 class Finetuning(TrainingKind):
@@ -110,6 +114,7 @@ class Finetuning(TrainingKind):
         many = unknown_note(tuned.data.unknown)
         unknown = {"unknown_tokens": many} if many else {}
         texts = place.materials.texts(model)
+        chosen = {CHOSEN_NOTE: json.dumps(tuned.chosen)} if tuned.chosen else {}
         if shape := words_note(data, texts.tokenizer):
             unknown["words"] = shape
         read = counted(run.spec, data, texts.tokenizer, model.spec.text.template, model.finetune, place.materials.cache)
@@ -117,7 +122,7 @@ class Finetuning(TrainingKind):
             metrics=[*facts_of(run, tuned, data, place), *points],
             predictions=predictions,
             artifacts=artifacts,
-            notes={**notes_on(data), "precision_found": precision, **unknown, NOTE: read.note()},
+            notes={**notes_on(data), **chosen, "precision_found": precision, **unknown, NOTE: read.note()},
         )
 
     def left_files(self, run: Run, artifacts: ArtifactFolder) -> list[dict[str, Path]]:
@@ -143,25 +148,29 @@ class Finetuning(TrainingKind):
 def rows_shown(run: Run, rows: int) -> int:
     """Rows that the training of a run reads, repetitions counted, where its task has `rows` training rows."""
     recipe = run.spec["finetune"]
-    return int(recipe["steps"] * recipe["batch_size"] if recipe["steps"] else recipe["epochs"] * rows)
+    lists = searched_values(recipe)
+    most = {key: max(lists[key]) if key in lists else recipe[key] for key in ("steps", "batch_size", "epochs")}
+    rows_once = most["steps"] * most["batch_size"] if most["steps"] else most["epochs"] * rows
+    return int(rows_once * (1 + math.prod(map(len, lists.values()))) if lists else rows_once)
 
 
 def tune(run: Run, place: Workplace, machine: Machine, *, keep_best: bool) -> Tuned:
     """Fine-tunes a run's model on its task; `keep_best`: the best weights are kept in memory."""
-    from hashbench.running.training.finetuning import Job, best_recipe, finetune
+    from hashbench.running.training.finetuning import Job, best_recipe, chosen_values, finetune
 
     model, task_data = place.model(run), place.materials.task_data(str(run.task))
     seed = int(run.seed or 0)
 
-    def prepared(data: TaskData) -> tuple[Model, FinetuningData]:
-        return starting_model(run, place), batches_of(data, run, place, machine)
+    def prepared(data: TaskData, recipe: FinetuneRecipe) -> tuple[Model, FinetuningData]:
+        return starting_model(run, place), batches_of(data, run, place, machine, batch_size=recipe.batch_size)
 
-    def held_out() -> tuple[Model, FinetuningData]:
-        return prepared(task_data.held_out(seed=0))
+    def held_out(recipe: FinetuneRecipe) -> tuple[Model, FinetuningData]:
+        return prepared(task_data.held_out(seed=0), recipe)
 
     recipe, scores = best_recipe(model.finetune, model.spec, held_out, seed=seed, machine=machine)
-    built, data = prepared(task_data)
-    return Tuned(finetune(built, data, Job(model.spec, recipe, seed, keep_best), machine=machine), data, recipe, scores)
+    built, data = prepared(task_data, recipe)
+    done = finetune(built, data, Job(model.spec, recipe, seed, keep_best), machine=machine)
+    return Tuned(done, data, recipe, scores, chosen_values(model.finetune, recipe))
 
 
 def starting_model(run: Run, place: Workplace) -> Model:
@@ -193,7 +202,9 @@ def length_of(run: Run, place: Workplace) -> int:
     return input_length(model.finetune, data, texts.tokenizer, model.spec.text.template, place.materials.cache)
 
 
-def batches_of(data: TaskData, run: Run, place: Workplace, machine: Machine) -> FinetuningData:
+def batches_of(
+    data: TaskData, run: Run, place: Workplace, machine: Machine, *, batch_size: int | None = None
+) -> FinetuningData:
     """Batches of a task's rows for the model and recipe of a run."""
     from hashbench.data.tasks.text_batches import FinetuningData
 
@@ -204,7 +215,7 @@ def batches_of(data: TaskData, run: Run, place: Workplace, machine: Machine) -> 
         texts.tokenizer,
         texts.coder,
         template=model.spec.text.template,
-        batch_size=recipe.batch_size,
+        batch_size=batch_size or recipe.batch_size,
         max_length=length_of(run, place),
         pad_to_max=recipe.pad_to_max,
         noise=recipe.noise,
@@ -227,7 +238,7 @@ def facts_of(run: Run, tuned: Tuned, data: TaskData, place: Workplace) -> list[M
     if run.spec["pretrain"] is None:  # else the pre-training has noted them
         counts = count(model.spec, run.encoder, head=done.head, vocabulary_rows=rows)
         facts += [MetricRow("total_params", counts.total), MetricRow("emb_params", counts.embedding)]
-    return facts + ([MetricRow("learning_rate", tuned.recipe.learning_rate)] if tuned.grid_scores else [])
+    return facts + ([MetricRow("learning_rate", tuned.recipe.learning_rate)] if "learning_rate" in tuned.chosen else [])
 
 
 def save_best(done: Finetuned, files: ModelFiles) -> None:

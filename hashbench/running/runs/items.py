@@ -163,7 +163,7 @@ def item_data(
     settings = ItemSettings(
         corrupt=partial(corrupt, objective=head.objective),
         template=model.spec.text.template,
-        batch_size=model.finetune.batch_size,
+        batch_size=model.finetune.largest.batch_size,
         seed=seed,
         rank=machine.rank,
         world_size=machine.devices,

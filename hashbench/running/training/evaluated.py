@@ -13,7 +13,7 @@ from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.item_batches import ItemData
 from hashbench.data.tasks.text_batches import FinetuningData
-from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe
+from hashbench.running.experiment.recipes import FinetuneRecipe
 from hashbench.running.training.curves import Curves
 from hashbench.running.training.devices import matmul_precision
 from hashbench.running.training.fit import fit
@@ -167,7 +167,7 @@ def fit_on_task(
     return TaskTraining(model, head, module.curves.points, progress.best, progress.last, trainer.global_step)
 
 
-def evaluation_interval(recipe: Finetune, task: Task, steps_per_epoch: int) -> int:
+def evaluation_interval(recipe: FinetuneRecipe, task: Task, steps_per_epoch: int) -> int:
     """Optimizer steps between two evaluations, by the recipe or else by the task's rule."""
     total_steps, _ = training_length(recipe, steps_per_epoch)
     if recipe.evaluation_steps is not None:

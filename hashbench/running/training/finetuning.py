@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hashbench.common.declared import searched_values
 from hashbench.common.measured import MetricRow
 from hashbench.common.progress import progress
 from hashbench.data.tasks.text import text_kind
@@ -143,33 +144,40 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, machine: Machine) 
 def best_recipe(
     requested: Finetune,
     spec: ModelSpec,
-    held_out: Callable[[], tuple[Model, FinetuningData]],
+    held_out: Callable[[FinetuneRecipe], tuple[Model, FinetuningData]],
     *,
     seed: int,
     machine: Machine,
 ) -> tuple[FinetuneRecipe, list[MetricRow]]:
-    """The recipe with one learning rate, the best of its grid, and the score of each rate on held-out rows.
+    """The best combination of the values that are searched, and the score of each on held-out rows.
 
-    Of a grid the rate with the best score is taken, the smaller of equal ones; `held_out` makes a fresh model and the
-    data, whose selection split is a seeded tenth of train. A single rate is not tried.
+    Of equal ones the first, which has the smaller values; `held_out` makes a fresh model and the data of a recipe,
+    whose selection split is a seeded tenth of train. Where nothing is searched nothing is tried.
     """
     recipes = requested.recipes()
-    if not isinstance(requested.learning_rate, tuple):
+    if not requested.searches:
         return recipes[0], []
     scores: list[MetricRow] = []
     for number, recipe in enumerate(recipes):
-        model, data = held_out()
+        model, data = held_out(recipe)
         part = replace(machine, watch=None, folder=machine.folder / f"rate-{number}")
-        name = f"learning_rate={recipe.learning_rate:g}"
+        name = ",".join(f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
+                        for key, value in chosen_values(requested, recipe).items())  # fmt: skip
         try:
             trained = finetune(model, data, Job(spec, recipe, seed), machine=part)
-        except NotFinite as error:  # a rate that is too large loses; the others are worth a try
+        except NotFinite as error:  # values that diverge lose; the others are worth a try
             scores.append(MetricRow(name, None, "holdout", reason=str(error)))
         else:
             scores.append(MetricRow(name, trained.best.selection, "holdout"))
     values = [score.value for score in scores]
     best = max(range(len(recipes)), key=lambda i: (values[i] is not None, values[i] or 0.0, -i))
     return recipes[best], scores
+
+
+def chosen_values(requested: Finetune, recipe: FinetuneRecipe) -> dict[str, Any]:
+    """The values of a recipe that were searched, by key; the learning rate last."""
+    keys = searched_values(requested.model_dump())
+    return {key: getattr(recipe, key) for key in sorted(keys, key=lambda key: key == "learning_rate")}
 
 
 def score_splits(

@@ -18,7 +18,7 @@ from torch import nn
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.progress import progress
 from hashbench.data.sources.loader import LoadedData
-from hashbench.running.experiment.recipes import Finetune, Pretrain
+from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe, Pretrain
 from hashbench.running.training.accumulation import some_rows
 from hashbench.running.training.checkpoints import CheckpointFiles, Resumable, Snapshots
 from hashbench.running.training.devices import attention_first, matmul_precision, pick_device, precision_found
@@ -36,7 +36,7 @@ VERSIONS = 16
 def fit(
     module: RecipeModule,
     data: LoadedData,
-    recipe: Pretrain | Finetune,
+    recipe: Pretrain | FinetuneRecipe,
     machine: Machine,
     *,
     epochs: int,
@@ -91,7 +91,7 @@ class Signs(Callback):
 
 def make_trainer(
     machine: Machine,
-    recipe: Pretrain | Finetune,
+    recipe: Pretrain | FinetuneRecipe,
     callbacks: list[Callback],
     *,
     steps: int,
@@ -136,7 +136,7 @@ def strategy_of(machine: Machine) -> Strategy | Literal["auto"]:
     return ModelParallelStrategy(machine.devices, tensor_parallel_size=1, save_distributed_checkpoint=False)
 
 
-def set_up(module: RecipeModule, data: LoadedData, recipe: Pretrain | Finetune, machine: Machine) -> None:
+def set_up(module: RecipeModule, data: LoadedData, recipe: Pretrain | FinetuneRecipe, machine: Machine) -> None:
     """Sets up precision, checkpointing, compilation and micro-batches of a module.
 
     `machine.notes` gets all that is not default but the precision, which runs note.

@@ -12,7 +12,7 @@ from torch.optim import AdamW
 
 from hashbench.common.splitmix import FIRST_FACTOR, GAMMA, SECOND_FACTOR
 from hashbench.models.embeddings.base import Embedding
-from hashbench.running.experiment.recipes import Finetune
+from hashbench.running.experiment.recipes import FinetuneRecipe
 
 Schedule = Callable[[int], float]  # optimizer step -> factor of the peak learning rate
 
@@ -109,13 +109,13 @@ def schedule_of(
     return linear_decay(total, warmup) if name == "linear" else constant(warmup)
 
 
-def training_length(recipe: Finetune, steps_per_epoch: int) -> tuple[int, int]:
+def training_length(recipe: FinetuneRecipe, steps_per_epoch: int) -> tuple[int, int]:
     """Optimizer steps of a training on a task, and the epochs that they take."""
     steps = recipe.steps or recipe.epochs * steps_per_epoch
     return steps, -(-steps // steps_per_epoch)
 
 
-def warmup_length(recipe: Finetune, total_steps: int) -> int:
+def warmup_length(recipe: FinetuneRecipe, total_steps: int) -> int:
     """Optimizer steps of the warm-up: the number in the recipe, or a share of all."""
     return int(recipe.warmup_fraction * total_steps) if recipe.warmup_steps is None else recipe.warmup_steps
 

@@ -137,3 +137,21 @@ def test_rows_of_words_enter_the_identity_where_they_are_written() -> None:
     specs = [{"pretrain": Pretrain(**recipe).model_dump()} for recipe in ({}, {"words_per_row": 128})]
     without = {"pretrain": {k: v for k, v in specs[0]["pretrain"].items() if k != "words_per_row"}}
     assert run_id(specs[0]) == run_id(without) != run_id(specs[1])
+
+
+def test_any_list_of_values_is_searched_and_a_combination_has_one_value_each() -> None:
+    wanted = Finetune(learning_rate=1e-4, epochs=(3, 1), schedule=("linear", "constant"), betas=(0.9, 0.98))
+    assert wanted.searches and not Finetune(learning_rate=1e-4).searches
+    tried = [(recipe.epochs, recipe.schedule, recipe.betas) for recipe in wanted.recipes()]
+    assert tried == [(epochs, name, (0.9, 0.98)) for epochs in (1, 3) for name in ("linear", "constant")]
+    assert wanted.largest.epochs == 3 and len(Finetune(learning_rate=1e-4).recipes()) == 1
+    assert wanted.model_dump()["epochs"] == (3, 1)  # as it is stored
+
+
+@pytest.mark.parametrize(
+    "values", [{"epochs": (3,)}, {"epochs": ()}, {"batch_size": (8, 8)}, {"epochs": (1, 0)}, {"max_length": (8, 16)},
+               {"select_metric": ("accuracy", "f1")}],
+)  # fmt: skip
+def test_a_list_that_is_no_search_is_refused(values: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        Finetune(**values)

@@ -327,7 +327,7 @@ def test_threads_are_the_experiments_or_a_share_of_the_cores(chosen, workers, th
 
 
 def test_only_the_first_device_of_a_fine_tuning_returns_and_keeps_what_was_trained(monkeypatch, tmp_path):
-    tuned = SimpleNamespace(grid_scores=[], done=SimpleNamespace(points=[]))
+    tuned = SimpleNamespace(grid_scores=[], chosen={}, done=SimpleNamespace(points=[]))
     monkeypatch.setattr(finetuning, "tune", lambda *_, **__: tuned)
     monkeypatch.setattr(finetuning, "keeps_best", lambda *_: True)
     monkeypatch.setattr(finetuning, "final_predictions", lambda *_: [])

@@ -209,7 +209,7 @@ def test_a_grid_takes_the_rate_with_the_best_held_out_score(prepared, tmp_path):
     recipe = Finetune(epochs=3, batch_size=8, learning_rate=(3e-3, 1e-9), evaluations_per_epoch=1)
     splits = []
 
-    def held_out():
+    def held_out(_recipe):
         data = made.finetuning("sst2", rows=400)
         held = FinetuningData(
             data.data.held_out(seed=0),
@@ -236,7 +236,7 @@ def test_a_rate_of_a_grid_at_which_the_loss_is_lost_loses(prepared, tmp_path):
     made = prepared("hashformer-md-proj")
     recipe = Finetune(epochs=1, batch_size=8, learning_rate=(1e-3, 1e30), evaluations_per_epoch=1)
 
-    def held_out():
+    def held_out(_recipe):
         return build_model(made.spec, "tiny", seed=0), made.finetuning("cola", rows=40)
 
     machine = Machine(tmp_path, device="cpu")
