@@ -188,8 +188,8 @@ OVERRIDE_FAULTS = {
     "finetune.epoch=3": "override finetune.epoch=3: unknown key 'finetune.epoch'; did you mean 'epochs'? "
     "(list: hashbench schema)",
     "rubbish=3": "override rubbish=3: unknown key 'rubbish' (list: hashbench schema)",
-    "finetune.epochs=0": "override finetune.epochs=0: finetune.epochs: must be greater than 0, not 0; "
-    "correct the value",
+    "finetune.epochs=0": "override finetune.epochs=0: finetune.epochs: must be greater than 0 or a list, "
+    "not 0; correct the value",
     "seeds": "override seeds: is not of the form key=value; as in finetune.epochs=3",
     ".": "override .: is not of the form key=value; as in finetune.epochs=3; a further folder is given as --data .",
     "name.x=3": "override name.x=3: 'name' holds no keys; give it a value",
