@@ -26,6 +26,8 @@ from hashbench.scores.draws import DRAWS
 from hashbench.scores.registry import is_drawable
 from hashbench.store.engine import Store
 
+# Stored predictions above which fewer draws are made: 10,000 of each of 8,000 are a gigabyte and most of a minute
+MANY, FEWER = 4_000, 1_000
 KEY = "claims"  # of the experiment file
 SIZES = ("emb_params", "total_params")
 COUNTED = "Counts of the paper's models at the paper's sizes. Nothing of the experiment is behind them."
@@ -74,6 +76,7 @@ def claim_sections(
     _check_own(user_claims, measured)
     if source is None:  # these may name models that the experiment lacks: not measured; the sweep printed a note
         user_claims = [*own_claims(measured.experiment.config, measured.experiment.name), *user_claims]
+    draws = min(draws, FEWER) if len(measured.n_examples) > MANY else draws
     evidence, times = Evidence(store, measured, draws=draws), TimedRuns(measured)
     groups = [(source, claims_of(source.name))] if source else _about(measured)
     # The paper whose claims these are (None: user-defined), the paper whose columns they read, and the claims.
@@ -193,6 +196,8 @@ def _section(paper: Paper | None, results: Results, claims: Sequence[Claim], *, 
         _left_out(paper, results, claims, named=named) if paper else []
     )
     notes += [note] if (note := measured.experiment.note_on_units) else []
+    if len(measured.n_examples) > MANY:
+        notes += [f"Intervals are of {results.evidence.draws:,} draws of the examples: there are many runs."]
     title = f"{f'Claims of {paper.title}' if paper else 'Own claims'}, on {measured.experiment.name}"
     return DecidedClaims(
         title=f"The sizes of {paper.title}, counted here" if paper and counted else title,

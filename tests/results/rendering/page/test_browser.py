@@ -23,7 +23,7 @@ MODELS = "[...document.querySelectorAll('#own-0 tbody:first-of-type tr[data-row]
 NAMES = f"{MODELS}.map(one => one.textContent.trim())"
 RUNS = "[...document.querySelectorAll('#panel-body [data-run]')].map(one => [one.dataset.run, one.textContent])"
 WAIT = "new Promise(done => setTimeout(done, 300))"
-HEAD = "document.querySelector('#own-0 thead th[data-column=\"0\"]')"
+HEAD = "document.querySelector('#own-0 thead th[data-name=\"sst2\"]')"
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_a_click_and_a_key_on_a_head_sort_the_models(opened: Browser, store: Sto
 
 
 def test_a_cell_equals_the_database_and_its_panel_names_the_runs(opened: Browser, store: Store) -> None:
-    opened.run("document.querySelector('#own-0 tr[data-row=\"0\"] td .c').click()")
+    opened.run("document.querySelector('#own-0 tr[data-row=\"0\"] td:nth-of-type(2) .c').click()")
     value = opened.run("document.querySelector('#panel-body .v').textContent")
     assert value == f"{100 * scores(store, 'sst2')['bert-mlm']:.1f}"
     assert opened.run("document.getElementById('panel').open") is True
