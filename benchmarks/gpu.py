@@ -6,23 +6,32 @@
 1. Correctness: the tests marked `gpu` (losses, memory, bf16, compiled code beside the CPU), as in `make test-gpu`.
 2. Pre-training, base, 512 tokens, bf16, compiled: tokens a second and the share of the card's published peak, for MLM
    and Shuffle + Random, beside transformers' BERT under the same torch.compile (benchmarks/pretraining.py).
-3. Fine-tuning, tiny: examples a second beside transformers' Trainer (benchmarks/finetuning.py).
+3. Attention alone, of that shape: which kernel runs, by torch's choice and with cuDNN's first, and its rate.
+4. Fine-tuning, tiny: examples a second beside transformers' Trainer (benchmarks/finetuning.py).
 
-The last lines say what holds: the tests, and at least 45 % of the peak for each objective. Exit code 1 where one does
-not.
+Before that it prints the versions of torch, CUDA and cuDNN, and where a cuDNN of the system was loaded in place of
+torch's own, which changes the attention kernel without a word. The last lines say what holds: the tests, and at least
+45 % of the peak for each objective. Exit code 1 where one does not.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import statistics
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import torch
+from torch.profiler import ProfilerActivity, profile
 
+from hashbench.models.encoders.transformer import attention
 from hashbench.running.efficiency.cards import CARDS
+from hashbench.running.efficiency.timing import timed_ms
+from hashbench.running.experiment.recipes import Attention
+from hashbench.running.training.devices import attention_first
 
 FOLDER = Path(__file__).resolve().parent
 WANTED = 45.0  # % of the published peak
@@ -38,6 +47,52 @@ def peak_of(name: str) -> float:
     words = re.sub(r"[^a-z0-9]", "", name.lower())
     known = [card for key, card in CARDS.items() if key.partition("-")[0] in words and card.bf16]
     return (known[0].bf16 or 0.0) / 1e12 if known else 0.0
+
+
+def versions() -> str:
+    """Versions of torch, CUDA and cuDNN as they are loaded, and a warning for a cuDNN that is not torch's own."""
+    loaded = torch.backends.cudnn.version()  # loads it
+    line = f"torch {torch.__version__}, CUDA {torch.version.cuda or 'none'}, cuDNN {loaded or 'none'}"
+    maps = Path("/proc/self/maps")
+    foreign = foreign_cudnn(maps.read_text(), Path(torch.__file__).parents[1]) if loaded and maps.exists() else []
+    return "\n".join(
+        [line, *(f"cuDNN of the system in place of torch's: {path}; see LD_LIBRARY_PATH" for path in foreign)]
+    )
+
+
+def foreign_cudnn(maps: str, packages: Path) -> list[str]:
+    """Loaded libraries of cuDNN that lie outside the folder of torch's packages, by /proc/self/maps.
+
+    >>> line = "7f00-7f01 r-xp 00000000 08:01 42   "
+    >>> foreign_cudnn(f"{line}/v/nvidia/cudnn/lib/libcudnn.so.9", Path("/v"))
+    []
+    >>> foreign_cudnn(f"{line}/usr/lib/libcudnn_ops.so.9\\n{line}/usr/lib/libcuda.so.1", Path("/v"))
+    ['/usr/lib/libcudnn_ops.so.9']
+    """
+    mapped = {fields[5] for line in maps.splitlines() if len(fields := line.split(maxsplit=5)) == 6}
+    return sorted(path for path in mapped if "libcudnn" in path and not Path(path).is_relative_to(packages))
+
+
+def attention_line(first: Attention, device: torch.device, batch: int, length: int) -> str:
+    """The longest kernels of attention with dropout in bf16, forward and backward, and their rate in TFLOP/s."""
+    heads, width = 12, 64  # of base
+    qkv = torch.randn(batch, length, 3, heads, width, device=device, dtype=torch.bfloat16, requires_grad=True)
+
+    def work() -> None:
+        # A view of one product's output, as the encoder has it
+        attention(*qkv.permute(2, 0, 3, 1, 4), None, 0.1).sum().backward()
+
+    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if device.type == "cuda" else [])]
+    with attention_first(first):
+        work()  # a warm-up
+        with profile(activities=activities) as profiled:
+            work()
+        ms = statistics.median(timed_ms(work, device) for _ in range(9))
+    on_device = [event for event in profiled.key_averages() if str(event.device_type).lower().endswith("cuda")]
+    longest = sorted(on_device, key=lambda event: -event.self_device_time_total)[:3]
+    names = ", ".join(f"{event.key} {event.self_device_time_total / 1000:.2f} ms" for event in longest)
+    products = 4 * batch * heads * length**2 * width  # of the forward pass; the backward pass has 2.5 times as many
+    return f"attention {first:6} {3.5 * products / ms / 1e9:8.1f} TFLOP/s  {names or 'of a CPU: no kernels'}"
 
 
 def run(*arguments: str) -> tuple[int, str]:
@@ -79,7 +134,10 @@ def main() -> int:
         return 2
     name = torch.cuda.get_device_name(0) if on_gpu else "CPU"
     peak = options.peak if options.peak is not None else peak_of(name)
-    print(f"{name}, torch {torch.__version__}, published peak in bf16: {f'{peak:g} TFLOP/s' if peak else 'not known'}")
+    print(f"{name}, published peak in bf16: {f'{peak:g} TFLOP/s' if peak else 'not known'}\n{versions()}")
+    for first in get_args(Attention):
+        shape_of = (options.batch, 512) if on_gpu else (2, 64)
+        print(attention_line(first, torch.device(options.device), *shape_of), flush=True)
     marked = ["-m", "gpu"] if on_gpu else []
     tests, _ = run("-m", "pytest", "-q", "-rs", *marked, "tests/running/training/test_devices.py")
     shape = (
