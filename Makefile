@@ -23,7 +23,7 @@ TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 # Else each of hundreds of processes compiles every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart check lint test test-random test-slow test-gpu test-services coverage mutants docs clean
+.PHONY: quickstart check lint test test-random test-slow test-gpu test-services coverage mutants bench bench-all docs clean
 
 $(USE): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -97,6 +97,24 @@ coverage: $(DEV)
 # Small faults, one at a time: does a test catch each?
 mutants: $(DEV)
 	$(BIN)/python tests/mutants.py
+
+# Speed against named peers, which are installed for it: the table of docs/speed.md in a quarter of an hour, or all.
+#   DATA  the folder with corpora/wikipedia and glue/sst2     make bench DATA=FOLDER
+BENCH := $(VENV)/.installed-$(INSTALL)-bench
+
+$(BENCH): $(DEV)
+ifeq ($(INSTALL),wheel)
+	$(PIP) -c constraints.txt "$$(ls dist/*.whl)[bench]"
+else
+	$(PIP) -c constraints.txt -e ".[bench]"
+endif
+	@touch $@
+
+bench: $(BENCH)
+	$(BIN)/python benchmarks/table.py $(if $(DATA),--data $(DATA))
+
+bench-all: $(BENCH)
+	$(BIN)/python benchmarks/table.py --all $(if $(DATA),--data $(DATA))
 
 docs: $(DEV)
 	$(BIN)/python docs/generate.py

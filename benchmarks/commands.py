@@ -40,8 +40,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for line in lines:
             measured = [measure(line, Path(folder)) for _ in range(options.rounds + 1)][1:]
-            seconds, mib = statistics.median(cpu for cpu, _ in measured), max(peak for _, peak in measured)
-            print(f"{' '.join(line)}: CPU {seconds:.2f} s, peak {mib:.0f} MiB", flush=True)
+            seconds, mib = [cpu for cpu, _ in measured], max(peak for _, peak in measured)
+            spread = f"{statistics.median(seconds):.2f} s ({min(seconds):.2f} to {max(seconds):.2f})"
+            print(f"{' '.join(line)}: CPU {spread}, peak {mib:.0f} MiB", flush=True)
     print(f"load {os.getloadavg()[0]:.1f}")
 
 

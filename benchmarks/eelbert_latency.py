@@ -61,10 +61,10 @@ def from_strings(model: Model, coder: Coder, tokens: Sequence[str]) -> torch.Ten
 
 
 def milliseconds(work: Work) -> float:
-    """Wall-clock time of one call."""
-    began = time.perf_counter()
+    """CPU time of one call."""
+    began = time.process_time()
     work()
-    return 1000.0 * (time.perf_counter() - began)
+    return 1000.0 * (time.process_time() - began)
 
 
 def contestants(size: str) -> tuple[list[dict[str, Work]], RememberedCodes]:
@@ -103,9 +103,11 @@ def measure(size: str, rounds: int) -> None:
                     times[name].append(milliseconds(work))
     print(f"{size:5s} BERT          {statistics.median(times['bert']):8.3f} ms a sentence")
     for name, what in (("cold", "EELBERT, cold"), ("warm", "EELBERT, warm")):
-        ratio = statistics.median(own / its for own, its in zip(times[name], times["bert"], strict=True))
-        goal = f"  (goal: at most {GOALS[name]}; paper: about 2.3)" if size == "tiny" else ""
-        print(f"{size:5s} {what} {statistics.median(times[name]):8.3f} ms a sentence  {ratio:5.2f} x BERT{goal}")
+        ratios = [own / its for own, its in zip(times[name], times["bert"], strict=True)]
+        by_round = [statistics.median(ratios[at : at + len(works)]) for at in range(0, len(ratios), len(works))]
+        ratio = f"{statistics.median(ratios):5.2f} x BERT ({min(by_round):.2f} to {max(by_round):.2f})"
+        goal = f"; (goal: at most {GOALS[name]}; paper: about 2.3)" if size == "tiny" else ""
+        print(f"{size:5s} {what} {statistics.median(times[name]):8.3f} ms a sentence  {ratio}{goal}")
     print(f"{size:5s} memory of {len(memory)} types: {memory.n_bytes:,} bytes; all {ROWS:,}: {_whole(memory):,} bytes")
 
 

@@ -16,6 +16,7 @@ import os
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy is loaded
 
 import argparse  # noqa: E402
+import statistics  # noqa: E402
 import sys  # noqa: E402
 import time  # noqa: E402
 from collections.abc import Sequence  # noqa: E402
@@ -97,23 +98,33 @@ def main() -> None:
     parser.add_argument("experiment", nargs="?", default="glue_tiny")
     parser.add_argument("--db", default="results.db")
     parser.add_argument("--simulated", action="store_true")
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--loop", type=int, default=5, help="draws of the plain loop; its time is multiplied")
     arguments = parser.parse_args()
     works = simulated() if arguments.simulated else stored(arguments.db, arguments.experiment)
     if not works:
         sys.exit(f"{arguments.db}: no stored predictions of {arguments.experiment}; take --simulated")
+    rounds = [round_of(works, arguments.loop) for _ in range(arguments.rounds)]
+    ours, theirs = (statistics.median(seconds) for seconds in zip(*rounds, strict=True))
+    ratios = [loop / own for own, loop in rounds]
+    print(f"{DRAWS:,} draws: {ours:.2f} s of processor time (goal: {GOAL_S:.0f} s)")
+    print(f"plain loop: {theirs:,.0f} s, from {arguments.loop} draws a task")
+    print(f"ratio {statistics.median(ratios):.0f} ({min(ratios):.0f} to {max(ratios):.0f} in {len(ratios)} rounds)")
+
+
+def round_of(works: Sequence[Work], draws: int) -> tuple[float, float]:
+    """Processor seconds of all draws and of the plain loop; a line for each task."""
     ours = theirs = 0.0
     for work in works:
         began = time.process_time()
         drawn(work.metric, work.targets, work.outputs, seed=0)
         own = time.process_time() - began
-        loop = loop_seconds(work, arguments.loop) * DRAWS / arguments.loop
+        loop = loop_seconds(work, draws) * DRAWS / draws
         ours, theirs = ours + own, theirs + loop
         size = f"{len(work.targets):6,} examples x {len(work.outputs)} runs"
         times = f"{own:6.2f} s  loop {loop:9,.0f} s  {loop / own:6,.0f} x"
         print(f"{work.task:8s} {work.metric:9s} {size}  {times}", flush=True)
-    print(f"{DRAWS:,} draws: {ours:.2f} s of processor time (goal: {GOAL_S:.0f} s)")
-    print(f"plain loop: {theirs:,.0f} s, from {arguments.loop} draws a task; ratio {theirs / ours:,.0f}")
+    return ours, theirs
 
 
 if __name__ == "__main__":

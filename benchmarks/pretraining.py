@@ -204,9 +204,10 @@ def report(
     tokens = options.steps * options.batch * options.length
     for contestant, own in zip(contestants, times, strict=True):
         rate = tokens / statistics.median(own)
-        ratio = statistics.median(first / mine for first, mine in zip(times[0], own, strict=True))
+        ratios = [first / mine for first, mine in zip(times[0], own, strict=True)]
+        spread = f"{statistics.median(ratios):6.2f}x ({min(ratios):.2f} to {max(ratios):.2f})"
         share = f"  {100 * rate * contestant.flops / (options.peak * 1e12):5.1f} % of peak" if options.peak else ""
-        print(f"{objective:15} {contestant.name:40} {rate:12,.0f} tokens/s  {ratio:6.2f}x{share}", flush=True)
+        print(f"{objective:15} {contestant.name:40} {rate:12,.0f} tokens/s  {spread}{share}", flush=True)
 
 
 def parse() -> argparse.Namespace:

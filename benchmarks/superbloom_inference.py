@@ -62,11 +62,12 @@ def main() -> None:
     seconds, recall = compete(contestants, asked.queries, (1, asked.maps, search.n_buckets), asked.scale)
     print(f"{asked.items:,} items, {asked.alpha} a bucket, {asked.maps} maps, top {asked.top}, {asked.queries} queries")
     for name, times in seconds.items():
-        ratio = statistics.median(a / b for a, b in zip(seconds["every item"], times, strict=True))
+        ratios = [a / b for a, b in zip(seconds["every item"], times, strict=True)]
         share = 100 * statistics.fmean(recall[name])
         same = 100 * statistics.fmean(each == 1 for each in recall[name])
+        spread = f"{statistics.median(ratios):7.1f} x ({min(ratios):.0f} to {max(ratios):.0f})"
         print(
-            f"{name:12s} {1000 * statistics.median(times):9.3f} ms {ratio:7.1f} x "
+            f"{name:12s} {1000 * statistics.median(times):9.3f} ms {spread} "
             f"{share:6.1f} % of the {asked.top} best items found, {same:.1f} % of rankings equal"
         )
 
@@ -82,9 +83,9 @@ def compete(
         logs = (scale * torch.randn(shape, generator=random)).log_softmax(-1)
         reference = None
         for name, contestant in contestants.items():
-            began = time.perf_counter()
+            began = time.process_time()
             scores = contestant(logs)
-            took = time.perf_counter() - began
+            took = time.process_time() - began
             reference = scores if reference is None else reference
             if number:
                 seconds[name].append(took)

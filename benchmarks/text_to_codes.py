@@ -45,9 +45,15 @@ from hashbench.models.text.words import UnicodeTokenizer, WordTokenizer
 SEPARATOR = "<|endoftext|>"
 COLD, WARM = "gigatoken BPE, cold", "gigatoken BPE, warm words, second half"
 MD5, MD5_WARM = "words + md5 bits", "words + md5 bits, warm words, second half"
+LSH, UNICODE = "words + lsh bits", "unicode + md5 bits"
 NO_TABLE = "no table, order or counts"
 # Megabytes a CPU second, and times gigatoken
 GOALS = {MD5: (130, COLD, 1.0), MD5_WARM: (250, WARM, 1.5)}
+# Whose ratios are printed at the end, of CPU time
+PAIRS = [
+    (MD5, "tokenizers BPE"), (MD5, "tokie BPE"), (MD5, COLD), (f"{MD5}, from a file", f"{COLD}, from a file"),
+    (LSH, COLD), (UNICODE, COLD), (MD5_WARM, WARM),
+]  # fmt: skip
 Work = Callable[[], object]
 
 
@@ -188,9 +194,9 @@ class Contest:
         return [
             self._row(MD5, "nothing", lambda: cold(lambda part: to_codes(part, md5)), texts),
             self._row(f"{MD5}, from a file", "nothing", file, texts),
-            self._row("words + lsh bits", "nothing", lambda: cold(lambda part: to_codes(part, coders["lsh"])), texts),
+            self._row(LSH, "nothing", lambda: cold(lambda part: to_codes(part, coders["lsh"])), texts),
             self._row(
-                "unicode + md5 bits",
+                UNICODE,
                 "nothing",
                 lambda: cold(lambda part: to_codes(part, md5, UnicodeTokenizer())),
                 texts,
@@ -274,6 +280,13 @@ def report(rows: list[Contestant], rounds: list[dict[str, float]], texts: list[s
             line += f" {statistics.median(ratios):6.2f} x {peer} ({min(ratios):.2f} to {max(ratios):.2f})"
         goals = f"; goals {rate} MB/s and {goal} x" if rate else ""
         print(f"{line}; leaves out: {row.leaves_out}{goals}")
+    for ours, peer in PAIRS:
+        if peer in rounds[0]:
+            ratios = [times[peer] / sizes[peer] / times[ours] * sizes[ours] for times in rounds]
+            spread = f"({min(ratios):.2f} to {max(ratios):.2f})"
+            print(f"{ours} against {peer}: {statistics.median(ratios):.2f} {spread}")
+        else:
+            print(f"{ours} against {peer}: not installed")
 
 
 if __name__ == "__main__":

@@ -126,12 +126,13 @@ def run(contest: Contest, table: TypeTable, sample: Sequence[str], rounds: int, 
         ours.append(len(table) / seconds(partial(contest.coder.encode_types, table), clock))
         theirs.append(len(sample) / seconds(partial(define, contest.definition, sample), clock))
         rows.append(len(table) / seconds(partial(md5.encode_types, table), clock))
-    ratio = statistics.median(own / its for own, its in zip(ours, theirs, strict=True))
+    ratios = [own / its for own, its in zip(ours, theirs, strict=True)]
+    spread = f"{statistics.median(ratios):6.1f} x ({min(ratios):.1f} to {max(ratios):.1f})"
     to_md5 = statistics.median(its / own for own, its in zip(ours, rows, strict=True))
     speeds = f"{statistics.median(ours):12,.0f} types/s  {statistics.median(theirs):8,.0f} in plain Python"
     least = f"goal: {contest.goal:.0f}" if contest.goal else "a library's call"
     most = f" (goal: at most {MD5_GOAL:g})" if contest.one_pass else ""
-    print(f"{contest.name:38s} {speeds}  {ratio:6.1f} x ({least}), {to_md5:6.2f} MD5 rows{most}", flush=True)
+    print(f"{contest.name:38s} {speeds}  {spread}; {least}, {to_md5:6.2f} MD5 rows{most}", flush=True)
 
 
 def main() -> None:

@@ -30,11 +30,11 @@ TEXTS = (
 LABELS = ("negative", "positive")
 
 
-def fitted(spec: ModelSpec, texts: Sequence[str] = TEXTS) -> tuple[Tokenizer, Coder]:
-    """The tokenizer and the coder of a model, learned from a few sentences where they learn."""
+def fitted(spec: ModelSpec, texts: Sequence[str] = TEXTS, pieces: int = 0) -> tuple[Tokenizer, Coder]:
+    """The tokenizer, of `pieces` pieces, and the coder of a model, learned from texts where they learn."""
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
     if tokenizer.needs_training:
-        tokenizer.train(texts, 400 if texts is TEXTS else 3_000)
+        tokenizer.train(texts, pieces or (400 if texts is TEXTS else 3_000))
     coder = make_coder(spec.code.coder, **spec.code.args)
     if not coder.fit_pieces(tokenizer.pieces) and coder.needs_fit:
         coder.fit(TypeTable.from_counts({token: 1 for text in texts for token in tokenizer.tokenize(text)}))
@@ -44,7 +44,7 @@ def fitted(spec: ModelSpec, texts: Sequence[str] = TEXTS) -> tuple[Tokenizer, Co
 def exported_folder(
     name: str, folder: Path, *, size: str = "tiny", small: bool = False, spec: ModelSpec | None = None,
     is_pair: bool = False, n_outputs: int | None = 2, seed: int = 0, texts: Sequence[str] = TEXTS,
-    pooling: str | None = None,
+    pooling: str | None = None, pieces: int = 0,
 ) -> Path:  # fmt: skip
     """A folder as `hashbench export` writes it, with random weights; `small`: of the small model that tests use."""
     spec = (spec or find_model(name)).without_training()
@@ -52,7 +52,7 @@ def exported_folder(
     spec = spec if pooling is None else replace(spec, head=replace(spec.head, pooling=pooling))
     probe = build_model(spec, size, seed=seed)
     spec = with_dim(spec, probe.config.dim)
-    tokenizer, coder = fitted(spec, texts)
+    tokenizer, coder = fitted(spec, texts, pieces)
     model = build_model(spec, size, seed=seed, vocabulary_rows=coder.num_rows)
     if model.scales is not None:
         model.scales.copy_(torch.tensor([1.0, 0.2]))
