@@ -83,8 +83,10 @@ def main() -> None:
         step.seconds(taken[-1])
     rounds = [{name: step.seconds(batch) for name, step in steps.items()} for batch in taken]
     for name in steps:
-        ratio = statistics.median(each[name] / each["transformer"] for each in rounds)
-        print(f"{name:12} {1e3 * statistics.median(each[name] for each in rounds):7.1f} ms {ratio:5.2f}")
+        ratios = [each[name] / each["transformer"] for each in rounds]
+        thirds = [statistics.median(ratios[first::3]) for first in range(3)]
+        spread = f"{statistics.median(ratios):5.2f} ({min(thirds):.2f} to {max(thirds):.2f} in thirds of the batches)"
+        print(f"{name:12} {1e3 * statistics.median(each[name] for each in rounds):7.1f} ms {spread}")
 
 
 if __name__ == "__main__":
