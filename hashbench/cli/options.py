@@ -87,7 +87,7 @@ TrustCode = Annotated[
     bool,
     typer.Option(
         "--trust-code",
-        help="Allow code to run that an exported folder has in its embedding.py, or that the experiment of a stored "
+        help="Allow code to run that an exported folder has in its Python files, or that the experiment of a stored "
         "run names. Its author wrote that code: read it first.",
     ),
 ]

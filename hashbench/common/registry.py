@@ -202,8 +202,7 @@ def import_file(path: Path) -> ModuleType:
         raise InputError(f"{path}: no such file; name a Python file, from the folder of the experiment file")
     # The content is in the name, so that a changed file is a new module, equal file names do not meet, and a copy of
     # the file on another machine is the same module.
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-    name = f"{OWN_MODULE}{path.stem}_{digest}"
+    name = f"{OWN_MODULE}{path.stem}_{digest_of(path)}"
     if name in _own_modules:
         return _own_modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
@@ -217,6 +216,11 @@ def import_file(path: Path) -> ModuleType:
         reason = f"{type(error).__name__}: {first_line(error)}"
         raise InputError(f"{path}: cannot be imported: {reason}; correct the file") from error
     return module
+
+
+def digest_of(path: Path) -> str:
+    """The digest of a user-defined file's text that the names of its classes end in."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 
 def own_modules() -> list[ModuleType]:

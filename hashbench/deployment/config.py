@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hashbench.common.errors import InputError, located
-from hashbench.common.registry import is_own
-from hashbench.deployment.description import OWN, Config, coder_arguments
+from hashbench.common.registry import class_of, is_own
+from hashbench.deployment.description import OWN, OWN_PARTS, Config, check_trusted, coder_arguments
 from hashbench.deployment.inputs import CONFIG
 from hashbench.deployment.untrusted import check_arguments, plain_file
 from hashbench.models.embeddings.base import (
@@ -74,9 +74,7 @@ def _embedding_class(reference: str, folder: Path, *, trust_code: bool) -> type[
     """The class that a config names: one of the suite's, or with `trust_code` the folder's or an installed one."""
     place, _, name = reference.rpartition(":")
     if place == OWN:
-        if not trust_code:
-            remedy = "read it, then add --trust-code (in Python: trust_code=True)"
-            raise InputError(f"{folder / OWN}: code of whoever made this folder, which would run here; {remedy}")
+        check_trusted(folder / OWN, trust_code=trust_code)
         return load_own(f"{plain_file(folder / OWN)}:{name}")
     if SUITE_MODULE.fullmatch(place):
         family = suite_embedding(place.rpartition(".")[2], name)
@@ -90,10 +88,24 @@ def _embedding_class(reference: str, folder: Path, *, trust_code: bool) -> type[
     return load_own(reference)
 
 
-def copy_own_code(embedding: type[Embedding], folder: Path) -> None:
-    """Copies the file of a user-defined embedding to the folder; does nothing for an embedding of the suite."""
-    if is_own(embedding.__module__):
-        shutil.copyfile(getfile(embedding), folder / OWN)
+def copy_own_code(spec: ModelSpec, folder: Path) -> None:
+    """Copies the files of a model's user-defined embedding, tokenizer and coder to the folder, each file once.
+
+    Raises InputError where embeddings that are built over each other are in several files.
+    """
+    families, model = [spec.embedding.family], spec.below()
+    while model is not None:
+        families.append(model.embedding.family)
+        model = model.below()
+    files = {getfile(family) for family in families if is_own(family.__module__)}
+    if len(files) > 1:
+        raise InputError(f"{' and '.join(sorted(files))}: embeddings of one model; put them into one file to export it")
+    for file in files:
+        shutil.copyfile(file, folder / OWN)
+    for what, name in (("tokenizer", spec.text.tokenizer), ("coder", spec.code.coder)):
+        cls = class_of(what, name)
+        if cls is not None and is_own(cls.__module__) and getfile(cls) not in files:
+            shutil.copyfile(getfile(cls), folder / OWN_PARTS[what])
 
 
 def spec_of(config: Config, folder: Path, *, trust_code: bool = False) -> ModelSpec:

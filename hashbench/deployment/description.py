@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -12,7 +13,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError, located
-from hashbench.common.registry import listed_class
+from hashbench.common.registry import class_of, digest_of, import_file, listed_class
 from hashbench.deployment.inputs import CONFIG, not_exported
 from hashbench.deployment.untrusted import (
     AGAIN,
@@ -37,6 +38,7 @@ FORMAT = 1  # of the folder
 N_SPECIALS = 5  # special tokens of every template
 MODEL_PREFIX, HEAD_PREFIX = "model.", "head."  # of the names of tensors
 WEIGHTS, TOKENIZER, STATE, CARD, OWN = "model.safetensors", "tokenizer", "coder.npz", "README.md", "embedding.py"
+OWN_PARTS = {"tokenizer": "tokenizer.py", "coder": "coder.py"}  # files of user-defined ones that are not in OWN
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,8 @@ def coder_arguments(config: Config, folder: Path, *, trust_code: bool) -> dict[s
         key: f"{value}@{config.commits[value]}" if isinstance(value, str) and value in config.commits else value
         for key, value in values["coder_args"].items()
     }
+    for what in OWN_PARTS:
+        _import_own(what, values[what], folder, trust_code=trust_code)
     with located(where):
         tokenizer, coder = listed_class("tokenizer", values["tokenizer"]), listed_class("coder", values["coder"])
     check_arguments(tokenizer, values["tokenizer_args"], f"{where}: tokenizer_args", ARGUMENT)
@@ -186,6 +190,26 @@ def coder_arguments(config: Config, folder: Path, *, trust_code: bool) -> dict[s
             "--trust-code (trust_code=True)"
         )
     return pinned
+
+
+def _import_own(what: str, name: str, folder: Path, *, trust_code: bool) -> None:
+    """Imports the file of the folder that has a user-defined part, whose name ends in "@" and the file's digest.
+
+    Does nothing for a part that is known, or that no file of the folder has. Raises InputError unless `trust_code`.
+    """
+    if "@" not in name or class_of(what, name) is not None:
+        return
+    for path in (folder / OWN, folder / OWN_PARTS[what]):
+        if os.path.lexists(path) and digest_of(plain_file(path, MOST_BYTES)) == name.rpartition("@")[2]:
+            check_trusted(path, trust_code=trust_code)
+            import_file(path)
+
+
+def check_trusted(path: Path, *, trust_code: bool) -> None:
+    """Raises InputError for a file of code in an exported folder unless `trust_code`."""
+    if not trust_code:
+        remedy = "read it, then add --trust-code (in Python: trust_code=True)"
+        raise InputError(f"{path}: code of whoever made this folder, which would run here; {remedy}")
 
 
 def tokenizer_in(name: str, arguments: Mapping[str, Any], folder: Path) -> Tokenizer:

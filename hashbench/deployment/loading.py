@@ -114,7 +114,7 @@ class Predictor(AnsweringModel):
 def load(folder: str | Path, *, trust_code: bool = False) -> Predictor:
     """The model of an exported folder, on the CPU. Raises InputError where the folder holds none.
 
-    `trust_code`: run the folder's own embedding.py, as whoever made it wrote it; without it such a folder is refused.
+    `trust_code`: run the folder's own Python files, as whoever made it wrote it; without it such a folder is refused.
     """
     place = Path(folder).expanduser()
     config, spec, model, head, _ = read_folder(place, trust_code=trust_code)

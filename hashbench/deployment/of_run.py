@@ -19,7 +19,7 @@ from hashbench.data.tasks.catalogue import load_task
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.deployment.config import spec_values
-from hashbench.deployment.description import OWN, STATE, TOKENIZER, Config, read_config
+from hashbench.deployment.description import OWN, OWN_PARTS, STATE, TOKENIZER, Config, read_config
 from hashbench.deployment.encoding import Reader, fitted_reader
 from hashbench.deployment.inputs import CONFIG
 from hashbench.deployment.writing import (
@@ -124,7 +124,7 @@ def compared_with_run(
     return replace(exported, parts={})
 
 
-DESCRIPTION = (CONFIG, TOKENIZER, STATE, OWN)  # what an export writes beside weights and card
+DESCRIPTION = (CONFIG, TOKENIZER, STATE, OWN, *OWN_PARTS.values())  # what an export writes beside weights and card
 UNREAD = ("name", "commits", "format")  # of config.json: no part of what a model computes
 SHORT = 12  # letters of a run id in a message
 

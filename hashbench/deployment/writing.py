@@ -69,12 +69,12 @@ def write(trained: TrainedModel, folder: Path) -> int:
 
 
 def write_description(trained: TrainedModel, folder: Path) -> None:
-    """Writes all but weights and card to a folder: config, tokenizer, state of the coder, a user's embedding."""
+    """Writes all but weights and card to a folder: config, tokenizer, state of the coder, a user's code."""
     trained.tokenizer.save(folder / TOKENIZER)
     if trained.coder.state():
         # mypy mistakes the arrays for allow_pickle.
         np.savez(folder / STATE, **trained.coder.state())  # type: ignore[arg-type]
-    copy_own_code(trained.spec.embedding.family, folder)
+    copy_own_code(trained.spec, folder)
     trained.config.write(folder)
 
 

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.deployment.config import spec_of, spec_values
+from hashbench.common.registry import digest_of, own_name
+from hashbench.deployment.config import copy_own_code, spec_of, spec_values
 from hashbench.deployment.description import Config, read_config
-from hashbench.models.embeddings.registry import find_model
+from hashbench.extend import Coder, Tokenizer
+from hashbench.models.embeddings.base import CodeSpec, EmbeddingSpec
+from hashbench.models.embeddings.registry import find_model, load_own
 
 OWN = """
 from pathlib import Path
@@ -56,6 +59,66 @@ def test_code_in_the_folder_runs_only_when_it_is_trusted(tmp_path: Path) -> None
     assert not marker.exists()
     assert spec_of(config, tmp_path, trust_code=True).embedding.family.__name__ == "Mine"
     assert marker.exists()
+
+
+OWN_PART = """
+from pathlib import Path
+Path({marker!r}).touch()
+from hashbench.extend import Coder, Tokenizer
+from hashbench.models.coders.md5 import Md5Bits
+from hashbench.models.text.words import WordTokenizer
+class MyCoder(Md5Bits):
+    name = ""
+class MyTokenizer(WordTokenizer):
+    name = ""
+"""
+OWN_NAMES = {"coder": "MyCoder", "tokenizer": "MyTokenizer"}
+
+
+@pytest.mark.parametrize("file", ["embedding.py", "own"])
+@pytest.mark.parametrize("what", list(OWN_NAMES))
+def test_a_coder_or_tokenizer_of_the_folder_runs_only_when_it_is_trusted(tmp_path: Path, what: str, file: str) -> None:
+    marker = tmp_path / "it ran"
+    place = tmp_path / (f"{what}.py" if file == "own" else file)
+    place.write_text(OWN_PART.format(marker=str(marker)))
+    name = f"{OWN_NAMES[what]}@{digest_of(place)}"
+    config = config_with("hashbench.models.embeddings.hashformer:Projection")
+    config = replace(config, spec=config.spec | {what: name, f"{what}_args": {}})
+    with pytest.raises(InputError, match=rf"{place.name}: code of whoever made this folder.*add --trust-code"):
+        spec_of(config, tmp_path)
+    assert not marker.exists()
+    found = spec_of(config, tmp_path, trust_code=True)
+    assert name in (found.code.coder, found.text.tokenizer) and marker.exists()
+
+
+def test_a_file_with_another_digest_is_not_run(tmp_path: Path) -> None:
+    marker = tmp_path / "it ran"
+    (tmp_path / "coder.py").write_text(OWN_PART.format(marker=str(marker)))
+    config = config_with("hashbench.models.embeddings.hashformer:Projection")
+    config = replace(config, spec=config.spec | {"coder": "MyCoder@0123456789ab", "coder_args": {}})
+    with pytest.raises(InputError, match="unknown name 'MyCoder@0123456789ab'"):
+        spec_of(config, tmp_path, trust_code=True)
+    assert not marker.exists()
+
+
+def test_the_files_of_a_models_code_are_copied_once(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.py").write_text(OWN_PART.format(marker=str(tmp_path / name)) + f"NUMBER = {name!r}\n")
+    (tmp_path / "embedding.py").write_text(OWN.format(marker=str(tmp_path / "three")))
+    spec = replace(find_model("hashformer-md-proj"), embedding=EmbeddingSpec(load_own(f"{tmp_path}/embedding.py:Mine")))
+    coder = own_name("one.py:MyCoder", tmp_path, Coder, "coder")
+    tokenizer = own_name("two.py:MyTokenizer", tmp_path, Tokenizer, "tokenizer")
+    spec = replace(spec, code=CodeSpec(coder), text=replace(spec.text, tokenizer=tokenizer))
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    copy_own_code(spec, folder)
+    for copied, name in (("embedding.py", "embedding"), ("coder.py", "one"), ("tokenizer.py", "two")):
+        assert (folder / copied).read_bytes() == (tmp_path / f"{name}.py").read_bytes()
+    both = replace(spec, text=replace(spec.text, tokenizer=own_name("one.py:MyTokenizer", tmp_path, Tokenizer, "")))
+    again = tmp_path / "again"
+    again.mkdir()
+    copy_own_code(both, again)
+    assert sorted(path.name for path in again.iterdir()) == ["coder.py", "embedding.py", "tokenizer.py"]
 
 
 @pytest.mark.parametrize(

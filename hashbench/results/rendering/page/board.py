@@ -44,6 +44,7 @@ class Best:
 
     page: str
     experiment: str
+    warnings: Sequence[str]  # of the experiment
     at: str  # the section, where models are compared within it
     column: str
     n_models: int
@@ -85,6 +86,12 @@ class BoardPage:
         return dict(self.content.own[0].provenance)
 
     @property
+    def warnings(self) -> list[str]:
+        """The warnings on its page in short: the words before the colon, in small letters."""
+        lines = (line for table in self.content.own for line in table.warnings)
+        return list(dict.fromkeys(line.partition(":")[0].lower() for line in lines))
+
+    @property
     def n_done(self) -> int:
         """The number of finished runs."""
         return len({run.run_id for run in self.content.measured.runs if run.state == "done"})
@@ -109,7 +116,8 @@ class BoardPage:
         floors = [row for row in self.table.rows if row.is_baseline and row.cells[column.name].value is not None]
         floor = max(floors, key=lambda row: row.cells[column.name].value or 0.0, default=None)
         return Best(
-            self.stem, self.name, at, " ".join(filter(None, (column.title or column.name, column.subtitle))),
+            self.stem, self.name, self.warnings, at,
+            " ".join(filter(None, (column.title or column.name, column.subtitle))),
             len(scored), _title(first), numbers.value(first.cells[column.name], column), self.href(first, column),
             tuple(map(_title, tied)), "" if compared else first.cells[column.name].rating or "not compared",
             f"{floor.title} {numbers.value(floor.cells[column.name], column)}" if floor else "",
@@ -202,7 +210,7 @@ def all_models(pages: Sequence[BoardPage]) -> AllModels:
                 shown = {name: replace(cells.get(name, Cell()), best=False) for name in COSTS if name in named}
                 shown |= {SCORE.name: score, RANK.name: _rank(score)}
                 at = "trivial baseline" if row.is_baseline else row.section if page.table.compares_sections else ""
-                where = [page.name, at, row.settings]
+                where = [page.name, *page.warnings, at, row.settings]
                 rows.append(replace(row, cells=shown, section="", settings=", ".join(filter(None, where))))
                 of_rows.append(page)
     title = "All models: scores of different experiments are not comparable"
@@ -242,7 +250,8 @@ def _of_board(pages: Sequence[BoardPage], contributions: Sequence[Contribution])
         ],
         "experiments": [
             {"name": page.name, "fingerprint": page.fingerprint, "page": f"{page.stem}.html",
-             "json": f"{page.stem}.json", "databases": page.content.board, "finished_runs": page.n_done}
+             "json": f"{page.stem}.json", "databases": page.content.board, "finished_runs": page.n_done,
+             "warnings": page.warnings}
             for page in pages
         ],
         "best": [

@@ -93,6 +93,13 @@ def test_the_index_names_the_best_and_what_it_is_tied_with_and_what_was_not_run(
     assert "mine.db" in text and EVIL not in text
 
 
+def test_the_index_says_what_scores_are_not(files: dict[str, str]) -> None:
+    """An experiment on generated data is named so at its best model, each model, and in the list."""
+    warned = [line["name"] for line in json.loads(files["board.json"])["experiments"] if line["warnings"]]
+    assert warned, "the store has generated data"
+    assert files["index.html"].count("built-in data") >= 3
+
+
 def test_a_cell_leads_to_its_runs_with_code_and_data_without_a_script(files: dict[str, str], store: Store) -> None:
     page = finished(files)
     text = files[page["page"]]
