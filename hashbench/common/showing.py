@@ -74,7 +74,7 @@ def range_text(low: float, high: float) -> str:
     """A range of seconds in words, with its unit once where that is that of both ends.
 
     >>> range_text(130, 300), range_text(3000, 9000), range_text(61, 62), range_text(4.2, 9.1)
-    ('2 to 5 min', '50 min to 2 h 30 min', 'about 61 s', '4 to 9 s')
+    ('2 to 5 min', '50 min to 2 h 30 min', 'about 62 s', '4 to 9 s')
     """
     ends = [duration_text(round(seconds) if seconds < 10 else seconds) for seconds in (low, high)]
     ends = [end.replace(".0 s", " s") for end in ends]

@@ -67,6 +67,9 @@ class SpaceTokenizer(Tokenizer):
         self.makes_words = split
         self._step: Callable[[str], list[str]] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_step": None}  # a function within a function, made again where it is needed
+
     def recipe(self) -> dict[str, object]:
         """The kind and all options."""
         return {

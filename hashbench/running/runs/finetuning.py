@@ -149,8 +149,11 @@ def rows_shown(run: Run, rows: int) -> int:
     """Rows that the training of a run reads, repetitions counted, where its task has `rows` training rows."""
     recipe = run.spec["finetune"]
     lists = searched_values(recipe)
-    most = {key: max(lists[key]) if key in lists else recipe[key] for key in ("steps", "batch_size", "epochs")}
-    rows_once = most["steps"] * most["batch_size"] if most["steps"] else most["epochs"] * rows
+
+    def most(key: str) -> Any:
+        return max(lists[key]) if key in lists else recipe[key]
+
+    rows_once = most("steps") * most("batch_size") if most("steps") else most("epochs") * rows
     return int(rows_once * (1 + math.prod(map(len, lists.values()))) if lists else rows_once)
 
 

@@ -20,7 +20,7 @@ from hashbench.results.claims.table import claim_summaries, claim_tables, formul
 from hashbench.results.read import samples
 from hashbench.results.rendering.page.main import claims_of
 from hashbench.results.rendering.registry import render
-from hashbench.results.tables.request import ReportRequest
+from hashbench.results.tables.request import ReportRequest, ReportSource
 from hashbench.scores.draws import Scored
 from hashbench.store.engine import Store
 from tests.results.claims.world import Answers, build, claims_file
@@ -144,7 +144,8 @@ def test_claims_about_models_that_are_not_there_are_listed_and_not_counted(store
 def test_the_page_has_the_tally_of_the_text(store: Store) -> None:
     sections = claim_sections(store, ReportRequest(paper="hashformers"))
     text = "\n".join(render([verdict_table(section)], width=2000) for section in sections)
-    page = claims_of(store, ReportRequest(paper="hashformers"))
+    request = ReportRequest(paper="hashformers")
+    page = claims_of(ReportSource(store, request), request)
     assert page.tally and all(part.strip() in text for line in page.tally for part in line.split(". "))
     assert len(page.rows) == sum(len(section.decided) for section in sections)
 

@@ -161,7 +161,7 @@ FAULTS = {
     "models: [{name: m, like: bert-mlm, pretrain: {stepz: 3}}]": "a.yaml:8: unknown key "
     "'pretrain.stepz' of entry 1 of models; did you mean 'steps'? (list: hashbench schema)",
     "models:\n  - name: m\n    like: bert-mlm\n    finetune:\n      epochs: 0": "a.yaml:12: "
-    "finetune.epochs of entry 1 of models: must be greater than 0, not 0; correct the value",
+    "finetune.epochs of entry 1 of models: must be greater than 0 or a list, not 0; correct the value",
     "models: [{name: m, like: bert-mlm, tokenizer: {bpe: none.json}}]": "a.yaml:8: bpe: no such file 'none.json'; "
     "it is relative to the experiment file, or a hub name",
     "models: [{name: m, like: bert-mlm, objective: shufle_random}]": "a.yaml:8: unknown objective 'shufle_random'; "
