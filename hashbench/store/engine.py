@@ -246,7 +246,7 @@ def open_store(where: str | Path, *, create: bool = True, read_only: bool = Fals
         raise InputError(f"{name}: cannot connect: {first_line(error.orig or error)}; check the address") from error
     except (DBAPIError, UnicodeDecodeError) as error:  # of a message of SQLite that quotes a damaged name
         reason = first_line(error.orig or error) if isinstance(error, DBAPIError) else "it is damaged"
-        raise InputError(f"{name}: not a database that can be read: {reason}; give another --db") from error
+        raise InputError(f"{name}: not a database that can be read: {reason}; name another database") from error
     return store
 
 
@@ -262,7 +262,7 @@ def check_place(where: str | Path, *, create: bool, read_only: bool) -> tuple[UR
     """
     url, name = parse(where)
     if IMMUTABLE in url.query and not read_only:
-        raise InputError(f"{name}: the example database, which is only read; give another --db, as in --db mine.db")
+        raise InputError(f"{name}: the example database, which is only read; name another, as in --db mine.db")
     if url.get_backend_name() == "sqlite":
         sqlite.check_file(Path(url.database or ""), name, create=create, read_only=read_only)
     return url, name
@@ -342,9 +342,9 @@ def _make_or_check(store: Store, *, create: bool) -> None:
         stale = readable and not (setting.name in tables and views.are_current(connection))
     if schema is None:
         if foreign:
-            raise InputError(f"{store.name}: a database, but not one of hashbench; give another --db")
+            raise InputError(f"{store.name}: a database, but not one of hashbench; name another database")
         if not create:
-            raise InputError(f"{store.name}: an empty database; run hashbench sweep first, or give another --db")
+            raise InputError(f"{store.name}: an empty database; run hashbench sweep first, or name another database")
         _make(store)
     elif not readable:
         raise schema_error(store.name, schema)

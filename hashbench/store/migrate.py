@@ -25,7 +25,7 @@ def upgrade(where: str | Path) -> tuple[int, int]:
         with store.write() as connection:
             before = schema_of(connection)
             if before is None:
-                raise InputError(f"{name}: no database of hashbench; give another --db")
+                raise InputError(f"{name}: no database of hashbench; name another database")
             if not FIRST <= before <= SCHEMA:
                 raise schema_error(name, before)
             views.drop(connection)  # a table that a view reads cannot change

@@ -34,23 +34,23 @@ def check_file(path: Path, name: str, *, create: bool, read_only: bool) -> None:
     if path.is_dir():
         raise InputError(f"{name}: a folder, not a database; name a file in it, as in {path / 'results.db'}")
     if not folder.is_dir():
-        raise InputError(f"{name}: no folder {str(folder)!r} for it; make that folder, or give another --db")
+        raise InputError(f"{name}: no folder {str(folder)!r} for it; make that folder, or name another database")
     if not path.exists():
         if not create:
-            raise InputError(f"{name}: no such database; run hashbench sweep first, or give --db")
+            raise InputError(f"{name}: no such database; run hashbench sweep first, or name another database")
         if not os.access(folder, os.W_OK):
-            raise InputError(f"{name}: the folder {str(folder)!r} cannot be written; give another --db")
+            raise InputError(f"{name}: the folder {str(folder)!r} cannot be written; name another database")
         return
     try:
         with path.open("rb") as file:
             header = file.read(len(HEADER))
     except PermissionError as error:
-        raise InputError(f"{name}: cannot be read; check its permissions, or give another --db") from error
+        raise InputError(f"{name}: cannot be read; check its permissions, or name another database") from error
     # An empty file passes: another process has just created it and not yet filled it.
     if header and header != HEADER:
-        raise InputError(f"{name}: not a database; give another --db")
+        raise InputError(f"{name}: not a database; name another database")
     if not read_only and not os.access(path, os.W_OK):
-        raise InputError(f"{name}: cannot be written; check its permissions, or give another --db")
+        raise InputError(f"{name}: cannot be written; check its permissions, or name another database")
     if not read_only and not os.access(folder, os.W_OK):
         raise InputError(
             f"{name}: its folder {str(folder)!r} is read-only, and the database needs files beside it to be written; "

@@ -20,7 +20,7 @@ def test_a_dry_run_starts_nothing(run: Run) -> None:
 @pytest.mark.parametrize("options", [["--dry-run"], []])
 def test_a_database_that_cannot_be_made_is_told_before_anything_is_planned(run: Run, options: list[str]) -> None:
     outcome = run("sweep", "small.yaml", *options, "--db", "gone/results.db")
-    fails(outcome, "gone/results.db: no folder 'gone' for it; make that folder, or give another --db")
+    fails(outcome, "gone/results.db: no folder 'gone' for it; make that folder, or name another database")
 
 
 def test_sweep_names_the_executor(run: Run) -> None:

@@ -153,7 +153,7 @@ def test_a_folder_for_a_database(tmp_path: Path) -> None:
 
 def test_a_text_file_for_a_database(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("milk, bread")
-    assert refusal(tmp_path / "notes.txt").endswith("notes.txt: not a database; give another --db")
+    assert refusal(tmp_path / "notes.txt").endswith("notes.txt: not a database; name another database")
     assert (tmp_path / "notes.txt").read_text() == "milk, bread"
 
 
@@ -181,7 +181,7 @@ def test_somebody_elses_database_is_left_alone(place: str) -> None:
     engine = sa.create_engine(url)
     with engine.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE recipes (cake TEXT)")
-    assert refusal(place).endswith("a database, but not one of hashbench; give another --db")
+    assert refusal(place).endswith("a database, but not one of hashbench; name another database")
     with engine.connect() as connection:
         assert sa.inspect(connection).get_table_names() == ["recipes"]
     engine.dispose()

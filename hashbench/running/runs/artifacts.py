@@ -10,6 +10,7 @@ from pathlib import Path
 from hashbench.common.checksums import FileSum, manifest_of, read_listing, remove
 from hashbench.common.errors import InputError
 from hashbench.common.shared import SharedFolder, make_once
+from hashbench.common.shipped import EXAMPLE
 from hashbench.store.engine import Store
 from hashbench.store.result import Artifact
 from hashbench.store.status import artifacts
@@ -138,6 +139,8 @@ def kept_files(store: Store, run_id: str, folder: ArtifactFolder, *, with_head: 
     for kind in ("weights", "head") if with_head else ("weights",):
         if kind not in files:
             again = f"hashbench db void {short} --db {store.name} --reason weights, then sweep with keep_weights=best"
+            if store.name == EXAMPLE:  # which is only read, and never had any
+                again = "the example database has none; sweep its experiment yourself (hashbench sweep NAME)"
             raise InputError(f"run {short}: its weights were not kept; {again}")
         if not folder.has(files[kind], [sum_of(stored[kind])]):
             remedy = f"set HASHBENCH_CACHE to where it was swept, or {PLACE} to where it was shared"

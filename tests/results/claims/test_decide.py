@@ -47,7 +47,8 @@ def _decide(store: Store, folder: Path, *, one_seed: bool = False, **row: str) -
     whole = {"id": "own-1", "kind": "greater", "right": "weak", "column": "sst2", "unit": "percent", **row}
     request = ReportRequest(claims_file=claims_file(folder, [whole]), one_seed=one_seed)
     sections = claim_sections(store, request, draws=DRAWS)
-    return sections[-1].decided[0]
+    (decided,) = (one for section in sections for one in section.decided if one.claim.id == "own-1")
+    return decided
 
 
 @pytest.fixture
