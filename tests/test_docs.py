@@ -50,6 +50,7 @@ PLACEHOLDERS = {
     "~/data": "data",
 }
 RUN_IDS = ("3fa2", "ID", "RUN")  # in place of the first digits of a run
+OWN_RUNS = {"example": "own-1.db", "mine.db": "own-2.db", "other.db": "own-3.db"}  # in place of databases on a board
 FLOORS = ("77aa",)  # likewise, of a trivial baseline
 # Commands that need a model of links or phrases, an experiment's data, or the hub: the test that runs them.
 ELSEWHERE = {
@@ -165,8 +166,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("HASHBENCH_CACHE", str(folder / "cache"))
         call(f"hashbench sweep mine.yaml {SHORT}")
         call(f"hashbench export --run {run_id(folder)} my-model --onnx")
-        call("hashbench db export own-runs.db --db results.db --experiment mine")
-        shutil.copy("own-runs.db", "own-too.db")
+        for name in OWN_RUNS.values():
+            call(f"hashbench db export {name} --db results.db --experiment mine")
     return folder
 
 
@@ -207,8 +208,7 @@ def runnable(line: str, folder: Path) -> str:
     if words[1:3] == ["db", "export"]:
         words[3:] = ["given-away.db", "--db", "quickstart.db", "--replace"]  # a small one; several pages write it
     if words[1] == "board":  # which refuses made-up runs
-        real = {"example": "own-runs.db", "mine.db": "own-runs.db", "other.db": "own-too.db"}
-        words = list(dict.fromkeys(real.get(word, word) for word in words))
+        words = [OWN_RUNS.get(word, word) for word in words]
     return shlex.join(words)
 
 
