@@ -92,7 +92,7 @@ def attention_line(first: Attention, device: torch.device, batch: int, length: i
     longest = sorted(on_device, key=lambda event: -event.self_device_time_total)[:3]
     names = ", ".join(f"{event.key} {event.self_device_time_total / 1000:.2f} ms" for event in longest)
     products = 4 * batch * heads * length**2 * width  # of the forward pass; the backward pass has 2.5 times as many
-    return f"attention {first:6} {3.5 * products / ms / 1e9:8.1f} TFLOP/s  {names or 'of a CPU: no kernels'}"
+    return f"attention {first:6} {3.5 * products / ms / 1e9:8.3g} TFLOP/s  {names or 'of a CPU: no kernels'}"
 
 
 def run(*arguments: str) -> tuple[int, str]:
