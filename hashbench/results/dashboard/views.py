@@ -181,7 +181,7 @@ def _filter(shown: Shown, *, kind: str | None = None, task: str | None = None) -
 
 
 def as_json(view: ws.Workspace | wr.Report) -> str:
-    """The view as it is sent, with the library's random ids of panels and runsets replaced by numbers."""
+    """The view as it is sent, with the library's random ids, of any length, replaced by numbers."""
     text = view._to_model().model_dump_json(by_alias=True, exclude_none=True, indent=1)
     text = re.sub(r'"(createdAt|updatedAt)": "[^"]*"', r'"\1": ""', text)
     numbers: dict[str, int] = {}
@@ -189,4 +189,4 @@ def as_json(view: ws.Workspace | wr.Report) -> str:
     def number(match: re.Match[str]) -> str:
         return f'{match[1]}"{numbers.setdefault(match[2], len(numbers))}"'
 
-    return json_text(json.loads(re.sub(r'("(?:__id__|id)": )"([a-z0-9]{8,13})"', number, text)))
+    return json_text(json.loads(re.sub(r'("(?:__id__|id)": )"([a-z0-9]+)"', number, text)))
