@@ -96,6 +96,15 @@ class Browser:
         """Opens a file and waits until it is loaded; forgets what earlier pages said."""
         self.events.clear()
         self.call("Page.navigate", url=file.resolve().as_uri())
+        self._loaded()
+
+    def follow(self, link: str) -> None:
+        """Clicks on the link that an expression gives, and waits until its page is loaded."""
+        self.events.clear()
+        self.run(f"{link}.click()")
+        self._loaded()
+
+    def _loaded(self) -> None:
         until = time.monotonic() + PATIENCE_S
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self._next(until)
