@@ -12,7 +12,7 @@ import pytest
 
 from hashbench.common import registry
 from hashbench.common.errors import InputError
-from hashbench.common.registry import KINDS, import_file, registered
+from hashbench.common.registry import KINDS, import_file, make, own_name, registered
 from hashbench.models.embeddings.registry import find_model, models
 from hashbench.scores.registry import find_metric
 from tests.parsed import tree_of
@@ -213,6 +213,17 @@ def test_a_user_defined_file_is_named_by_its_content(tmp_path: Path) -> None:
     (tmp_path / "copy").mkdir()
     (tmp_path / "copy" / "mine.py").write_text("x = 1\n")
     assert import_file(tmp_path / "mine.py") is import_file(tmp_path / "copy" / "mine.py")
+
+
+def test_an_object_of_an_edited_file_is_another_thing_in_recipes(tmp_path: Path) -> None:
+    names = []
+    for number in (1, 2):
+        text = f"from hashbench.extend import Coder\nclass Mine(Coder):\n    kind = 'mine'\n    number = {number}\n"
+        (tmp_path / "mine.py").write_text(text + "    def encode_utf8(self, data, offsets):\n        return data\n")
+        names.append(own_name("mine.py:Mine", tmp_path, registry.KINDS["coder"].base_class(), "coder"))
+        coder = make("coder", names[-1], {})
+        assert (getattr(coder, KINDS["coder"].key), coder.number) == (names[-1], number)
+    assert names[0] != names[1]
 
 
 def test_nothing_is_looked_up_while_the_suite_is_imported() -> None:

@@ -7,6 +7,7 @@ COUNTS = TextCounts(texts=4, texts_cut=1, tokens=40, tokens_lost=2, characters=2
 
 def test_shares_of_texts_tokens_and_characters_are_kept_apart() -> None:
     assert (COUNTS.share_cut, COUNTS.share_of_tokens_lost, COUNTS.share_lost) == (0.25, 0.05, 0.25)
+    assert COUNTS.tokens_a_text == 10
     empty = TextCounts(0, 0, 0, 0, 0, 0)
     assert (empty.share_cut, empty.share_of_tokens_lost, empty.share_lost) == (0, 0, 0)
 

@@ -36,6 +36,11 @@ def test_undefined_where_no_pair_has_the_mark(name: str) -> None:
     assert score.value is None and score.reason.startswith("no pa")
 
 
+def test_a_single_pair_has_a_score() -> None:
+    found = evaluate(NAMES, TARGETS[:1], np.array([[2, 1, 0, 1, 1]], np.uint8))
+    assert [score.value for score in found.values()] == [1.0, 0.5, 0.0, 1.0, 1.0]
+
+
 def test_scores_that_are_all_equal_are_one_answer_for_every_pair() -> None:
     assert pair_accuracy.is_constant(np.ones((3, 5), np.uint8)) and not pair_accuracy.is_constant(OUTPUTS)
 

@@ -56,6 +56,11 @@ def test_a_fingerprint_changes_where_the_classes_do(case: str, tmp_path: Path, c
     assert classes_before({"train": cells}, names or ()) == {"train": before}
 
 
+def test_labels_of_which_fewer_than_half_are_numbers_are_names_by_the_alphabet() -> None:
+    assert classes_before({"train": ["b", "1", "a", "c", "2"]}, ()) == {"train": [3, 0, 2, 4, 1]}
+    assert classes_before({"train": ["2", "1", "a", "b"]}, ()) is None  # half are numbers: the others are no class
+
+
 @pytest.mark.parametrize("labels", [["a", 1, "b", 1], [None, 1, 0, 1], ["x", "x", "x", "x"]])
 def test_labels_that_are_refused_leave_the_fingerprint_to_the_files(labels: list[object], tmp_path: Path) -> None:
     assert len(located(tmp_path, "jsonl", labels, None).fingerprint) == 64

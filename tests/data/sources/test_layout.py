@@ -97,6 +97,8 @@ def test_shards_are_read_in_the_order_of_their_numbers(tmp_path: Path) -> None:
         (["train.csv", "emotion/test.csv"], r"emotion/test\.csv looks like the test split"),
         (["train.csv", "test/pos/1.txt"], r"test/pos/1\.txt looks like the test split"),
         (["train-00000-of-00002.arrow"], r"looks like the train split"),
+        (["train/1.csv", "train/4.csv"], r"shard 00002, 00003 of 4 are missing"),
+        (["train/1.csv", "train/5.csv"], r"which hold the split\? name them with splits"),  # more lack than are there
         (["train/2019.csv", "train/2020.csv"], r"which hold the split\? name them with splits"),
         (["train/a-00000-of-00002.csv", "train/b-00001-of-00002.csv"], r"are shards of two writings"),
         (["train/0000.csv", "train/sub/0001.csv"], r"train/sub/0001\.csv lies in the folder of the train split"),

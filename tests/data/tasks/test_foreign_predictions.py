@@ -58,6 +58,13 @@ def test_samples_of_the_harness(tmp_path: Path) -> None:
     assert found.outputs.tolist() == [0, 0, 1] and found.unused == 0
 
 
+def test_samples_without_filtered_answers_have_theirs_in_a_list_each(tmp_path: Path) -> None:
+    rows = [sample(*row) for row in ROWS]
+    for row in rows:
+        row["resps"] = [[answer] for answer in row.pop("filtered_resps")]
+    assert matched(write(tmp_path / "x.jsonl", rows), DATA, "validation").outputs.tolist() == [0, 0, 1]
+
+
 def test_choices_in_another_order_than_the_classes(tmp_path: Path) -> None:
     rows = [{**sample(text, label, 1 - chosen), "target": 1 - label} for text, label, chosen in ROWS]
     assert matched(write(tmp_path / "x.jsonl", rows), DATA, "validation").outputs.tolist() == [0, 0, 1]

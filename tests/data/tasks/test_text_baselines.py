@@ -6,7 +6,7 @@ import pytest
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.catalogue import find_task, known_kinds
 from hashbench.data.tasks.text import text_kind
-from hashbench.data.tasks.text_baselines import bag_of_words, majority
+from hashbench.data.tasks.text_baselines import PairFeatures, bag_of_words, majority
 from hashbench.data.tasks.text_data import Split, TaskData
 
 
@@ -94,6 +94,21 @@ def test_bag_of_pairs_sees_what_two_texts_share() -> None:
     assert found[:2].tolist() == [1, 0] and len(found) == 6
     values = pairs(ALIKE + APART, [5.0] * 4 + [0.0] * 4, [("a b", "b a"), ("a b", "k l")], "regression")
     assert values[0] > 3 > 2 > values[1]
+
+
+def test_numbers_of_a_pair_are_those_of_its_sets_of_words() -> None:
+    rows = [("a b c", "c b d"), ("a", "a"), ("", "b a a")]
+    first, second = ([one for one, _ in rows], [two for _, two in rows])
+    train = Split((first, second), np.zeros(3, np.int64))
+    features = PairFeatures(train)
+    numbers = features._shared(*map(features._words.transform, train.texts))
+    for (one, two), found in zip(rows, numbers.tolist(), strict=True):
+        left, right = set(one.split()), set(two.split())
+        both, either = len(left & right), len(left | right)
+        shares = [both / max(1, len(left)), both / max(1, len(right)), both / either]
+        logarithms = np.log1p([len(left), len(right), both]).tolist()
+        assert found[1:] == pytest.approx([*shares, *logarithms]) and (found[0] > 0) == (both > 0)
+    assert numbers[1, 0] == pytest.approx(1.0)  # the same word twice: the largest cosine
 
 
 def test_bag_of_pairs_without_words_or_classes_is_the_majority() -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from hashbench.models.coders.base import Coder
 from hashbench.models.coders.characters import ByteRows, CodePoints
+from hashbench.models.portable import tokens
 from hashbench.models.text.characters import ByteTokenizer
 
 
@@ -24,3 +28,12 @@ def test_rows_of_a_text() -> None:
 
 def test_what_is_no_byte_is_unknown() -> None:
     assert ByteRows().encode(["", "ab", "Ā"])[:, 0].tolist() == [3, 3, 3]
+
+
+@pytest.mark.parametrize("coder", [ByteRows(), CodePoints()])
+def test_the_step_for_a_device_gives_the_same_rows(coder: Coder) -> None:
+    part = coder.portable()
+    assert part is not None
+    step = getattr(tokens, part.entry)(part.values, str)
+    given = ["", "ab", "Ā", "日", *map(chr, range(256))]
+    assert list(map(step, given)) == coder.encode(given).tolist()

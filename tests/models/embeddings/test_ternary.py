@@ -40,6 +40,10 @@ def test_vectors_are_a_layer_over_the_features(hash: str) -> None:
         torch.testing.assert_close(vector, by_hand(embedding, slowly(word, 70, hash)))
 
 
+def test_what_follows_from_its_options_is_not_among_its_weights() -> None:
+    assert set(TernaryDense(6).state_dict()) == {"dense.weight", "dense.bias", "norm.weight", "norm.bias"}
+
+
 def test_a_bottleneck_is_mapped_to_the_width_of_the_encoder() -> None:
     embedding, coder = drawn(6, bottleneck=5, hashing={"features": 70}), TernaryProjection(features=70)
     (vector,) = embedding.embed_types(torch.from_numpy(coder.encode(["cat"])))

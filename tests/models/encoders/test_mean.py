@@ -90,6 +90,13 @@ def test_special_tokens_of_a_batch_without_padding_are_no_words() -> None:
     torch.testing.assert_close(model(batch)[1, 0], (model.embedding.table[2] + model.embedding.table[3]) / 2)
 
 
+def test_a_text_has_one_state_which_counts() -> None:
+    encoder = make_encoder("average", "tiny", dim=5)
+    mask = torch.tensor([[False, True, True], [False, False, False]])
+    states, counts = encoder(torch.randn(2, 3, 5), mask), encoder.states_mask(mask)
+    assert states.shape[:2] == counts.shape == (2, 1) and bool(counts.all())
+
+
 def test_a_pair_is_both_means_their_distance_and_their_product() -> None:
     encoder = make_encoder("average", "tiny", dim=2)
     vectors = torch.tensor([[[9.0, 9.0], [1.0, 2.0], [3.0, 4.0], [9.0, 9.0], [5.0, 1.0], [9.0, 9.0]]])

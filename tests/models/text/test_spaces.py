@@ -60,6 +60,12 @@ def test_reach_is_the_end_of_the_last_token(text: str, kept: int) -> None:
     assert end == 0 or text[end - 1] != " "
 
 
+def test_all_tokens_reach_the_end_of_a_text_whose_letters_are_left_out_of_them() -> None:
+    text = "soooo gooood a"
+    assert SpaceTokenizer(contract=True).tokenize(text) == ["soo", "good", "a"]
+    assert SpaceTokenizer(contract=True).reach([text] * 2, [0, 3]) == [0, len(text)]
+
+
 def test_equal_options_are_one_recipe() -> None:
     assert SpaceTokenizer(separators=".! ").recipe() == SpaceTokenizer(separators="!.").recipe()
     assert make_tokenizer("spaces", normalise="NFC").tokenize("Cafe\u0301") == ["caf\u00e9"]

@@ -53,6 +53,14 @@ def test_of_each_task_the_best_whose_weights_were_kept(tmp_path: Path) -> None:
     assert choices[1].remarks() == []
 
 
+def test_of_equal_ones_the_one_without_weights_is_not_called_better(tmp_path: Path) -> None:
+    values = {"kept": 0.3, "lost": 0.1 + 0.2}  # larger in the last bit
+    runs = [run(model, "cola") for model in values]
+    store = built(tmp_path / "r.db", runs, {row.id: {"validation": values[row.model]} for row in runs}, {"kept-cola"})
+    (choice,) = best_kept(store, "exp")
+    assert choice.run.model == "kept" and choice.remarks() == []
+
+
 def test_a_test_set_chooses_no_model(tmp_path: Path) -> None:
     """Where scores are reported on test, the model is the one with the best score on validation or held-out rows."""
     on_other_rows = {"atis": "validation", "ag_news": "holdout"}

@@ -52,6 +52,15 @@ def test_the_models_that_are_not_separable_from_the_best_are_marked(store: Store
     assert [model for model, cell in _cells(_table(store)).items() if cell.best] == ["bert-mlm", "bert-sr"]
 
 
+def test_pairs_have_the_means_of_the_cells_in_percent(store: Store) -> None:
+    table = _table(store)
+    rows = {(row.title, row.settings): row for row in table.rows}
+    for pairs in table.pairs:
+        assert len(pairs.rows) == len(SHARES)
+        assert list(pairs.means) == pytest.approx([rows[key].cells[pairs.column].value for key in pairs.rows])
+    assert "sst2" in {pairs.column for pairs in table.pairs}
+
+
 @pytest.mark.parametrize(
     ("style", "mark", "other"),
     [("text", "*90.0", "*62.0"), ("md", "**90.0**", "**62.0"), ("latex", r"\textbf{90.0}", r"\textbf{62.0}")],

@@ -40,6 +40,15 @@ def test_declarations_stand_with_the_models_that_they_hold_for(tmp_path: Path) -
     assert not any("TUNED" in line for line in table.warnings)
 
 
+def test_a_trained_vocabulary_of_another_size_than_the_papers_is_named(tmp_path: Path) -> None:
+    store = build(tmp_path / "results.db", World(models=MODELS, tasks=("rte",), seeds=(0,)))
+    assert "trained vocabulary" not in dict(tables(store, ReportRequest(table="1"))[0].provenance)["deviations"]
+    with store.write() as connection:
+        connection.exec_driver_sql("""UPDATE run SET spec = replace(spec, '"train":50265', '"train":1000')""")
+    deviations = dict(tables(store, ReportRequest(table="1"))[0].provenance)["deviations"]
+    assert "trained vocabulary 1,000 (paper: 50,265)" in deviations  # of the one model that learns its own
+
+
 def test_what_was_chosen_on_reported_rows_is_said_loudly(tmp_path: Path) -> None:
     table = _table(tmp_path, {"bert-mlm": {"finetune.learning_rate": RATE | {"on": "test"}}})
     assert any(

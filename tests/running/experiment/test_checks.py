@@ -94,6 +94,8 @@ def test_noise_in_training_texts_is_for_tasks_whose_words_have_no_tags(experimen
     )
     (model,) = resolve_models(spared).values()
     check_pairing(spared, model, [replace(find_task("sst2"), name="ner", kind=TAGGING)])
+    with pytest.raises(InputError, match="noise.rate: must be at most 1.0, not 1.5"):
+        experiment("models: [hashformer-md-proj]\nfinetune: {noise: {kind: distortion, rate: 1.5}}")
     with pytest.raises(InputError, match="unseen"):  # it needs the words of a pre-training
         experiment("models: [hashformer-md-proj]\nfinetune: {noise: {kind: unseen, rate: 0.1}}")
 

@@ -123,6 +123,10 @@ def test_trivial_baselines_and_a_tie_of_the_same_words(tmp_path: Path) -> None:
     assert shorter.tolist() == [[2, 1, 1, 0, 0]]
 
 
+def test_the_score_that_tables_show_is_that_of_the_sums() -> None:
+    assert find_task("blimp").select_metric == "pair_accuracy"
+
+
 def test_models_are_not_trained_on_it() -> None:
     assert not KIND.learned and not KIND.exported
     with pytest.raises(TypeError, match="scored on it, not trained"):

@@ -123,6 +123,11 @@ def test_pairs_of_models_have_an_interval_that_agrees_with_the_groups(files: dic
         assert len(pairs["means"]) == len(pairs["half"]) == n
         assert [len(row) for row in pairs["half"]] == list(range(n))
         assert all(half > 0 for row in pairs["half"] for half in row)
+        for place, mean in zip(pairs["rows"], pairs["means"], strict=True):
+            row = re.search(f'<tr data-row="{place}".*?</tr>', files[page["page"]], re.DOTALL)
+            assert row is not None
+            value = re.findall('<td(?: data-v="(.*?)")?', row[0])[pairs["column"]]
+            assert float(value) == pytest.approx(mean, abs=0.3)  # made-up predictions have about the scores
 
 
 def test_the_same_databases_make_the_same_board(files: dict[str, str], store: Store) -> None:
