@@ -104,7 +104,7 @@ ROWS = [
     Row(f"{NEW}, EELBERT, without numpy", MD, None, "device", device("eelbert-tiny", STANDARD),
         "The same file, by Python's standard library.", LONGER),
     Row(f"{NEW}, ProFormer, without numpy", MD, None, "device", device("proformer-glue", STANDARD),
-        "The same file, by Python's standard library.", LONGER),
+        "The same file, by Python's standard library, which remembers 8,192 n-grams, here those of other words.", LONGER),
     Row(f"{NEW}, averaged words", MD, None, "device", device("averaged-words"),
         "`hash-emb-k2` with `encoder: average`, width 16.", LONGER),
     Row(f"{NEW}, bag of words", MD, None, "device", device("bag-of-words"),

@@ -31,10 +31,16 @@ def lengths_kept(first: int, second: int, budget: int, truncation: str) -> tuple
 
 
 class BothWays:
-    """A function from a token to its code that by numpy, handed in, makes an array (n, c) of n tokens, all equal."""
+    """A function from a token to its code that by numpy, handed in, makes an array (n, c) of n tokens, all equal.
 
-    def __init__(self, of_one: Callable[[str], Any], of_many: Callable[[Any, Sequence[str]], Any]) -> None:
+    `of_some` makes the codes of some tokens without numpy, where that is quicker than one by one."""
+
+    def __init__(
+        self, of_one: Callable[[str], Any], of_many: Callable[[Any, Sequence[str]], Any],
+        of_some: Callable[[Sequence[str]], Sequence[Any]] | None = None,
+    ) -> None:  # fmt: skip
         self.of_one, self.of_many = of_one, of_many
+        self.of_some = of_some or (lambda tokens: [of_one(token) for token in tokens])
 
     def __call__(self, token: str) -> Any:
         """The code of one token."""
@@ -107,14 +113,17 @@ class TextSide:
 
     def _rows_of(self, tokens: list[str]) -> dict[str, bytes]:
         """The bytes of the codes of tokens, by numpy where it is here and the coder knows it."""
-        kind, numpy = self.values["graph_codes"], numpy_here()
-        if numpy is None or not isinstance(self._encode, BothWays):
-            return {token: array(TYPES[kind], self._encode(token)).tobytes() for token in tokens}
+        kind, numpy, encode = self.values["graph_codes"], numpy_here(), self._encode
+        if not isinstance(encode, BothWays):
+            return {token: array(TYPES[kind], encode(token)).tobytes() for token in tokens}
         rows: dict[str, bytes] = {}
         for first in range(0, len(tokens), AT_ONCE):
             some = tokens[first : first + AT_ONCE]
-            codes = self._encode.of_many(numpy, some).astype(kind, copy=False)
-            rows.update((token, row.tobytes()) for token, row in zip(some, codes, strict=True))
+            if numpy is None:
+                codes = [array(TYPES[kind], code) for code in encode.of_some(some)]
+            else:
+                codes = encode.of_many(numpy, some).astype(kind, copy=False)
+            rows.update((token, code.tobytes()) for token, code in zip(some, codes, strict=True))
         return rows
 
     def inputs(self, texts: Sequence[Any]) -> dict[str, list[Any]]:
