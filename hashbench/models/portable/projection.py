@@ -72,7 +72,7 @@ class LaneRows:
         return lanes[::2].tobytes()  # without the upper halves
 
 
-class Spread:
+class BitLanes:
     """Rows of `size` bytes as integers in which each bit has a lane of four, so that sums of them count bits."""
 
     def __init__(self, size: int) -> None:
@@ -120,10 +120,10 @@ class Sums:
 
 
 class Remembered:
-    """The values of the first features that are met, made of their MD5 digests."""
+    """The values of the first features that are met, by a function of their MD5 digests."""
 
-    def __init__(self, made: Callable[[list[bytes]], list[Any]]) -> None:
-        self.made = made
+    def __init__(self, values_of: Callable[[list[bytes]], list[Any]]) -> None:
+        self.values_of = values_of
         self.known: dict[str, Any] = {}
 
     def of(self, features: list[str]) -> list[Any]:
@@ -131,8 +131,8 @@ class Remembered:
         values = list(map(self.known.get, features))
         new = [at for at, value in enumerate(values) if value is None]
         if new:
-            made = self.made([md5(features[at].encode()).digest() for at in new])
-            for at, value in zip(new, made, strict=True):
+            digests = [md5(features[at].encode()).digest() for at in new]
+            for at, value in zip(new, self.values_of(digests), strict=True):
                 values[at] = value
                 if len(self.known) < ROWS_KEPT:
                     self.known[features[at]] = value
@@ -144,7 +144,7 @@ def projection(values: Mapping[str, Any], read: Callable[[str], str]) -> BothWay
     lower, bits, places, flip = lowering(values), values["bits"], values["places"], int(values["flip"])
     width = 64 * ((bits + 63) // 64)  # hyperplanes of a place that are hashed
     rows, sums = LaneRows(places * width // 64, flip), Sums()
-    spread = Spread(rows.size)
+    spread = BitLanes(rows.size)
     remembered = Remembered(lambda digests: [spread.of(row) for row in rows.of(digests)])
 
     def features_of(tokens: Sequence[str]) -> tuple[list[str], list[int]]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hashbench.models.coders.projection import ProjectionCoder
 from hashbench.models.portable import projection as module
 from hashbench.models.portable.hashing import ALL_64, GAMMA_64, mix64
-from hashbench.models.portable.projection import LaneRows, Spread, Sums, as_number, mixed_lanes, projection
+from hashbench.models.portable.projection import BitLanes, LaneRows, Sums, as_number, mixed_lanes, projection
 
 # The longest is cut behind 256 characters, and has 1,534 features.
 WORDS = ["", "cat", "CAT", "^", "$", "^$", "naïve", "日本語", "🙂" * 300, "a\x00b", "x" * 255, "ab" * 2_500, "İSTANBUL"]
@@ -54,7 +54,7 @@ def test_a_row_is_the_hashes_of_a_fingerprint(n: int) -> None:
 @pytest.mark.parametrize("size", [8, 24])
 def test_bits_of_rows_are_counted(n: int, size: int) -> None:
     """Rows by chance, all ones, and single bits: counters and sums are those of a loop."""
-    draw, spread = random.Random(n), Spread(size)
+    draw, spread = random.Random(n), BitLanes(size)
     for rows in ([draw.randbytes(size) for _ in range(n)], [b"\xff" * size] * n, [bytes(size - 1) + b"\x80"] * n):
         counted = spread.counted([spread.of(row) for row in rows])
         assert list(counted) == [sum(as_number(row) >> bit & 1 for row in rows) for bit in range(8 * size)]
