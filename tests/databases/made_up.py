@@ -78,6 +78,10 @@ class World:
         key = ("1" if ("1", model, task) in PAPER.numbers else "6", model, task)
         return PAPER.numbers[key].value / 100 if key in PAPER.numbers else 0.7
 
+    def block(self, model: str) -> dict[str, Any]:
+        """The model as it stands in a run's spec."""
+        return model_block(model, self.encoder)
+
 
 def model_block(model: str, encoder: str) -> dict[str, Any]:
     """The model as it stands in a run's spec."""
@@ -104,7 +108,7 @@ def specs(world: World) -> list[Run]:
         rate, logits = (1e-4, "all") if model == "bert-mlm" else (5e-5, "labels")
         asked = {**PAPER.recipe.pretrain, "steps": world.steps, "learning_rate": rate, "clip": 1.0, "logits": logits}
         spec = {
-            "kind": "pretrain", "model": model_block(model, world.encoder), "corpus": corpus, "pretrain": asked,
+            "kind": "pretrain", "model": world.block(model), "corpus": corpus, "pretrain": asked,
             "seed": 0, "threads": 1,
         }  # fmt: skip
         rows.append(_row(spec, model, world, seed=0))
@@ -124,14 +128,14 @@ def specs(world: World) -> list[Run]:
                 }
                 data = world.data[model, task, seed] if (model, task, seed) in world.data else f"data-{task}"
                 spec = {
-                    "kind": "finetune", "model": model_block(model, world.encoder), "corpus": corpus, "seed": seed,
+                    "kind": "finetune", "model": world.block(model), "corpus": corpus, "seed": seed,
                     "pretrain": pretrained[model], "task": {"name": task}, "data": data, "finetune": asked,
                     "threads": 1,
                 }  # fmt: skip
                 rows.append(_row(spec, model, world, task=task, seed=seed, needs=(pretrained[model],)))
     for model in world.models if world.efficiency else ():
         spec = {
-            "kind": "efficiency", "model": model_block(model, world.encoder), "threads": 1,
+            "kind": "efficiency", "model": world.block(model), "threads": 1,
             "device": {"name": "one CPU", "cores": 2},
             "efficiency": {"pairs": 5, "pretrain_batch_size": 8, "pretrain_length": 512, "infer_batch_size": 32},
             "settings": {"baseline": "bert-mlm"},
