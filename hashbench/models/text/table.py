@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.models.text.compiled import compiled, inlined
-from hashbench.models.text.machine import load_number, store_number
+from hashbench.models.text.machine import load_number, prefetch, store_number
 
 SLACK = 16  # bytes behind the tokens of a blob that may be written or read
 OWN, LONG = np.uint64(1), np.uint64(2)  # kinds of keys
@@ -136,6 +136,8 @@ def shift_of(slots: np.ndarray) -> np.uint64:
 def gather(words: np.ndarray, blob: np.ndarray, offsets: np.ndarray, out: np.ndarray, ends: np.ndarray) -> None:
     """Copies the tokens `words` (n,) of a table to out[ends[i] : ends[i + 1]] each; -1: another table's, left out."""
     for i in range(len(words)):
+        prefetch(offsets, max(words[min(i + 16, len(words) - 1)], 0))
+        prefetch(blob, offsets[max(words[min(i + 8, len(words) - 1)], 0)])
         word = words[i]
         if word >= 0:
             start, tail = offsets[word], ends[i]

@@ -12,7 +12,6 @@ import numpy as np
 CODE_POINTS = 0x110000
 # Classes of a code point. A token is a run of WORD or of OTHER, or one LETTER, each with the MARKs behind it.
 SPACE, WORD, OTHER, LETTER, MARK = 0, 1, 2, 3, 4
-FEW_CHARACTERS = 10_000  # that Python encodes while pyarrow would still be imported
 CLASS_BITS = 3  # scan.py has this number written out
 JOINERS = "\u200c\u200d"
 # Letters of scripts that put no white space between words, as ranges of code points, both ends included: of these
@@ -88,25 +87,15 @@ def join(encoded: Sequence[bytes], padding: int = 0) -> tuple[np.ndarray, np.nda
 
 
 def packed_utf8(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Texts -> (UTF-8 laid end to end, uint8; offsets (n + 1,) int64), both read-only, by Arrow where they are many.
+    """Texts -> (UTF-8 laid end to end, uint8; offsets (n + 1,) int64), both read-only.
 
-    Unpaired surrogates become U+FFFD.
+    Unpaired surrogates become U+FFFD. Arrow takes longer for new texts, and leaves its UTF-8 in each.
     """
-    if sum(map(len, texts)) < FEW_CHARACTERS:
-        data, ends = pack(texts)
-        return read_only(data), read_only(ends)
-    import pyarrow as pa  # here: a single text need not wait for it
-
     try:
-        packed = pa.array(texts, pa.large_string())
-    except (UnicodeEncodeError, pa.ArrowInvalid):
+        data, ends = join([text.encode() for text in texts])
+    except UnicodeEncodeError:
         data, ends = pack(texts)
-        return read_only(data), read_only(ends)
-    if packed.null_count:
-        raise TypeError("a text is None")
-    _, offsets, data = packed.buffers()
-    ends = np.frombuffer(offsets, np.int64, len(packed) + 1)
-    return np.frombuffer(data, np.uint8, int(ends[-1])), ends
+    return read_only(data), read_only(ends)
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
