@@ -21,7 +21,7 @@ from hashbench.cli.app import app
 from hashbench.cli.check import schema
 from hashbench.data.tasks.blocks import NameOf
 from hashbench.results.plots.main import page_figures
-from hashbench.results.tables.request import ReportRequest
+from hashbench.results.tables.request import ReportRequest, ReportSource
 from hashbench.running.experiment.schema import Experiment, fields_of
 from hashbench.store.engine import open_store
 
@@ -197,9 +197,8 @@ def draw_figures() -> None:
     store = open_store(str(DOCS.parent / "results.db.example"))
     for file, (experiment, name, picture) in FIGURES.items():
         request = ReportRequest(experiment, examples=True)
-        drawn = {
-            each.name: each.svg for each in page_figures(store, request, names=[name], width="double", ground=True)
-        }
+        figures = page_figures(ReportSource(store, request), names=[name], width="double", ground=True)
+        drawn = {each.name: each.svg for each in figures}
         # an element of a page, made a file
         svg = drawn[picture].replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
         (DOCS / "images" / f"{file}.svg").write_text(f"{svg}\n")

@@ -136,13 +136,15 @@ def print_report(db: str, request: ReportRequest, style: str, output: Path | Non
 
 def print_page(db: str, request: ReportRequest, output: Path | None) -> None:
     """Writes the experiment's HTML page to `output`, or prints it if none is given."""
+    from functools import partial
+
     from hashbench.results.plots.main import page_figures
     from hashbench.results.rendering.page.main import page
     from hashbench.store.engine import open_results
 
     store = open_results(db)
     note(f"{store.name}: reading results, deciding claims ...")
-    text = page(store, request, page_figures(store, request, note))
+    text = page(store, request, partial(page_figures, tell=note))
     if output is None:
         show(text.rstrip("\n"))
     else:

@@ -16,11 +16,11 @@ from hashbench.results.claims.quantities import Missing
 from hashbench.results.claims.results import Results, TimedRuns
 from hashbench.results.claims.verdicts import Decided
 from hashbench.results.papers.paper import Column, Paper, load_paper, papers
-from hashbench.results.read.measured import Measured, measure
+from hashbench.results.read.measured import Measured
 from hashbench.results.read.origins import counted_classes
 from hashbench.results.read.samples import Evidence, Sample, draw_together
 from hashbench.results.tables.notes import provenance, warnings
-from hashbench.results.tables.request import ReportRequest, paper_of
+from hashbench.results.tables.request import ReportRequest, ReportSource, paper_of
 from hashbench.results.tables.table import Table
 from hashbench.scores.draws import DRAWS
 from hashbench.scores.registry import is_drawable
@@ -63,6 +63,11 @@ class DecidedClaims:
 def claim_sections(
     store: Store, request: ReportRequest = ReportRequest(), *, draws: int = DRAWS
 ) -> list[DecidedClaims]:
+    """As `sections_of`, of a request on a store."""
+    return sections_of(ReportSource(store, request), draws=draws)
+
+
+def sections_of(results: ReportSource, *, draws: int = DRAWS) -> list[DecidedClaims]:
     """User-defined claims, then those of each paper, decided, each with warnings and provenance.
 
     Without a paper in the request: every claim of any paper that names a model of the experiment. Claims on a paper's
@@ -70,9 +75,10 @@ def claim_sections(
 
     Raises InputError for wrong input, and where nothing can be decided for want of predictions.
     """
+    store, request = results.store, results.request
     user_claims = read_file(request.claims_file) if request.claims_file is not None else []
     source = load_paper(request.paper) if request.paper is not None else None
-    measured = measure(store, request.experiment, checkpoint=request.checkpoint)
+    measured = results.measured
     _check_own(user_claims, measured)
     if source is None:  # these may name models that the experiment lacks: not measured; the sweep printed a note
         user_claims = [*own_claims(measured.experiment.config, measured.experiment.name), *user_claims]
@@ -84,16 +90,16 @@ def claim_sections(
     for name in dict.fromkeys(claim.paper for claim in user_claims):
         claims = [claim for claim in user_claims if claim.paper == name]
         sourced.append((None, load_paper(name) if name else None, claims))
-    results = [
+    every = [
         (paper, Results(measured, columns_of, evidence, times, one_seed=request.one_seed), claims)
         for paper, columns_of, claims in sourced
     ]
-    results = [group for of_paper in results for group in _by_frame(*of_paper, named=source is not None)]
-    if not results:
+    groups_of = [group for of_paper in every for group in _by_frame(*of_paper, named=source is not None)]
+    if not groups_of:
         raise InputError(f"{store.name}: no claim names a model of {measured.experiment.name}; "
                          "give --paper, or claims of your own with --claims-file FILE.csv")  # fmt: skip
-    draw_together(_all_samples([(result, claims) for _, result, claims in results]))
-    sections = [_section(*group, named=source is not None) for group in results]
+    draw_together(_all_samples([(result, claims) for _, result, claims in groups_of]))
+    sections = [_section(*group, named=source is not None) for group in groups_of]
     _refuse_undecidable(store, measured, [claim for section in sections for claim in section.decided])
     return sorted(sections, key=lambda section: (section.counted, section.paper != ""))
 

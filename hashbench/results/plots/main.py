@@ -16,7 +16,7 @@ from hashbench.results.plots.base import Drawn, FigureData, ImageFormat, Nothing
 from hashbench.results.plots.colours import distinct_looks
 from hashbench.results.plots.inline import inline_svg
 from hashbench.results.plots.sheet import save, styled
-from hashbench.results.tables.request import ReportRequest
+from hashbench.results.tables.request import ReportRequest, ReportSource
 from hashbench.store.engine import Store
 from hashbench.store.status import experiment_names
 
@@ -75,8 +75,7 @@ def plot(
 
 
 def page_figures(
-    store: Store,
-    request: ReportRequest,
+    source: ReportSource,
     tell: Callable[[str], None] = lambda line: None,
     *,
     names: Sequence[str] = (),
@@ -88,7 +87,10 @@ def page_figures(
     `ground`: with a painted ground, for files. Nothing is drawn before the first is read. `tell` is called with a line
     before each figure is drawn.
     """
-    data = FigureData(store, request, width, alone=False)
+    data = FigureData(
+        source.store, source.request, width, alone=False,
+        read_before=source.measured, drawn_before=source.draws, made_before=source.made_before,
+    )  # fmt: skip
     chosen = names or list(plots())
     drawn: list[Drawn] = []
     for number, name in enumerate(chosen, 1):

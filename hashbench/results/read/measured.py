@@ -29,8 +29,8 @@ from hashbench.results.read.runs import (
 )
 from hashbench.scores.registry import metric_of
 from hashbench.store.engine import Store
-from hashbench.store.result import NOT_STORED, unpacked
-from hashbench.store.status import StoredExperiment, find_experiment
+from hashbench.store.result import NOT_STORED, Checkpoint, Predictions, unpacked
+from hashbench.store.status import StoredExperiment, find_experiment, predictions_of
 
 _outputs = partial(unpacked, name="outputs")
 PERCENT = 100.0  # scores are stored in their natural range
@@ -67,6 +67,23 @@ class Measured:
     def query(self, sql: str, **parameters: Any) -> Sequence[RowMapping]:
         """Rows of a SELECT, in which parameters are written as :name."""
         return self.store.query(sql, **parameters)
+
+    def predictions(self, run_ids: Sequence[str], split: str) -> dict[str, Predictions | None]:
+        """The stored predictions of finished runs on a split, by run id, None where there are none; each read once."""
+        having = [run_id for run_id in run_ids if (run_id, split) in self._having]
+        unread = [run_id for run_id in having if (run_id, split) not in self._predictions]
+        checkpoint: Checkpoint = "last" if self.checkpoint == "last" else "best"
+        for run_id, stored in predictions_of(self.store, unread, split, checkpoint).items() if unread else ():
+            self._predictions[run_id, split] = stored
+        return {run_id: self._predictions.get((run_id, split)) for run_id in run_ids}
+
+    @cached_property
+    def _having(self) -> frozenset[tuple[str, str]]:  # of 20,000 runs without predictions, not one is looked up
+        return frozenset((run_id, split) for run_id, _, split in self.n_examples)
+
+    @cached_property
+    def _predictions(self) -> dict[tuple[str, str], Predictions | None]:
+        return {}  # by run id and split; tables and claims read the same ones
 
     def without_outputs(self, run: MeasuredRun) -> str:
         """Why a run's outputs cannot be read, or were left out when it was stored, as far as noticed; else ''."""

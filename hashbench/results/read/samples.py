@@ -20,8 +20,7 @@ from hashbench.scores.draws import DRAWS, Scored, drawn_together
 from hashbench.scores.estimates import percentile_interval, undefined_share
 from hashbench.scores.registry import metric_of, metrics
 from hashbench.store.engine import Store
-from hashbench.store.result import Checkpoint, Predictions
-from hashbench.store.status import predictions
+from hashbench.store.result import Predictions
 
 RunSeed = int | None  # None: a trivial baseline, in which nothing is random
 
@@ -48,12 +47,9 @@ class Evidence:
         self.store = store
         self.as_stored = as_stored
         self.measured = measured
-        self.checkpoint: Checkpoint = "last" if measured.checkpoint == "last" else "best"
         self.draws = draws
         self._samples: dict[tuple[int, str, str, str], Sample] = {}
-        self._stored: dict[tuple[str, str], Predictions | None] = {}
-        # Of 20,000 runs without predictions, not one is looked up
-        self._having = {(run_id, split) for run_id, _, split in measured.n_examples}
+        self._stored: dict[tuple[tuple[str, ...], str], dict[str, Predictions]] = {}  # by run ids and split
         self._drawn: dict[tuple[str, str, str], np.ndarray] = {}
 
     def of(self, entry: Entry, task: str, metric: str, split: str) -> Sample:
@@ -103,15 +99,17 @@ class Evidence:
         """Draws the samples of which `interval` reads draws, all at once."""
         draw_together([sample for sample in samples if _has_interval(sample)])
 
-    def stored(self, run_id: str, split: str) -> Predictions | None:
-        """The stored predictions of a finished run on a split, or None."""
-        key = (run_id, split)
-        if key not in self._having:
-            return None
+    def stored(self, sample: Sample) -> dict[RunSeed, Predictions]:
+        """The stored predictions of the sample's runs that have a score and kept them, by seed."""
+        runs = {seed: sample.scores[seed].run.run_id for seed in sample.by_seed()}
+        key = (tuple(runs.values()), sample.split)  # several metrics of a task read the same predictions
         if key not in self._stored:
-            predicted = predictions(self.store, run_id, split, self.checkpoint)
-            self._stored[key] = predicted if predicted is None or self.as_stored else predicted.in_order_of_targets()
-        return self._stored[key]
+            by_run = self.measured.predictions(list(runs.values()), sample.split)
+            kept = {run_id: of for run_id, of in by_run.items() if of is not None}
+            self._stored[key] = (
+                kept if self.as_stored else {run_id: of.in_order_of_targets() for run_id, of in kept.items()}
+            )
+        return {seed: self._stored[key][run_id] for seed, run_id in runs.items() if run_id in self._stored[key]}
 
     def drawn(self, sample: Sample) -> dict[RunSeed, np.ndarray]:
         """The metric in each bootstrap draw of the sample's examples (draws,), by seed."""
@@ -169,8 +167,7 @@ class Sample:
     @cached_property
     def stored(self) -> dict[RunSeed, Predictions]:
         """The predictions of every seed that has a score and kept them."""
-        of_seeds = {seed: self.evidence.stored(self.scores[seed].run.run_id, self.split) for seed in self.by_seed()}
-        return {seed: predicted for seed, predicted in of_seeds.items() if predicted is not None}
+        return self.evidence.stored(self)
 
     @property
     def targets(self) -> np.ndarray:

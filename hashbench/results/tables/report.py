@@ -42,15 +42,23 @@ def tables_of(source: ReportSource) -> list[Table]:
     printed: list[Table] = []
     choose = bool(request.models)
     for name in request.numbers() or [own_name(source.measured)]:
-        if name in files:
-            printed += _annotated(source, files[name].make(source), warns_once=files[name].warns_once)
-            choose = choose and not files[name].chooses
-        elif name in source.paper.hyperparameters:
-            printed.append(hyperparameter_table(source, name))
-        else:
-            printed += _annotated(source, [paper_table(source, name)])
+        key = (name, replace(request, table=None, sort=None))
+        if key not in source.made_before:
+            source.made_before[key] = _made(source, name)
+        printed += source.made_before[key]
+        choose = choose and not (name in files and files[name].chooses)
     printed = with_models(printed, request.models) if choose else printed
     return printed if request.sort is None else sorted_by(printed, request.sort)
+
+
+def _made(source: ReportSource, name: str) -> list[Table]:
+    """The tables of a file's name, or the one of a paper's number, with notes."""
+    files = registered("table")
+    if name in files:
+        return list(_annotated(source, files[name].make(source), warns_once=files[name].warns_once))
+    if name in source.paper.hyperparameters:
+        return [hyperparameter_table(source, name)]
+    return list(_annotated(source, [paper_table(source, name)]))
 
 
 def own_name(measured: Measured) -> str:

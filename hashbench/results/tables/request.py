@@ -63,10 +63,14 @@ class ReportSource:
     request: ReportRequest = ReportRequest()
     read_before: Measured | None = field(default=None, kw_only=True)  # of the same experiment
     drawn_before: Evidence | None = field(default=None, kw_only=True)  # likewise
+    # Likewise, by name and options: figures read the tables that a page has
+    made_before: dict[tuple[str, ReportRequest], list[Table]] = field(default_factory=dict, kw_only=True, repr=False)
 
     def under(self, request: ReportRequest) -> ReportSource:
-        """A source of these results for another request on the experiment; nothing is read or drawn twice."""
-        return ReportSource(self.store, request, read_before=self.measured, drawn_before=self.draws)
+        """A source of these results for another request on the experiment; nothing is read, drawn or made twice."""
+        return ReportSource(
+            self.store, request, read_before=self.measured, drawn_before=self.draws, made_before=self.made_before
+        )
 
     @cached_property
     def measured(self) -> Measured:

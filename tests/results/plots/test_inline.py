@@ -17,7 +17,7 @@ from hashbench.results.plots.main import page_figures
 from hashbench.results.plots.sheet import save, styled
 from hashbench.results.read.robustness import measure_robustness
 from hashbench.results.tables.report import tables
-from hashbench.results.tables.request import ReportRequest
+from hashbench.results.tables.request import ReportRequest, ReportSource
 from hashbench.store.engine import Store, open_store
 from tests.databases.made_up import World, build
 
@@ -33,7 +33,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @pytest.fixture(scope="module")
 def svgs(store: Store) -> dict[str, str]:
     """Every figure of the experiment."""
-    return {figure.name: figure.svg for figure in page_figures(store, ReportRequest())}
+    return {figure.name: figure.svg for figure in page_figures(ReportSource(store))}
 
 
 def titles(svg: str) -> list[str]:
@@ -82,7 +82,7 @@ def test_figures_of_other_experiments_name_their_models(
 
 
 def test_the_same_figure_is_the_same_text(store: Store, svgs: dict[str, str]) -> None:
-    assert {figure.name: figure.svg for figure in page_figures(store, ReportRequest())} == svgs
+    assert {figure.name: figure.svg for figure in page_figures(ReportSource(store))} == svgs
 
 
 def test_no_id_and_no_colour_of_the_paper_is_left(svgs: dict[str, str]) -> None:
@@ -99,7 +99,7 @@ def test_text_is_text_and_what_a_page_says_itself_is_left_to_it(svgs: dict[str, 
     words = " ".join("".join(text.itertext()) for text in ElementTree.fromstring(svgs["tasks"]).iter("text"))
     assert "bert-mlm" in words and "CoLA" in words
     assert "BUILT-IN DATA" not in words and "seeds" not in words
-    figure = next(one for one in page_figures(store, ReportRequest()) if one.name == "tasks")
+    figure = next(one for one in page_figures(ReportSource(store)) if one.name == "tasks")
     assert figure.title == "scores" and "whiskers: sd over seeds; seeds 0, 1" in figure.note
 
 
@@ -112,7 +112,7 @@ def test_files_hold_no_tips(store: Store, tmp_path: Path) -> None:
 
 def test_a_file_has_a_ground_of_its_own(store: Store, svgs: dict[str, str]) -> None:
     """Opened alone under a dark scheme, ink for dark ground would meet the white of a window."""
-    (alone,) = [figure.svg for figure in page_figures(store, ReportRequest(), names=["tasks"], ground=True)]
+    (alone,) = [figure.svg for figure in page_figures(ReportSource(store), names=["tasks"], ground=True)]
     root = ElementTree.fromstring(alone)
     assert [child.tag for child in root][:2] == ["defs", "rect"] and "--ground" in root[1].attrib["style"]
     assert "<rect" not in svgs["tasks"].partition("</defs>")[2][:8]

@@ -9,7 +9,7 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.results.plots.base import find_plot
 from hashbench.results.plots.main import page_figures, plot
-from hashbench.results.tables.request import ReportRequest
+from hashbench.results.tables.request import ReportSource
 from hashbench.store.engine import Store
 from tests.databases.made_up import World, build
 
@@ -47,7 +47,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("toy")
 def test_a_figure_is_one_file(store: Store, tmp_path: Path) -> None:
     assert [file.name for file in plot(store, ["toy"], folder=tmp_path).files] == ["toy.png"]
-    figure = next(figure for figure in page_figures(store, ReportRequest()) if figure.name == "toy")
+    figure = next(figure for figure in page_figures(ReportSource(store)) if figure.name == "toy")
     assert figure.title == "number of models" and "<title>1 models</title>" in figure.svg
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from importlib.resources import files
@@ -21,9 +21,9 @@ from hashbench.common.errors import InputError
 from hashbench.common.registry import registered
 from hashbench.common.showing import printable
 from hashbench.results.claims import table as wording
-from hashbench.results.claims.report import DecidedClaims, claim_sections
+from hashbench.results.claims.report import DecidedClaims, sections_of
 from hashbench.results.claims.verdicts import Decided, Outcome
-from hashbench.results.papers.paper import load_paper, papers
+from hashbench.results.papers.paper import Column, load_paper, papers
 from hashbench.results.read.measured import Measured
 from hashbench.results.rendering.page.data import RunsBehind, page_data
 from hashbench.results.rendering.page.lacking import Lacking, lacking_of
@@ -104,11 +104,14 @@ class Content:
         return lacking_of(self.own, self.measured)
 
 
-def page(store: Store, request: ReportRequest = ReportRequest(), figures: Iterable[PageFigure] = ()) -> str:
+Figures = Callable[[ReportSource], Iterable[PageFigure]]
+
+
+def page(store: Store, request: ReportRequest = ReportRequest(), figures: Figures = lambda source: ()) -> str:
     """The page of an experiment as HTML.
 
-    Its own tables, then those of the paper in which something was measured, or the named ones alone. `figures` may be
-    lazy: they are read once the request was found to be right.
+    Its own tables, then those of the paper in which something was measured, or the named ones alone. `figures` draws
+    those of the page from the results that its tables have read; it is called once the request was found to be right.
 
     Raises InputError for an experiment, paper or table that does not exist.
     """
@@ -124,7 +127,8 @@ def page(store: Store, request: ReportRequest = ReportRequest(), figures: Iterab
         for paper in [source.paper.name] if any_known or request.paper else papers():
             printed = tables_of(source.under(replace(request, paper=paper, table="paper")))
             shown += [table for table in printed if _is_filled(table, measured, any_known=any_known)]
-    return document(Content(measured, own, tuple(shown), claims_of(source, request), tuple(figures)))
+    of_all = source.under(request)
+    return document(Content(measured, own, tuple(shown), claims_of(of_all), tuple(figures(of_all))))
 
 
 def own_tables(source: ReportSource) -> tuple[Table, ...]:
@@ -150,12 +154,12 @@ def _is_filled(table: Table, measured: Measured, *, any_known: bool) -> bool:
     return bool(rows) and any(task in measured.tasks() for task, _, _ in table.readings)
 
 
-def claims_of(source: ReportSource, request: ReportRequest) -> Claims:
+def claims_of(source: ReportSource) -> Claims:
     """The decided claims, or the reason that they cannot be decided, which is no error for a page."""
-    if request.paper is not None:
-        load_paper(request.paper)  # a wrong name is an error here as elsewhere
+    if source.request.paper is not None:
+        load_paper(source.request.paper)  # a wrong name is an error here as elsewhere
     try:
-        sections = claim_sections(source.store, request)
+        sections = sections_of(source)
     except InputError as error:
         # Readers of a page have no use for the path of the database.
         return Claims(why=str(error).removeprefix(f"{source.store.name}: "))
@@ -240,7 +244,8 @@ def _environment() -> Environment:
     environment.filters["without_details"] = without_details
     environment.globals |= {
         "comparable": comparable, "has_published": has_published, "legend": legend, "table_notes": notes,
-        "numbers": numbers, "row_head": row_head, "sections_of": _sections_of, "separations": separations,
+        "numbers": numbers, "row_head": row_head, "sections_of": _sections_of, "separating": separating,
+        "separations": separations,
     }  # fmt: skip
     return environment
 
@@ -256,10 +261,16 @@ def _sections_of(table: Table) -> list[tuple[str, list[tuple[int, Row]]]]:
     return [(section, list(rows)) for section, rows in groups]
 
 
+def separating(table: Table) -> Column:
+    """The column by which a table's pairs of models are said to differ: the average, else the first of scores."""
+    compared = {pairs.column for pairs in table.pairs}
+    columns = [column for column in table.columns if column.name in compared]
+    return min(columns, key=lambda column: column.measure != "average")
+
+
 def separations(table: Table) -> list[tuple[str, str, str]]:
-    """(model, those that differ from it, those that do not) of each compared model, by the first column of scores."""
-    order = [column.name for column in table.columns]
-    first = min((pairs.column for pairs in table.pairs), key=order.index, default="")
+    """(model, those that differ from it, those that do not) of each compared model, in the column of `separating`."""
+    first = separating(table).name
     lines = []
     for pairs in table.pairs:
         titles = [title.strip() for title, _ in pairs.rows]

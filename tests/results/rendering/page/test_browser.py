@@ -8,7 +8,6 @@ import pytest
 
 from hashbench.results.plots.main import page_figures
 from hashbench.results.rendering.page.main import page
-from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store
 from tests.browser import Browser, find_chromium
 from tests.databases.made_up import World, build
@@ -35,7 +34,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @pytest.fixture(scope="module")
 def opened(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     file = tmp_path_factory.mktemp("page") / "page.html"
-    file.write_text(page(store, figures=page_figures(store, ReportRequest())), encoding="utf-8")
+    file.write_text(page(store, figures=page_figures), encoding="utf-8")
     assert CHROMIUM is not None
     with Browser(CHROMIUM) as browser:
         browser.size(1280, 900)

@@ -16,7 +16,7 @@ from hashbench.results.plots.main import InlineFigure, page_figures
 from hashbench.results.rendering.page.main import page
 from hashbench.results.tables.numbers import printed, signs
 from hashbench.results.tables.report import tables
-from hashbench.results.tables.request import ReportRequest
+from hashbench.results.tables.request import ReportRequest, ReportSource
 from hashbench.store.engine import Store
 from tests.databases.made_up import World, build
 
@@ -32,7 +32,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 @pytest.fixture(scope="module")
 def text(store: Store) -> str:
-    return page(store, figures=page_figures(store, ReportRequest()))
+    return page(store, figures=page_figures)
 
 
 def data_of(text: str) -> dict:  # type: ignore[type-arg]
@@ -97,7 +97,7 @@ def test_every_cell_with_a_score_names_its_runs(text: str, store: Store) -> None
 
 
 def test_figures_stand_in_the_page_as_they_were_drawn_and_no_id_stands_twice(store: Store, text: str) -> None:
-    drawn = list(page_figures(store, ReportRequest()))
+    drawn = list(page_figures(ReportSource(store)))
     assert {"tasks", "pareto_parameters", "shares", "curves_finetuning"} <= {figure.name for figure in drawn}
     assert all(figure.svg in text and f'<figure id="{figure.name}">' in text for figure in drawn)
     ids = re.findall(r'\bid="([^"]+)"', text)
@@ -115,7 +115,7 @@ def test_wrong_input_is_said_before_anything_is_drawn(store: Store) -> None:
         yield
 
     with pytest.raises(InputError, match="no table '9'"):
-        page(store, ReportRequest(table="9"), figures=figures())
+        page(store, ReportRequest(table="9"), figures=lambda source: figures())
 
 
 def test_the_command_writes_a_page_with_figures_of_less_than_a_megabyte(tmp_path: Path) -> None:
