@@ -49,7 +49,7 @@ def board(
         from hashbench.running.experiment.identity import run_id
 
         sizes: dict[str, int] = {}
-        before = _earlier_pages(out)
+        before = _earlier_pages(out) or set()
         with together(databases, identify=run_id) as of:
             for name, text in site(of):
                 try:
@@ -63,21 +63,32 @@ def board(
     show(f"{out / 'index.html'}: {len(sizes)} files, {total:.1f} MB; open it in a browser")
 
 
-def _earlier_pages(out: Path) -> set[str]:
-    """The files of the experiments of the board that is in the folder, so that none of them stays as if it were new."""
+def _earlier_pages(out: Path) -> set[str] | None:
+    """The files of the experiments of the board that is in the folder, so that none of them stays as if it were new.
+
+    None: there is no board.
+    """
     try:
         board = json.loads((out / "board.json").read_text(encoding="utf-8"))
         named = {str(of[key]) for of in board["experiments"] for key in ("page", "json")}
     except (OSError, ValueError, KeyError, TypeError):
-        return set()
+        return None
     return {name for name in named if PAGE_NAME.fullmatch(name)}
 
 
 def _check_folder(out: Path) -> None:
-    """Makes the folder. Raises InputError where it cannot be made, or a file is in its place."""
+    """Makes the folder. Raises InputError where it cannot be made, a file is in its place, or others' files are in it.
+
+    Names that begin with a dot, as .git, are those of a folder that is published.
+    """
     if out.exists() and not out.is_dir():
         raise InputError(f"--out {out}: is a file; name a folder")
     try:
+        files = sorted(file.name for file in out.glob("[!.]*"))
+        if files and _earlier_pages(out) is None:
+            raise InputError(
+                f"--out {out}: has other files, as {files[0]}, and no board; name a new or an empty folder"
+            )
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--out {out}: {error.strerror}; give a folder that can be made") from error

@@ -154,7 +154,15 @@ def _print_run(store: Store, prefix: str, *, as_json: bool) -> None:
         print_json({"version": FORMAT_VERSION, "run": run_id, "spec": run_spec(store, run_id), "attempts": ended})
         return
     of_run = run_log(store, prefix)
-    show("\n".join([*_head(of_run), json_text(of_run.spec).rstrip(), *map(_attempt, of_run.attempts)]))
+    show(
+        "\n".join(
+            [
+                *_head(of_run),
+                json_text(of_run.spec).rstrip(),
+                *(_attempt(attempt, number) for number, attempt in enumerate(of_run.attempts, 1)),
+            ]
+        )
+    )
 
 
 def log(
@@ -184,8 +192,9 @@ def log(
         ]
         lines += ["", *text_lines(of_run.columns, rows)]
         lines += [f"({_n(left_out, 'further point')}: --all)"] if left_out else []
-    shown = of_run.attempts if every else of_run.attempts[-1:]
-    lines += [_attempt(attempt) + ("" if attempt.log else "\nit printed nothing") for attempt in shown]
+    numbered = list(enumerate(of_run.attempts, 1))
+    shown = numbered if every else numbered[-1:]
+    lines += [_attempt(attempt, at) + ("" if attempt.log else "\nit printed nothing") for at, attempt in shown]
     hidden = len(of_run.attempts) - len(shown)
     lines += [f"({_n(hidden, 'earlier attempt')}: --all)"] if hidden else []
     show("\n".join(lines))
@@ -205,12 +214,13 @@ def _head(of_run: RunLog) -> list[str]:
     return lines
 
 
-def _attempt(attempt: Attempt) -> str:
+def _attempt(attempt: Attempt, number: int) -> str:
+    """Lines on the attempt of this number at its run, and what it printed."""
     began = datetime.fromtimestamp(attempt.started_at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     took = "" if attempt.seconds is None else f", {duration_text(attempt.seconds)}"
     by = f", worker {attempt.worker}" if attempt.worker else ""
     on = f" on {attempt.host}" if attempt.host else ""
-    lines = [f"\nattempt {attempt.id}: {attempt.state}, {began}{took}{by}{on}"]
+    lines = [f"\nattempt {number}: {attempt.state}, {began}{took}{by}{on}"]
     lines += [f"reason: {attempt.reason}"] if attempt.reason else []
     lines += [attempt.log.rstrip()] if attempt.log else []
     return "\n".join(lines)

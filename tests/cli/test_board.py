@@ -75,3 +75,15 @@ def test_a_page_of_an_earlier_board_does_not_stay(folder: Path, tmp_path: Path) 
     assert sorted(file.name for file in site.iterdir()) == [
         "board.json", "canine_tiny.html", "canine_tiny.json", "index.html", "notes.html",
     ]  # fmt: skip
+
+
+def test_a_folder_of_other_files_is_refused(folder: Path, run: Run, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / ".nojekyll").touch()
+    (site / "thesis.tex").write_text("mine")
+    fails(run("board", str(folder / "one.db"), "--out", str(site)), "has other files, as thesis.tex, and no board")
+    assert sorted(file.name for file in site.iterdir()) == [".nojekyll", "thesis.tex"]
+    (site / "thesis.tex").unlink()
+    assert call("board", "one.db", "--out", site, cwd=folder).code == 0
+    assert call("board", "one.db", "--out", site, cwd=folder).code == 0

@@ -100,6 +100,10 @@ def publish(
         done.note(f"{len(older)} files of other results are in {folder / 'data'} and stay, as {older[0].name}")
     if not done.records:
         done.note("no experiment has a score yet, so there is no record")
+    elif not done.hub_files:
+        done.note(
+            "no file for the hub: these are of tasks whose data came from the hub (data: hub), which none did here"
+        )
     return done
 
 

@@ -145,11 +145,12 @@ def _why_no_score(entry: Entry, task: str, scores: Sequence[SeedScore]) -> str:
         return f"undefined: {scores[0].reason}"
     runs = entry.of_task(task)
     if not runs:
-        return "task not in this experiment"
+        return "no run of it on this task is planned"
     for run in runs:
         if run.state == "failed":
             return f"failed: {run.reason}" if run.reason else "failed"
-    return "metric not stored" if all(run.state == "done" for run in runs) else f"{runs[0].state}, not finished"
+    state = next((run.state for run in runs if run.state != "done"), "")
+    return f"{state}, not finished" if state else "metric not stored"
 
 
 def measured_columns(measured: Measured, columns: Sequence[Column]) -> list[Column]:

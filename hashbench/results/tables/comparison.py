@@ -94,7 +94,7 @@ def remarks(comparison: Comparison) -> list[str]:
     notes = [
         "Percent and points. low, high: 95 % interval of A - B over " + " or ".join(sorted(spread)) + "; paired by "
         "seed and by example, each metric computed anew from every one of 10,000 draws.",
-        f"Encoder {comparison.encoder or 'not known'}; matched seeds: {'; or '.join(sorted(names))}.",
+        f"Encoder {comparison.encoder or 'not known'}; seeds that both have: number {'; or '.join(sorted(names))}.",
     ]
     sides = (comparison.first, comparison.second)
     notes += _imported(comparison)
@@ -106,7 +106,10 @@ def remarks(comparison: Comparison) -> list[str]:
             "for every one of them minus B at once, and are symmetric."
         )
     if "examples" in spread:
-        notes.append("One seed: examples only. This speaks of these trained models, not of their methods.")
+        notes.append(
+            "One seed: examples only. This speaks of these trained models, not of their methods; sweep more seeds to "
+            "compare methods."
+        )
     if any(line.only_first is not None for line in comparison.lines):
         notes.append(
             "only_a_right, only_b_right: share of the examples, mean over seeds; none for regression and averages."

@@ -102,7 +102,7 @@ def test_runs_that_are_not_there_are_not_said_to_be_not_counted(tmp_path: Path) 
     runs = [Counted("bert-mlm", 0.8, task="sst2"), Counted("bert-sr", 0.8, task="cola")]
     cells = {row.model: row.cells for row in table_of(build(tmp_path / "r.db", runs), texts=True).rows}
     missing = cells["bert-sr"]["sst2_lost"]
-    assert not missing.text and missing.reason == "task not in this experiment"
+    assert not missing.text and missing.reason == "no run of it on this task is planned"
 
 
 def test_lines_below_a_table_say_what_was_read_and_where_train_was_cut_otherwise(store: Store) -> None:

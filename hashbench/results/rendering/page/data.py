@@ -178,7 +178,7 @@ def _table(table: Table, behind: RunsBehind) -> dict[str, Any]:
         "title": table.title,
         "columns": [_column(column) for column in table.columns],
         "rows": [{"name": row.title.strip(), "runs": behind.of_row(row)} for row in table.rows],
-        "pairs": [pairs_data(pairs, table) for pairs in table.pairs],
+        "pairs": sorted((pairs_data(pairs, table) for pairs in table.pairs), key=lambda of: of["column"]),
     }
 
 

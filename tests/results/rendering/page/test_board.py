@@ -141,3 +141,19 @@ def test_a_board_of_nothing_is_an_index(tmp_path: Path) -> None:
     (_, fingerprint), *_ = versions(store)
     names = dict(site(Together(store, (Contribution("a.db", (("made-up", fingerprint),), 0),))))
     assert set(names) == {"index.html", "board.json", "made-up.html", "made-up.json"}
+
+
+def test_the_largest_experiment_comes_first(files: dict[str, str]) -> None:
+    board = json.loads(files["board.json"])
+    sizes = [
+        (len({run["model"] for run in whole["runs"] if "seed" in run}), len({run.get("task") for run in whole["runs"]}))
+        for whole in (json.loads(files[of["json"]]) for of in board["experiments"])
+    ]
+    assert sizes == sorted(sizes, reverse=True) and len(set(sizes)) > 1
+
+
+def test_models_differ_by_their_average(files: dict[str, str]) -> None:
+    text = files[finished(files)["page"]]
+    assert '<p class="small">By Average: two models differ' in text
+    columns = [of["column"] for of in data_of(text)["tables"]["own-0"]["pairs"]]
+    assert columns == sorted(columns)
