@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
@@ -115,7 +115,7 @@ def _watch(store: Store, name: str | None) -> None:
             screen.draw([head, rate_line(now), *worker_lines(now), *trouble_lines(now)])
         else:
             doing = f" | now: {'; '.join(worker.what for worker in now.active)}" if now.active else ""
-            screen.log([head + doing, *trouble_lines(now)])
+            screen.log({head + doing: rate_line(now), **dict.fromkeys(trouble_lines(now), "")})
         if unfinished:
             time.sleep(WATCH_EVERY)
 
@@ -134,11 +134,11 @@ class _Screen:
         print(up + "\n".join(fitting), flush=True)
         self._shown = fitting
 
-    def log(self, lines: Sequence[str]) -> None:
-        """Prints the lines that were not there the last time."""
-        for line in lines:
+    def log(self, lines: Mapping[str, str]) -> None:
+        """Prints the lines that were not there the last time, each with what it is printed with, as the time left."""
+        for line, beside in lines.items():
             if line not in self._shown:
-                show(line)
+                show(" | ".join(filter(None, (line, beside))))
         self._shown = list(lines)
 
 

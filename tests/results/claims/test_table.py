@@ -145,7 +145,7 @@ def test_the_page_has_the_tally_of_the_text(store: Store) -> None:
     sections = claim_sections(store, ReportRequest(paper="hashformers"))
     text = "\n".join(render([verdict_table(section)], width=2000) for section in sections)
     request = ReportRequest(paper="hashformers")
-    page = claims_of(ReportSource(store, request), request)
+    page = claims_of(ReportSource(store, request))
     assert page.tally and all(part.strip() in text for line in page.tally for part in line.split(". "))
     assert len(page.rows) == sum(len(section.decided) for section in sections)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from hashbench.results.read import samples
+from hashbench.results.read import measured, samples
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
@@ -18,7 +18,9 @@ from hashbench.scores.draws import Scored, drawn_together
 from hashbench.scores.estimates import percentile_interval
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint, Predictions
-from hashbench.store.status import predictions
+from hashbench.store.status import predictions_of
+
+Stored = dict[str, Predictions | None]
 
 
 def _cell(store: Store, column: str, *, examples: bool) -> Cell:
@@ -68,11 +70,11 @@ def test_predictions_are_read_once_and_only_of_runs_that_kept_them(
     }
     read: list[tuple[str, str]] = []
 
-    def counting(store: Store, run_id: str, split: str, checkpoint: Checkpoint) -> Predictions | None:
-        read.append((run_id, split))
-        return predictions(store, run_id, split, checkpoint)
+    def counting(store: Store, run_ids: Sequence[str], split: str, checkpoint: Checkpoint) -> Stored:
+        read.extend((run_id, split) for run_id in run_ids)
+        return predictions_of(store, run_ids, split, checkpoint)
 
-    monkeypatch.setattr(samples, "predictions", counting)
+    monkeypatch.setattr(measured, "predictions_of", counting)
     tables(small_store, ReportRequest(examples=True, all_metrics=True))
     assert read and len(set(read)) == len(read) and set(read) <= kept
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hashbench.cli.app import main
 from hashbench.common.errors import InputError
 from hashbench.results.plots.main import InlineFigure, page_figures
+from hashbench.results.read import measured
 from hashbench.results.rendering.page.main import page
 from hashbench.results.tables.numbers import printed, signs
 from hashbench.results.tables.report import tables
@@ -103,6 +105,26 @@ def test_figures_stand_in_the_page_as_they_were_drawn_and_no_id_stands_twice(sto
     ids = re.findall(r'\bid="([^"]+)"', text)
     assert len(ids) == len(set(ids))
     assert set(re.findall(r'(?:url\(|href=")#([^")]+)', text)) <= set(ids)
+
+
+def test_runs_and_predictions_are_read_once_for_tables_claims_and_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = World(tasks=("cola", "sst2"), seeds=(0, 1), examples={"cola": 40, "sst2": 40})
+    store, read = build(tmp_path / "results.db", kept), []
+
+    def counting(of: Callable[..., Any]) -> Callable[..., Any]:
+        def called(store: Store, what: Any, *more: Any, **options: Any) -> Any:
+            read.extend([(run_id, *more) for run_id in what] if more else ["runs"])
+            return of(store, what, *more, **options)
+
+        return called
+
+    for name in ("measure_version", "predictions_of"):
+        monkeypatch.setattr(measured, name, counting(getattr(measured, name)))
+    text = page(store, figures=page_figures)
+    assert 'href="#claims"' in text and 'href="#figures"' in text
+    assert read.count("runs") == 1 and 1 < len(set(read)) == len(read)
 
 
 def test_without_figures_there_is_no_such_section(store: Store) -> None:
