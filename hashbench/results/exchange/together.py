@@ -55,10 +55,10 @@ def together(places: Sequence[str], *, identify: Identify) -> Iterator[Together]
     for place in places:
         store = open_results(place)
         try:
-            check_whole(store, identify)
             if store.address in seen:
                 raise InputError(f"{store.name}: named twice; name each database once")
             seen.add(store.address)
+            check_whole(store, identify)
             contributions.append(_contribution(store, [of.name for of in contributions]))
         finally:
             store.close()
