@@ -113,7 +113,7 @@ def report(
             provenance=provenance,
             texts=texts,
             ranks=ranks,
-            models=_names(models),
+            models=_names("--models", models),
             sort=sort,
         )
         if style != PAGE:
@@ -234,15 +234,18 @@ def report_robustness(
     from hashbench.results.tables.request import ReportRequest
 
     request = ReportRequest(
-        named or experiment, table="robustness", versus=versus, full=full, tasks=_names(task), models=_names(models),
-        noises=_names(noise),
+        named or experiment, table="robustness", versus=versus, full=full, tasks=_names("--task", task),
+        models=_names("--models", models), noises=_names("--noise", noise),
     )  # fmt: skip
     print_report(db, request, style, output)
 
 
-def _names(words: str | None) -> tuple[str, ...]:
-    """The names in a list with commas; none for none."""
-    return tuple(name.strip() for name in (words or "").split(",") if name.strip())
+def _names(option: str, words: str | None) -> tuple[str, ...]:
+    """The names in a list with commas; () where the option is not given. Raises InputError for a list without any."""
+    names = tuple(name.strip() for name in (words or "").split(",") if name.strip())
+    if words is not None and not names:
+        raise InputError(f"{option}: is empty, as a variable that is not set; write NAME,NAME or leave the option out")
+    return names
 
 
 UNLIMITED = 10_000  # columns of what is no terminal: there `grep` shall find whole rows

@@ -106,3 +106,9 @@ def test_columns_of_texts_read_are_refused_in_tables_that_have_none(report: Run)
     done = report("--table", "1", "--texts")
     fails(done, "--texts: table 1 has no columns of texts read; leave --texts away, or print --table own")
     assert "characters" in report("--texts").out
+
+
+@pytest.mark.parametrize("arguments", [["--models", ""], ["--models", " , "], ["robustness", "--noise", ""]])
+def test_a_list_of_names_without_any_is_no_wish_for_all(report: Run, arguments: list[str]) -> None:
+    option = next(word for word in arguments if word.startswith("--"))
+    fails(report(*arguments), f"{option}: is empty, as a variable that is not set; write NAME,NAME or leave the option")

@@ -230,8 +230,9 @@ def _check_comparable(part: ClaimPart, results: Results, *, one_corpus: bool) ->
                 what = "on other data of" if expected[:2] != basis[:2] else "in other precisions on"
                 raise Missing(f"{sample.entry.model} and {model} were measured {what} {sample.task}")
     corpora: dict[str, str] = {}
+    named = set(part.slugs)
     for run in results.measured.pretrainings() if one_corpus else ():
-        if run.model in part.slugs:
+        if run.model in named:
             spec = run.spec["corpus"]
             names = " and ".join(f"{corpus['name']} {corpus['fingerprint'][:8]}" for corpus in spec["corpora"])
             limit = f", first {spec['max_documents']:,} documents" if spec["max_documents"] else ""

@@ -6,7 +6,7 @@ Runs of one model are kept apart where they must not share a cell: other encoder
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from operator import itemgetter
@@ -84,6 +84,16 @@ class Measured:
     @cached_property
     def _predictions(self) -> dict[tuple[str, str], Predictions | None]:
         return {}  # by run id and split; tables and claims read the same ones
+
+    def once(self, words: Callable[[Measured], str]) -> str:
+        """What a function says of these results; it is called once, since all tables of a page have the line."""
+        if words not in self._said:
+            self._said[words] = words(self)
+        return self._said[words]
+
+    @cached_property
+    def _said(self) -> dict[Callable[[Measured], str], str]:
+        return {}
 
     def without_outputs(self, run: MeasuredRun) -> str:
         """Why a run's outputs cannot be read, or were left out when it was stored, as far as noticed; else ''."""

@@ -19,6 +19,7 @@ from hashbench.running.experiment.resolved import model_block, needs_corpus
 from hashbench.running.experiment.schema import Experiment, task_block_types
 from hashbench.running.experiment.tasks import task_of
 from hashbench.store.engine import Store
+from hashbench.store.environment import LEFT_OUT
 from hashbench.store.status import experiment_of_run, run_spec
 
 READS_TEXT = ("tokenizer", "coder", "embedding_args")  # of a model's block: what its codes depend on
@@ -38,7 +39,7 @@ class StoredModel:
 
         Raises InputError where the texts there from which tokenizer or coder learn are others than the run's.
         """
-        sources = self.loaded.sources(data or self.had)
+        sources = _there(self.loaded, self.loaded.sources(data or self.had))
         corpora = self.model.pretrain.corpora if needs_corpus(self.model.spec.without_training()) else ()
         if not (self.corpus and (corpora or self.model.learned_on)):
             return sources
@@ -109,11 +110,18 @@ def task_data_of_run(store: Store, run_id: str, data: Sequence[str] | None) -> T
     spec = run_spec(store, run_id)
     stored, _ = experiment_of_run(store, run_id)
     loaded = Loaded(_experiment_of(stored.config), Path.cwd() / "store.yaml", store.name, stored.config)
-    sources = open_sources(loaded.sources(data or stored.provenance.get("sources", ())))
+    sources = open_sources(_there(loaded, loaded.sources(data or stored.provenance.get("sources", ()))))
     read = load_task(task_of(loaded, spec["task"]["name"]), sources)
     if read.fingerprint != spec["data"]:
         raise InputError(f"task {read.task.name}: is another than the run's; give that: --data FOLDER")
     return read
+
+
+def _there(loaded: Loaded, sources: tuple[str, ...]) -> tuple[str, ...]:
+    """The sources. Raises InputError for a database that was exported, which leaves out the paths of folders."""
+    if any(LEFT_OUT in name for name in sources):
+        raise InputError(f"{loaded.shown}: is a copy without the paths of its data; say where they are: --data FOLDER")
+    return sources
 
 
 def _of_version(model: ResolvedModel, tokenizer: Mapping[str, Any]) -> ResolvedModel:

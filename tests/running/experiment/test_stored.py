@@ -12,10 +12,10 @@ from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.load import Loaded, load_experiment
 from hashbench.running.experiment.models import ResolvedModel, resolve_models
 from hashbench.running.experiment.resolved import model_block
-from hashbench.running.experiment.stored import model_of_run
+from hashbench.running.experiment.stored import model_of_run, task_data_of_run
 from hashbench.running.experiment.tasks import task_of
 from hashbench.running.sweep.plan import plan
-from hashbench.store.engine import Store, open_store
+from hashbench.store.engine import Store, open_results, open_store
 from hashbench.store.planning import Run, add_experiment
 
 HUB = {"canine", "eelbert", "glue"}  # of models with published weights, which are asked of the hub
@@ -148,3 +148,12 @@ def test_texts_that_a_vocabulary_was_not_learned_on_are_refused(
     what = "task mine" if "mine" in changed else "corpus news"
     with pytest.raises(InputError, match=f"{what} is another than the run's, which learned from it; give that"):
         model_of_run(store, run.id).sources(None)
+
+
+def test_of_an_exported_database_it_is_said_that_the_places_of_data_are_not_known() -> None:
+    store = open_results("example")
+    run_id = store.query("SELECT id FROM run WHERE model = 'bag-of-words' ORDER BY id LIMIT 1")[0]["id"]
+    with pytest.raises(
+        InputError, match="^example: is a copy without the paths of its data; say where they are: --data"
+    ):
+        task_data_of_run(store, run_id, None)
