@@ -86,13 +86,13 @@ class Measured:
         return {}  # by run id and split; tables and claims read the same ones
 
     def once(self, words: Callable[[Measured], str]) -> str:
-        """What a function says of these results; it is called once, since all tables of a page have the line."""
-        if words not in self._said:
-            self._said[words] = words(self)
-        return self._said[words]
+        """The line that a function makes of these results, called once: all tables of a page have it."""
+        if words not in self._lines:
+            self._lines[words] = words(self)
+        return self._lines[words]
 
     @cached_property
-    def _said(self) -> dict[Callable[[Measured], str], str]:
+    def _lines(self) -> dict[Callable[[Measured], str], str]:
         return {}
 
     def without_outputs(self, run: MeasuredRun) -> str:

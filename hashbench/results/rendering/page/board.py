@@ -155,7 +155,7 @@ def site(of: Together) -> Iterator[tuple[str, str]]:
             pages.append(page)
             yield f"{page.stem}.html", document(page.content)
             yield f"{page.stem}.json", _text(_of_experiment(page))
-    # The largest come first, so that an experiment stands before another one of its models that adds noise
+    # The largest come first, so that an experiment precedes another one of its models that adds noise
     pages.sort(key=lambda page: -len(page.content.measured.labels()) * len(page.content.measured.tasks()))
     yield f"{INDEX}.html", _index(pages, of.contributions)
     yield "board.json", _text(_of_board(pages, of.contributions))

@@ -262,7 +262,7 @@ def _sections_of(table: Table) -> list[tuple[str, list[tuple[int, Row]]]]:
 
 
 def separating(table: Table) -> Column:
-    """The column by which a table's pairs of models are said to differ: the average, else the first of scores."""
+    """The column in which a table's pairs of models differ or not: the average, else the first of scores."""
     compared = {pairs.column for pairs in table.pairs}
     columns = [column for column in table.columns if column.name in compared]
     return min(columns, key=lambda column: column.measure != "average")
