@@ -54,6 +54,30 @@ def test_numpy_has_one_thread_unless_the_user_chose(monkeypatch: pytest.MonkeyPa
     assert os.environ["OPENBLAS_NUM_THREADS"] == "4"
 
 
+@pytest.mark.parametrize(
+    ("own", "in_force"),
+    [
+        ({}, {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "128"}),
+        ({"LRU_CACHE_CAPACITY": "9"}, {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "9"}),
+        (
+            {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "7"},
+            {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "7", "LRU_CACHE_CAPACITY": "128"},
+        ),
+        # oneDNN prefers the first of its two names, which would hide the user's
+        (
+            {"DNNL_PRIMITIVE_CACHE_CAPACITY": "0"},
+            {"DNNL_PRIMITIVE_CACHE_CAPACITY": "0", "LRU_CACHE_CAPACITY": "128"},
+        ),
+    ],
+)
+def test_few_operations_are_kept_unless_the_user_chose(
+    own: dict[str, str], in_force: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "environ", dict(own))
+    allocator.keep_few_prepared()
+    assert os.environ == in_force
+
+
 def test_nothing_is_collected_meanwhile_and_again_afterwards():
     with allocator.collecting_nothing():
         assert not gc.isenabled()

@@ -107,6 +107,10 @@ class RunKind(ABC):
         """A rough estimate of a run's seconds on a named card; for a kind that does not train, as on this machine."""
         return self.seconds(run, rows)
 
+    def has_long_steps(self, run: Run) -> bool:
+        """True for a training whose steps on a CPU are long beside the time to prepare operations for a length."""
+        return False
+
     def headline(self, result: Result) -> str:
         """The score printed beside a finished run: the first one at its best evaluation; "" where it has none."""
         best = {metric.name: metric.value for metric in result.metrics}.get("best_step")

@@ -45,6 +45,8 @@ OBJECTIVE_HEAD = "objective_head"
 BESIDE_ENCODER = 2.0
 # Of a word between white space, for estimates: 1.2 words of the tokenizer `words`, 2.2 pieces of a small vocabulary
 TOKENS_PER_WORD = 2
+# Tokens. At tiny such a step takes half a second, of which operations prepared anew take 1 %.
+LONG_STEP = 16_384
 
 
 class Pretraining(TrainingKind):
@@ -134,6 +136,10 @@ class Pretraining(TrainingKind):
         recipe = run.spec["pretrain"]
         steps = 1 if CHECKPOINT in run.spec else recipe["steps"]  # its training leaves the weights on the way
         return float(steps * recipe["batch_size"] * sequence_tokens(recipe))
+
+    def has_long_steps(self, run: Run) -> bool:
+        recipe = run.spec["pretrain"]
+        return bool(recipe["batch_size"] * sequence_tokens(recipe) >= LONG_STEP)
 
     def step(self, run: Run, model: ResolvedModel) -> TrainingStep:
         objective, recipe = objective_of(model.spec), model.pretrain

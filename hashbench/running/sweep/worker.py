@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from hashbench.common.allocator import keep_freed_memory
+from hashbench.common.allocator import keep_few_prepared, keep_freed_memory
 from hashbench.common.cache import using
 from hashbench.common.errors import InputError
 from hashbench.common.progress import progress
@@ -69,6 +69,9 @@ class Worker:
         """Works until nothing is left to claim, the sweep is stopped, or the database is gone for good."""
         quieten()
         keep_freed_memory()
+        taken = [run for run in self._assignment.runs.values() if run.kind in self._assignment.kinds]
+        if all(kind_of(run).has_long_steps(run) for run in taken):  # short steps would be slower
+            keep_few_prepared()
         torch.set_num_threads(self._assignment.threads)
         try:
             self._store = self._retry(open_store, self._assignment.db, create=False)

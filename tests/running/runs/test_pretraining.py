@@ -9,7 +9,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from hashbench.running.runs.pretraining import OBJECTIVE_HEAD
+from hashbench.running.runs.pretraining import KIND, OBJECTIVE_HEAD
+from hashbench.store.planning import Run
 from tests.commands import call, finish
 
 FILE = """
@@ -126,3 +127,18 @@ def test_steps_that_cannot_be(tmp_path, steps, message):
     (tmp_path / "e.yaml").write_text(FILE.replace("[4, 8]", steps))
     done = call("check", "e.yaml", cwd=tmp_path)
     assert done.code == 2 and message.split(": ")[-1] in done.err and "e.yaml:" in done.err
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "rows", "long"),
+    [
+        (64, {"sequence_length": 512, "words_per_row": 128}, True),
+        (32, {"sequence_length": 512, "words_per_row": 128}, False),
+        (32, {"sequence_length": 512}, True),
+        (512, {"sequence_length": 32}, True),
+        (64, {"sequence_length": 255}, False),
+    ],
+)
+def test_steps_of_many_tokens_are_long(batch_size, rows, long):
+    run = Run("0", KIND.name, "raw", "tiny", {"pretrain": {"batch_size": batch_size, **rows}})
+    assert KIND.has_long_steps(run) is long

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pytest
 import sqlalchemy as sa
 import torch
 
-from benchmarks.runner_overhead import make_assignment, nothing
+from benchmarks.runner_overhead import KIND, make_assignment, nothing
 from hashbench.common import clock
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.sweep import attempt as attempt_module
@@ -301,3 +302,19 @@ def test_a_heartbeat_that_nobody_heard_is_repeated_at_once(bench: Bench, monkeyp
     running._done = clock  # type: ignore[assignment]
     running._beat()
     assert beats == [15, 16, 17, 18, 19, 20, 35, 50]
+
+
+@pytest.mark.parametrize("own", [None, "9"])
+@pytest.mark.parametrize("short", [0, 1])
+def test_few_operations_are_kept_where_all_runs_have_long_steps(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, short: int, own: str | None
+) -> None:
+    names = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
+    monkeypatch.setattr(os, "environ", dict.fromkeys(names, own) if own else {})
+    ids = list(bench.worker._assignment.runs)
+    monkeypatch.setattr(KIND, "has_long_steps", lambda run: run.id not in ids[:short], raising=False)
+    seen: list[dict[str, str]] = []
+    bench.carry_out = lambda: seen.append({name: os.environ[name] for name in names if name in os.environ})
+    bench.worker.loop()
+    wanted = own or ("" if short else "128")
+    assert seen == [dict.fromkeys(names, wanted) if wanted else {}] * 3
