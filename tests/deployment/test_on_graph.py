@@ -12,7 +12,7 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.deployment.inputs import check_exported, is_graph
 from hashbench.deployment.loading import load
-from hashbench.deployment.on_graph import VALUES, load_graph
+from hashbench.deployment.on_graph import VALUES, load_graph, required
 from hashbench.deployment.onnx_graph import FLOAT, TOLERANCE
 from tests.exported import exported_folder, exported_graph
 
@@ -92,3 +92,8 @@ def test_what_is_no_graph_is_one_line(exported: Path, tmp_path: Path) -> None:
     (folder / VALUES).write_text((exported / VALUES).read_text())
     with pytest.raises(InputError, match=rf"{FLOAT}: cannot be used"):
         load_graph(folder)
+
+
+def test_a_package_that_lacks_is_named_with_the_command_that_installs_it() -> None:
+    with pytest.raises(InputError, match=r"^no_such_package is not installed; run: pip install 'hashbench\[export\]'"):
+        required("no_such_package.transformers")

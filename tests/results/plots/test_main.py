@@ -145,6 +145,12 @@ def test_deciles_are_drawn_by_frequency() -> None:
     assert line.get_ydata()[1] == pytest.approx(100 * row["value"])
 
 
+def test_times_stand_with_the_machine_that_they_were_taken_on(store: Store) -> None:
+    (timing,) = [text for what, text in tables(store)[0].provenance if what == "timing"]
+    note = " ".join(plots()["latency"].draw(FigureData(store))[0].note.split())
+    assert f"timing: {timing}" in note and "experiment:" not in note
+
+
 def test_shares_are_those_of_the_embedding(store: Store) -> None:
     texts = [text.get_text() for text in drawn(store, "shares").axes[0].texts]
     assert texts[0] == "31.0 %  of 124.6M"  # 38,603,520 of 124,645,632: bert-mlm at base

@@ -37,7 +37,6 @@ def test_pretraining_with_what_differs_marked(store: Store) -> None:
     assert table.notes[0] == "≠: not the paper's value."
     text = render([table], "text")
     assert "hyper-parameter" in text and "missing" not in text
-    assert "published values are no target" not in text  # there are no scores
 
 
 def test_the_learning_rate_of_the_paper_is_that_of_the_objective(store: Store) -> None:
@@ -64,7 +63,6 @@ def test_rows_for_programs(store: Store) -> None:
         (table,) = tables(store, ReportRequest(paper="hashformers", table=number))
         differs = {record["hyperparameter"]: record["differs"] for record in table.records}
         assert differs == {title: "≠" in value for title, (_, value) in _values(table).items()}
-    assert differs != dict.fromkeys(differs, False) or number == "5"
 
 
 def test_without_published_values_the_experiments_alone(store: Store) -> None:

@@ -136,6 +136,7 @@ def test_the_size_of_class_ids_is_that_of_the_largest_one(limit: int) -> None:
     assert [stored_bytes(1_000, classes, accuracy) for classes in (256, 257)] == [1_000, 2_000]
     assert stored_bytes(1_000, 1, [metrics()["pearson"]]) == 4_000  # values stay what they are
     assert stored_bytes(0, 10**9, accuracy) == 0
+    assert stored_bytes(10, 20, accuracy) == 800  # few enough: all of them, whatever reads them
 
 
 def test_data_whose_outputs_nobody_knows_before_are_not_refused() -> None:

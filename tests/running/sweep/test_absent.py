@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,12 @@ import pytest
 from hashbench.common.errors import InputError, NotAtHand
 from hashbench.data.sources import hub_copies
 from hashbench.data.sources.weights import HubWeights
+from hashbench.data.tasks.catalogue import find_task
 from hashbench.running.experiment.load import load_experiment
+from hashbench.running.sweep.absent import AbsentCorpus, AbsentTask, missing_of
 from hashbench.running.sweep.plan import plan
 from hashbench.running.sweep.runner import sweep
+from hashbench.store.planning import Run
 
 GLUE = Path(__file__).parents[3] / "experiments" / "glue.yaml"
 
@@ -55,6 +59,14 @@ def test_tasks_weights_and_models_that_are_not_at_hand(experiment, capsys) -> No
     assert tasks["yahoo_answers"] == "not at hand: task yahoo_answers" and "not at hand" not in str(tasks["cola"])
     assert {run.model for run in planned.runs if run.kind == "finetune"} == {"bert-mlm", "canine-c"}
     assert sum("some/model" in str(error) for error in planned.absent) == 1
+
+
+def test_what_is_missing_is_named_as_it_is_written() -> None:
+    task = AbsentTask(replace(find_task("cola"), name="größe"))
+    corpus = AbsentCorpus("本", "not at hand", "hub")
+    lacking = Run("a", "finetune", "m", "tiny", {"data": task.fingerprint})
+    needing = Run("b", "finetune", "m", "tiny", {"corpus": {"fingerprint": corpus.fingerprint}}, needs=("a",))
+    assert missing_of([lacking, needing]) == {"a": ("task größe",), "b": ("corpus 本", "task größe")}
 
 
 @pytest.mark.parametrize("change", ["pretrain.corpora=[bokcorpus]", "tasks=[colla]", "models=[bert-mml]"])

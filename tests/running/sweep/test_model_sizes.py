@@ -43,6 +43,16 @@ def test_a_plan_has_the_size_of_each_model(tmp_path: Path, monkeypatch: pytest.M
     assert all(row["bytes"] == 4 * row["total_params"] for row in rows)
 
 
+def test_earlier_steps_of_a_pre_training_are_no_models_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = FILE.replace("steps: 2,", "steps: 3, checkpoints: [1, 2],")
+    monkeypatch.setattr(f"{__name__}.FILE", lines)
+    made = planned(tmp_path, monkeypatch, "")
+    assert len(made.resolved.models) > 3
+    assert [row["model"] for row in results(made.resolved)[0][1]] == ["hash-emb-k2", "bert-sr", "hashformer-md-proj"]
+
+
 def test_the_models_outside_the_budget_are_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = planned(tmp_path, monkeypatch, "budget: {embedding_parameters: 230_000}")
     notes = [note for note in made.notes if "outside the budget" in note]

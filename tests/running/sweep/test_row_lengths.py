@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
+
+from hashbench.common.texts_read import TextsRead
+from hashbench.running.sweep import row_lengths
 from tests.commands import call
 
 FILE = """
@@ -34,3 +39,11 @@ def test_rows_that_are_shorter_than_the_inputs_of_a_task_are_noted(tmp_path: Pat
     (line,) = notes[8]
     assert "rte: fine-tunings read more tokens than" in line and "hashformer-md-proj " in line
     assert "scratch" not in line
+
+
+def test_inputs_of_just_the_length_of_the_rows_are_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_lengths, "_facts", lambda _: {"m": SimpleNamespace(trained=64)})
+    for longest, n_notes in ((64, 0), (65, 1)):
+        counts = {("rte", "m"): TextsRead(longest, {}), ("rte", "other"): TextsRead(512, {}), ("cola", "m"): None}
+        monkeypatch.setattr(row_lengths, "counted_texts", lambda _, counts=counts: counts)
+        assert len(row_lengths.notes(None)) == n_notes  # type: ignore[arg-type]

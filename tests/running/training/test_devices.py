@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from hashbench.models.encoders.base import make_encoder
 from hashbench.models.objectives.entities import draw_log_uniform
 from hashbench.models.objectives.linear_loss import linear_cross_entropy
 from hashbench.running.efficiency.memory import peak_bytes
@@ -17,7 +18,7 @@ from hashbench.running.experiment.recipes import FinetuneRecipe, PretrainRecipe
 from hashbench.running.runs.provenance import environment
 from hashbench.running.sweep.runner import gpu_groups
 from hashbench.running.training import memory
-from hashbench.running.training.devices import matmul_precision, precision_found
+from hashbench.running.training.devices import autocast, matmul_precision, precision_found
 from hashbench.running.training.finetuning import Job, finetune, outputs_on
 from hashbench.running.training.machine import Interrupted, Machine
 from hashbench.running.training.model import build_model, make_head
@@ -63,6 +64,16 @@ def pretrained(prepared, folder, device, name="bert-mlm", encoder=WITHOUT_DROPOU
 
 def losses(done):
     return [point.value for point in done.points if point.name == "loss"]
+
+
+@pytest.mark.parametrize(
+    ("precision", "computed"), [("32", torch.float32), ("bf16", torch.bfloat16), ("bf16-residual", torch.bfloat16)]
+)
+def test_layers_compute_in_the_precision_of_the_recipe(precision, computed):
+    encoder, layer = make_encoder("bert", "tiny"), torch.nn.Linear(2, 2)
+    with autocast(encoder, precision, torch.device("cpu")):
+        assert layer(torch.ones(1, 2)).dtype == computed
+    assert encoder.bf16_residual is (precision == "bf16-residual")
 
 
 @pytest.mark.parametrize("name", ["bert-mlm", "hashformer-lsh-proj", "hashformer-md-pool", "eelbert-tiny"])

@@ -7,11 +7,13 @@ import hashlib
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from hashbench.results.exchange.together import Contribution, Together
 from hashbench.results.rendering.page.board import site
+from hashbench.results.rendering.page.lacking import lacking_of
 from hashbench.store.engine import Store
 from hashbench.store.planning import add_experiment
 from hashbench.store.status import versions
@@ -128,6 +130,16 @@ def test_pairs_of_models_have_an_interval_that_agrees_with_the_groups(files: dic
             assert row is not None
             value = re.findall('<td(?: data-v="(.*?)")?', row[0])[pairs["column"]]
             assert float(value) == pytest.approx(mean, abs=0.3)  # made-up predictions have about the scores
+
+
+def test_runs_that_are_not_finished_are_counted_by_state() -> None:
+    runs = [SimpleNamespace(state=state, model="m", task=f"t{place}", kind="finetune")
+            for place, state in enumerate(["done", "failed", "planned", "planned"])]  # fmt: skip
+    lacking = lacking_of([], SimpleNamespace(runs=runs))  # type: ignore[arg-type]
+    assert [(of.what, of.why, of.text) for of in lacking] == [
+        ("1 run", "failed", "1 of 4: m on t1"),
+        ("2 runs", "planned", "2 of 4: m on t2, m on t3"),
+    ]
 
 
 def test_the_same_databases_make_the_same_board(files: dict[str, str], store: Store) -> None:
