@@ -27,16 +27,21 @@ def spaces(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[s
 
 def cut_up(values: Mapping[str, Any]) -> Callable[[str], list[str]]:
     """A function from a text to its parts as they are spelled, but for repeated patterns."""
-    repeated = [re.compile(f"([^ 0-9][^ ]{{{n}}})\\1{{2,}}") for n in range(3)] if values["contract"] else []
-    marks = "".join([re.escape(mark) for mark in values["separators"]])
-    behind = re.compile(f"(?!')([{marks}])(?=[^ ])") if marks else None
-    before = re.compile(f"(?<=[^ ])([{marks}])") if marks else None
+    changes = edits(values)
 
     def apart(text: str) -> list[str]:
-        for pattern in repeated:
-            text = pattern.sub(r"\1\1", text)
-        if behind is not None and before is not None:
-            text = before.sub(r" \1", behind.sub(r"\1 ", text))
+        for pattern, replacement in changes:
+            text = pattern.sub(replacement, text)
         return [part for part in text.split(" ") if part] if values["split"] else list(text)
 
     return apart
+
+
+def edits(values: Mapping[str, Any]) -> list[tuple[re.Pattern[str], str]]:
+    """What is replaced in a text before it is cut up: patterns that repeat, then a space on each side of separators."""
+    repeated = [re.compile(f"([^ 0-9][^ ]{{{n}}})\\1{{2,}}") for n in range(3)] if values["contract"] else []
+    changes = [(pattern, r"\1\1") for pattern in repeated]
+    if marks := "".join([re.escape(mark) for mark in values["separators"]]):
+        changes.append((re.compile(f"(?!')([{marks}])(?=[^ ])"), r"\1 "))
+        changes.append((re.compile(f"(?<=[^ ])([{marks}])"), r" \1"))
+    return changes

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from hashbench.common.errors import InputError
-from hashbench.models.portable.spaces import cut_up, spaces
+from hashbench.models.portable.spaces import edits, spaces
 from hashbench.models.text.base import PortablePart, Tokenizer
 from hashbench.models.text.shipped import SURROGATES, packed, rules_of
 from hashbench.models.text.types import DictInterner, Interner
@@ -23,7 +24,7 @@ from hashbench.models.text.unicode import CLASS_BITS, CODE_POINTS, NOT_BY_CHARAC
 
 # What `str.lower` does not do by character: in Unicode's simple map i, and the sigma that is not final.
 SIMPLE = dict(zip(NOT_BY_CHARACTER, ("i", "\u03c3"), strict=True))
-NOT_SPACE = re.compile("[^ ]")
+NO_SPACES, ANY = re.compile("[^ ]+"), re.compile(".", re.DOTALL)  # tokens, and characters
 
 
 class SpaceTokenizer(Tokenizer):
@@ -91,10 +92,16 @@ class SpaceTokenizer(Tokenizer):
 
     def reach(self, texts: Sequence[str], kept: Sequence[int]) -> list[int]:
         """The number of characters of each text up to the end of its first `kept` tokens."""
-        if self.contract or not self.split:
-            return super().reach(texts, kept)
-        apart = cut_up(self._values())
-        return [_end(text, sum(map(len, apart(text)[:n]))) for text, n in zip(texts, kept, strict=True)]
+        changes = edits(self._values())
+        return [self._end(text, n, changes) for text, n in zip(texts, kept, strict=True)]
+
+    def _end(self, text: str, kept: int, changes: Sequence[tuple[re.Pattern[str], str]]) -> int:
+        """The end of the first `kept` tokens of a text. Where each character of the edited text ends is kept."""
+        ends = list(range(1, len(text) + 1))
+        for pattern, replacement in changes:
+            text, ends = _edited(text, ends, pattern, replacement)
+        tokens = NO_SPACES.finditer(text) if self.split else ANY.finditer(text)
+        return max((ends[token.end() - 1] for token in islice(tokens, kept)), default=0)
 
     def portable(self) -> PortablePart:
         """The step for a device without hashbench: its values are the options, and how letters are lower-cased."""
@@ -109,12 +116,21 @@ class SpaceTokenizer(Tokenizer):
         return values | ({"kept": kept_characters(self.alphabet)} if self.alphabet or self.letters_only else {})
 
 
-def _end(text: str, count: int) -> int:
-    """Where the first `count` characters of a text that are no spaces end."""
-    if not count:
-        return 0
-    places = [match.end() for match in NOT_SPACE.finditer(text)]
-    return places[count - 1]
+def _edited(text: str, ends: list[int], pattern: re.Pattern[str], replacement: str) -> tuple[str, list[int]]:
+    """A text after one of `edits`, and for each of its characters the end of what it was made from."""
+    parts, new_ends, done = [], [], 0
+    for match in pattern.finditer(text):
+        old, new, place = match[0], match.expand(replacement), ends[match.start() : match.end()]
+        if new.endswith(old):  # a space before
+            place = [ends[match.start() - 1], *place]
+        elif new.startswith(old):  # a space behind
+            place = [*place, place[-1]]
+        else:  # repetitions are left out
+            place = [*place[: len(new) - 1], place[-1]]
+        parts += [text[done : match.start()], new]
+        new_ends += [*ends[done : match.start()], *place]
+        done = match.end()
+    return "".join(parts) + text[done:], new_ends + ends[done:]
 
 
 @lru_cache(maxsize=1)

@@ -60,10 +60,31 @@ def test_reach_is_the_end_of_the_last_token(text: str, kept: int) -> None:
     assert end == 0 or text[end - 1] != " "
 
 
-def test_all_tokens_reach_the_end_of_a_text_whose_letters_are_left_out_of_them() -> None:
-    text = "soooo gooood a"
-    assert SpaceTokenizer(contract=True).tokenize(text) == ["soo", "good", "a"]
-    assert SpaceTokenizer(contract=True).reach([text] * 2, [0, 3]) == [0, len(text)]
+@settings(deadline=None)
+@given(FEW, st.integers(0, 5), st.sampled_from([of for of in OPTIONS if of.get("split", True)]))
+def test_a_text_up_to_its_reach_has_these_tokens(text: str, kept: int, options: dict[str, Any]) -> None:
+    text, tokenizer = text.replace("\ud800", ""), SpaceTokenizer(**options)
+    tokens = tokenizer.tokenize(text)
+    (end,) = tokenizer.reach([text], [kept])
+    assert (end == 0) == (not tokens[:kept])
+    assert tokenizer.tokenize(text[:end])[:kept] == tokens[:kept]
+    if kept >= len(tokens):
+        assert end == len(text.rstrip(" "))
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "ends"),
+    [
+        ({"contract": True}, "soooo gooood a", [0, 5, 12, 14]),
+        ({"contract": True}, "hahahaha! x", [0, 9, 11]),
+        ({"contract": True, "separators": "!"}, "wow!!!! y", [0, 3, 4, 7, 9]),  # wow ! ! y
+        ({"split": False}, "A b", [0, 1, 2, 3]),
+        ({"split": False, "separators": "."}, "a.b", [0, 1, 1, 2, 2, 3]),  # a, space, ., space, b
+        ({"letters_only": True}, "99 ab", [0, 2, 5]),
+    ],
+)
+def test_reach_counts_the_characters_of_the_text_as_it_is(options: dict[str, Any], text: str, ends: list[int]) -> None:
+    assert SpaceTokenizer(**options).reach([text] * len(ends), range(len(ends))) == ends
 
 
 def test_equal_options_are_one_recipe() -> None:
