@@ -38,7 +38,7 @@ def cut_up(values: Mapping[str, Any]) -> Callable[[str], list[str]]:
 
 
 def edits(values: Mapping[str, Any]) -> list[tuple[re.Pattern[str], str]]:
-    """What is replaced in a text before it is cut up: patterns that repeat, then a space on each side of separators."""
+    """Replacements in a text before it is cut up: patterns that repeat, then a space on each side of separators."""
     repeated = [re.compile(f"([^ 0-9][^ ]{{{n}}})\\1{{2,}}") for n in range(3)] if values["contract"] else []
     changes = [(pattern, r"\1\1") for pattern in repeated]
     if marks := "".join([re.escape(mark) for mark in values["separators"]]):
