@@ -33,7 +33,7 @@ MEASUREMENTS: tuple[Measurement, ...] = (
     Measurement(text_shares.TITLE, text_shares.take, text_shares.rows, text_shares.notes),
     Measurement(row_lengths.TITLE, row_lengths.take, row_lengths.rows, row_lengths.notes),
     Measurement(word_spreads.TITLE, word_spreads.take, word_spreads.rows, word_spreads.notes),
-    Measurement(text_times.TITLE, text_times.take, text_times.rows),
+    Measurement(text_times.TITLE, text_times.take, text_times.rows, text_times.notes),
 )
 
 

@@ -15,7 +15,7 @@ from hashbench.running.efficiency.measure import Setting, device_of, inference_f
 from hashbench.running.experiment.identity import canonical, device_block
 from hashbench.running.experiment.measured_before import recall, remember
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.resolved import ResolvedExperiment, SummaryRow, task_block
+from hashbench.running.experiment.resolved import ResolvedExperiment, SummaryRow, needs_corpus, task_block
 from hashbench.running.experiment.schema import Efficiency
 from hashbench.running.runs.efficiency import candidate, recipes_of
 from hashbench.running.runs.materials import Materials
@@ -71,8 +71,26 @@ def _models(resolved: ResolvedExperiment) -> Iterator[ResolvedModel]:
     return (model for model in resolved.models.values() if model.checkpoint is None)
 
 
+def notes(resolved: ResolvedExperiment) -> list[str]:
+    """A note where no text is timed because the baseline cannot be made."""
+    if _has_baseline(resolved):
+        return []
+    label = resolved.baseline.label
+    return [
+        f"baseline {label} is none of the models, and its corpus is not read here; set baseline to a model of the file"
+    ]
+
+
+def _has_baseline(resolved: ResolvedExperiment) -> bool:
+    """False where the baseline reads a corpus that no model of the experiment reads, so it was not looked for."""
+    baseline = resolved.baseline
+    return not needs_corpus(baseline.spec) or resolved.corpora.keys() >= set(baseline.pretrain.corpora)
+
+
 def _task(resolved: ResolvedExperiment) -> LocatedTask | None:
-    """The task whose texts are read: the first one that is learned."""
+    """The task whose texts are read: the first one that is learned; None where there is none, or no baseline."""
+    if not _has_baseline(resolved):
+        return None
     return next((task for task in resolved.tasks if task.task.kind.learned), None)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from hashbench.data.sources.fingerprints import cache_folder
 from hashbench.running.runs.materials import Materials
-from hashbench.running.sweep import text_times
+from hashbench.running.sweep import measuring, text_times
 from hashbench.running.sweep.plan import plan
 
 MODELS = "models: [hashformer-md-proj, eelbert-tiny]\nbaseline: hashformer-md-proj\n"
@@ -28,6 +28,20 @@ def test_times_are_measured_once_for_a_machine(experiment: Any, monkeypatch: pyt
     text_times.take(resolved, materials)
     monkeypatch.setattr(text_times, "hardware_name", lambda: "another")
     assert text_times.rows(resolved) == [], "times of another machine"
+
+
+def test_without_a_baseline_nothing_is_timed_and_a_note_says_so(experiment: Any) -> None:
+    """No model reads a corpus, so that of the default baseline was not looked for."""
+    models = "models: [{name: k2, like: hash-emb-k2-sum, objective: none}]\n"
+    resolved = plan(experiment(models)).resolved
+    assert text_times.rows(resolved) == []
+    text_times.take(resolved, Materials(resolved.sources, cache_folder(), resolved.tasks))
+    assert text_times.notes(resolved) == [
+        "baseline bert-mlm is none of the models, and its corpus is not read here; set baseline to a model of the file"
+    ]
+    assert measuring.results(resolved)[-1][0] == text_times.TITLE
+    own = plan(experiment(models + "baseline: k2\n")).resolved
+    assert text_times.notes(own) == []
 
 
 def test_the_ratio_is_that_of_times_and_not_of_speeds() -> None:
