@@ -78,7 +78,9 @@ def export_run(
         learned = f"it learned {kind.description}, which exported models do not read"
         raise InputError(f"--run {prefix}: {learned}; name another")
     sizes = _sizes(trained, model, write(trained, folder))
-    write_card(folder, model_card(trained.config, model.spec, _facts(store, run_id, loaded, model), sizes))
+    runs_code = any((folder / name).exists() for name in (OWN, *OWN_PARTS.values()))
+    facts = replace(_facts(store, run_id, loaded, model), runs_code=runs_code)
+    write_card(folder, model_card(trained.config, model.spec, facts, sizes))
     return ExportedRun(sizes, task)
 
 

@@ -105,6 +105,7 @@ class CardFacts:
     # How recipe values were chosen, as far as the experiment declares it: by name tried, on, by.
     tuned: Mapping[str, Mapping[str, Any]]
     origin: str  # experiment and database
+    runs_code: bool = False  # whether the folder has code of a user-defined part
 
 
 def model_card(config: Config, spec: ModelSpec, facts: CardFacts, sizes: Sizes) -> str:
@@ -112,7 +113,7 @@ def model_card(config: Config, spec: ModelSpec, facts: CardFacts, sizes: Sizes) 
     parts = [
         f"# {config.name}" + (f" on {config.task}" if config.task else ""),
         spec.summary[:1].upper() + spec.summary[1:] + "." if spec.summary else "",
-        _usage(config),
+        _usage(config, facts.runs_code),
         "## Size\n\n" + _sizes(config, spec, sizes),
         "## Training\n\n" + "\n".join(_training(config, facts)),
     ]
@@ -122,12 +123,14 @@ def model_card(config: Config, spec: ModelSpec, facts: CardFacts, sizes: Sizes) 
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _usage(config: Config) -> str:
+def _usage(config: Config, runs_code: bool) -> str:
     example = '("a text", "the other text of the pair")' if config.is_pair else '"a text"'
     calls = ["embed"] if config.n_outputs is None else ["predict"] if config.n_outputs == 1 else PREDICTIONS
     lines = [f"    model.{call}({example})" for call in calls]
-    return "\n".join(["    import hashbench", "    model = hashbench.load(FOLDER)", *lines]) + (
+    trusted = ", trust_code=True" if runs_code else ""
+    return "\n".join(["    import hashbench", f"    model = hashbench.load(FOLDER{trusted})", *lines]) + (
         f"\n\nA list of {'pairs' if config.is_pair else 'texts'} gives a list."
+        + (" The folder has Python code of the model, which this runs: read it first." if runs_code else "")
     )
 
 
@@ -144,7 +147,8 @@ def _sizes(config: Config, spec: ModelSpec, sizes: Sizes) -> str:
 
 
 def _training(config: Config, facts: CardFacts) -> list[str]:
-    lines = []
+    lines: list[str] = []
+    searched: list[str] = []
     if facts.pretrain is not None:
         recipe, corpora = facts.pretrain["pretrain"], facts.pretrain["corpus"]["corpora"]
         objective = facts.pretrain["model"]["objective"]["kind"]
@@ -165,13 +169,14 @@ def _training(config: Config, facts: CardFacts) -> list[str]:
         )
         if lists := searched_values(recipe):
             tried = "; ".join(f"{key} {plain(tuple(values))}" for key, values in lists.items())
-            lines.append(f"- searched on a held-out tenth of train: {tried}")
+            searched.append(f"{tried} searched on a held-out tenth of train")
     if config.commits:
         lines.append(
             f"- read from the hub: {', '.join(f'{name} at {commit}' for name, commit in config.commits.items())}"
         )
     chosen = card_lines(facts.tuned, config.task)
-    lines.append(f"- how values were chosen: {'; '.join([*chosen, f'all other values: {NOT_DECLARED}'])}")
+    others = f"all other values: {NOT_DECLARED}" if chosen or searched else NOT_DECLARED
+    lines.append(f"- how values were chosen: {'; '.join([*searched, *chosen, others])}")
     lines += [f"- {name}: {text}" for name, text in facts.notes.items() if name in ("origin", "data") and text]
     return lines
 

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 import torch
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
+from hashbench.common.registry import is_own
 from hashbench.models.coders.base import make_coder
-from hashbench.models.embeddings.base import Counts, Frame, ModelSpec, Parts, stored
+from hashbench.models.embeddings.base import Counts, Embedding, Frame, ModelSpec, Parts, stored
 from hashbench.models.embeddings.registry import build_embedding, with_dim
 from hashbench.models.encoders.base import encoder_config, encoder_outline
 from hashbench.models.layers import on_meta
@@ -86,19 +88,42 @@ def frame_of(spec: ModelSpec, paper: str) -> Frame | None:
 
 @dataclass(frozen=True)
 class TokenCost:
-    """Costs of one word's vector: parameters that are read, and multiply-adds of matrix products."""
+    """Costs of one word's vector: parameters that are read, and multiply-adds of matrix products; None: not known."""
 
-    active_parameters: int
-    multiply_adds: int
+    active_parameters: int | None
+    multiply_adds: int | None
 
 
 def token_cost(spec: ModelSpec, size: str, vocabulary_rows: int | None = None) -> TokenCost:
-    """The costs of one word's vector for an encoder of this size; `vocabulary_rows` as in `count`."""
+    """The costs of one word's vector for an encoder of this size; `vocabulary_rows` as in `count`.
+
+    Of a user-defined embedding that says nothing, products are counted, and the parameters it reads are not known.
+    """
     dim = encoder_config(spec.encoder.kind, size, **spec.encoder.args).dim
     spec = with_dim(spec, dim)
     with on_meta():
         embedding = build_embedding(spec, dim, vocabulary_rows=vocabulary_rows)
-    return TokenCost(embedding.active_parameters(code_of(spec)), embedding.multiply_adds())
+    code = code_of(spec)
+    active = None if _says_nothing(embedding, "active_parameters") else embedding.active_parameters(code)
+    if _says_nothing(embedding, "multiply_adds"):
+        return TokenCost(active, _counted_products(embedding, code))
+    return TokenCost(active, embedding.multiply_adds())
+
+
+def _says_nothing(embedding: Embedding, method: str) -> bool:
+    """True for a user-defined embedding with the default of a method, which holds for those of the suite alone."""
+    family = type(embedding)
+    return is_own(family.__module__) and getattr(family, method) is getattr(Embedding, method)
+
+
+def _counted_products(embedding: Embedding, code: torch.Tensor) -> int | None:
+    """Multiply-adds of the products that make the vector of a code (1, c); None where they need real numbers."""
+    with on_meta(), FlopCounterMode(display=False) as counter:
+        try:
+            embedding.embed_types(code.to("meta"))
+        except Exception:  # code of the user's: it may look at values, which the device `meta` does not have
+            return None
+    return int(counter.get_total_flops()) // 2
 
 
 def code_of(spec: ModelSpec) -> torch.Tensor:

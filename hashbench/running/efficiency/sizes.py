@@ -165,6 +165,6 @@ def _budget_row(spec: ModelSpec, budget: str, size: str) -> SizeRow:
         "emb_params": embedding_size(spec, dim),
         "active_params": cost.active_parameters,
         "total_params": count(spec, size, n_classes=2, deployed=True).total,
-        "bytes_per_token": FLOAT_BYTES * cost.active_parameters,
+        "bytes_per_token": None if cost.active_parameters is None else FLOAT_BYTES * cost.active_parameters,
         "multiply_adds": cost.multiply_adds,
     }

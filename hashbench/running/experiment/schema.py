@@ -327,7 +327,12 @@ class Experiment(Strict):
         default="local", description="where runs are done: local: on this machine, ray: on a Ray cluster"
     )
     workers: int = Field(default=1, gt=0, description="number of runs done at the same time")
-    threads: int | None = Field(default=None, gt=0, description="CPU threads per run; null: cores divided by workers")
+    threads: int | None = Field(
+        default=None,
+        gt=0,
+        description="CPU threads per run; null: cores divided by workers; a number is part of every run's id, since "
+        "sums in another order are rounded in another way: with another number all runs are done again",
+    )
     device: Device = Field(
         default="auto",
         description="auto: a GPU if there is one, gpu: refused without one; or cpu, cuda, cuda:1 (the second), mps",

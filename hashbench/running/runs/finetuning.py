@@ -237,7 +237,8 @@ def facts_of(run: Run, tuned: Tuned, data: TaskData, place: Workplace) -> list[M
     facts = done.facts(len(data.splits["train"]))
     rows = place.materials.texts(model).vocabulary_rows
     cost = token_cost(model.spec, run.encoder, rows)
-    facts += [MetricRow("active_params", cost.active_parameters), MetricRow("multiply_adds", cost.multiply_adds)]
+    costs = {"active_params": cost.active_parameters, "multiply_adds": cost.multiply_adds}
+    facts += [MetricRow(name, value) for name, value in costs.items() if value is not None]
     if run.spec["pretrain"] is None:  # else the pre-training has noted them
         counts = count(model.spec, run.encoder, head=done.head, vocabulary_rows=rows)
         facts += [MetricRow("total_params", counts.total), MetricRow("emb_params", counts.embedding)]

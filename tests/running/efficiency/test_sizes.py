@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from hashbench.common.errors import InputError
@@ -21,6 +23,41 @@ def test_rows_of_free_and_of_fixed_sizes() -> None:
     assert [row["multiply_adds"] for row in rows] == [0, 0, 128 * 128]
     (line,) = missed
     assert line.startswith("model hash-emb-k2: no embedding within 2 % of 1,000 parameters")
+
+
+OWN = """
+import torch
+from hashbench.extend import Embedding
+
+class Product(Embedding):
+    free_size = "hidden"
+    def __init__(self, dim, hidden=16):
+        super().__init__()
+        self.bits, self.out = (torch.nn.Parameter(torch.randn(shape)) for shape in ((128, hidden), (hidden, dim)))
+    def embed_types(self, codes):
+        bits = (codes[..., None] >> torch.arange(7, -1, -1, device=codes.device)) & 1
+        return bits.flatten(1).float() @ self.bits @ self.out
+    def special_rows(self):
+        return self.out[:5]
+
+class Told(Product):
+    def active_parameters(self, codes):
+        return 7
+    def multiply_adds(self):
+        return 8
+
+class Looking(Product):
+    def embed_types(self, codes):
+        return super().embed_types(codes) * codes.sum().item()
+"""
+
+
+def test_costs_of_a_users_embedding_are_counted_or_not_known(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    names = [f"{tmp_path}/own.py:{name}" for name in ("Product", "Told", "Looking")]
+    rows, _ = budget_rows(names, "tiny", [51_200])  # 200 hidden units
+    costs = [(row["active_params"], row["bytes_per_token"], row["multiply_adds"]) for row in rows]
+    assert costs == [(None, None, 2 * 128 * 200), (7, 28, 8), (None, None, None)]
 
 
 @pytest.mark.e2e
