@@ -49,7 +49,7 @@ endif
 quickstart: $(USE)
 	$(BIN)/hashbench quickstart --db $(RESULTS)
 	@echo
-	@echo "here it is called $(BIN)/hashbench; docs/experiments.md has all keys, docs/extend.md shows embeddings of your own"
+	@echo "here it is called $(BIN)/hashbench; docs/keys.md has all keys, docs/extend.md shows embeddings of your own"
 
 # What one runs after every change: about a minute on two cores once the caches are warm.
 check: $(DEV)

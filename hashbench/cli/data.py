@@ -140,7 +140,7 @@ def import_predictions(
 
     store = open_store(db, create=False)
     if not file.is_file():
-        raise InputError(f"{file}: no such file; check the path")
+        raise InputError(f"{file}: {'is a folder; name a file' if file.is_dir() else 'no such file; check the path'}")
     from hashbench.running.sweep.importing import import_predictions as import_file
 
     done = import_file(

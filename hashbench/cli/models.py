@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hashbench.running.efficiency.sizes import SizeRow
 
 SHOWN = ["model", "tokens", "code", "params", "embedding", "needs"]  # on a terminal, under a heading for each paper
-OWN = "Further models, of no paper"
+OWN = "Embeddings of other papers and systems, without tables to compare with"
 
 GROUPS_WIDTH = 100  # columns of the names of groups
 

@@ -13,6 +13,7 @@ from hashbench.running.experiment import hub_check
 from hashbench.running.experiment.hub_check import HubEntry, HubFinding
 from tests.cli.commands import Run, fails
 from tests.data.sources.dumps.wiki_dumps import Dumped, write_dump
+from tests.databases.empty import new_store
 
 
 def test_data_list(run: Run) -> None:
@@ -72,6 +73,16 @@ def test_data_links_says_what_is_wrong_with_a_dump(run: Run, tmp_path: Path) -> 
     )
     text.write_bytes(bz2.compress(b"<feed/>"))
     fails(run("data", "links", "--dump", str(text), "--out", str(tmp_path / "data")), "x.bz2: is no XML dump of a wiki")
+
+
+def test_predictions_are_imported_from_a_file(run: Run, tmp_path: Path) -> None:
+    new_store(tmp_path / "r.db").close()
+    for given, complaint in (
+        (tmp_path, "is a folder; name a file"),
+        (tmp_path / "no.jsonl", "no such file; check the"),
+    ):
+        options = ("--task", "cola", "--name", "other", "--db", str(tmp_path / "r.db"))
+        fails(run("data", "import-predictions", str(given), *options), f"{given}: {complaint}")
 
 
 def test_data_describe(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

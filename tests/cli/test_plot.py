@@ -20,6 +20,8 @@ def test_the_files_are_printed_and_figures_without_data_are_named(run: Run) -> N
 def test_an_unknown_name_is_one_line_and_exit_code_2(run: Run) -> None:
     build(Path("results.db"), World(models=("bert-mlm",), tasks=("cola",), seeds=(0,)))
     fails(run("plot", "paretto"), "no figure 'paretto'; did you mean 'pareto'?")
+    fails(run("plot", "made-pu"), "neither a figure nor an experiment is called 'made-pu'; did you mean 'made-up'?")
+    fails(run("plot", "zzz"), "no figure 'zzz'; there are: ")
 
 
 def test_the_experiment_may_stand_among_the_figures(run: Run) -> None:

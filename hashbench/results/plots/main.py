@@ -10,7 +10,7 @@ from pathlib import Path
 
 from matplotlib.text import Text
 
-from hashbench.common.errors import InputError
+from hashbench.common.errors import InputError, near_match
 from hashbench.common.showing import printable
 from hashbench.results.plots.base import Drawn, FigureData, ImageFormat, NothingToDraw, Width, find_plot, plots
 from hashbench.results.plots.colours import distinct_looks
@@ -59,6 +59,10 @@ def plot(
     if len(several := [*named, *([experiment] if experiment else [])]) > 1:
         raise InputError(f"plot: figures are of one experiment; given are {' and '.join(several)}")
     experiment, names = next(iter(several), None), [name for name in names if name not in named]
+    for name in names:
+        hint = near_match(name, list(experiment_names(store)))
+        if name not in plots() and hint and not near_match(name, list(plots())):
+            raise InputError(f"plot: neither a figure nor an experiment is called {name!r}{hint}")
     chosen = [find_plot(name).name for name in dict.fromkeys(names)] or list(plots())
     data = FigureData(store, ReportRequest(experiment, examples=True), width)
     files: list[Path] = []
