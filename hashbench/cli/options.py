@@ -75,7 +75,19 @@ PaperName = Annotated[
         "the paper that has most of the experiment's models.",
     ),
 ]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Also write the output to this file.")]
+
+
+def _writable(output: Path | None) -> Path | None:
+    """The path, refused before anything is made for it where it can be no file."""
+    if output is not None and (output.is_dir() or not output.parent.is_dir()):
+        why = "is a folder; give a file" if output.is_dir() else "no such folder; give a file in a folder that exists"
+        raise InputError(f"--output {output}: {why}")
+    return output
+
+
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", callback=_writable, help="Also write the output to this file.")
+]
 
 
 EvaluationOption = Annotated[

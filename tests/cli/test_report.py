@@ -112,3 +112,14 @@ def test_columns_of_texts_read_are_refused_in_tables_that_have_none(report: Run)
 def test_a_list_of_names_without_any_is_no_wish_for_all(report: Run, arguments: list[str]) -> None:
     option = next(word for word in arguments if word.startswith("--"))
     fails(report(*arguments), f"{option}: is empty, as a variable that is not set; write NAME,NAME or leave the option")
+
+
+@pytest.mark.parametrize("command", [(), ("--format", "html"), ("claims",)])
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_made(
+    report: Run, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("print_report", "print_page", "print_tables"):
+        monkeypatch.setattr(f"hashbench.cli.report.{name}", lambda *_, **__: pytest.fail("made"))
+    fails(report(*command, "--output", "none/x.txt"), "--output none/x.txt: no such folder; give a file in a folder")
+    Path("there").mkdir()
+    fails(report(*command, "--output", "there"), "--output there: is a folder; give a file")

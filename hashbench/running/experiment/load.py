@@ -418,4 +418,10 @@ def _check_reserved(loaded: Loaded) -> None:
 
 def _check_model(loaded: Loaded, name: str, place: KeyPath, others: Sequence[str]) -> None:
     if name not in known_names().models and name not in known_names().groups:
+        entries = [entry.name for entry in loaded.experiment.models if isinstance(entry, ModelEntry)]
+        if place[-1] == "like" and name in entries:
+            raise InputError(
+                f"{loaded.where(*place)}: like: {name!r} is an entry of this file; like takes a model of the suite, "
+                "so write what that entry has here too"
+            )
         raise InputError(f"{loaded.where(*place)}: {unknown_model(name, others)}")

@@ -151,6 +151,7 @@ budget: {embedding_parameters: [200_000, 300_000]}
 
 FAULTS = {
     "models: [hashformer-md-prj]": "a.yaml:8: unknown model 'hashformer-md-prj'; did you mean 'hashformer-md-proj'",
+    "models: [{name: m, like: bert-mlm}, {name: n, like: m}]": "a.yaml:8: like: 'm' is an entry of this file",
     "models: [{name: m, like: bert-mlmm}]": "a.yaml:8: unknown model 'bert-mlmm'; did you mean 'bert-mlm'",
     "models: [bert-mlm]\nbaseline: brt-mlm": "a.yaml:9: unknown model 'brt-mlm'; did you mean 'bert-mlm'",
     "models: [{name: bert-mlm, encoder: {layers: 1}}]": "a.yaml:8: 'bert-mlm' with another encoder is another model; "
