@@ -114,6 +114,8 @@ def export(
     print(f"parameters: {sizes.in_paper.total:,} in the paper's frame, {sizes.deployed.total:,} as deployed")
     for line in lines:
         print(line)
+    if written.runs_code:
+        print("it has code of its model's own file: predict with --trust-code, hashbench.load with trust_code=True")
     if evaluate:
         print(stored_forms(db, run, folder))
     if push_to_hub is not None:

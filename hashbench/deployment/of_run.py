@@ -54,6 +54,7 @@ class ExportedRun:
 
     sizes: Sizes
     task: TaskData | None
+    runs_code: bool = False  # whether the folder has code of a user-defined part
 
 
 def export_run(
@@ -81,7 +82,7 @@ def export_run(
     runs_code = any((folder / name).exists() for name in (OWN, *OWN_PARTS.values()))
     facts = replace(_facts(store, run_id, loaded, model), runs_code=runs_code)
     write_card(folder, model_card(trained.config, model.spec, facts, sizes))
-    return ExportedRun(sizes, task)
+    return ExportedRun(sizes, task, runs_code)
 
 
 def _trained(

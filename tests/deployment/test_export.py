@@ -16,7 +16,7 @@ from hashbench.cli.app import main
 from hashbench.common.errors import InputError
 from hashbench.deployment import of_run
 from hashbench.deployment.description import read_config
-from hashbench.deployment.writing import CardFacts, _scores, _usage
+from hashbench.deployment.writing import CardFacts, _scores
 from hashbench.store.engine import open_store
 from hashbench.store.status import attempts, find_experiment, predictions, runs
 
@@ -133,14 +133,23 @@ def test_sizes_in_both_frames(here, tmp_path, capsys) -> None:
     assert 4 * 281_986 < size < 4 * 281_986 + 10_000  # the header of the file
 
 
+def test_a_folder_with_code_says_that_it_must_be_trusted(here, tmp_path, capsys, monkeypatch) -> None:
+    def copied(spec, folder: Path) -> None:
+        (folder / "embedding.py").write_text("# a user's\n")
+
+    monkeypatch.setattr("hashbench.deployment.writing.copy_own_code", copied)
+    out = exported(capsys, run_of("finetune", "uno-eelbert", "rte"), tmp_path / "out")
+    assert "predict with --trust-code, hashbench.load with trust_code=True" in out
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "hashbench.load(FOLDER, trust_code=True)\n" in card and "which this runs: read it first" in card
+
+
 def test_the_card_is_filled_from_the_store(here, tmp_path, capsys) -> None:
     run_id = run_of("finetune", "uno-eelbert", "rte")
     exported(capsys, run_id, tmp_path / "out")
     card = (tmp_path / "out" / "README.md").read_text()
     assert card.startswith("# uno-eelbert on rte\n") and run_id in card
     assert "hashbench.load(FOLDER)\n" in card  # no code of a user's
-    own = _usage(read_config(tmp_path / "out"), runs_code=True)
-    assert "hashbench.load(FOLDER, trust_code=True)\n" in own and "which this runs: read it first" in own
     assert "pre-trained by mlm on builtin: 2 steps of 4 x 16 tokens" in card
     assert "fine-tuned on rte: 1 epochs, batches of 64, learning rate 0.0005, seed 0" in card
     chosen = "finetune.epochs: tried 1, 2 on validation; pretrain.steps: tried 2 on test (nobody)"
