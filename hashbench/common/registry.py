@@ -17,6 +17,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
@@ -202,15 +203,17 @@ def import_file(path: Path) -> ModuleType:
         raise InputError(f"{path}: no such file; name a Python file, from the folder of the experiment file")
     # The content is in the name, so that a changed file is a new module, equal file names do not meet, and a copy of
     # the file on another machine is the same module.
-    name = f"{OWN_MODULE}{path.stem}_{digest_of(path)}"
+    text = path.read_bytes()
+    name = f"{OWN_MODULE}{path.stem}_{_digest(text)}"
     if name in _own_modules:
         return _own_modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    loader = _TextLoader(name, str(path), text)
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = _own_modules[name] = module  # before the file runs: dataclasses and pickle look it up
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name], _own_modules[name]
         reason = f"{type(error).__name__}: {first_line(error)}"
@@ -220,7 +223,28 @@ def import_file(path: Path) -> ModuleType:
 
 def digest_of(path: Path) -> str:
     """The digest of a user-defined file's text that the names of its classes end in."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    return _digest(path.read_bytes())
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()[:12]
+
+
+class _TextLoader(SourceFileLoader):
+    """Runs the text that a module's name has the digest of.
+
+    Compiled code that Python keeps beside a file is another text's where both have one size and one time of change.
+    """
+
+    def __init__(self, name: str, path: str, text: bytes) -> None:
+        super().__init__(name, path)
+        self._text = text
+
+    def get_data(self, path: str) -> bytes:
+        return self._text
+
+    def path_stats(self, path: str) -> Mapping[str, Any]:
+        raise OSError("no compiled code is read or written")
 
 
 def own_modules() -> list[ModuleType]:

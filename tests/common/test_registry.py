@@ -226,6 +226,16 @@ def test_an_object_of_an_edited_file_is_another_thing_in_recipes(tmp_path: Path)
     assert names[0] != names[1]
 
 
+def test_a_file_of_equal_size_and_time_is_run_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python takes kept compiled code for that of a file by its size and time of change alone."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    for number in (1, 2):
+        (tmp_path / "mine.py").write_text(f"number = {number}\n")
+        os.utime(tmp_path / "mine.py", (1e9, 1e9))
+        assert import_file(tmp_path / "mine.py").number == number
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.py"]
+
+
 def test_nothing_is_looked_up_while_the_suite_is_imported() -> None:
     """A plug-in would be imported by what it imports itself."""
     package = Path(registry.__file__).parents[1]
