@@ -73,9 +73,14 @@ def _shares_embeddings(measured: Measured) -> bool:
 
 
 def _place(entry: Entry) -> EncoderAndStart:
-    """The kind of a model's encoder, and whether it was pre-trained; imported predictions have no encoder."""
-    model = entry.runs[0].spec.get("model", {})
-    return str(model.get("encoder", {}).get("kind", "")), PRETRAINED if model.get("objective") else SCRATCH
+    """The kind of a model's encoder, and whether it was pre-trained, here or by those who published its weights.
+
+    Imported predictions have no encoder.
+    """
+    run = entry.runs[0]
+    model = run.spec.get("model", {})
+    pretrained = model.get("objective") or isinstance(run.weights, Mapping)
+    return str(model.get("encoder", {}).get("kind", "")), PRETRAINED if pretrained else SCRATCH
 
 
 def _column(place: EncoderAndStart, tasks: Sequence[str]) -> Column:

@@ -73,6 +73,18 @@ def test_models_are_compared_within_a_column(tmp_path: Path) -> None:
     assert table.rows[0].cells["encoder_bert_pretrained"].rating == "best"
 
 
+def test_published_weights_are_no_start_from_scratch(tmp_path: Path) -> None:
+    class Published(Encoders):
+        def block(self, model: str) -> dict[str, Any]:
+            block = {**super().block(model), "objective": None}
+            return block | ({"weights": {"sha256": "00"}} if model == "k2" else {})
+
+    written = [{"name": "k2"}, {"name": "k2-mean", "like": "k2", "encoder": "average"}]
+    made = Published(models=("k2", "k2-mean"), tasks=("cola",), config={"models": written})
+    (table,) = tables(build(tmp_path / "r.db", made), ReportRequest(table="encoders"))
+    assert [column.subtitle for column in table.columns[:2]] == ["pre-trained", "from scratch"]
+
+
 def test_a_cell_without_its_scores_says_which_is_missing(tmp_path: Path) -> None:
     table = table_of(tmp_path, failed={("k2-mean", "sst2", seed) for seed in (0, 1, 2)})
     assert table.rows[0].cells["encoder_average_scratch"].reason == "without sst2"
