@@ -180,7 +180,9 @@ class Contest:
             return partial(work, new_strings(texts))
 
         def from_file() -> object:
-            return to_codes(self._file.read_text("utf-8").split(SEPARATOR), md5)
+            # One string of all texts would take up to four bytes a character
+            parts = self._file.read_bytes().split(SEPARATOR.encode())
+            return to_codes([part.decode() for part in parts], md5)
 
         def file() -> Work:
             forget_words()

@@ -259,9 +259,11 @@ def _wrong_columns(table: str, dialect: str) -> dict[str, sa.ColumnElement[bool]
             # of texts and NaN, too, which both databases sort behind every number
             least, most = (0.0, LATEST) if column.name in TIMES else (-LARGEST, LARGEST)
             conditions[column.name] = ~column.between(sa.literal(least), sa.literal(most))
+        elif dialect == "sqlite" and isinstance(column.type, sa.Integer):
+            conditions[column.name] = sa.func.typeof(column).not_in(["integer", "null"])
         elif dialect == "sqlite" and not isinstance(column.type, sa.LargeBinary):
-            right = "integer" if isinstance(column.type, sa.Integer) else "text"
-            conditions[column.name] = sa.func.typeof(column).not_in([right, "null"])
+            # SQLite sorts texts behind numbers and before bytes; to compare takes a third of the time of `typeof`
+            conditions[column.name] = sa.or_(column < sa.literal(""), column >= sa.literal(b"", sa.LargeBinary))
     return conditions
 
 
@@ -271,12 +273,15 @@ def tables_in(sql: str) -> tuple[str, ...]:
 
     >>> tables_in("SELECT * FROM run JOIN attempt a ON a.run_id = run.id")
     ('attempt', 'run')
+    >>> tables_in("SELECT metric FROM reading")
+    ('reading',)
     """
     names: set[str] = set()
     seen: set[str] = set()
     texts = [sql]
     while texts:
-        words = set(re.findall(r"\w+", re.sub("--.*", "", texts.pop()))) - seen
+        clauses = re.findall(r"\b(?:FROM|JOIN)\b([\w\s,]*)", re.sub("--.*", "", texts.pop()))
+        words = set(re.findall(r"\w+", " ".join(clauses))) - seen
         seen |= words
         names |= words & metadata.tables.keys()
         texts += [VIEWS[name] for name in words & VIEWS.keys()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
+from hashbench.results.read import queries
 from hashbench.store.engine import Store, open_results, open_store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
@@ -20,6 +22,7 @@ from hashbench.store.malformed import ORDER, complaint, fault_behind, faults, ta
 from hashbench.store.queue import claim
 from hashbench.store.result import Artifact, Predictions, Result
 from hashbench.store.schema import attempt, environment, experiment, metadata, metric, run
+from hashbench.store.views import VIEWS
 from tests.store.conftest import Lab
 
 RUN = "a00000000000"
@@ -76,6 +79,26 @@ def test_any_json_is_said_to_be_right_or_wrong(value: object) -> None:
 def test_the_tables_of_a_query_are_those_of_its_views_too() -> None:
     assert tables_in("SELECT state FROM run") == ("run",)
     assert {"metric", "run", "experiment_run"} <= set(tables_in("SELECT * FROM scores"))
+    assert tables_in("SELECT metric FROM reading WHERE paper = 'a'") == ("reading",)  # the table `metric` is not read
+
+
+def test_every_table_that_sqlite_reads_is_named(path: Path) -> None:
+    of_reports = [text for text in vars(queries).values() if isinstance(text, str) and "{" not in text]
+    statements = [text for text in of_reports if text.split(None, 1)[:1] in (["SELECT"], ["WITH"])]
+    assert len(statements) > 20
+    with sqlite3.connect(path) as connection:
+        for sql in [*statements, *(f"SELECT * FROM {name}" for name in VIEWS)]:
+            read: set[str] = set()
+
+            def note(action: int, table: str | None, *_: object, read: set[str] = read) -> int:
+                if action == sqlite3.SQLITE_READ and table in metadata.tables:
+                    read.add(table)
+                return sqlite3.SQLITE_OK
+
+            connection.set_authorizer(note)
+            connection.execute(sql, dict.fromkeys(re.findall(r":(\w+)", sql)))
+            assert read, sql
+            assert read <= set(tables_in(sql)), sql
 
 
 @pytest.fixture

@@ -220,9 +220,8 @@ class _Reader:
             gather(mine, words.blob, words.offsets, blob, offsets)
         return Distinct(blob, offsets, counts)
 
-    def publish(self, common: _Words) -> None:
+    def publish(self, new: Distinct, common: _Words) -> None:
         """Enters the types that are new here into the table of all threads."""
-        new = self.types(len(self.meaning))
         common.make_room(len(new), len(new.blob))
         ids = np.empty(len(new), np.int32)
         blob = np.append(new.blob, np.zeros(SLACK, np.uint8))
@@ -260,6 +259,7 @@ class ScanInterner(Interner):
         chunks = list(in_chunks(texts, CHUNK_CHARACTERS))
         in_use = self._readers[: max(min(len(self._readers), len(chunks)), 1)]
         ids, ends = [_Ids(sum(map(len, texts)) // len(in_use)) for _ in in_use], [np.zeros(0, np.int64)] * len(chunks)
+        new: dict[int, Distinct] = {}
 
         def read(r: int, _: int) -> None:
             # Fixed shares: ids do not depend on who is faster.
@@ -267,6 +267,8 @@ class ScanInterner(Interner):
                 for c in range(r, len(chunks), len(in_use)):
                     packed = self._packed(chunks[c])
                     ends[c] = in_use[r].read(words, packed, self._fold, self._words_apart, ids[r])
+            if len(self._readers) > 1:
+                new[r] = in_use[r].types(len(in_use[r].meaning))
 
         shares = [(r, r + 1) for r in range(len(in_use))]
         in_threads(read, shares)
@@ -275,8 +277,8 @@ class ScanInterner(Interner):
         if len(self._readers) == 1:
             return TokenizedTexts(ids[0].all(), np.concatenate(offsets))
         out = np.empty(starts[-1], dtype=np.int32)
-        for reader in in_use:
-            reader.publish(self._common)
+        for r, reader in enumerate(in_use):
+            reader.publish(new[r], self._common)
 
         def rename(r: int, _: int) -> None:
             at, mine = 0, ids[r].all()

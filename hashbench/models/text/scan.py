@@ -17,6 +17,7 @@ import numpy as np
 from hashbench.models.text.compiled import compiled, inlined
 from hashbench.models.text.machine import BLOCK, copy_block, load_number, masks, prefetch, trailing_zeros
 from hashbench.models.text.table import (
+    BATCH,
     FOUR,
     HALF,
     LONG,
@@ -40,7 +41,6 @@ TOP_BITS = np.uint64(0x8080808080808080)
 ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
 NO_BITS = np.uint64(0)
 SPACE, WORD, OTHER, LETTER, MARK = 0, 1, 2, 3, 4  # as in unicode.py
-BATCH = 64  # tokens that are looked up together
 OWN_BYTES = 16  # of a token that is its own key
 # Added to the end of a token that holds a NUL, so that it counts as a long one
 HOLDS_NUL = 1 << 40

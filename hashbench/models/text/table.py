@@ -15,6 +15,7 @@ import numpy as np
 from hashbench.models.text.compiled import compiled, inlined
 from hashbench.models.text.machine import load_number, prefetch, store_number
 
+BATCH = 64  # tokens that are looked up together
 SLACK = 16  # bytes behind the tokens of a blob that may be written or read
 OWN, LONG = np.uint64(1), np.uint64(2)  # kinds of keys
 LOW_HALF = np.uint64(0xFFFFFFFF)
@@ -161,16 +162,22 @@ def unite(
     ids: np.ndarray,
 ) -> None:
     """The ids (n,) of `tokens`, laid end to end with `places` (n + 1,), in a table with room for those that are new."""
-    key = np.empty((1, 4), dtype=np.uint64)
-    for t in range(len(ids)):
-        at, n = places[t], places[t + 1] - places[t]
-        is_own = n <= 16
-        for i in range(min(n, 16)):
-            is_own = is_own and tokens[at + i] != 0
-        key[0, 0], key[0, 1] = own_key(tokens, at, n) if is_own else long_key(tokens, at, n)
-        key[0, 2], key[0, 3] = OWN if is_own else LONG, mixed(key[0, 0], key[0, 1])
-        slot, word = find(key, 0, tokens, at, slots, blob)
-        ids[t] = word if word >= 0 else enter(key, 0, slot, tokens, at, n, slots, blob, offsets, size)
+    keys, shift = np.empty((BATCH, 4), dtype=np.uint64), shift_of(slots)
+    for first in range(0, len(ids), BATCH):
+        count = min(BATCH, len(ids) - first)
+        for j in range(count):
+            at, n = places[first + j], places[first + j + 1] - places[first + j]
+            is_own = n <= 16
+            for i in range(min(n, 16)):
+                is_own = is_own and tokens[at + i] != 0
+            head, rest = own_key(tokens, at, n) if is_own else long_key(tokens, at, n)
+            bits = mixed(head, rest)
+            keys[j, 0], keys[j, 1], keys[j, 2], keys[j, 3] = head, rest, OWN if is_own else LONG, bits
+            prefetch(slots, int(np.int64(FOUR * (bits >> shift))))
+        for j in range(count):
+            at, n = places[first + j], places[first + j + 1] - places[first + j]
+            slot, word = find(keys, j, tokens, at, slots, blob)
+            ids[first + j] = word if word >= 0 else enter(keys, j, slot, tokens, at, n, slots, blob, offsets, size)
 
 
 @compiled

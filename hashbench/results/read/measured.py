@@ -136,6 +136,16 @@ class Measured:
     def _trainings(self) -> tuple[MeasuredRun, ...]:
         return tuple(run for run in self.runs if run.is_scored and not run.is_evaluation)
 
+    @cached_property
+    def apart(self) -> tuple[MeasuredRun, ...]:
+        """One run of all that differ in seed and result alone: of 20,000 runs some hundreds."""
+        return tuple({run.setting: run for run in self.runs}.values())
+
+    @cached_property
+    def trainings_apart(self) -> tuple[MeasuredRun, ...]:
+        """The trainings among `apart`."""
+        return tuple(run for run in self.apart if run.is_scored and not run.is_evaluation)
+
     def further_sets(self) -> list[str]:
         """The sets on which trainings were only evaluated, also pre-trainings: no average is taken over them."""
         return list(dict.fromkeys(run.task for run in self.runs if run.is_evaluation and run.task is not None))
@@ -191,7 +201,8 @@ class Measured:
     @cached_property
     def constant_runs(self) -> frozenset[str]:
         """The ids of trainings and evaluations with one constant prediction on every split."""
-        metric_of_run = {run.run_id: metric_of(run.metric) for run in self.runs if run.is_scored}
+        metrics = {run.metric: metric_of(run.metric) for run in self.apart if run.is_scored}
+        metric_of_run = {run.run_id: metrics[run.metric] for run in self.runs if run.is_scored}
         constants: dict[str, bool] = {}
         for row in self.query(queries.OUTPUTS, experiment=self.experiment.id, checkpoint=self.checkpoint):
             outputs = self.store.readable(row["run_id"], _outputs, row)
@@ -202,13 +213,13 @@ class Measured:
 
     def hides_items(self) -> bool:
         """True for an experiment on predicting hidden items: all of its tasks report a ranking metric."""
-        read = {metric_of(run.metric) for run in self.runs if run.metric}
+        read = {metric_of(metric) for metric in {run.metric for run in self.apart} if metric}
         return bool(read) and all(metric is not None and metric.outputs == "rankings" for metric in read)
 
     @cached_property
     def grids(self) -> dict[str, dict[str, list[Any]]]:
         """The values that fine-tunings searched on held-out rows, by model and key of the recipe."""
-        recipes = ((run.model, run.spec["finetune"]) for run in self.trainings() if "finetune" in run.spec)
+        recipes = ((run.model, run.spec["finetune"]) for run in self.trainings_apart if "finetune" in run.spec)
         return {name: lists for name, recipe in recipes if (lists := searched_values(recipe))}
 
     def chosen_rates(self) -> list[float]:

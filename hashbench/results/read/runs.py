@@ -73,6 +73,13 @@ class MeasuredRun:
         return (self.model, self.run_id)
 
     @property
+    def setting(self) -> tuple[object, ...]:
+        """What is equal in runs that differ in seed and result alone; they share the parts of their specs."""
+        parts = (id(part) for name, part in self.spec.items() if name != "seed")
+        of_run = (self.kind, self.model, self.task, self.encoder, self.state, self.metric, self.fingerprint)
+        return (*of_run, id(self.origin.notes), *parts)
+
+    @property
     def is_baseline(self) -> bool:
         """True for a trivial baseline, which is no model."""
         return self.kind in (BASELINE, FURTHER_BASELINE)

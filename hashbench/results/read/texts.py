@@ -54,10 +54,12 @@ def texts_line(measured: Measured, readings: Sequence[tuple[str, str, str]]) -> 
     parts = []
     whole: dict[str, None] = {}
     unknown: dict[str, None] = {}
+    # Finished trainings on a task, or evaluations on a further set
+    scored = grouped((run.task, run) for run in measured.runs if run.is_scored and run.state == "done")
     for task, split in dict.fromkeys((task, split) for task, _, split in readings):
         by_share: dict[str, list[str]] = {}
         metrics = [metric for of, metric, on in readings if (of, on) == (task, split)]
-        for model, runs in grouped((run.model, run) for run in _scored(measured, task)).items():
+        for model, runs in grouped((run.model, run) for run in scored.get(task, ())).items():
             words = [_lost(counts) for counts in counts_on(runs, split)]
             if words and (unread := [run for run in runs if not counts_on([run], split)]):
                 words.append(f"{len(unread)} of {len(runs)} runs {NOT_COUNTED} ({REMEDY})")
@@ -77,16 +79,11 @@ def texts_line(measured: Measured, readings: Sequence[tuple[str, str, str]]) -> 
     return "; ".join(parts)
 
 
-def _scored(measured: Measured, task: str) -> list[MeasuredRun]:
-    """The finished trainings on a task, or the evaluations on a further set."""
-    return [run for run in measured.runs if run.task == task and run.is_scored and run.state == "done"]
-
-
 def cut_line(measured: Measured, readings: Sequence[tuple[str, str, str]]) -> str:
     """Tasks whose reported texts are cut more or less often than those of train, with the models; or ""."""
     lines: dict[str, list[str]] = {}
     for task, split in dict.fromkeys((task, split) for task, _, split in readings):
-        for run in measured.trainings():
+        for run in measured.trainings_apart:
             read = run.texts_read if run.task == task and run.state == "done" else None
             if read is not None and (line := cut_otherwise(read, split)):
                 lines.setdefault(f"{task}: {line}", []).append(run.model)

@@ -148,7 +148,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
 
 
 def _encoders(measured: Measured) -> str:
-    sizes = distinct(run.encoder for run in measured.runs if not run.is_baseline)
+    sizes = distinct(run.encoder for run in measured.apart if not run.is_baseline)
     return "; ".join(text for text in (sizes, named_encoders(measured)) if text)
 
 
@@ -246,6 +246,8 @@ def _pretraining_recipe(run: MeasuredRun) -> tuple[str, str]:
 def _tokens_read(measured: Measured) -> str:
     """Millions of tokens that pre-trainings on rows of words read, with the models; '' where there are none."""
     by_words = {run.model for run in measured.pretrainings() if run.spec["pretrain"].get("words_per_row")}
+    if not by_words:
+        return ""
     key = {"experiment": measured.experiment.id, "split": "", "metric": "tokens"}
     rows = measured.query(queries.FACT_OF_PRETRAINING, **key)
     by_number = grouped((f"{row['value'] / 1e6:.1f} M", row["model"]) for row in rows if row["model"] in by_words)
@@ -259,7 +261,7 @@ def _steps(spec: Mapping[str, Any]) -> str:
 
 
 def _finetuning(measured: Measured) -> str:
-    runs = [run for run in measured.trainings() if "finetune" in run.spec]
+    runs = [run for run in measured.trainings_apart if "finetune" in run.spec]
     if not runs:
         return ""
     recipes = _each_once(run.spec["finetune"] for run in runs)
@@ -269,7 +271,8 @@ def _finetuning(measured: Measured) -> str:
         length = f"steps {_values(recipes, 'steps')} at most"
     precisions = {of: distinct(tasks) for of, tasks in grouped((run.precision, run.task or "") for run in runs).items()}
     precision = " and ".join(f"{of} ({tasks})" if len(precisions) > 1 else of for of, tasks in precisions.items())
-    seeds = distinct(sorted({run.seed for run in runs if run.seed is not None}))
+    of_all = {run.seed for run in measured.trainings() if "finetune" in run.spec}
+    seeds = distinct(sorted(seed for seed in of_all if seed is not None))
     return (
         f"{length}, batch {_values(recipes, 'batch_size')}, {_lengths(runs)}, "
         f"{_rates(measured, recipes)}, seeds {seeds}, precision {precision}{_pooling(runs)}"
@@ -308,11 +311,12 @@ def _values(recipes: Sequence[Mapping[str, Any]], key: str) -> str:
 
 def _search(measured: Measured) -> str:
     """The number of combinations that each run tried on held-out rows of train, and those chosen, by count of runs."""
-    runs = [run for run in measured.trainings() if "finetune" in run.spec and searched_values(run.spec["finetune"])]
-    if not runs:
+    recipes = _each_once(run.spec["finetune"] for run in measured.trainings_apart if "finetune" in run.spec)
+    grids = [values for recipe in recipes if (values := searched_values(recipe))]
+    if not grids:
         return ""
-    tries = {math.prod(map(len, searched_values(run.spec["finetune"]).values())) for run in runs}
-    chosen = Counter(note for run in runs if (note := dict(run.origin.notes).get(CHOSEN_NOTE)))
+    tries = {math.prod(map(len, values.values())) for values in grids}
+    chosen = Counter(note for run in measured.trainings() if (note := dict(run.origin.notes).get(CHOSEN_NOTE)))
     words = [
         f"{', '.join(f'{key} {plain(value)}' for key, value in json.loads(note).items())} in {n}"
         for note, n in sorted(chosen.items())
@@ -365,7 +369,7 @@ def _noted(measured: Measured, topic: str) -> str:
 
     `unknown_tokens`: many tokens are unknown; `words`: some fall apart under the tokenizer or run together.
     """
-    notes = [(run, dict(run.origin.notes).get(topic, "")) for run in measured.trainings()]
+    notes = [(run, dict(run.origin.notes).get(topic, "")) for run in measured.trainings_apart]
     by_note = grouped(((run.task, note), run.model) for run, note in notes if note)
     return "; ".join(f"{distinct(models)} on {task}: {note}" for (task, note), models in by_note.items())
 

@@ -120,7 +120,7 @@ def encoder_deviation(measured: Measured, paper: Paper) -> list[str]:
 
 def set_spreads(measured: Measured) -> str:
     """The spreads of word vectors at the start that the experiment sets, with their models; '' where it sets none."""
-    blocks = {(run.model, None): run.spec["model"] for run in measured.runs if "model" in run.spec}
+    blocks = {(run.model, None): run.spec["model"] for run in measured.apart if "model" in run.spec}
     values = {place: block.get("initial_spread") for place, block in blocks.items()}  # older runs have no such key
     texts = [((f"word vectors {plain(value)}", ""), place) for place, value in values.items() if value is not None]
     return "; ".join(by_place(texts, values))
@@ -128,7 +128,7 @@ def set_spreads(measured: Measured) -> str:
 
 def training_noise(measured: Measured) -> str:
     """The noise in training texts, with the models and tasks that it is for; '' where there is none."""
-    runs = [run for run in measured.trainings() if "finetune" in run.spec]
+    runs = [run for run in measured.trainings_apart if "finetune" in run.spec]
     values = {_place(run): run.block("finetune").get("noise") for run in runs}  # older runs have no such key
     texts = [((f"{of['kind']} of {of['rate']:g} of the words", ""), place) for place, of in values.items() if of]
     return "; ".join(by_place(texts, values))
@@ -139,14 +139,14 @@ def named_encoders(measured: Measured) -> str:
     entries = [entry for entry in measured.experiment.config.get("models", ()) if isinstance(entry, Mapping)]
     values = [entry["encoder"] for entry in entries if entry.get("encoder")]
     named = {value.get("kind") if isinstance(value, Mapping) else value for value in values} - {None}
-    runs = [run for run in measured.runs if "model" in run.spec] if named else []
+    runs = [run for run in measured.apart if "model" in run.spec] if named else []
     kinds = {(run.model, None): str(run.spec["model"]["encoder"]["kind"]) for run in runs}
     return "; ".join(by_place([((kind, ""), place) for place, kind in kinds.items() if kind in named], kinds))
 
 
 def learned_vocabularies(measured: Measured) -> str:
     """The tasks on whose training texts vocabularies were learned, with their models; '' where there are none."""
-    specs = {(run.model, None): run.spec for run in measured.runs if "model" in run.spec and "corpus" in run.spec}
+    specs = {(run.model, None): run.spec for run in measured.apart if "model" in run.spec and "corpus" in run.spec}
     texts = {place: _texts_learned(spec) for place, spec in specs.items()}
     return "; ".join(by_place([((text, ""), place) for place, text in texts.items() if text], texts))
 
@@ -177,9 +177,9 @@ def pretraining_deviations(measured: Measured, paper: Paper) -> list[str]:
 
 def finetuning_deviations(measured: Measured, paper: Paper) -> list[str]:
     """Lines on how the experiment's fine-tunings differ from the paper's, also in the number of seeds."""
-    runs = [run for run in measured.trainings() if "finetune" in run.spec]
+    runs = [run for run in measured.trainings_apart if "finetune" in run.spec]
     lines = _differing(measured, runs, "finetune", paper.recipe.finetune)
-    seeds = len({run.seed for run in runs})
+    seeds = len({run.seed for run in measured.trainings() if "finetune" in run.spec})
     if runs and paper.recipe.seeds and seeds != paper.recipe.seeds:
         lines.append(f"seeds {seeds} (paper: {paper.recipe.seeds})")
     return lines
