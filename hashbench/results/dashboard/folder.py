@@ -29,6 +29,7 @@ MANIFEST = "runs.json"
 LAYOUT = 1  # raised when the same ShownRun is written in another way
 SENT = "sent.json"  # the server to which the runs of a folder went
 ERROR = "ERROR"  # in a line of the log of `wandb sync`
+WRITTEN_AT_ONCE = 100  # runs; to end and start wandb's service takes a second
 STALL_S = 30.0  # without an arrived run or a new line of `wandb sync`, until it is ended
 POLL_S = 0.2
 # wandb otherwise spends two seconds a run on looking at packages, git and the machine, which are not the run's anyway
@@ -72,7 +73,7 @@ def write_runs(runs: Sequence[ShownRun], path: Path, *, project: str, entity: st
         raise InputError(f"--output {path}: {error.strerror}; give another folder") from error
     before = _read(path)
     now: dict[str, Written] = {}
-    n_new = 0
+    unsaved = n_new = 0
     with _own_data_folder(path):
         for run in runs:
             mark = f"{LAYOUT} {entity or ''}/{project} {run.fingerprint()}"
@@ -83,8 +84,13 @@ def write_runs(runs: Sequence[ShownRun], path: Path, *, project: str, entity: st
             _remove(path, run.id)
             folder = _write(run, path, project=project, entity=entity)
             now[run.id] = Written(run.name, run.kind, mark, folder.relative_to(path.resolve()).as_posix())
-            n_new += 1
-            _save(path, {**before, **now})  # a call that is interrupted here goes on where it was
+            n_new, unsaved = n_new + 1, unsaved + 1
+            if unsaved == WRITTEN_AT_ONCE:  # a call that is interrupted behind this goes on here
+                _end_service()
+                _save(path, {**before, **now})
+                unsaved = 0
+        if unsaved:
+            _end_service()
     for gone in before.keys() - now.keys():
         _remove(path, gone)
     _save(path, now)
@@ -121,6 +127,13 @@ def _write(run: ShownRun, path: Path, *, project: str, entity: str | None) -> Pa
     live.summary.update(dict(run.summary))
     live.finish()
     return folder
+
+
+def _end_service() -> None:
+    """Waits for wandb's service, which writes the ends of files after `finish` has returned."""
+    import wandb
+
+    wandb.teardown()
 
 
 @contextmanager

@@ -74,7 +74,7 @@ class MeasuredRun:
 
     @property
     def setting(self) -> tuple[object, ...]:
-        """What is equal in runs that differ in seed and result alone; they share the parts of their specs."""
+        """Equal in runs that differ in seed and result alone, since these share the parts of their specs."""
         parts = (id(part) for name, part in self.spec.items() if name != "seed")
         of_run = (self.kind, self.model, self.task, self.encoder, self.state, self.metric, self.fingerprint)
         return (*of_run, id(self.origin.notes), *parts)

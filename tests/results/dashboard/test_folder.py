@@ -80,6 +80,26 @@ def test_a_changed_run_replaces_its_files_and_one_that_is_gone_goes(store, tmp_p
     assert (tmp_path / "wandb" / "mine.txt").exists()
 
 
+def test_an_interrupted_call_goes_on_behind_the_files_that_are_whole(store, tmp_path, monkeypatch) -> None:
+    runs = [run for run in shown(store).runs if run.kind == "pretrain"]
+    write, ended = folder_module._write, []
+    monkeypatch.setattr(folder_module, "WRITTEN_AT_ONCE", 1)
+    monkeypatch.setattr(folder_module, "_end_service", lambda: ended.append(len(list(tmp_path.rglob("*.wandb")))))
+
+    def interrupted(run, *arguments, **options):
+        if run is runs[1]:
+            raise KeyboardInterrupt
+        return write(run, *arguments, **options)
+
+    monkeypatch.setattr(folder_module, "_write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_runs(runs, tmp_path, project="p", entity=None)
+    assert ended == [1] and set(json.loads((tmp_path / MANIFEST).read_text())) == {runs[0].id}
+    monkeypatch.undo()
+    assert write_runs(runs, tmp_path, project="p", entity=None).n_new == len(runs) - 1
+    assert all(run.ended for run in read_all(tmp_path).values())
+
+
 @pytest.mark.parametrize("text", ["[1]", "{", '{"a": {"name": 1}}'])
 def test_a_folder_of_someone_else_is_left_alone(tmp_path, text) -> None:
     (tmp_path / MANIFEST).write_text(text)

@@ -396,7 +396,7 @@ def test_a_vocabulary_of_some_models_names_them() -> None:
         SimpleNamespace(model=model, spec={"model": {"tokenizer": tokenizer}, "corpus": corpus})
         for model, corpus in corpora.items()
     ]
-    told = learned_vocabularies(SimpleNamespace(runs=[*runs, SimpleNamespace(model="majority", spec={})]))
+    told = learned_vocabularies(SimpleNamespace(apart=[*runs, SimpleNamespace(model="majority", spec={})]))
     assert told == "learned on the training texts of rte for a"
 
 
@@ -407,8 +407,8 @@ def test_noise_in_training_texts_names_its_models() -> None:
         SimpleNamespace(model=model, task="sst2", spec={"finetune": block}, block=lambda _, block=block: block)
         for model, block in blocks.items()
     ]
-    assert training_noise(SimpleNamespace(trainings=lambda: runs)) == "distortion of 0.25 of the words for a"
-    assert training_noise(SimpleNamespace(trainings=lambda: runs[1:])) == ""
+    assert training_noise(SimpleNamespace(trainings_apart=runs)) == "distortion of 0.25 of the words for a"
+    assert training_noise(SimpleNamespace(trainings_apart=runs[1:])) == ""
 
 
 def test_different_code_is_one_line_with_a_count() -> None:
