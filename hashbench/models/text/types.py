@@ -16,7 +16,7 @@ from hashbench.common.atomic import atomic_write
 from hashbench.common.errors import InputError
 from hashbench.models.text.ordering import order_of_types
 from hashbench.models.text.table import gather, translate
-from hashbench.models.text.unicode import join, offsets_from, pack, split
+from hashbench.models.text.unicode import join, offsets_from, pack, read_only, split
 
 FORMAT = 1  # of the files that TypeTable.save writes
 # Types that Python sorts while compiled loops would still be loaded.
@@ -56,7 +56,7 @@ class TypeTable:
         order, new_blob, new_offsets = (_order_of_few if len(counts) <= FEW else _order_of_many)(blob, offsets, counts)
         rank = np.empty(len(order), dtype=np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
-        return cls(new_blob, new_offsets, counts[order]), rank
+        return cls(read_only(new_blob), read_only(new_offsets), read_only(counts[order])), rank
 
     def __len__(self) -> int:
         return len(self.counts)
