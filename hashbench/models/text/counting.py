@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, pairwise
 from threading import Lock
 
 import numpy as np
@@ -258,13 +259,15 @@ class ScanInterner(Interner):
         """Texts -> provisional ids, which number the types in the order in which the readers met them."""
         chunks = list(in_chunks(texts, CHUNK_CHARACTERS))
         in_use = self._readers[: max(min(len(self._readers), len(chunks)), 1)]
-        ids, ends = [_Ids(sum(map(len, texts)) // len(in_use)) for _ in in_use], [np.zeros(0, np.int64)] * len(chunks)
-        new: dict[int, Distinct] = {}
+        # Fixed shares: ids do not depend on who is faster.
+        bounds = [len(chunks) * r // len(in_use) for r in range(len(in_use) + 1)]
+        characters = [sum(map(len, chain(*chunks[a:b]))) for a, b in pairwise(bounds)]
+        ids = [_Ids(n if r else sum(characters)) for r, n in enumerate(characters)]  # the first has room for all
+        ends, new = [np.zeros(0, np.int64)] * len(chunks), dict[int, Distinct]()
 
         def read(r: int, _: int) -> None:
-            # Fixed shares: ids do not depend on who is faster.
             with in_use[r].table() as words:
-                for c in range(r, len(chunks), len(in_use)):
+                for c in range(bounds[r], bounds[r + 1]):
                     packed = self._packed(chunks[c])
                     ends[c] = in_use[r].read(words, packed, self._fold, self._words_apart, ids[r])
             if len(self._readers) > 1:
@@ -274,21 +277,19 @@ class ScanInterner(Interner):
         in_threads(read, shares)
         starts = offsets_from([int(text_ends[-1]) for text_ends in ends])
         offsets = [np.zeros(1, np.int64), *(text_ends + start for text_ends, start in zip(ends, starts, strict=False))]
-        if len(self._readers) == 1:
-            return TokenizedTexts(ids[0].all(), np.concatenate(offsets))
-        out = np.empty(starts[-1], dtype=np.int32)
-        for r, reader in enumerate(in_use):
-            reader.publish(new[r], self._common)
+        if len(self._readers) > 1:
+            for r, reader in enumerate(in_use):
+                reader.publish(new[r], self._common)
+            out = ids[0].room(int(starts[-1]) - len(ids[0]))
 
-        def rename(r: int, _: int) -> None:
-            at, mine = 0, ids[r].all()
-            for c in range(r, len(chunks), len(in_use)):
-                n = int(starts[c + 1] - starts[c])
-                translate(mine[at : at + n], in_use[r].meaning, out[starts[c] : starts[c + 1]])
-                at += n
+            def rename(r: int, _: int) -> None:
+                first, last = starts[bounds[r]], starts[bounds[r + 1]]
+                translate(ids[r].all() if r else out[:last], in_use[r].meaning, out[first:last])
 
-        in_threads(rename, shares)
-        return TokenizedTexts(out, np.concatenate(offsets))
+            in_threads(rename, shares)
+            ids[0].take(int(starts[-1]))
+            del out  # memory that nobody sees may move
+        return TokenizedTexts(ids[0].all(), np.concatenate(offsets))
 
     def _packed(self, texts: list[str]) -> PackedUtf8:
         """Texts as UTF-8, so that lower-casing them by characters equals `str.lower()`, and where each begins and ends.
