@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from inspect import getfile
 from pathlib import Path
 from typing import Any
@@ -123,6 +123,8 @@ def spec_of(config: Config, folder: Path, *, trust_code: bool = False) -> ModelS
         sizes = find_architecture(encoder.kind).sizes
     for shape in list(sizes.values())[:1]:
         check_arguments(type(shape), encoder.args, f"{where}: encoder_args")
+        with located(f"{where}: encoder_args"):
+            replace(shape, **encoder.args)  # a value out of range
     return ModelSpec(
         config.name,
         _embedding_spec(values, folder, trust_code=trust_code),

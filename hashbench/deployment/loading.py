@@ -24,7 +24,7 @@ from hashbench.deployment.description import (
     read_config,
     tokenizer_in,
 )
-from hashbench.deployment.inputs import Asked, Question
+from hashbench.deployment.inputs import CONFIG, Asked, Question
 from hashbench.deployment.untrusted import AGAIN, one_line
 from hashbench.deployment.weights import check_finite, stored_tensors
 from hashbench.models.coders.base import Coder
@@ -131,7 +131,9 @@ def read_folder(
         header = stored_tensors(place / WEIGHTS)
         # Once without weights: that the file has all of them is known before anything is allocated.
         with on_meta(), header.bounded():
-            for part, prefix in zip(_modules(spec, config), (MODEL_PREFIX, HEAD_PREFIX), strict=True):
+            with one_line(place / CONFIG, within=place):
+                parts = _modules(spec, config)
+            for part, prefix in zip(parts, (MODEL_PREFIX, HEAD_PREFIX), strict=True):
                 if part is not None:
                     header.check(part, prefix)
         tensors = load_file(place / WEIGHTS)

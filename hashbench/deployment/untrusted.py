@@ -25,16 +25,19 @@ WHOLE = "copy the folder with its files, as cp -rL does"
 
 
 @contextlib.contextmanager
-def one_line(where: object) -> Iterator[None]:
+def one_line(where: object, within: object = None) -> Iterator[None]:
     """Turns every error from the block into an InputError of one line: the block reads what a stranger may have made.
 
+    An InputError stays as it is; with `within`, a folder, one that does not name the folder gets `where` before it.
     No list of kinds of errors would be complete: libraries raise their own, one of them (PanicException of code in
     Rust) beside Exception.
     """
     try:
         yield
-    except InputError:
-        raise
+    except InputError as error:
+        if within is None or str(within) in str(error):
+            raise
+        raise InputError(f"{where}: {error}") from error
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise  # Ctrl-C and the end of the program

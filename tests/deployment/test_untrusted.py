@@ -97,6 +97,11 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "no end of layers": (lambda v: v["spec"]["encoder_args"].update(layers=10**12), "larger than any model is"),
     "a wide encoder": (lambda v: v["spec"]["encoder_args"].update(dim=2**20), "has shape .*config.json means"),
     "half a layer": (lambda v: v["spec"]["encoder_args"].update(layers=1.5), "encoder_args.layers: input should be a"),
+    "no layer": (
+        lambda v: v["spec"]["encoder_args"].update(layers=0),
+        r"/config\.json: encoder_args: encoder: layers 0 is no whole number from 1 on; correct it$",
+    ),
+    "a coder out of range": (lambda v: v["spec"]["coder_args"].update(bits=0), r"/config\.json: "),
     "a long template": (lambda v: v["spec"]["template"].update(single=["A"] * 10**5), "template.single: tuple should"),
     "a template without a text": (lambda v: v["spec"]["template"].update(single=["<s>"]), "must hold A once"),
     "much padding": (lambda v: v["spec"]["template"].update(pad_multiple=10**9), "template.pad_multiple: input should"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
@@ -54,7 +55,7 @@ class Encoder(ModelPart):
     """Token vectors to states. A family implements `forward` and `max_length`; `states_mask` where lengths change."""
 
     config: Any  # an EncoderConfig; each family narrows the type
-    # Whether there is a state for each token, which pre-training needs.
+    # Whether there is a state for each token, of the width of vectors, which pre-training needs.
     keeps_length = True
     # Whether `token_states` has any: without them it serves tasks of whole texts alone.
     has_token_states = True
@@ -81,6 +82,13 @@ class Encoder(ModelPart):
     def graph_multiple(self) -> int:
         """The number that every length must be a multiple of in a graph without branches, as a device runs it."""
         return self.length_multiple
+
+    def unmet_need(self, kind: str) -> str:
+        """Of an encoder that is not `keeps_length`, the need of a pre-training that it does not meet, and a remedy.
+
+        The sentence goes on behind "objective NAME needs"; `kind`: the encoder's name.
+        """
+        return f"a state for each token, and encoder {kind} has fewer; write objective: none"
 
     @property
     def segment_rows(self) -> int | None:
@@ -150,12 +158,30 @@ class Encoder(ModelPart):
         return chosen(take(self(vectors, mask, segments), columns), kept)
 
 
-def check_shape(*sizes: int, **shares: float) -> None:
-    """Raises InputError for a size below 1, or for a named share of dropout outside [0, 1)."""
-    if min(sizes) < 1:
-        raise InputError("encoder: every size must be at least 1; correct the encoder's values")
-    if not all(0 <= share < 1 for share in shares.values()):
-        raise InputError(f"encoder: {' and '.join(shares)} must lie in [0, 1); correct the encoder's values")
+def check_shape(
+    config: object,
+    *sizes: str,
+    counts: Sequence[str] = (),
+    shares: Sequence[str] = (),
+    positive: Sequence[str] = (),
+) -> None:
+    """Raises InputError for the first named value of an encoder's config that is out of range.
+
+    `sizes` are whole numbers from 1 on, `counts` from 0 on, `shares` lie in [0, 1), `positive` are finite and above 0,
+    as an epsilon.
+    """
+    rules: list[tuple[Sequence[str], type, Callable[[Any], bool], str]] = [
+        (sizes, int, lambda value: value >= 1, "is no whole number from 1 on"),
+        (counts, int, lambda value: value >= 0, "is no whole number from 0 on"),
+        (shares, float, lambda value: 0 <= value < 1, "is no number from 0 to below 1"),
+        (positive, float, lambda value: 0 < value < math.inf, "is no number above 0"),
+    ]
+    for names, kind, fits, fault in rules:
+        for name in names:
+            value = getattr(config, name)
+            is_number = isinstance(value, int | kind) and not isinstance(value, bool)
+            if not (is_number and fits(value)):
+                raise InputError(f"encoder: {name} {value!r} {fault}; correct it")
 
 
 def take(states: Tensor, columns: Tensor) -> Tensor:

@@ -37,7 +37,7 @@ class BertConfig(TransformerConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_shape(self.max_positions, self.type_rows)
+        check_shape(self, "max_positions", "type_rows", counts=("first_position",))
 
 
 CONFIG_NAMES = {  # of the configs of transformers -> of hashbench

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from hashbench.common.errors import InputError
 from hashbench.models.embeddings.base import Published
-from hashbench.models.encoders.base import Architecture, take
+from hashbench.models.encoders.base import Architecture, check_shape, take
 from hashbench.models.encoders.bert import CONFIG_NAMES, BertConfig, PublishedBert, published_layer, renamed
 from hashbench.models.encoders.transformer import SHAPES, TransformerLayer, without_padding
 from hashbench.models.layers import Dropout, init_weights
@@ -40,8 +40,10 @@ class CanineConfig(BertConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if min(self.downsampling, self.block) < 1 or self.max_positions < self.downsampling:
-            raise InputError("encoder: downsampling and block must be at least 1; correct the encoder's values")
+        check_shape(self, "downsampling", "block")
+        if self.max_positions < self.downsampling:
+            fewer = f"max_positions {self.max_positions} are fewer than downsampling {self.downsampling}"
+            raise InputError(f"encoder: {fewer}, the characters of one state; raise them")
 
 
 # Base is the published one; the others have the shapes of BERT's.

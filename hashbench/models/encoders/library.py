@@ -55,7 +55,7 @@ class LibraryConfig:
     library: Mapping[str, Any] = field(default_factory=lambda: BERT)
 
     def __post_init__(self) -> None:
-        check_shape(self.layers, self.heads, self.dim, self.feed_forward, dropout=self.dropout)
+        check_shape(self, "layers", "heads", "dim", "feed_forward", shares=("dropout",))
         if not isinstance(self.library, Mapping):
             raise InputError(f"encoder: library must be the keys of a config.json, not {self.library!r}; leave it out")
 

@@ -32,7 +32,7 @@ class AverageConfig:
     eps: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
-        check_shape(self.dim, dropout=self.dropout)
+        check_shape(self, "dim", shares=("dropout",))
 
 
 class AverageEncoder(Encoder):

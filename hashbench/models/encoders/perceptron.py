@@ -27,7 +27,7 @@ class PerceptronConfig:
     eps: float = 1e-12
 
     def __post_init__(self) -> None:
-        check_shape(self.layers, self.dim, dropout=self.dropout)
+        check_shape(self, "layers", "dim", shares=("dropout",))
 
 
 class PerceptronEncoder(Encoder):

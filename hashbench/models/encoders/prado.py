@@ -66,10 +66,10 @@ class PradoConfig:
     heads: ClassVar[int] = 0  # there are none
 
     def __post_init__(self) -> None:
-        for name, channels in self.channels.items():
-            if not isinstance(channels, int) or channels < 0:
-                raise InputError(f"encoder: {name} {channels!r} is no number of channels; write 0 or more")
-        check_shape(self.dim, self.text_width, dropout=self.dropout, entry_dropout=self.entry_dropout)
+        shares = ("dropout", "entry_dropout")
+        check_shape(self, "dim", counts=list(self.channels), shares=shares, positive=("eps",))
+        if not self.text_width:
+            raise InputError(f"encoder: no kind of n-gram has channels; give one of {', '.join(self.channels)} some")
         if self.dim % 2:
             raise InputError(f"encoder: dim {self.dim} has no halves; choose an even one")
 

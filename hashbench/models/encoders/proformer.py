@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.common.errors import InputError
-from hashbench.models.encoders.base import Architecture, Encoder
+from hashbench.models.encoders.base import Architecture, Encoder, check_shape
 from hashbench.models.encoders.transformer import (
     SHAPES,
     SelfAttention,
@@ -44,9 +44,7 @@ class ProformerConfig(TransformerConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, value, least in (("group", self.group, 1), ("max_positions", self.max_positions, 0)):
-            if not isinstance(value, int) or value < least:
-                raise InputError(f"encoder: {name} {value!r} is no whole number from {least} on; correct it")
+        check_shape(self, "group", counts=("max_positions",))
         if self.max_positions % self.group:
             positions = f"max_positions {self.max_positions}"
             raise InputError(f"encoder: {positions} is no multiple of group {self.group}; choose one that is")

@@ -46,12 +46,11 @@ class QrnnConfig:
     heads: ClassVar[int] = 0  # there is no attention
 
     def __post_init__(self) -> None:
-        for name in ("layers", "dim", "state", "kernel"):
-            if not isinstance(getattr(self, name), int):
-                raise InputError(f"encoder: {name} {getattr(self, name)!r} is no whole number; correct it")
-        check_shape(self.layers, self.dim, self.kernel, dropout=self.dropout, zoneout=self.zoneout)
-        if self.state < 0 or not self.state and self.dim % 2:
-            raise InputError(f"encoder: state {self.state}, dim {self.dim}: give state, or an even dim to halve")
+        check_shape(self, "layers", "dim", "kernel", shares=("dropout", "zoneout"), positive=("eps",))
+        if self.state != 0:
+            check_shape(self, "state")
+        elif self.dim % 2:
+            raise InputError(f"encoder: dim {self.dim} has no half for the two directions; give state, or an even dim")
         if self.gates not in get_args(Gates):
             raise InputError(f"encoder: gates {self.gates!r}; choose from {', '.join(get_args(Gates))}")
 
@@ -171,6 +170,15 @@ class QrnnEncoder(Encoder):
     def keeps_length(self) -> bool:  # type: ignore[override]  # of a class in `Encoder`
         """True where states have the width of vectors, which the heads of pre-training need."""
         return 2 * self.config.units == self.config.dim
+
+    def unmet_need(self, kind: str) -> str:
+        """That states are as wide as vectors, which the half of `dim` as `state` gives."""
+        dim, width = self.config.dim, 2 * self.config.units
+        remedy = f"dim: {width}" if dim % 2 else f"state: {dim // 2}"
+        return (
+            f"states as wide as the vectors that enter, dim {dim}, and those of encoder {kind} have {width}, two "
+            f"directions of state {self.config.units}; write encoder: {{kind: {kind}, {remedy}}}, or objective: none"
+        )
 
     def text_width(self, n_texts: int) -> int:
         """2 S."""

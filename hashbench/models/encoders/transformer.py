@@ -124,8 +124,8 @@ class TransformerConfig:
     type_rows: int = 0  # segments; 0: none
 
     def __post_init__(self) -> None:
-        shares = {"dropout": self.dropout, "attention_dropout": self.attention_dropout}
-        check_shape(self.layers, self.heads, self.dim, self.feed_forward, **shares)
+        shares = ("dropout", "attention_dropout")
+        check_shape(self, "layers", "heads", "dim", "feed_forward", shares=shares, positive=("eps",))
         if self.dim % self.heads:
             raise InputError(f"encoder: dim {self.dim} is no multiple of heads {self.heads}; choose one that is")
 

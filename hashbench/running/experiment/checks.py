@@ -462,10 +462,7 @@ def _check_precision(model: ResolvedModel, encoder: Encoder) -> None:
 
 def _check_states(spec: ModelSpec, encoder: Encoder) -> None:
     if spec.training.objective is not None and not encoder.keeps_length:
-        raise InputError(
-            f"objective {spec.training.objective} needs a state for each token, "
-            f"and encoder {spec.encoder.kind} has fewer; write objective: none"
-        )
+        raise InputError(f"objective {spec.training.objective} needs {encoder.unmet_need(spec.encoder.kind)}")
 
 
 def _check_encoder_values(spec: ModelSpec, size: str) -> None:

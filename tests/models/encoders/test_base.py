@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from contextlib import nullcontext
+from dataclasses import fields
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 import torch
 
@@ -24,12 +30,41 @@ def test_states_agree_with_their_mask(name: str) -> None:
     assert encoder.max_length is None or encoder.max_length >= 8
 
 
-def test_a_shape_has_no_empty_size_and_no_whole_dropout() -> None:
-    check_shape(1, 2, dropout=0.0, attention_dropout=0.9)
-    with pytest.raises(InputError, match="^encoder: every size must be at least 1; correct the encoder's values$"):
-        check_shape(3, 0)
-    with pytest.raises(InputError, match=r"^encoder: dropout must lie in \[0, 1\); correct the encoder's values$"):
-        check_shape(1, dropout=1.0)
+@pytest.mark.parametrize(
+    ("values", "fault"),
+    [
+        ({}, None),
+        ({"layers": 0}, "layers 0 is no whole number from 1 on"),
+        ({"layers": -3}, "layers -3 is no whole number from 1 on"),
+        ({"dim": 2.0}, "dim 2.0 is no whole number from 1 on"),
+        ({"dim": True}, "dim True is no whole number from 1 on"),
+        ({"dim": "two"}, "dim 'two' is no whole number from 1 on"),
+        ({"dropout": 0}, None),
+        ({"dropout": 1.0}, "dropout 1.0 is no number from 0 to below 1"),
+        ({"dropout": math.nan}, "dropout nan is no number from 0 to below 1"),
+        ({"eps": 1}, None),
+        ({"eps": 0}, "eps 0 is no number above 0"),
+        ({"eps": math.inf}, "eps inf is no number above 0"),
+    ],
+)
+def test_a_value_out_of_range_is_named_with_its_key(values: dict[str, Any], fault: str | None) -> None:
+    config = SimpleNamespace(**{"layers": 1, "dim": 2, "dropout": 0.9, "eps": 1e-5, **values})
+    refused = nullcontext() if fault is None else pytest.raises(InputError, match=f"^encoder: {fault}; correct it$")
+    with refused:
+        check_shape(config, "layers", "dim", shares=("dropout",), positive=("eps",))
+
+
+@pytest.mark.parametrize("name", architectures())
+def test_every_encoder_names_each_size_and_share_that_is_out_of_range(name: str) -> None:
+    config = encoder_config(name, "tiny")
+    unused = {"heads", "feed_forward", "eps"} if name == "perceptron" else set()
+    for entry in fields(config):
+        value = getattr(config, entry.name)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number and entry.name not in unused:
+            with pytest.raises(InputError, match=f"^encoder: {entry.name} -1 ") as error:
+                encoder_config(name, "tiny", **{entry.name: -1})
+            assert "; " in str(error.value) and "\n" not in str(error.value)
 
 
 def test_states_at_some_positions_are_in_the_order_of_rows_and_columns() -> None:

@@ -194,9 +194,10 @@ def test_parameters_at_base() -> None:
     ("values", "text"),
     [
         ({"heads": 3}, r"^encoder: dim 32 is no multiple of heads 3; choose one that is$"),
-        ({"layers": 0}, r"^encoder: every size must be at least 1; "),
-        ({"dropout": 1.0}, r"^encoder: dropout and attention_dropout must lie in \[0, 1\); "),
-        ({"attention_dropout": -0.1}, r"^encoder: dropout and attention_dropout must lie in \[0, 1\); "),
+        ({"layers": 0}, r"^encoder: layers 0 is no whole number from 1 on; "),
+        ({"type_rows": 0}, r"^encoder: type_rows 0 is no whole number from 1 on; "),
+        ({"dropout": 1.0}, r"^encoder: dropout 1\.0 is no number from 0 to below 1; "),
+        ({"attention_dropout": -0.1}, r"^encoder: attention_dropout -0\.1 is no number from 0 to below 1; "),
     ],
 )
 def test_shapes_that_cannot_be(values: dict[str, float], text: str) -> None:

@@ -215,9 +215,16 @@ def test_weights_of_another_model_are_refused() -> None:
         CanineEncoder(CONFIG).from_published(other)
 
 
-@pytest.mark.parametrize("change", [{"downsampling": 0}, {"block": 0}, {"max_positions": 3}])
-def test_sizes_that_cannot_be(change: dict[str, int]) -> None:
-    with pytest.raises(InputError, match="encoder: downsampling and block must be at least 1"):
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"downsampling": 0}, "downsampling 0 is no whole number from 1 on; correct it"),
+        ({"block": 0}, "block 0 is no whole number from 1 on; correct it"),
+        ({"max_positions": 3}, "max_positions 3 are fewer than downsampling 4, the characters of one state; raise"),
+    ],
+)
+def test_sizes_that_cannot_be(change: dict[str, int], message: str) -> None:
+    with pytest.raises(InputError, match=f"^encoder: {message}"):
         replace(CONFIG, **change)
 
 

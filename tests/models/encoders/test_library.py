@@ -109,8 +109,8 @@ def test_poolers_are_those_that_a_classifier_of_the_library_reads() -> None:
     [
         ({"library": "bert"}, "encoder: library must be the keys of a config.json, not 'bert'; leave it out"),
         ({"library": {"model_type": "brt"}}, r"transformers .* knows no such model \(model_type brt: "),
-        ({"layers": 0}, "encoder: every size must be at least 1"),
-        ({"dropout": 1.0}, r"encoder: dropout must lie in \[0, 1\)"),
+        ({"layers": 0}, "encoder: layers 0 is no whole number from 1 on"),
+        ({"dropout": 1.0}, "encoder: dropout 1.0 is no number from 0 to below 1"),
     ],
 )
 def test_faults(values: dict[str, Any], message: str) -> None:

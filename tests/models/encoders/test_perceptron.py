@@ -28,5 +28,5 @@ def test_dropout_is_a_quarter_between_the_layers() -> None:
 
 @pytest.mark.parametrize("values", [{"layers": 0}, {"dim": 0}, {"dropout": 1.0}])
 def test_wrong_values(values: dict[str, float]) -> None:
-    with pytest.raises(InputError, match=r"^encoder: .*; correct the encoder's values$"):
+    with pytest.raises(InputError, match=r"^encoder: .* is no (whole )?number from .*; correct it$"):
         make_encoder("perceptron", "base", **values)

@@ -105,8 +105,16 @@ def test_half_precision_is_near() -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [{"dim": 7}, {"bigrams": 0, "trigrams": 0}, {"bigrams": -1}, {"bigrams": 0.5}, {"entry_dropout": 1.0}]
+    ("values", "message"),
+    [
+        ({"dim": 7}, "dim 7 has no halves; choose an even one"),
+        ({"bigrams": 0, "trigrams": 0}, "no kind of n-gram has channels; give one of unigrams, bigrams, .* some"),
+        ({"bigrams": -1}, "bigrams -1 is no whole number from 0 on; correct it"),
+        ({"bigrams": 0.5}, "bigrams 0.5 is no whole number from 0 on; correct it"),
+        ({"entry_dropout": 1.0}, "entry_dropout 1.0 is no number from 0 to below 1; correct it"),
+        ({"eps": 0}, "eps 0 is no number above 0; correct it"),
+    ],
 )
-def test_wrong_values(values: dict[str, float]) -> None:
-    with pytest.raises(InputError, match=r"^encoder: "):
+def test_wrong_values(values: dict[str, float], message: str) -> None:
+    with pytest.raises(InputError, match=f"^encoder: {message}$"):
         make_encoder("prado", "tiny", **values)

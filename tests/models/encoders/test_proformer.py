@@ -141,7 +141,7 @@ def test_the_longest_input_is_that_of_the_positions() -> None:
         ({"max_positions": -1}, r"^encoder: max_positions -1 is no whole number from 0 on"),
         ({"max_positions": 10, "group": 4}, r"^encoder: max_positions 10 is no multiple of group 4; choose one"),
         ({"dim": 9}, r"^encoder: dim 9 is no multiple of heads 2"),
-        ({"layers": 0}, r"^encoder: every size must be at least 1"),
+        ({"layers": 0}, r"^encoder: layers 0 is no whole number from 1 on"),
         ({"groups": 4}, r"^encoder: unknown value 'groups'; did you mean 'group'"),
     ],
 )

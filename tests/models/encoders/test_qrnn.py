@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
-from hashbench.models.encoders.base import make_encoder
+from hashbench.models.encoders.base import encoder_outline, make_encoder
 from hashbench.models.encoders.qrnn import QrnnConfig, QrnnEncoder, _doubled, recurrence
 
 
@@ -170,9 +172,28 @@ def test_states_of_another_width_than_vectors() -> None:
 
 
 @pytest.mark.parametrize(
-    "values",
-    [{"layers": 0}, {"kernel": 0}, {"zoneout": 1.0}, {"dim": 7}, {"state": -1}, {"gates": "of"}, {"kernel": 1.5}],
+    ("values", "message"),
+    [
+        ({"layers": 0}, "layers 0 is no whole number from 1 on; correct it"),
+        ({"kernel": 0}, "kernel 0 is no whole number from 1 on; correct it"),
+        ({"kernel": 1.5}, "kernel 1.5 is no whole number from 1 on; correct it"),
+        ({"zoneout": 1.0}, "zoneout 1.0 is no number from 0 to below 1; correct it"),
+        ({"dim": 7}, "dim 7 has no half for the two directions; give state, or an even dim"),
+        ({"state": -1}, "state -1 is no whole number from 1 on; correct it"),
+        ({"gates": "of"}, "gates 'of'; choose from f, fo, ifo"),
+    ],
 )
-def test_wrong_values(values: dict[str, object]) -> None:
-    with pytest.raises(InputError, match=r"^encoder: "):
+def test_wrong_values(values: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=f"^encoder: {message}$"):
         make_encoder("qrnn", "tiny", **values)
+
+
+@given(st.integers(1, 40), st.integers(1, 40))
+def test_the_remedy_for_states_of_another_width_is_one(dim: int, state: int) -> None:
+    encoder = encoder_outline("qrnn", "tiny", dim=dim, state=state)
+    if encoder.keeps_length:
+        return
+    need = encoder.unmet_need("qrnn")
+    found = re.search(r"write encoder: \{kind: qrnn, (dim|state): (\d+)\}, or objective: none$", need)
+    assert found and f"dim {dim}, and those of encoder qrnn have {2 * state}, two directions of state {state};" in need
+    assert encoder_outline("qrnn", "tiny", **{"dim": dim, "state": state, found[1]: int(found[2])}).keeps_length

@@ -48,6 +48,11 @@ FAULTS = {
     "what layers add to, and encoder average has nothing of the kind; write bf16",
     "encoder: qrnn, finetune: {per_task: {sst2: {precision: bf16-residual}}}": "encoder qrnn has nothing of the kind",
     "encoder: qrnn, pretrain: {precision: bf16-residual}": "encoder qrnn has nothing of the kind",
+    "encoder: {kind: qrnn, state: 20}": "objective shuffle_random needs states as wide as the vectors that enter, dim "
+    "128, and those of encoder qrnn have 40, two directions of state 20; write encoder: {kind: qrnn, state: 64}, or "
+    "objective: none",
+    "encoder: {kind: qrnn, dim: 33}": "encoder: dim 33 has no half for the two directions; give state, or an even dim",
+    "encoder: {kind: qrnn, kernel: 0}": "encoder: kernel 0 is no whole number from 1 on; correct it",
     "embedding: {proj_epz: 1}": "embedding has no argument 'proj_epz'; did you mean 'proj_eps'",
 }
 
