@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hashbench.common.errors import located
+from hashbench.common.errors import InputError, located
 from hashbench.common.shared import SharedFolder, make_once
 from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.corpora.preparing import ShardWorkers, prepare
@@ -86,14 +86,16 @@ class Materials:
         tasks: Iterable[LocatedTask] = (),
         shared: SharedFolder | None = None,
         *,
+        corpora: Mapping[str, CorpusSource] | None = None,
         workers: ShardWorkers | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> None:
         """`sources`: "hub", "builtin" or absolute folders; `tasks`: those whose data will be read; `shared`: where
-        corpora and fitted coders are shared with other machines; `workers`: where corpora are tokenized, None: here;
-        `progress`: gets lines on how far a corpus is."""
+        corpora and fitted coders are shared with other machines; `corpora`: those whose words count as seen, by name or
+        path; `workers`: where corpora are tokenized, None: here; `progress`: gets lines on how far a corpus is."""
         self._sources = open_sources(sources)
         self._tasks = {task.task.name: task for task in tasks}
+        self._named = {corpus.fingerprint: name for name, corpus in (corpora or {}).items()}
         self.cache, self._shared, self._workers, self._progress = cache, shared, workers, progress
         self._texts: dict[str, Texts] = {}
         self._data: dict[str, Any] = {}
@@ -126,8 +128,14 @@ class Materials:
         return self._perturbed[key]
 
     def seen_types(self, words: Mapping[str, Any]) -> TypeTable:
-        """The words of the experiment's corpora with their counts, whatever the tokenizers of its models are."""
-        names = [corpus["name"] for corpus in words["corpora"]]
+        """The words of the experiment's corpora with their counts, whatever the tokenizers of its models are.
+
+        Raises InputError for a corpus that is not among those of the constructor.
+        """
+        for corpus in words["corpora"]:
+            if corpus["fingerprint"] not in self._named:
+                raise InputError(f"corpus {corpus['name']}: not the one of the plan; start the sweep again")
+        names = [self._named[corpus["fingerprint"]] for corpus in words["corpora"]]
         options = {key: words[key] for key in ("max_documents", "first_chunk_only")}
         folder = self.cache / "corpora"
         return prepare(names, self._sources, WordTokenizer(), folder, shared=self._shared, **options).types

@@ -38,8 +38,9 @@ class Assignment:
     def workplace(self) -> Workplace:
         """The experiment, its runs, the prepared data and the files that the runs of one process share."""
         folder = self.artifact_folder()
-        materials = Materials(self.resolved.sources, self.cache, self.resolved.tasks, folder.shared)
-        return Workplace(self.resolved, self.runs, materials, folder)
+        resolved = self.resolved
+        materials = Materials(resolved.sources, self.cache, resolved.tasks, folder.shared, corpora=resolved.corpora)
+        return Workplace(resolved, self.runs, materials, folder)
 
     def artifact_folder(self) -> ArtifactFolder:
         """The files of runs in the cache and in the folder that machines share."""

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hashbench.common.errors import InputError
+from hashbench.data.sources.documents import own_corpus
 from hashbench.models.coders.lsh import LshBits
 from hashbench.models.coders.vocabulary import Vocabulary
 from hashbench.models.text.types import TypeTable
@@ -108,3 +109,19 @@ def test_the_training_texts_are_part_of_a_run(learned: Path) -> None:
     learned.write_text(LEARNED.replace("name: own,", "name: other,").replace("documents: 20", "documents: 21"))
     after = runs()
     assert after["both"][0] != before["both"][0] and after["other"][0] == before["own"][0]
+
+
+def test_words_of_own_files_are_read_where_the_plan_read_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.txt").write_text("meant words\n" * 3)
+    (tmp_path / "a.txt").write_text("others of equal name\n")
+    monkeypatch.chdir(tmp_path)
+    pattern = str(tmp_path / "texts" / "*.txt")
+    corpus = own_corpus(pattern)
+    materials = Materials([], tmp_path / "cache", corpora={pattern: corpus})
+    options: dict[str, Any] = {"max_documents": None, "first_chunk_only": False}
+    named = {"name": corpus.name, "fingerprint": corpus.fingerprint}
+    types = materials.seen_types({"corpora": [named], **options})
+    assert set(types.strings()) == {"meant", "words"}
+    with pytest.raises(InputError, match="corpus a.txt: not the one of the plan"):
+        materials.seen_types({"corpora": [{**named, "fingerprint": "other"}], **options})
