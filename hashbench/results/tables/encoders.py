@@ -23,7 +23,8 @@ PRETRAINED, SCRATCH = "pre-trained", "from scratch"
 OF_EMBEDDING = ("like", "use", "tokenizer", "coder", "embedding", "budget", "weights")
 OF_TABLE = (
     "A row is one embedding: those models of the experiment's file that differ only in encoder, pooling, objective and "
-    "recipe. A cell is the average of all tasks. Models are compared within a column."
+    "recipe. A cell is the average of all tasks, marked as in the experiment's own table, which shows the tasks. "
+    "Models are compared within a column."
 )
 EncoderAndStart = tuple[str, str]  # kind of encoder, start
 
@@ -41,9 +42,16 @@ def encoder_table(source: ReportSource) -> list[Table]:
         )
     columns = {place: _column(place, tasks) for place in dict.fromkeys(_place(entry) for entry in models)}
     sizes = [column for column in SIZES if column.name == "emb_params" and column in own.columns]
-    rows = []
+    below = _below_floors(own, tasks)
+    rows, under = [], []  # of each row by column, whether the average of the own table is not above the floors
     for by_place in _embeddings(measured, models):
         cells = {column.name: Cell(unit=column.unit) for column in columns.values()}
+        under.append(
+            {
+                columns[place].name: below.get((entry.title, entry.encoder, entry.settings), "")
+                for place, entry in by_place.items()
+            }
+        )
         for place, entry in by_place.items():
             cells[columns[place].name] = own_cell(measured, entry, columns[place], source.evidence)
         for column in sizes:
@@ -55,12 +63,26 @@ def encoder_table(source: ReportSource) -> list[Table]:
         for entry in measured.entries
         if entry.is_baseline
     ]
+    rows = marked(rows, shown)
+    for i, of_row in enumerate(under):
+        marks = {name: replace(rows[i].cells[name], under=mark) for name, mark in of_row.items() if mark}
+        rows[i] = replace(rows[i], cells={**rows[i].cells, **marks})
     return [
         replace(
             own, number="encoders", title=f"Experiment {own.experiment}: embeddings by encoder", columns=tuple(shown),
-            rows=tuple(marked(rows, shown)), notes=(OF_TABLE,),
+            rows=tuple(rows), notes=(OF_TABLE,),
         )
     ]  # fmt: skip
+
+
+def _below_floors(own: Table, tasks: Sequence[str]) -> dict[tuple[str, str, str], str]:
+    """The trivial baselines that the averages of the experiment's own table are not above, by the row's key.
+
+    They go by task, as here no column does; empty where that average is over other tasks.
+    """
+    averages = [column for column in own.columns if column.measure == "average" and set(column.tasks) == set(tasks)]
+    names = [column.name for column in averages]
+    return {(row.title, row.encoder, row.settings): row.cells[name].under for row in own.rows for name in names}
 
 
 def _models(measured: Measured) -> list[Entry]:

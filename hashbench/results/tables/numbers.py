@@ -165,15 +165,16 @@ def legend(table: Table, *, best: str) -> str:
     measured = [cell for row in table.rows if row.kind not in UNMEASURED for cell in row.cells.values()]
     deviation = any(cell.std is not None for cell in cells)
     seeds = _seeds_in_words(table)
+    drawn = "examples (bootstrap of the stored predictions), not over seeds"
+    if table.draws_seeds:
+        drawn = "seeds and examples (bootstrap of the stored predictions)"
     parts = {
         f"{table.statistic} ± sd over {_drawn(table)} (n - 1 in the denominator), {seeds}": deviation,
         f"{seeds}; no deviation over seeds with one": not deviation and any(cell.n is not None for cell in cells),
         "(2/3): a value of two of three seeds": any(
             0 < (cell.n or 0) < (cell.planned or 0) and (cell.n, cell.planned) != table.seeds for cell in cells
         ),
-        "a..b: 95 % interval over examples (bootstrap of the stored predictions), not over seeds": any(
-            cell.interval and cell.n_examples for cell in cells
-        ),
+        f"a..b: 95 % interval over {drawn}": any(cell.interval and cell.n_examples for cell in cells),
         "a..b of a speed-up: 95 % interval over measured rounds (model, baseline, baseline, model)": any(
             cell.interval and cell.unit == "x" for cell in cells
         ),

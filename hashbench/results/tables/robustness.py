@@ -59,7 +59,8 @@ def robustness_tables(source: ReportSource) -> list[Table]:
     chosen = results.only(tasks=request.tasks, models=request.models, kinds=request.noises, beside=versus)
     by_task = bool(request.full or request.tasks or request.models or request.noises)
     # Without tables of tasks nothing shows the differences, so that no note explains them.
-    summary = _summary_table(chosen, versus if by_task else None)
+    of_all = len(results.tasks()) - 1  # behind an average, also where it is the only one that is shown
+    summary = _summary_table(chosen, versus if by_task else None, of_all)
     summary = replace(summary, records=tuple(records(chosen, versus)))
     tasks = [_task_table(chosen, task, versus) for task in chosen.tasks()]
     if request.full:
@@ -71,8 +72,8 @@ def robustness_tables(source: ReportSource) -> list[Table]:
     return [replace(summary, notes=(*summary.notes, more))]
 
 
-def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
-    """The table of each model's score retention under each noise, for the average over tasks or else by task."""
+def _summary_table(results: RobustnessResults, versus: str | None, of_all: int) -> Table:
+    """The table of each model's score retention under each noise, for the average over `of_all` tasks or by task."""
     tasks = [AVERAGE] if AVERAGE in results.tasks() else results.tasks()
     columns = [Column(kind, "percent", "score", kind, subtitle=RETENTION, better="high") for kind in results.kinds()]
     rows = []
@@ -87,7 +88,7 @@ def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
     rows, remarks = _with_groups(results, rows, [column.name for column in columns])
     highest = max(rate for curve in results.curves for rate in curve.rates)
     over = f"over the rates 0 to {_rate(highest)}"
-    what = f"average of {len(results.tasks()) - 1} tasks" if tasks == [AVERAGE] else ", ".join(tasks)
+    what = f"average of {of_all} tasks" if tasks == [AVERAGE] else ", ".join(tasks)
     title = f"Robustness in {results.experiment.name}: score retention under noise, {over}; {what}"
     named = "; ".join(f"{kind}: {_words_of(kind)}" for kind in results.kinds())
     notes = [f"{named}." if named else "", *_notes(results, results.tasks()[0], versus)]
@@ -159,6 +160,7 @@ def _table(
     return Table(
         paper="", number=f"robustness {what}", title=title, experiment=results.experiment.name,
         columns=tuple(columns), rows=tuple(rows), notes=tuple(notes), published=False, records=(),
+        draws_seeds=max((len(curve.seeds) for curve in results.curves), default=0) > 1,
     )  # fmt: skip
 
 
@@ -172,8 +174,6 @@ def _notes(results: RobustnessResults, task: str, versus: str | None) -> list[st
         "highest (trapezoids).",
         *results.notes,
     ]
-    if max(len(curve.seeds) for curve in results.curves) > 1:
-        lines.append("Intervals are over seeds and examples together.")
     if versus is not None:
         n = sum(curve.model != versus for curve in results.curves)
         lines.append(

@@ -118,6 +118,7 @@ class Table:
     published: bool = True
     readings: tuple[tuple[str, str, str], ...] = ()  # (task, metric, split) of the scores
     statistic: str = "mean"  # over seeds
+    draws_seeds: bool = False  # intervals of cells are over seeds too, and not over examples alone
     pretrainings: tuple[int, ...] = ()  # numbers of pre-trainings of a model whose fine-tunings start from several
     pairs: tuple[ComparedPairs, ...] = field(default=(), compare=False, repr=False)
     compares_sections: bool = False  # models are compared within a section, not with all of the table

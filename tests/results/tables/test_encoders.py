@@ -63,7 +63,25 @@ def test_a_row_has_one_embedding_under_each_encoder(tmp_path: Path) -> None:
         "bag-of-words": pytest.approx([71, 71, 71]),
     }
     under = {row.title: [row.cells[name].under for name in names] for row in table.rows[:4]}
-    assert under["k2-words"] == ["", "", "bag-of-words"] and under["k2"][:2] == ["", ""]
+    assert under["k2-words"][:2] == ["", ""] and under["k2-words"][2] and under["k2"][:2] == ["", ""]
+
+
+def test_an_average_is_marked_as_in_the_table_of_tasks(tmp_path: Path) -> None:
+    """A trivial baseline that lacks a task counts on those that it has."""
+
+    class Low(Encoders):
+        def score(self, model: str, task: str) -> float:
+            return 0.9 if model == "k2" else 0.55
+
+    written = ["k2", {"name": "k2-scratch", **MODELS["k2-scratch"][0]}]
+    made = Low(models=("k2", "k2-scratch"), tasks=("cola", "sst2"), config={"models": written})
+    made.undefined.add(("bag-of-words", "cola"))
+    store = build(tmp_path / "r.db", made)
+    own, by_encoder = tables(store, ReportRequest())[0], tables(store, ReportRequest(table="encoders"))[0]
+    marks = {row.title: row.cells["average"].under for row in own.rows if not row.is_baseline}
+    cells = by_encoder.rows[0].cells
+    assert [cells[f"encoder_bert_{start}"].under for start in ("pretrained", "scratch")] == list(marks.values())
+    assert marks == {"k2": "", "k2-scratch": "bag-of-words"}
 
 
 def test_models_are_compared_within_a_column(tmp_path: Path) -> None:

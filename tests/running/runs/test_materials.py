@@ -118,7 +118,7 @@ def test_words_of_own_files_are_read_where_the_plan_read_them(tmp_path: Path, mo
     monkeypatch.chdir(tmp_path)
     pattern = str(tmp_path / "texts" / "*.txt")
     corpus = own_corpus(pattern)
-    materials = Materials([], tmp_path / "cache", corpora={pattern: corpus})
+    materials = Materials(["builtin"], tmp_path / "cache", corpora={pattern: corpus})
     options: dict[str, Any] = {"max_documents": None, "first_chunk_only": False}
     named = {"name": corpus.name, "fingerprint": corpus.fingerprint}
     types = materials.seen_types({"corpora": [named], **options})
