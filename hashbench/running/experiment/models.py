@@ -231,8 +231,22 @@ def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath
             weights=_weights_beside(loaded, entry.weights) or spec.training.weights,
         ),
     )
-    with located(loaded.where(*place, *(("free_size",) if entry.free_size else ()))):
+    with located(f"{loaded.where(*place, 'embedding')}: model '{spec.name}'"):
+        _check_following(changed, entry.embedding or {})
+    with located(f"{loaded.where(*place, *(('free_size',) if entry.free_size else ()))}: model '{spec.name}'"):
         return with_free_size(changed, entry.free_size)
+
+
+def _check_following(spec: ModelSpec, written: Mapping[str, Any]) -> None:
+    """Raises InputError for a written argument of the embedding that the coder's arguments would replace."""
+    for key, value in written.items():
+        for family in spec.embedding.families():
+            following = family.following(spec.code.args)
+            if key in following and following[key] != value:
+                raise InputError(
+                    f"embedding: {key} follows from the arguments of coder {spec.code.coder} and is "
+                    f"{following[key]!r}, not {value!r}; leave it out, or change them (coder:)"
+                )
 
 
 def _vary(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Literal
 
 from hashbench.common.errors import InputError, first_line, located, near_match
 from hashbench.common.registry import is_own
@@ -14,7 +17,7 @@ from hashbench.common.showing import BUDGET_TOLERANCE, amount
 from hashbench.models.coders.base import find_coder, make_coder
 from hashbench.models.embeddings.base import FreeSize, ModelSpec, stored
 from hashbench.models.embeddings.registry import build_embedding, with_dim
-from hashbench.models.encoders.base import encoder_config
+from hashbench.models.encoders.base import check_shape, encoder_config
 from hashbench.models.layers import on_meta
 from hashbench.running.experiment.load import KeyPath, Loaded
 from hashbench.running.experiment.schema import ModelEntry
@@ -22,6 +25,9 @@ from hashbench.running.experiment.schema import ModelEntry
 LARGEST = 2**40  # of a free size
 TRIED = 64  # sizes beside the nearest one, where a coder takes only some, as multiples of 8
 STRIDE = 8  # times a size, at most, that the next one looked at is
+NO_SIZE = ("dim", "base", "hashing")  # arguments that follow from a model's other parts
+WHOLE = re.compile(r"(?:^|\||Optional\[)\s*int\s*(?:$|\||\])")  # an annotation that takes a whole number
+SIZES, DIM = (64, 128), 64  # with which it is tried whether an embedding grows
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,7 @@ def with_budget(spec: ModelSpec, dim: int, budget: int) -> Sized:
         if sizes(2 * above) <= sizes(free.least):
             raise InputError(
                 f"model {spec.name}: its embedding does not grow with {free.argument}; name another free_size"
+                f" ({_grows_with(spec)})"
             )
         shown = " or ".join(f"{sizes(size):,} ({free.argument} {size:,})" for size in near)
         raise InputError(
@@ -104,28 +111,64 @@ def with_free_size(spec: ModelSpec, argument: str | None = None) -> ModelSpec:
     """The model with this argument of its coder or embedding as its free size; None: the one that its class names.
 
     A model of the suite keeps its own, unless its coder was exchanged for one without that argument. Raises InputError
-    where neither part has the argument.
+    where neither part has the argument, or it takes something else than a whole number.
     """
-    coder, family = find_coder(spec.code.coder), spec.embedding.family
-    of_coder = [] if coder is None else list(inspect.signature(coder).parameters)
-    of_embedding = [name for name in inspect.signature(family).parameters if name not in ("dim", "base")]
-    free = spec.free_size
+    family, free = spec.embedding.family, spec.free_size
+    of_coder, of_embedding = _arguments(spec)
     if argument is None and free is not None:
         kept = free.argument in of_coder or free.part == "embedding"
         return spec if kept else replace(spec, free_size=None)
     name = argument or family.free_size
     if name is None:
         return spec
-    if name in of_coder:
-        return replace(spec, free_size=FreeSize("code", name))
-    if name in of_embedding:
-        return replace(spec, free_size=FreeSize("embedding", name))
-    names = list(dict.fromkeys([*of_coder, *of_embedding]))
     where = f"free_size {name!r}" + ("" if argument else f" of class {family.__name__}")
-    has = f"they have {', '.join(names)}" if names else "they have none"
-    raise InputError(
-        f"{where}: no argument of coder {spec.code.coder} or of the embedding{near_match(name, names) or ';'} {has}"
-    )
+    if name not in {**of_coder, **of_embedding}:
+        near = near_match(name, [*of_coder, *of_embedding]) or ";"
+        owners = f"coder {spec.code.coder} or of the embedding"
+        raise InputError(f"{where}: no argument of {owners}{near} {_grows_with(spec)}")
+    part: Literal["code", "embedding"] = "code" if name in of_coder else "embedding"
+    if not _is_number({**of_embedding, **of_coder}[name]):
+        raise InputError(f"{where}: takes no whole number, so it is no size; {_grows_with(spec)}")
+    return replace(spec, free_size=FreeSize(part, name))
+
+
+def _arguments(spec: ModelSpec) -> tuple[dict[str, inspect.Parameter], dict[str, inspect.Parameter]]:
+    """The arguments of a model's coder, and those of its embedding and of the one below it.
+
+    Those that follow from other parts of a model are left out.
+    """
+    coder = find_coder(spec.code.coder)
+    of_coder = {} if coder is None else dict(inspect.signature(coder).parameters)
+    of_embedding: dict[str, inspect.Parameter] = {}
+    for family in spec.embedding.families():
+        of_embedding = {**inspect.signature(family).parameters, **of_embedding}
+    for name in NO_SIZE:
+        of_coder.pop(name, None)
+        of_embedding.pop(name, None)
+    return of_coder, of_embedding
+
+
+def _is_number(parameter: inspect.Parameter) -> bool:
+    """Whether an argument takes a whole number: by its annotation, or where it has none by its default."""
+    if parameter.annotation is parameter.empty:
+        return parameter.default is parameter.empty or type(parameter.default) is int
+    annotation = str(parameter).partition(":")[2].partition("=")[0]
+    return bool(WHOLE.search(annotation.strip("' ")))
+
+
+def _grows_with(spec: ModelSpec) -> str:
+    """Half a sentence on the arguments that a budget can set, since the model's embedding grows with them."""
+    of_coder, of_embedding = _arguments(spec)
+    growing = []
+    for name, parameter in {**of_embedding, **of_coder}.items():
+        free = FreeSize("code" if name in of_coder else "embedding", name)
+        try:
+            small, large = (embedding_size(with_size(replace(spec, free_size=free), size), DIM) for size in SIZES)
+        except Exception:  # a user-defined class may raise anything, and not every argument takes these sizes
+            continue
+        if _is_number(parameter) and small < large:
+            growing.append(name)
+    return f"it grows with {', '.join(growing)}" if growing else "it grows with none of their arguments"
 
 
 def at_sizes(spec: ModelSpec, dim: int, budgets: Sequence[int], *, named: bool = True) -> list[ModelSpec]:
@@ -153,9 +196,10 @@ def at_budgets(
 
 def encoder_width(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> int:
     """The width of the vectors that a model's encoder takes."""
-    if "dim" in spec.encoder.args:
-        return int(spec.encoder.args["dim"])
     with located(f"{loaded.where(*place, 'encoder')}: model '{spec.name}'"):
+        if "dim" in spec.encoder.args:
+            check_shape(SimpleNamespace(**spec.encoder.args), "dim")
+            return int(spec.encoder.args["dim"])
         return int(encoder_config(spec.encoder.kind, loaded.experiment.encoder).dim)
 
 

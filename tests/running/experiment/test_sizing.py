@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +16,7 @@ from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.embeddings.registry import find_model, models
 from hashbench.running.experiment.models import resolve_models
 from hashbench.running.experiment.sizing import (
+    _is_number,
     check_learned_rows,
     embedding_size,
     parameters_of,
@@ -109,7 +113,7 @@ from hashbench.extend import Coder, Embedding
 class Rows(Embedding):
     free_size = "rows"
 
-    def __init__(self, dim: int, rows: int = 10, num_buckets: int = 7) -> None:
+    def __init__(self, dim: int, rows: int = 10, num_buckets: int = 7, kind: str = "x", scale: float = 1.0) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.zeros(self.sized(rows), dim))
         self.special = nn.Parameter(torch.zeros(5, dim))
@@ -200,7 +204,11 @@ def test_a_class_that_names_nothing_keeps_its_size(experiment) -> None:
         (own("Wrong"), r"free_size 'row' of class Wrong: no argument of coder md5-bits .* did you mean 'rows'\?"),
         (own("Rows", free_size="dim"), "free_size 'dim': no argument"),
         (own("Rows", free_size="self"), "free_size 'self': no argument"),
-        (own("Fixed"), "model mine: its embedding does not grow with rows; name another free_size"),
+        (
+            own("Rows", free_size="kind"),
+            "model 'mine': free_size 'kind': takes no whole number, .*; it grows with rows$",
+        ),
+        (own("Fixed"), r"does not grow with rows; name another free_size \(it grows with none of their arguments\)$"),
         (own("Slow"), "model mine: no embedding within 2 % of 230,000 parameters"),
         (own("Broken"), r"model mine: its embedding cannot be made with rows [\d,]+: ZeroDivisionError: .*; correct"),
         (own("Plain", budget="{embedding_parameters: 9_000}"), "leave the budget out, or name .* free_size"),
@@ -209,6 +217,47 @@ def test_a_class_that_names_nothing_keeps_its_size(experiment) -> None:
 def test_what_cannot_be_sized_is_one_line_with_its_place(experiment, model: str, message: str) -> None:
     with pytest.raises(InputError, match=rf"^a\.yaml:\d+: .*{message}"):
         sized(experiment, model)
+
+
+@pytest.mark.parametrize("argument", ["hash", "hashing", "base", "dim", "nothing"])
+def test_what_is_no_size_is_refused_with_the_sizes_of_the_model(experiment, argument: str) -> None:
+    loaded = experiment(
+        f"budget: {{embedding_parameters: 230_000}}\nmodels:\n- name: x\n  like: ternary-dense\n  free_size: {argument}"
+    )
+    with pytest.raises(InputError) as error:
+        resolve_models(loaded)
+    message = str(error.value)
+    assert re.match(rf"a\.yaml:\d+: model 'x': free_size '{argument}': ", message) and "hash 1" not in message
+    assert message.endswith(" it grows with bottleneck, features") and "\n" not in message
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_every_free_size_of_the_suite_may_be_named(name: str) -> None:
+    spec = find_model(name)
+    named = with_free_size(replace(spec, free_size=None), spec.free_size.argument)
+    assert (named.free_size.part, named.free_size.argument) == (spec.free_size.part, spec.free_size.argument)
+
+
+@pytest.mark.parametrize(
+    ("written", "is_size"),
+    [
+        ("x: int", True), ("x: int = 3", True), ("x: int | None = None", True), ("x: None | int = 3", True),
+        ("x: 'Optional[int]' = None", True), ("x=3", True), ("x", True), ("x=True", False), ("x=None", False),
+        ("x: bool = True", False), ("x: 'Sequence[int]' = ()", False), ("x: 'Literal[1, 2]' = 1", False),
+        ("x: str = 'int'", False), ("x: float = 1.0", False), ("x: 'Mapping[str, int]' = None", False),
+    ],
+)  # fmt: skip
+def test_an_argument_is_a_size_by_its_annotation_or_default(written: str, is_size: bool) -> None:
+    namespace: dict[str, Any] = {}
+    exec(f"def part({written}): ...", namespace)
+    assert _is_number(inspect.signature(namespace["part"]).parameters["x"]) == is_size
+
+
+@pytest.mark.parametrize("dim", ["two", "0", "-4", "64.5", "true"])
+def test_a_width_that_is_no_size_has_its_key(experiment, dim: str) -> None:
+    loaded = experiment(f"models:\n- {{name: x, like: hash-emb-k2, encoder: {{dim: {dim}}}}}")
+    with pytest.raises(InputError, match=r"^a\.yaml:9: model 'x': encoder: dim .* is no whole number from 1 on"):
+        resolve_models(loaded)
 
 
 def test_another_coder_takes_the_free_size_of_a_model_away(experiment) -> None:
