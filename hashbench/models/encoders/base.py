@@ -172,6 +172,7 @@ def check_shape(
     """
     rules: list[tuple[Sequence[str], type, Callable[[Any], bool], str]] = [
         (sizes, int, lambda value: value >= 1, "is no whole number from 1 on"),
+        ([*sizes, *counts], int, lambda value: value <= LARGEST, f"is beyond {LARGEST:,}, larger than any model is"),
         (counts, int, lambda value: value >= 0, "is no whole number from 0 on"),
         (shares, float, lambda value: 0 <= value < 1, "is no number from 0 to below 1"),
         (positive, float, lambda value: 0 < value < math.inf, "is no number above 0"),
@@ -210,6 +211,7 @@ class Architecture:
     settled: Mapping[str, str] = field(default_factory=dict)
 
 
+LARGEST = 2**24  # of a size; what an exported folder may have at most
 _outlines: dict[tuple[object, str], Encoder] = {}  # by what builds them, and their config
 
 

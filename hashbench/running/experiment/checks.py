@@ -20,10 +20,11 @@ from hashbench.data.tasks.items import item_kind
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import make_coder
-from hashbench.models.embeddings.base import Embedding, ModelSpec, TextSpec
-from hashbench.models.embeddings.registry import build_embedding, with_dim
+from hashbench.models.embeddings.base import Embedding, ModelSpec, TextSpec, stored
+from hashbench.models.embeddings.registry import build_embedding, models, with_dim
 from hashbench.models.encoders.base import Encoder, encoder_config, encoder_outline
 from hashbench.models.layers import on_meta
+from hashbench.models.memory import is_out_of_memory, main_memory
 from hashbench.models.objectives.registry import objective_of, pretrains, reads_items, task_head
 from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.models.text.token_lengths import shape_note, token_lengths
@@ -34,6 +35,7 @@ from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe, Pretr
 from hashbench.running.experiment.resolved import needs_corpus, pass_before
 from hashbench.running.experiment.used import OWN_CODER
 
+FLOAT_BYTES = 4  # of a weight when it is made
 WORD_TEXTS = 1_000  # texts of each column of train whose words are looked at: enough to see that they fall apart
 
 
@@ -60,6 +62,7 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
             objective.check_arguments(spec.training.args)
         _check_states(spec, encoder)
     with _of_model(loaded, model, "embedding"):
+        _check_memory(loaded, spec, encoder)
         embedding = _build(spec, encoder.config.dim)
         _check_sizes(spec, encoder.config.dim)
     untied = objective is not None and not objective.reads_items and embedding.untied_rows is not None
@@ -386,6 +389,31 @@ def _texts(data: TaskData) -> Iterator[tuple[int, str]]:
         yield from enumerate(column[:WORD_TEXTS], start=1)
 
 
+def _check_memory(loaded: Loaded, spec: ModelSpec, encoder: Encoder) -> None:
+    """Raises InputError for a model whose weights are larger than the memory of this machine, without making them.
+
+    If its runs are carried out elsewhere, only the small embedding is looked at that is tried here.
+    """
+    elsewhere = registered("executor")[loaded.experiment.executor].elsewhere
+    dim = encoder.config.dim
+    try:
+        with on_meta(), warnings.catch_warnings(action="ignore"):
+            embedding = stored(build_embedding(with_dim(spec.small() if elsewhere else spec, dim), dim))
+    except Exception as error:
+        if "overflow" in str(error):
+            raise InputError(
+                f"its embedding is larger than any memory, with dim {dim:,}; take smaller values"
+            ) from error
+        return  # `_build` raises it again with its reason
+    rest = 0 if elsewhere else stored(encoder)
+    needed, memory = FLOAT_BYTES * (embedding + rest), main_memory()
+    if needed > memory:
+        raise InputError(
+            f"its weights take {needed / 1e9:,.1f} GB ({embedding:,} parameters of the embedding, {rest:,} of the "
+            f"encoder), and this machine has {memory / 1e9:,.1f} GB of memory; take smaller values"
+        )
+
+
 def _build(full: ModelSpec, dim: int) -> Embedding:
     """A model's embedding with few rows, tried on one code. Raises InputError where it does not fit its coder."""
     spec = with_dim(full.small(), dim)
@@ -398,15 +426,31 @@ def _build(full: ModelSpec, dim: int) -> Embedding:
     except InputError:
         raise
     except Exception as error:  # a user-defined class may raise anything
+        family = spec.embedding.family.stored_name()
+        if is_out_of_memory(error):
+            raise InputError(
+                f"{family} with dim {dim:,} takes more memory than is free; take smaller values"
+            ) from error
         reason = first_line(error) if isinstance(error, (TypeError, ValueError, RuntimeError)) else error_line(error)
-        is_default = spec.code.coder == OWN_CODER and is_own(spec.embedding.family.__module__)
-        default = " (coder: NAME; this is the one where none is named)" if is_default else ""
+        width = make_coder(spec.code.coder, **with_dim(full, dim).code.args).width
+        numbers = f"{width} {'number' if width == 1 else 'numbers'} of {np.dtype(coder.dtype)} a type"
         raise InputError(
-            f"{spec.embedding.family.stored_name()} does not work with coder {spec.code.coder}, "
-            f"which gives {coder.width} values of {np.dtype(coder.dtype)} a type: {reason}; "
-            f"choose another coder{default} or other arguments"
+            f"{family} does not take the codes of coder {spec.code.coder}, {numbers}; choose {_other_coders(spec)} "
+            f"({reason})"
         ) from error
     return embedding
+
+
+def _other_coders(spec: ModelSpec) -> str:
+    """The coders to choose from in place of one that an embedding does not take: those of the suite's models."""
+    if spec.code.coder == OWN_CODER and is_own(spec.embedding.family.__module__):
+        return "another coder (coder: NAME; this is the one where none is named) or other arguments"
+    coders = sorted(
+        {other.code.coder for other in models().values() if other.embedding.family is spec.embedding.family}
+    )
+    if spec.code.coder in coders:
+        return "other arguments"
+    return f"coder {' or '.join(coders)}, or other arguments" if coders else "another coder or other arguments"
 
 
 def _check_sizes(spec: ModelSpec, dim: int) -> None:
@@ -475,8 +519,12 @@ def _check_encoder_values(spec: ModelSpec, size: str) -> None:
 
 
 def _encoder(loaded: Loaded, spec: ModelSpec) -> Encoder:
-    """The model's encoder without memory for its weights."""
-    return encoder_outline(spec.encoder.kind, loaded.experiment.encoder, **spec.encoder.args)
+    """The model's encoder without memory for its weights. Raises InputError for one that is larger than any memory."""
+    try:
+        return encoder_outline(spec.encoder.kind, loaded.experiment.encoder, **spec.encoder.args)
+    except RuntimeError as error:
+        values = ", ".join(f"{key} {value!r}" for key, value in spec.encoder.args.items())
+        raise InputError(f"encoder: cannot be made with {values}: {first_line(error)}; take smaller values") from error
 
 
 def _of_model(loaded: Loaded, model: ResolvedModel, key: str) -> AbstractContextManager[None]:

@@ -149,7 +149,7 @@ def _arguments(spec: ModelSpec) -> tuple[dict[str, inspect.Parameter], dict[str,
 
 
 def _is_number(parameter: inspect.Parameter) -> bool:
-    """Whether an argument takes a whole number: by its annotation, or where it has none by its default."""
+    """True for an argument that takes a whole number, by its annotation, or where it has none by its default."""
     if parameter.annotation is parameter.empty:
         return parameter.default is parameter.empty or type(parameter.default) is int
     annotation = str(parameter).partition(":")[2].partition("=")[0]

@@ -15,6 +15,7 @@ from hashbench.common.cache import using
 from hashbench.common.errors import InputError
 from hashbench.common.progress import progress
 from hashbench.common.showing import tell
+from hashbench.models.memory import is_out_of_memory
 from hashbench.results.dashboard.live import TrackedRun, Tracker, final_values, run_config, run_label, wandb_id
 from hashbench.running.runs.base import kind_of
 from hashbench.running.runs.provenance import commits_note, environment, sources_of
@@ -26,7 +27,7 @@ from hashbench.running.sweep.processes import own_name
 from hashbench.running.sweep.progress import RunEnded, RunProgress, RunStarted
 from hashbench.running.training.fit import quieten
 from hashbench.running.training.machine import Interrupted, Machine
-from hashbench.running.training.memory import is_out_of_memory, release_memory
+from hashbench.running.training.memory import release_memory
 from hashbench.store.engine import open_store, parse
 from hashbench.store.planning import Run
 from hashbench.store.queue import ClaimedRun, claim, pending

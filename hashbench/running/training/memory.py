@@ -6,7 +6,6 @@ The number of rows is found by trials: one row, twice as many, and so on.
 from __future__ import annotations
 
 import gc
-import os
 import resource
 import sys
 from collections.abc import Callable
@@ -19,6 +18,7 @@ import torch
 from hashbench.common.errors import InputError
 from hashbench.common.progress import progress
 from hashbench.models.embeddings.base import Batch
+from hashbench.models.memory import is_out_of_memory, main_memory
 from hashbench.running.experiment.recipes import Precision
 from hashbench.running.training.accumulation import MicroBatch, micro_batches, weighted
 from hashbench.running.training.devices import autocast
@@ -131,14 +131,6 @@ def peak_bytes_of(work: Callable[[], None], device: torch.device) -> int | None:
     return resident_peak()
 
 
-def is_out_of_memory(error: BaseException) -> bool:
-    """True for an out-of-memory error; those of MPS, CPUs and other processes are recognised by their text."""
-    if isinstance(error, torch.OutOfMemoryError | MemoryError):
-        return True
-    texts = ("out of memory", "can't allocate memory")
-    return isinstance(error, RuntimeError) and any(text in str(error) for text in texts)
-
-
 def release_memory() -> None:
     """Frees memory that nothing uses any more, so that another piece of work can have it."""
     gc.collect()
@@ -169,7 +161,7 @@ def _free_main_memory() -> int:
     information = Path("/proc/meminfo")
     if information.exists():
         return _kilobytes(information, "MemAvailable") + _kilobytes(Path("/proc/self/status"), "VmRSS")
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return main_memory()
 
 
 def _kilobytes(file: Path, key: str) -> int:

@@ -14,6 +14,7 @@ from hashbench.common.errors import InputError
 from hashbench.data.tasks.catalogue import find_task
 from hashbench.data.tasks.kinds.tagging import KIND as TAGGING
 from hashbench.models.embeddings.registry import find_model
+from hashbench.running.experiment import checks
 from hashbench.running.experiment.checks import (
     check_devices,
     check_lengths,
@@ -28,7 +29,8 @@ PROJ = "like: hashformer-md-proj"
 FAULTS = {
     "coder: {md_keyy: x}": "model 'm': coder md5-bits: unknown argument 'md_keyy'; did you mean 'md_key'?",
     "coder: md6-bits": "unknown name 'md6-bits'; did you mean 'md5-bits'",
-    "coder: md5-rows": "Projection does not work with coder md5-rows, which gives 1 values of int64 a type",
+    "coder: md5-rows": "Projection does not take the codes of coder md5-rows, 1 number of int64 a type; choose coder "
+    "lsh-bits or md5-bits, or other arguments (mat1 and mat2 ",
     "tokenizer: wordss": "model 'm': tokenizer: unknown kind 'wordss'; did you mean 'words' or 'wordpieces'?",
     "tokenizer: {lowercas: false}": "tokenizer words: unknown argument 'lowercas'; did you mean 'lowercase'?",
     "objective: mlm": "objective mlm needs an embedding with an output matrix, which Projection has not; "
@@ -119,6 +121,32 @@ def test_sizes_that_no_embedding_has(experiment, like: str, values: str, message
     with pytest.raises(InputError) as error:
         check_model(loaded, resolve_models(loaded)["m"])
     assert message in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("like", "values", "fault"),
+    [
+        (
+            "ternary-dense",
+            "hashing: x",
+            "hashing follows from the arguments of coder ternary-projection and is {'featu",
+        ),
+        ("hashformer-md-emb-1k", "num_rows: 77", "num_rows follows from the arguments of coder md5-rows and is "),
+        (
+            "hashformer-lsh-proj",
+            "coder: {bits: 256}, bits: 64",
+            "bits follows from the arguments of coder lsh-bits and",
+        ),
+    ],
+)
+def test_an_argument_that_the_coders_would_replace(experiment, like: str, values: str, fault: str) -> None:
+    *coder, written = values.split("}, ")
+    entry = "".join(f"{part}}}, " for part in coder) + f"embedding: {{{written}}}"
+    loaded = experiment(f"models:\n  - {{name: m, like: {like}, {entry}}}")
+    with pytest.raises(InputError) as error:
+        resolve_models(loaded)
+    assert str(error.value).startswith(f"a.yaml:9: model 'm': embedding: {fault}")
+    assert str(error.value).endswith("; leave it out, or change them (coder:)")
 
 
 @pytest.mark.parametrize("change", ["coder: {md_key: x}", "objective: {released: true}", "encoder: {layers: 1}"])
@@ -219,7 +247,7 @@ def test_a_warm_up_longer_than_its_training_is_one_line(experiment, block: str) 
     ("parent", "method", "entry", "message"),
     [
         ("embeddings.hashformer:Projection", "embed_types(self, codes):\n        raise KeyError('oops')",
-         "use: own.py:Raises, objective: none", "Raises does not work with coder md5-bits, which gives 16 values of"),
+         "use: own.py:Raises, objective: none", "Raises does not take the codes of coder md5-bits, 16 numbers of"),
         ("coders.md5:Md5Bits", "encode_utf8(self, *_):\n        raise KeyError('oops')",
          "like: hashformer-md-proj, coder: own.py:Raises", "cannot encode: "),
     ],
@@ -247,6 +275,56 @@ def test_an_own_table_without_a_coder_is_one_line_that_says_which_key(experiment
     )
     loaded = experiment('models: [{name: m, use: "own.py:Table", objective: none}]')
     with pytest.raises(InputError, match=r"choose another coder \(coder: NAME; this is the one where none is named\)"):
+        check_model(loaded, resolve_models(loaded)["m"])
+
+
+@pytest.mark.parametrize(
+    ("like", "coder", "said"),
+    [
+        ("ternary-dense", "md5-bits", "TernaryDense does not take the codes of coder md5-bits, 16 numbers of uint8 a "
+         "type; choose coder ternary-projection, or other arguments ("),
+        ("hash-emb-k2", "ternary-projection", "HashEmbedding does not take the codes of coder ternary-projection, 128 "
+         "numbers of uint8 a type; choose coder hash-rows, or other arguments ("),
+        ("dhe", "ternary-projection", "DeepHash does not take the codes of coder ternary-projection, 128 numbers of"),
+    ],
+)  # fmt: skip
+def test_codes_that_an_embedding_does_not_take_are_said_in_words(experiment, like: str, coder: str, said: str) -> None:
+    loaded = experiment(f"models: [{{name: m, like: {like}, coder: {coder}}}]")
+    with pytest.raises(InputError) as error:
+        check_model(loaded, resolve_models(loaded)["m"])
+    assert str(error.value).startswith(f"a.yaml:8: model 'm': {said}") and str(error.value).endswith(")")
+
+
+TOO_LARGE = {
+    "like: pqrnn-tiny, encoder: {dim: 1_000_000_000}": "encoder: dim 1000000000 is beyond 16,777,216, larger than any",
+    "like: pqrnn-tiny, encoder: {dim: 16_000_000}": "its weights take .* GB \\(8,2.* parameters of the embedding, .* "
+    "and this machine has 64.0 GB of memory; take smaller values$",
+    "like: ternary-dense, encoder: {dim: 16_000_000}": "its weights take .* GB ",
+    "like: ternary-dense, embedding: {bottleneck: 100_000_000_000}": "its weights take .* GB ",
+    "like: ternary-dense, embedding: {bottleneck: 1_000_000_000_000_000_000}": "its embedding is larger than any",
+    "like: pqrnn-tiny, encoder: {kernel: 10_000_000}": "its weights take .* GB ",
+    "like: pqrnn-tiny, encoder: {kernel: 16_000_000, dim: 16_000_000, state: 16_000_000}": "encoder: cannot be made wi",
+}
+
+
+@pytest.mark.parametrize(("entry", "said"), TOO_LARGE.items())
+def test_a_model_larger_than_the_memory_is_refused_unmade(experiment, monkeypatch, entry: str, said: str) -> None:
+    monkeypatch.setattr(checks, "main_memory", lambda: 64 * 10**9)
+    monkeypatch.setattr(checks, "_build", lambda *_: pytest.fail("it is made"))
+    loaded = experiment(f"models: [{{name: m, {entry}}}]")
+    with pytest.raises(InputError, match=rf"^a\.yaml:8: model 'm': {said}"):
+        check_model(loaded, resolve_models(loaded)["m"])
+
+
+def test_memory_that_lacks_while_a_model_is_tried_is_no_matter_of_its_coder(experiment, monkeypatch) -> None:
+    def embed_types(*_: Any) -> None:
+        raise RuntimeError("[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory")
+
+    monkeypatch.setattr(find_model("ternary-dense").embedding.family, "embed_types", embed_types)
+    loaded = experiment("models: [{name: m, like: ternary-dense}]")
+    with pytest.raises(
+        InputError, match=r"model 'm': TernaryDense with dim 128 takes more memory than is free; take s"
+    ):
         check_model(loaded, resolve_models(loaded)["m"])
 
 

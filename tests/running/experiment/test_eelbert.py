@@ -15,8 +15,8 @@ FAULTS = {
     "coder: {dim: 64}": "coder ngram-pooling: dim 64, but the encoder of 'm' has 128; leave dim out, it follows",
     "coder: {sed: 3}": "coder ngram-pooling: unknown argument 'sed'; did you mean 'seed'?",
     "coder: {partition: [1, 2, 3]}": "partition [1, 2, 3]; give 3 whole numbers above 0 whose sum is 128",
-    "coder: md5-bits": "NgramHash does not work with coder md5-bits, which gives 16 values of uint8 a type: "
-    "a code must be a vector of 128 floats",
+    "coder: md5-bits": "NgramHash does not take the codes of coder md5-bits, 16 numbers of uint8 a type; "
+    "choose coder ngram-pooling, or other arguments (a code must be a vector of 128 floats",
     "encoder: {dim: 4, heads: 1}": "coder ngram-pooling: dim 4 is too small for orders 3; take at least 6",
     "tokenizer: {vocab: ./no.txt}": "vocab: no such file './no.txt'; it is relative to the experiment file",
     "tokenizer: {vocabulary: x}": "tokenizer wordpieces: unknown argument 'vocabulary'; did you mean 'vocab'?",

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from hashbench.models.memory import is_out_of_memory, main_memory
 from hashbench.running.training import memory
-from hashbench.running.training.memory import free_bytes, is_out_of_memory, peak_bytes_of, resident_peak
+from hashbench.running.training.memory import free_bytes, peak_bytes_of, resident_peak
 
 CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda", 0), torch.device("mps")
 MIB = 1 << 20
@@ -23,13 +24,13 @@ def without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_cpu_has_what_the_system_can_give() -> None:
-    total = memory.os.sysconf("SC_PHYS_PAGES") * memory.os.sysconf("SC_PAGE_SIZE")
+    total = main_memory()
     assert 16 * MIB < free_bytes(CPU) < 2 * total
 
 
 @pytest.mark.usefixtures("without_proc")
 def test_without_proc_all_of_the_memory_counts() -> None:
-    assert free_bytes(CPU) == memory.os.sysconf("SC_PHYS_PAGES") * memory.os.sysconf("SC_PAGE_SIZE")
+    assert free_bytes(CPU) == main_memory()
 
 
 @pytest.mark.usefixtures("without_proc")
