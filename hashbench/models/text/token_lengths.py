@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import NamedTuple
 
+from hashbench.common.errors import InputError
+from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.models.text.unicode import CLASS_BITS, LETTER, unicode_table
 
 # A share of the tokens above which there is a warning; of English texts 3 to 6 % are single letters.
 NOTED = 0.25
 CLASS = (1 << CLASS_BITS) - 1
-REMEDY = "tokenizer: unicode keeps marks with their letters, and letters apart where no white space is written"
+UNICODE = "tokenizer: unicode keeps marks with their letters, and letters apart where no white space is written"
 
 
 class TokenLengths(NamedTuple):
@@ -50,15 +52,41 @@ def token_lengths(tokens: Iterable[str]) -> TokenLengths:
 
 
 def shape_note(shape: TokenLengths) -> str:
-    """A warning about the lengths of tokens; "" where they look like words.
+    """A warning about the lengths of tokens, without a remedy; "" where they look like words.
 
-    >>> shape_note(TokenLengths(100, 2, 0.45, 0.0))[:68]
+    >>> shape_note(TokenLengths(100, 2, 0.45, 0.0))
     'words fall apart: 45 % of tokens are one character, median 2 a token'
     """
     if shape.joined > NOTED:
         share = f"{100 * shape.joined:.0f} % of tokens join letters of a script without white space"
-        return f"words run together: {share}, median {shape.median:g} characters a token; {REMEDY}"
+        return f"words run together: {share}, median {shape.median:g} characters a token"
     if shape.single > NOTED:
         share = f"{100 * shape.single:.0f} % of tokens are one character"
-        return f"words fall apart: {share}, median {shape.median:g} a token; {REMEDY}"
+        return f"words fall apart: {share}, median {shape.median:g} a token"
     return ""
+
+
+def words_note(tokenizer: Tokenizer, texts: Sequence[str]) -> str:
+    """`shape_note` of a tokenizer's tokens of some texts, with a remedy that fits them; "" where there is no note.
+
+    Arguments without which the words hold together are the cause, as an alphabet or a pattern. Marks that are parted
+    from their letters, and letters without white space between words, are what `unicode` is for.
+    """
+    note = _note_of(tokenizer, texts)
+    if not note:
+        return ""
+    try:
+        plain = make_tokenizer(tokenizer.kind)
+    except InputError:  # a kind that has no defaults, or a user-defined one
+        plain = tokenizer
+    usual = plain.recipe()
+    changed = [f"{key} {value!r}" for key, value in tokenizer.recipe().items() if value != usual.get(key)]
+    if changed and not _note_of(plain, texts):
+        return f"{note}; tokenizer: {plain.kind} without {' or '.join(changed)} makes longer words"
+    if note.startswith("words run") or any(unicodedata.category(letter)[0] == "M" for letter in {*"".join(texts)}):
+        return f"{note}; {UNICODE}"
+    return f"{note}; see whether the texts are as they should be"
+
+
+def _note_of(tokenizer: Tokenizer, texts: Sequence[str]) -> str:
+    return shape_note(token_lengths(token for text in texts for token in tokenizer.tokenize(text)))

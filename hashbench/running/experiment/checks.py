@@ -27,7 +27,7 @@ from hashbench.models.layers import on_meta
 from hashbench.models.memory import is_out_of_memory, main_memory
 from hashbench.models.objectives.registry import objective_of, pretrains, reads_items, task_head
 from hashbench.models.text.base import Tokenizer, make_tokenizer
-from hashbench.models.text.token_lengths import shape_note, token_lengths
+from hashbench.models.text.token_lengths import words_note
 from hashbench.running.experiment.contract import error_line
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
@@ -361,16 +361,14 @@ def word_shapes(data: TaskData, models: Iterable[ResolvedModel]) -> list[str]:
             tokenizer = make_tokenizer(text.tokenizer, **text.args)
             if tokenizer.makes_words:
                 check_tokens(data, tokenizer, text)
-            notes[key] = words_note(data, tokenizer)
+            notes[key] = task_words_note(data, tokenizer)
         labels_by_note.setdefault(notes[key], []).append(model.label)
     return [f"{', '.join(labels)}: {note}" for note, labels in labels_by_note.items() if note]
 
 
-def words_note(data: TaskData, tokenizer: Tokenizer) -> str:
+def task_words_note(data: TaskData, tokenizer: Tokenizer) -> str:
     """A note if a tokenizer's words of a task fall apart or run together; "" where there is nothing to note."""
-    if not tokenizer.makes_words:
-        return ""
-    return shape_note(token_lengths(token for _, text in _texts(data) for token in tokenizer.tokenize(text)))
+    return words_note(tokenizer, [text for _, text in _texts(data)]) if tokenizer.makes_words else ""
 
 
 def check_tokens(data: TaskData, tokenizer: Tokenizer, spec: TextSpec) -> None:

@@ -20,7 +20,7 @@ from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.embeddings.base import ModelSpec
 from hashbench.running.efficiency.cards import TrainingStep, step_of
 from hashbench.running.efficiency.parameters import count, token_cost
-from hashbench.running.experiment.checks import words_note
+from hashbench.running.experiment.checks import task_words_note
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.recipes import SETTINGS, Finetune, FinetuneRecipe, input_length
 from hashbench.running.experiment.resolved import ResolvedExperiment, weights_setting
@@ -115,7 +115,7 @@ class Finetuning(TrainingKind):
         unknown = {"unknown_tokens": many} if many else {}
         texts = place.materials.texts(model)
         chosen = {CHOSEN_NOTE: json.dumps(tuned.chosen)} if tuned.chosen else {}
-        if shape := words_note(data, texts.tokenizer):
+        if shape := task_words_note(data, texts.tokenizer):
             unknown["words"] = shape
         read = counted(run.spec, data, texts.tokenizer, model.spec.text.template, model.finetune, place.materials.cache)
         return Result(
