@@ -63,7 +63,8 @@ def build_embedding(spec: ModelSpec, dim: int, *, vocabulary_rows: int | None = 
     parameters = [name for name in inspect.signature(spec.embedding.family).parameters if name != "dim"]
     for key in arguments:
         if key not in parameters:
-            own = [name for name in parameters if name not in ("base", "hashing")]  # others follow
+            follows = spec.embedding.family.following(spec.code.args)
+            own = [name for name in parameters if name != "base" and name not in follows]
             choices = f"arguments: {', '.join(own)}" if own else "it has none"
             raise InputError(f"{spec.name}: embedding has no argument {key!r}{near_match(key, own)}; {choices}")
     return spec.embedding.family(dim, **arguments)

@@ -38,6 +38,9 @@ class BertConfig(TransformerConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_shape(self, "max_positions", "type_rows", counts=("first_position",))
+        if self.first_position >= self.max_positions:
+            rows = f"first_position {self.first_position} leaves none of max_positions {self.max_positions}"
+            raise InputError(f"encoder: {rows}; take a smaller one, or more positions")
 
 
 CONFIG_NAMES = {  # of the configs of transformers -> of hashbench

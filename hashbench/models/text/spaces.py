@@ -46,8 +46,8 @@ class SpaceTokenizer(Tokenizer):
 
         `contract`: patterns of one character, then of two and of three, three times or more in a row, are
         cut to two (soooo, hahaha), but not if they begin with a digit. `alphabet`: the only characters that are kept,
-        in lower case; `letters_only`: letters and spaces are kept. without `split` each character is a token, spaces
-        too.
+        in lower case, or "" for all; `letters_only`: letters and spaces are kept. Without `split` each character is a
+        token, spaces too.
 
         Raises InputError for a value of another kind, separators outside ASCII, and an alphabet with capitals.
         """

@@ -63,7 +63,7 @@ def with_budget(spec: ModelSpec, dim: int, budget: int) -> Sized:
         if sizes(2 * above) <= sizes(free.least):
             raise InputError(
                 f"model {spec.name}: its embedding does not grow with {free.argument}; name another free_size"
-                f" ({_grows_with(spec)})"
+                f" ({_growth(_growing(spec))})"
             )
         shown = " or ".join(f"{sizes(size):,} ({free.argument} {size:,})" for size in near)
         raise InputError(
@@ -123,12 +123,11 @@ def with_free_size(spec: ModelSpec, argument: str | None = None) -> ModelSpec:
         return spec
     where = f"free_size {name!r}" + ("" if argument else f" of class {family.__name__}")
     if name not in {**of_coder, **of_embedding}:
-        near = near_match(name, [*of_coder, *of_embedding]) or ";"
-        owners = f"coder {spec.code.coder} or of the embedding"
-        raise InputError(f"{where}: no argument of {owners}{near} {_grows_with(spec)}")
+        growing, owners = _growing(spec), f"coder {spec.code.coder} or of the embedding"
+        raise InputError(f"{where}: no argument of {owners}{near_match(name, growing) or ';'} {_growth(growing)}")
     part: Literal["code", "embedding"] = "code" if name in of_coder else "embedding"
     if not _is_number({**of_embedding, **of_coder}[name]):
-        raise InputError(f"{where}: takes no whole number, so it is no size; {_grows_with(spec)}")
+        raise InputError(f"{where}: takes no whole number, so it is no size; {_growth(_growing(spec))}")
     return replace(spec, free_size=FreeSize(part, name))
 
 
@@ -156,8 +155,13 @@ def _is_number(parameter: inspect.Parameter) -> bool:
     return bool(WHOLE.search(annotation.strip("' ")))
 
 
-def _grows_with(spec: ModelSpec) -> str:
-    """Half a sentence on the arguments that a budget can set, since the model's embedding grows with them."""
+def _growth(growing: Sequence[str]) -> str:
+    """Half a sentence on the arguments with which an embedding grows."""
+    return f"it grows with {', '.join(growing) if growing else 'none of their arguments'}"
+
+
+def _growing(spec: ModelSpec) -> list[str]:
+    """The arguments that a budget can set, since the model's embedding grows with them."""
     of_coder, of_embedding = _arguments(spec)
     growing = []
     for name, parameter in {**of_embedding, **of_coder}.items():
@@ -168,7 +172,7 @@ def _grows_with(spec: ModelSpec) -> str:
             continue
         if _is_number(parameter) and small < large:
             growing.append(name)
-    return f"it grows with {', '.join(growing)}" if growing else "it grows with none of their arguments"
+    return growing
 
 
 def at_sizes(spec: ModelSpec, dim: int, budgets: Sequence[int], *, named: bool = True) -> list[ModelSpec]:

@@ -156,3 +156,15 @@ def test_an_unknown_argument_of_an_embedding() -> None:
         InputError, match=r"no argument 'proj_epz'; did you mean 'proj_eps'\?; arguments: bits, generic_row, "
     ):
         build_embedding(spec, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "listed"),
+    [("ternary-dense", "bottleneck"), ("hash-emb-k2", "factors, signs, init"), ("tfree-1k", "signs")],
+)
+def test_arguments_that_follow_from_the_coder_are_not_offered(name: str, listed: str) -> None:
+    spec = find_model(name)
+    with pytest.raises(InputError, match=r"embedding has no argument 'xyz'; arguments: ") as error:
+        build_embedding(spec.with_args(embedding={"xyz": 1.0}), 128)
+    offered = str(error.value).rpartition("arguments: ")[2]
+    assert offered == listed and not set(offered.split(", ")) & {"hashing", *spec.code.args}

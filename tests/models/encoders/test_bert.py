@@ -195,6 +195,7 @@ def test_parameters_at_base() -> None:
     [
         ({"heads": 3}, r"^encoder: dim 32 is no multiple of heads 3; choose one that is$"),
         ({"layers": 0}, r"^encoder: layers 0 is no whole number from 1 on; "),
+        ({"first_position": 514}, r"^encoder: first_position 514 leaves none of max_positions \d+; take a smaller one"),
         ({"type_rows": 0}, r"^encoder: type_rows 0 is no whole number from 1 on; "),
         ({"dropout": 1.0}, r"^encoder: dropout 1\.0 is no number from 0 to below 1; "),
         ({"attention_dropout": -0.1}, r"^encoder: attention_dropout -0\.1 is no number from 0 to below 1; "),
