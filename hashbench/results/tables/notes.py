@@ -42,6 +42,7 @@ from hashbench.results.tables.recipes import (
     tuned_on_reported,
     tuning_line,
 )
+from hashbench.results.tables.request import count_known
 from hashbench.results.tables.table import SCORES, Table
 
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")  # whose versions move numbers
@@ -116,6 +117,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
     """The lines under a table as (label, text), without empty ones and those that its columns do not need."""
     measures = {column.measure for column in table.columns}
     scores, facts, items = bool(measures & SCORES), "fact" in measures, measured.hides_items()
+    is_foreign = not table.paper and not count_known(paper.name, measured)  # no recipe is that of its models
     lines = [
         ("experiment", measured.once(_experiment)),
         ("data", _data(task_origins(measured, paper))),
@@ -137,7 +139,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
         ("texts read", texts_line(measured, _readings(measured, table)) if scores else ""),
         ("texts cut otherwise than in train", cut_line(measured, _readings(measured, table)) if scores else ""),
         ("checkpoint", _checkpoint(measured, table) if scores and not items else ""),
-        ("deviations", "" if items else _deviations(measured, paper)),
+        ("deviations", "" if items or is_foreign else _deviations(measured, paper)),
         ("timing", measured.once(_timing) if facts else ""),
         ("commits", measured.once(_commits)),
         ("different code", measured.once(_different_code)),
