@@ -84,7 +84,10 @@ def test_what_was_measured_of_the_forms_is_a_column_of_the_report(tmp_path: Path
     (tmp_path / FACTS).write_text(json.dumps({"evaluated": [vars(form) for form in forms]}))
     said = stored_forms(str(tmp_path / "r.db"), run_id[:8], tmp_path)
     assert said == f"{tmp_path / 'r.db'}: bytes, scores and times of the forms are columns of hashbench report"
-    cells = tables(open_store(tmp_path / "r.db"))[0].rows[0].cells
+    table = tables(open_store(tmp_path / "r.db"))[0]
+    task = store.query("SELECT task FROM run WHERE kind = 'finetune'")[0]["task"]
+    assert any(note.endswith(f"fine-tuned on {task}.") for note in table.notes)
+    cells = table.rows[0].cells
     assert {name: cell.value for name, cell in cells.items() if name.startswith(("float32", "int8"))} == {
         "float32_bytes": 4.0, "float32_score": 80.0, "float32_latency": 0.25,
         "int8_bytes": 1.0, "int8_score": 75.0, "int8_latency": 0.2,

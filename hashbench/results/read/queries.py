@@ -121,6 +121,11 @@ WITH scores_by_model AS MATERIALIZED (
 paper_scores AS MATERIALIZED (SELECT * FROM ({VIEWS["paper_scores"]}) AS papers WHERE paper = :paper)
 SELECT model, encoder, task, value, n_tasks FROM ({VIEWS["prr"]}) AS ratios
 """
+# the task of a run of which an exported form was measured
+TASKS_OF_FORMS = """
+SELECT DISTINCT f.task FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment AND m.split = '' AND m.step = 0 AND m.name IN ('float32_score', 'int8_score')
+"""
 # the metric and split that a paper reads for a task
 READINGS = "SELECT task, metric, split FROM reading WHERE paper = :paper"
 FACT = "experiment_id, experiment, baseline, encoder, model, position, kind, run_id, name, task, source"

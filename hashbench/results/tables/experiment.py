@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hashbench.results.papers.paper import Column, Paper
+from hashbench.results.read import queries
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry, SeedScore
 from hashbench.results.read.samples import Evidence
@@ -39,6 +40,7 @@ OF_TEXTS = (
 )
 MINUTES = Column("run_minutes", "minutes", "minutes", "training", subtitle="minutes")
 UNTUNED = "Scored as pre-trained, without fine-tuning, by seeds of the pre-training, and in no average"
+OF_FORMS = "Columns of float32 and int8 are of exported models, measured when they were exported, fine-tuned on"
 OF_MINUTES = "Training minutes: all finished runs of a model, pre-training and evaluations included"
 
 
@@ -84,6 +86,10 @@ def own_table(
         machines = {run.origin.hardware for run in measured.runs if run.origin.hardware}
         several = f"; on {len(machines)} kinds of machine, so rows are not comparable" if len(machines) > 1 else ""
         notes.append(f"{OF_MINUTES}{several}.")
+    if any(column in FORMS for column in columns):
+        rows_of = measured.query(queries.TASKS_OF_FORMS, experiment=measured.experiment.id)
+        exported = [task for task in tasks if task in {row["task"] for row in rows_of}]
+        notes.append(f"{OF_FORMS} {', '.join(exported)}.")
     scores = [column for column in columns if column.measure == "score"]
     return Table(
         paper="",
