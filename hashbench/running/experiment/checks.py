@@ -19,7 +19,7 @@ from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.items import item_kind
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.models.coders.base import make_coder
+from hashbench.models.coders.base import find_coder, make_coder
 from hashbench.models.embeddings.base import Embedding, ModelSpec, TextSpec, stored
 from hashbench.models.embeddings.registry import build_embedding, models, with_dim
 from hashbench.models.encoders.base import Encoder, encoder_config, encoder_outline
@@ -413,10 +413,17 @@ def _check_memory(loaded: Loaded, spec: ModelSpec, encoder: Encoder) -> None:
 
 
 def _build(full: ModelSpec, dim: int) -> Embedding:
-    """A model's embedding with few rows, tried on one code. Raises InputError where it does not fit its coder."""
+    """A model's embedding with few rows, tried on one code. Raises InputError where it does not fit its coder.
+
+    Codes of zeros alone do not show all: row numbers fit where bytes are looked up, until one is beyond 255. So codes
+    must be of a kind (packed bytes, whole numbers, floats) that named models with this embedding have.
+    """
     spec = with_dim(full.small(), dim)
     coder = make_coder(spec.code.coder, **spec.code.args)
     codes = torch.from_numpy(np.zeros((1, coder.width), coder.dtype))  # 0 is a code of every coder
+    kinds = {np.dtype(cls.dtype).kind for name in _usual_coders(spec) if (cls := find_coder(name)) is not None}
+    if kinds and np.dtype(coder.dtype).kind not in kinds:
+        raise InputError(_other_codes(full, dim))
     try:
         embedding = build_embedding(spec, dim)
         with warnings.catch_warnings(action="ignore"):  # torch's own words beside the error
@@ -430,25 +437,27 @@ def _build(full: ModelSpec, dim: int) -> Embedding:
                 f"{family} with dim {dim:,} takes more memory than is free; take smaller values"
             ) from error
         reason = first_line(error) if isinstance(error, (TypeError, ValueError, RuntimeError)) else error_line(error)
-        width = make_coder(spec.code.coder, **with_dim(full, dim).code.args).width
-        numbers = f"{width} {'number' if width == 1 else 'numbers'} of {np.dtype(coder.dtype)} a type"
-        raise InputError(
-            f"{family} does not take the codes of coder {spec.code.coder}, {numbers}; choose {_other_coders(spec)} "
-            f"({reason})"
-        ) from error
+        raise InputError(f"{_other_codes(full, dim)} ({reason})") from error
     return embedding
 
 
-def _other_coders(spec: ModelSpec) -> str:
-    """The coders to choose from in place of one that an embedding does not take: those of the suite's models."""
+def _usual_coders(spec: ModelSpec) -> list[str]:
+    """The coders of the named models that have the embedding of a model."""
+    return sorted({other.code.coder for other in models().values() if other.embedding.family is spec.embedding.family})
+
+
+def _other_codes(spec: ModelSpec, dim: int) -> str:
+    """The message that a model's embedding does not take the codes of its coder, with the coders to choose from."""
+    coder, usual = make_coder(spec.code.coder, **with_dim(spec, dim).code.args), _usual_coders(spec)
     if spec.code.coder == OWN_CODER and is_own(spec.embedding.family.__module__):
-        return "another coder (coder: NAME; this is the one where none is named) or other arguments"
-    coders = sorted(
-        {other.code.coder for other in models().values() if other.embedding.family is spec.embedding.family}
-    )
-    if spec.code.coder in coders:
-        return "other arguments"
-    return f"coder {' or '.join(coders)}, or other arguments" if coders else "another coder or other arguments"
+        choice = "another coder (coder: NAME; this is the one where none is named) or other arguments"
+    elif spec.code.coder in usual:
+        choice = "other arguments"
+    else:
+        choice = f"coder {' or '.join(usual)}, or other arguments" if usual else "another coder or other arguments"
+    numbers = f"{coder.width} {'number' if coder.width == 1 else 'numbers'} of {np.dtype(coder.dtype)} a type"
+    family = spec.embedding.family.stored_name()
+    return f"{family} does not take the codes of coder {spec.code.coder}, {numbers}; choose {choice}"
 
 
 def _check_sizes(spec: ModelSpec, dim: int) -> None:

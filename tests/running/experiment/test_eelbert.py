@@ -16,7 +16,7 @@ FAULTS = {
     "coder: {sed: 3}": "coder ngram-pooling: unknown argument 'sed'; did you mean 'seed'?",
     "coder: {partition: [1, 2, 3]}": "partition [1, 2, 3]; give 3 whole numbers above 0 whose sum is 128",
     "coder: md5-bits": "NgramHash does not take the codes of coder md5-bits, 16 numbers of uint8 a type; "
-    "choose coder ngram-pooling, or other arguments (a code must be a vector of 128 floats",
+    "choose coder ngram-pooling, or other arguments",
     "encoder: {dim: 4, heads: 1}": "coder ngram-pooling: dim 4 is too small for orders 3; take at least 6",
     "tokenizer: {vocab: ./no.txt}": "vocab: no such file './no.txt'; it is relative to the experiment file",
     "tokenizer: {vocabulary: x}": "tokenizer wordpieces: unknown argument 'vocabulary'; did you mean 'vocab'?",
