@@ -214,7 +214,7 @@ def check_trusted(path: Path, *, trust_code: bool) -> None:
 
 def tokenizer_in(name: str, arguments: Mapping[str, Any], folder: Path) -> Tokenizer:
     """The tokenizer of an exported model. Raises InputError where its files are not what `save` writes."""
-    with one_line(folder / TOKENIZER):
+    with one_line(f"{folder / CONFIG}: tokenizer_args", within=folder), one_line(folder / TOKENIZER):
         return saved_tokenizer(name, plain_files(folder / TOKENIZER), arguments)
 
 
@@ -222,7 +222,8 @@ def coder_in(name: str, arguments: Mapping[str, Any], folder: Path) -> Coder:
     """The fitted coder of an exported model. Raises InputError where its state is not what the coder needs."""
     path = folder / STATE
     with one_line(path):
-        coder = make_coder(name, **arguments)
+        with one_line(f"{folder / CONFIG}: coder_args", within=folder):
+            coder = make_coder(name, **arguments)
         if path.exists() or path.is_symlink():
             coder.restore(stored_arrays(path))
         elif coder.needs_fit:

@@ -93,13 +93,21 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "no outputs": (lambda v: v.update(n_outputs=-1, labels=[]), "n_outputs: input should be greater than"),
     "more outputs than weights": (lambda v: v.update(n_outputs=9_999, labels=[]), r"head\.out.* has shape \[2"),
     "many outputs": (lambda v: v.update(n_outputs=10**12, labels=[]), "n_outputs: input should be less than"),
-    "many layers": (lambda v: v["spec"]["encoder_args"].update(layers=10**7), "tensors, too few for config.json"),
+    "many layers": (lambda v: v["spec"]["encoder_args"].update(layers=10**7), "layers 10000000 is beyond 4,096"),
+    "more layers than weights": (
+        lambda v: v["spec"]["encoder_args"].update(layers=10**3),
+        "tensors, too few for config.json",
+    ),
     "no end of layers": (lambda v: v["spec"]["encoder_args"].update(layers=10**12), "larger than any model is"),
     "a wide encoder": (lambda v: v["spec"]["encoder_args"].update(dim=2**20), "has shape .*config.json means"),
     "half a layer": (lambda v: v["spec"]["encoder_args"].update(layers=1.5), "encoder_args.layers: input should be a"),
     "no layer": (
         lambda v: v["spec"]["encoder_args"].update(layers=0),
         r"/config\.json: encoder_args: encoder: layers 0 is no whole number from 1 on; correct it$",
+    ),
+    "a tokenizer out of range": (
+        lambda v: v["spec"].update(tokenizer="spaces", tokenizer_args={"separators": "\u00e9"}),
+        r"/config\.json: tokenizer_args: tokenizer spaces: separators '\u00e9'; only ASCII",
     ),
     "a coder out of range": (lambda v: v["spec"]["coder_args"].update(bits=0), r"/config\.json: "),
     "a long template": (lambda v: v["spec"]["template"].update(single=["A"] * 10**5), "template.single: tuple should"),

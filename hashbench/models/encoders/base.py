@@ -172,7 +172,6 @@ def check_shape(
     """
     rules: list[tuple[Sequence[str], type, Callable[[Any], bool], str]] = [
         (sizes, int, lambda value: value >= 1, "is no whole number from 1 on"),
-        ([*sizes, *counts], int, lambda value: value <= LARGEST, f"is beyond {LARGEST:,}, larger than any model is"),
         (counts, int, lambda value: value >= 0, "is no whole number from 0 on"),
         (shares, float, lambda value: 0 <= value < 1, "is no number from 0 to below 1"),
         (positive, float, lambda value: 0 < value < math.inf, "is no number above 0"),
@@ -183,6 +182,10 @@ def check_shape(
             is_number = isinstance(value, int | kind) and not isinstance(value, bool)
             if not (is_number and fits(value)):
                 raise InputError(f"encoder: {name} {value!r} {fault}; correct it")
+    for name in (*sizes, *counts):
+        most = MOST_LAYERS if name == "layers" else MOST
+        if getattr(config, name) > most:
+            raise InputError(f"encoder: {name} {getattr(config, name)} is beyond {most:,}; take a smaller one")
 
 
 def take(states: Tensor, columns: Tensor) -> Tensor:
@@ -211,7 +214,8 @@ class Architecture:
     settled: Mapping[str, str] = field(default_factory=dict)
 
 
-LARGEST = 2**24  # of a size; what an exported folder may have at most
+# Above every model there is. An exported folder may have no larger number; each layer is built to be counted.
+MOST, MOST_LAYERS = 2**24, 2**12
 _outlines: dict[tuple[object, str], Encoder] = {}  # by what builds them, and their config
 
 

@@ -315,7 +315,8 @@ def test_codes_of_another_kind_are_refused_though_zeros_would_fit(experiment, li
 
 
 TOO_LARGE = {
-    "like: pqrnn-tiny, encoder: {dim: 1_000_000_000}": "encoder: dim 1000000000 is beyond 16,777,216, larger than any",
+    "like: pqrnn-tiny, encoder: {dim: 1_000_000_000}": "encoder: dim 1000000000 is beyond 16,777,216; take a",
+    "like: bert-mlm, encoder: {layers: 10_000_000}": "encoder: layers 10000000 is beyond 4,096; take a smaller one$",
     "like: pqrnn-tiny, encoder: {dim: 16_000_000}": "its weights take .* GB \\(8,2.* parameters of the embedding, .* "
     "and this machine has 64.0 GB of memory; take smaller values$",
     "like: ternary-dense, encoder: {dim: 16_000_000}": "its weights take .* GB ",
