@@ -25,9 +25,13 @@ def test_pictures_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_without_sizes_the_user_is_told_what_to_do(tmp_path: Path) -> None:
-    bare = build(tmp_path / "results.db", World(models=("bert-mlm",), tasks=("cola",), seeds=(0,), efficiency=False))
-    with pytest.raises(InputError, match="efficiency: true"):
-        written(bare, draw, experiment=None, output=tmp_path)
+    told = {("bert-mlm",): "it has one model", ("bert-mlm", "hashformer-lsh-proj"): "efficiency: true"}
+    for models, words in told.items():
+        bare = build(
+            tmp_path / f"{len(models)}.db", World(models=models, tasks=("cola",), seeds=(0,), efficiency=False)
+        )
+        with pytest.raises(InputError, match=words):
+            written(bare, draw, experiment=None, output=tmp_path)
 
 
 def test_a_missing_database_is_one_line_and_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
