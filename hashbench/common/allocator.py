@@ -1,4 +1,4 @@
-"""Settings of this process: freed memory is kept, oneDNN keeps less, garbage collection pauses, numpy has one thread.
+"""Memory and settings of a process: freed memory is kept, oneDNN keeps less, collection pauses, numpy has one thread.
 
 glibc gives large blocks back to the system as soon as they are freed, so every step of a training on the CPU pays for
 the page faults of all its tensors again: a fifth to a third of the time of a small model.
@@ -47,6 +47,18 @@ def keep_few_prepared() -> None:
     if not any(name in os.environ for name in OF_ONEDNN):
         os.environ[OF_ONEDNN[0]] = str(FEW_PREPARED)
     os.environ.setdefault(OF_TORCH, str(FEW_PREPARED))
+
+
+def main_memory() -> int:
+    """Bytes of main memory of this machine, free or not."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """True for an out-of-memory error of Python or torch; those of MPS, CPUs and other processes say it in words."""
+    texts = ("out of memory", "can't allocate memory", "not enough memory")
+    of_torch = type(error).__name__ == "OutOfMemoryError" or any(text in str(error) for text in texts)
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and of_torch)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from hashbench.common import allocator
 
@@ -108,3 +109,13 @@ def test_no_allocation_is_a_mapping_of_its_own_while_memory_is_kept(
     monkeypatch.setattr(allocator.ctypes, "CDLL", Library)
     assert allocator.keep_freed_memory(keep) is True
     assert calls == settings
+
+
+def test_a_machine_has_more_memory_than_this_process_needs() -> None:
+    assert 2**27 < allocator.main_memory() < 2**50
+
+
+def test_what_torch_says_of_a_tensor_beyond_all_memory() -> None:
+    with pytest.raises(RuntimeError) as error:
+        torch.empty(2**50)
+    assert allocator.is_out_of_memory(error.value)

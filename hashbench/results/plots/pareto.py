@@ -110,13 +110,10 @@ def _reason(table: Table) -> str:
     lacking = len(models) - len(scored)
     if len(models) < SEVERAL:
         return "it has one model, and a front needs two; add models"
-    score_name = score_column(table)
-    if (
-        sum(score_name in row.cells and row.cells[score_name].value is not None for row in models)
-        >= SEVERAL
-        > len(scored)
-    ):
-        return "no sizes of its models are stored; set `efficiency: true` and sweep it again"
+    with_score = [row for row in models if (cell := row.cells.get(score_column(table))) and cell.value is not None]
+    if len(with_score) >= SEVERAL > len(scored):
+        without = len(with_score) - len(scored)
+        return f"{without} of its {len(with_score)} models with a score have no stored size; set `efficiency: true`"
     if len(scored) < SEVERAL:
         return f"{len(scored)} of its {len(models)} models have a score and a stored size; finish the sweep"
     advice = [f"finish the sweep for the other {lacking}"] if lacking else []

@@ -15,7 +15,7 @@ from hashbench.results.read.runs import Entry
 from hashbench.results.tables.cells import entry_row
 from hashbench.results.tables.experiment import SIZES, own_cell, own_table
 from hashbench.results.tables.request import ReportSource, TableFile
-from hashbench.results.tables.table import Cell, Table, comparable, marked
+from hashbench.results.tables.table import Cell, Row, Table, comparable, marked
 
 TITLES = {"bert": "transformer", "qrnn": "QRNN", "prado": "PRADO", "average": "mean of words"}
 PRETRAINED, SCRATCH = "pre-trained", "from scratch"
@@ -42,16 +42,10 @@ def encoder_table(source: ReportSource) -> list[Table]:
         )
     columns = {place: _column(place, tasks) for place in dict.fromkeys(_place(entry) for entry in models)}
     sizes = [column for column in SIZES if column.name == "emb_params" and column in own.columns]
-    below = _below_floors(own, tasks)
-    rows, under = [], []  # of each row by column, whether the average of the own table is not above the floors
-    for by_place in _embeddings(measured, models):
+    embeddings = _embeddings(measured, models)
+    rows = []
+    for by_place in embeddings:
         cells = {column.name: Cell(unit=column.unit) for column in columns.values()}
-        under.append(
-            {
-                columns[place].name: below.get((entry.title, entry.encoder, entry.settings), "")
-                for place, entry in by_place.items()
-            }
-        )
         for place, entry in by_place.items():
             cells[columns[place].name] = own_cell(measured, entry, columns[place], source.evidence)
         for column in sizes:
@@ -63,10 +57,12 @@ def encoder_table(source: ReportSource) -> list[Table]:
         for entry in measured.entries
         if entry.is_baseline
     ]
+    below = _below_floors(own, tasks)
     rows = marked(rows, shown)
-    for i, of_row in enumerate(under):
-        marks = {name: replace(rows[i].cells[name], under=mark) for name, mark in of_row.items() if mark}
-        rows[i] = replace(rows[i], cells={**rows[i].cells, **marks})
+    for i, by_place in enumerate(embeddings):
+        marks = {columns[place].name: below.get(_key(entry), "") for place, entry in by_place.items()}
+        cells = {name: replace(rows[i].cells[name], under=mark) for name, mark in marks.items() if mark}
+        rows[i] = replace(rows[i], cells={**rows[i].cells, **cells})
     return [
         replace(
             own, number="encoders", title=f"Experiment {own.experiment}: embeddings by encoder", columns=tuple(shown),
@@ -82,7 +78,12 @@ def _below_floors(own: Table, tasks: Sequence[str]) -> dict[tuple[str, str, str]
     """
     averages = [column for column in own.columns if column.measure == "average" and set(column.tasks) == set(tasks)]
     names = [column.name for column in averages]
-    return {(row.title, row.encoder, row.settings): row.cells[name].under for row in own.rows for name in names}
+    return {_key(row): row.cells[name].under for row in own.rows for name in names}
+
+
+def _key(of: Entry | Row) -> tuple[str, str, str]:
+    """The title and settings by which a row of the own table and its entry are known."""
+    return of.title, of.encoder, of.settings
 
 
 def _models(measured: Measured) -> list[Entry]:

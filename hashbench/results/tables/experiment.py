@@ -21,7 +21,7 @@ from hashbench.results.tables.cells import (
     text_cell,
 )
 from hashbench.results.tables.request import TableFile
-from hashbench.results.tables.table import Cell, Table, marked, missing_lines
+from hashbench.results.tables.table import Cell, Row, Table, marked, missing_lines
 
 SIZES = (
     Column("total_params", "params", "fact", "params", better="low", subtitle="all"),
@@ -76,20 +76,9 @@ def own_table(
         for entry in (*measured.entries, *measured.imported)
     ]
     rows = marked(rows, columns)
-    notes = [_average_note(trained, shared)] if len(shared) < len(trained) else []
-    if untuned := measured.untuned_tasks():
-        notes.append(f"{UNTUNED}: {', '.join(untuned)}.")
-    if further := [task for task in further if task not in untuned]:
-        sets = ", ".join(further)
-        notes.append(f"Further sets, evaluated with the models of other columns and in no average: {sets}.")
-    if any(row.cells[MINUTES.name].value is not None for row in rows):
-        machines = {run.origin.hardware for run in measured.runs if run.origin.hardware}
-        several = f"; on {len(machines)} kinds of machine, so rows are not comparable" if len(machines) > 1 else ""
-        notes.append(f"{OF_MINUTES}{several}.")
-    if any(column in FORMS for column in columns):
-        rows_of = measured.query(queries.TASKS_OF_FORMS, experiment=measured.experiment.id)
-        exported = [task for task in tasks if task in {row["task"] for row in rows_of}]
-        notes.append(f"{OF_FORMS} {', '.join(exported)}.")
+    notes = _notes(measured, tasks, rows)
+    if len(shared) < len(trained):
+        notes.insert(0, _average_note(trained, shared))
     scores = [column for column in columns if column.measure == "score"]
     return Table(
         paper="",
@@ -103,6 +92,25 @@ def own_table(
         published=False,
         readings=tuple((column.task or "", column.metric, column.split) for column in scores if column.metric),
     )
+
+
+def _notes(measured: Measured, tasks: Sequence[str], rows: Sequence[Row]) -> list[str]:
+    """Notes on tasks that are in no average, on minutes, and on columns of exported models."""
+    notes = []
+    if untuned := measured.untuned_tasks():
+        notes.append(f"{UNTUNED}: {', '.join(untuned)}.")
+    if further := [task for task in measured.further_sets() if task in tasks and task not in untuned]:
+        sets = ", ".join(further)
+        notes.append(f"Further sets, evaluated with the models of other columns and in no average: {sets}.")
+    if any(row.cells[MINUTES.name].value is not None for row in rows):
+        machines = {run.origin.hardware for run in measured.runs if run.origin.hardware}
+        several = f"; on {len(machines)} kinds of machine, so rows are not comparable" if len(machines) > 1 else ""
+        notes.append(f"{OF_MINUTES}{several}.")
+    exported = {row["task"] for row in measured.query(queries.TASKS_OF_FORMS, experiment=measured.experiment.id)}
+    if exported:
+        names = ", ".join(task for task in tasks if task in exported)
+        notes.append(f"{OF_FORMS} {names}; scores are on the rows that select the checkpoint.")
+    return notes
 
 
 def _average_note(tasks: Sequence[str], shared: Sequence[str]) -> str:

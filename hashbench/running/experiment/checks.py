@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 import numpy as np
 import torch
 
+from hashbench.common.allocator import is_out_of_memory, main_memory
 from hashbench.common.declared import searched_values
 from hashbench.common.errors import InputError, first_line, located
 from hashbench.common.registry import is_own, registered
@@ -24,7 +25,6 @@ from hashbench.models.embeddings.base import Embedding, ModelSpec, TextSpec, sto
 from hashbench.models.embeddings.registry import build_embedding, models, with_dim
 from hashbench.models.encoders.base import Encoder, encoder_config, encoder_outline
 from hashbench.models.layers import on_meta
-from hashbench.models.memory import is_out_of_memory, main_memory
 from hashbench.models.objectives.registry import objective_of, pretrains, reads_items, task_head
 from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.models.text.token_lengths import words_note

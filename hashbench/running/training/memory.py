@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from hashbench.common.allocator import is_out_of_memory, main_memory
 from hashbench.common.errors import InputError
 from hashbench.common.progress import progress
 from hashbench.models.embeddings.base import Batch
-from hashbench.models.memory import is_out_of_memory, main_memory
 from hashbench.running.experiment.recipes import Precision
 from hashbench.running.training.accumulation import MicroBatch, micro_batches, weighted
 from hashbench.running.training.devices import autocast
