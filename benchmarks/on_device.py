@@ -22,6 +22,7 @@ depend on them. The bag of words is fitted on SST-2.
 from __future__ import annotations
 
 import argparse
+import csv
 import importlib.util
 import json
 import multiprocessing
@@ -203,12 +204,27 @@ def started(folder: Path, way: str) -> subprocess.Popen[str]:
     return subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def interval(values: list[float]) -> str:
+def interval(values: list[float]) -> tuple[float, float, float]:
     """The median, and the ends of an interval of it (order statistics, about 95 %)."""
     ranked, n = sorted(values), len(values)
     spread = round(0.98 * n**0.5)
-    low, high = ranked[max(0, n // 2 - spread)], ranked[min(n - 1, n // 2 + spread)]
-    return f"{statistics.median(values):.3f} ({low:.3f} to {high:.3f})"
+    return statistics.median(values), ranked[max(0, n // 2 - spread)], ranked[min(n - 1, n // 2 + spread)]
+
+
+def in_words(ends: tuple[float, float, float]) -> str:
+    return f"{ends[0]:.3f} ({ends[1]:.3f} to {ends[2]:.3f})"
+
+
+def write_csv(rounds: dict[tuple[str, str], list[dict[str, Any]]], bag: str, file: Path) -> None:
+    """A row for each folder: of a vocabulary by the `tokenizers` library, as an application reads it."""
+    with file.open("w", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["folder", "bytes", "ms", "times_bag", "low", "high", "rounds"])
+        for name in dict.fromkeys(name for name, _ in rounds):
+            rows = rounds[name, "library" if (name, "library") in rounds else "own"]
+            ratio = interval([row["cold"] / peer["cold"] for row, peer in zip(rows, rounds[bag, "own"], strict=True)])
+            ms = statistics.median(row["cold"] for row in rows)
+            writer.writerow([name, rows[-1]["bytes"], f"{ms:.4f}", *(f"{end:.2f}" for end in ratio), len(rows)])
 
 
 def make_folders(root: Path, data: Path) -> list[Path]:
@@ -265,11 +281,11 @@ def report(rounds: dict[tuple[str, str], list[dict[str, Any]]], folders: list[Pa
     for (name, way), rows in rounds.items():
         last = rows[-1]
         assert way != "text" or not last["numpy"]
-        times = [interval([row[kind] for row in rows]) for kind in ("cold", "warm")]
+        times = [in_words(interval([row[kind] for row in rows])) for kind in ("cold", "warm")]
         ratios = []
         for other in beside:
             both = zip(rows, rounds[other, "own"], strict=True)
-            ratios.append(interval([row["cold"] / peer["cold"] for row, peer in both]))
+            ratios.append(in_words(interval([row["cold"] / peer["cold"] for row, peer in both])))
         size, ready = f"{last['bytes']:,}" if last["bytes"] else "-", f"{last['ready']:.0f}" if last["ready"] else "-"
         print(
             f"| {name} | {NAMES[way]} | {' | '.join(times)} | {size} | {last['peak'] / 2**20:.0f} MiB | "
@@ -285,6 +301,7 @@ def main() -> None:
     parser.add_argument("--make", type=Path, help="make the folders of all models here, if they are not there")
     parser.add_argument("--data", type=Path, default=os.environ.get("HASHBENCH_TEST_DATA"), help="for --make")
     parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--csv", type=Path, help="write bytes, ms on new words and times of the bag of words here")
     parser.add_argument("--serve", choices=NAMES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
@@ -298,7 +315,13 @@ def main() -> None:
             folders += pool.apply(make_folders, (options.make, options.data))
     if not folders:
         parser.error("name a folder, or --make")
-    report(measured(folders, options.rounds), folders)
+    bags = [folder.name for folder in folders if (folder / BAG).is_file()]
+    if options.csv and not bags:
+        parser.error("--csv compares with a bag of words; name its folder too")
+    rounds = measured(folders, options.rounds)
+    report(rounds, folders)
+    if options.csv:
+        write_csv(rounds, bags[0], options.csv)
 
 
 if __name__ == "__main__":

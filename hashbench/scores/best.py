@@ -145,6 +145,15 @@ class Separation:
         """
         return self._bound_of_all * self._errors
 
+    def half_widths_alone(self) -> np.ndarray:
+        """Half the width of each model's own 95 % interval over seeds and examples (models,), as figures draw it.
+
+        The variance over seeds is that by which models are compared. Two models may differ although these intervals
+        overlap, since both were measured on the same examples.
+        """
+        of_each = np.sqrt(self._seed_variances + np.maximum(np.diag(self._of_examples), 0.0))
+        return SeedError(1.0, self._spread.freedom).interval(0.0)[1] * of_each
+
     @cached_property
     def _standardised(self) -> np.ndarray:
         """[i, j]: by how many standard errors model j is above model i; 0 where nothing varies (models, models)."""

@@ -60,6 +60,20 @@ def test_an_unstable_model_widens_its_own_interval_alone() -> None:
     assert np.all(wide[1:-1] < 2 * half[1:-1])
 
 
+def test_a_models_own_interval_holds_its_true_score() -> None:
+    """With two seeds of six models and with four of three; seeds and examples vary by one point each."""
+    random = np.random.default_rng(3)
+    for n_models, n_seeds in ((6, 2), (3, 4)):
+        held: list[bool] = []
+        for _ in range(200):
+            of_examples, of_seeds = random.standard_normal((n_models, 1)), random.standard_normal((n_models, n_seeds))
+            scores = 50.0 + of_examples + of_seeds
+            draws = scores[:, :, None] + random.standard_normal((n_models, 1, 300))
+            separation = Separation(scores, draws, joint_draws=200)
+            held += (np.abs(scores.mean(axis=1) - 50.0) < separation.half_widths_alone()).tolist()
+        assert 0.93 < np.mean(held) < 0.995
+
+
 def test_an_interval_that_holds_for_many_is_wider_than_one_for_two() -> None:
     assert _made([50.0] * 20).half_widths(0)[1] > 1.2 * _made([50.0] * 2, seeds=20).half_widths(0)[1]
 

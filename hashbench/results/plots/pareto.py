@@ -1,4 +1,4 @@
-"""Average score against embedding parameters and against time per sample, each with its Pareto front."""
+"""Average score against embedding parameters, times and bytes of exported folders, each with its Pareto front."""
 
 from __future__ import annotations
 
@@ -66,18 +66,23 @@ COSTS = (
         "infer_ms", "pareto_inference", "time of inference", "ms per sample, middle of the range over tasks", "linear"
     ),
     Cost("pt_ms", "pareto_pretraining", "time of pre-training", "ms per sample, forward and backward", "linear"),
+    Cost("int8_folder", "pareto_folder", "bytes of the exported folder", "bytes of the exported int8 folder", "log"),
 )
 
 
 @dataclass(frozen=True)
 class CostPoint:
-    """One model with its cost, its score in percent, and the deviation over seeds."""
+    """One model with its cost, its score in percent, and how far a bar reaches to either side of it.
+
+    `interval`: that bar is the score's 95 % interval over seeds and examples; otherwise its deviation over seeds.
+    """
 
     name: str
     cost: float
     score: float
-    deviation: float = 0.0
+    reach: float = 0.0
     model: str = ""  # without the settings of its row
+    interval: bool = False
 
 
 def front(points: Sequence[CostPoint]) -> list[CostPoint]:
@@ -128,11 +133,17 @@ def points_of(table: Table, cost: str) -> list[CostPoint]:
     score_name = score_column(table)
     if not {cost, score_name} <= {column.name for column in table.columns}:
         return []
+    alone = {
+        name: half for pairs in table.pairs if pairs.column == score_name
+        for name, half in zip(pairs.rows, pairs.alone, strict=True)
+    }  # fmt: skip
     points = []
     for row in table.rows:
         price, score = comparable(row.cells[cost]), row.cells[score_name]
         if row.kind == "model" and price is not None and score.value is not None:
-            points.append(CostPoint(label_of(row), price, score.value, score.std or 0.0, row.model))
+            half = alone.get((row.title, row.settings))
+            reach = (score.std or 0.0) if half is None else half
+            points.append(CostPoint(label_of(row), price, score.value, reach, row.model, half is not None))
     return points
 
 
@@ -156,7 +167,7 @@ def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
         handles=[Line2D([], [], color=FRONT, lw=1.2, label="Pareto front")],
         also=[
             words,
-            *(["bars: sd over seeds"] if any(point.deviation for point in points) else []),
+            *_meaning_of_bars(points),
             *on_grey([point.model for point in points], labels),
         ],
     )
@@ -174,6 +185,15 @@ def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
         drawn.figure.draw_without_rendering()  # places are known once the layout is made
         _label(axes, points, [point for point in points if point.model in labels])
     return drawn
+
+
+def _meaning_of_bars(points: Sequence[CostPoint]) -> list[str]:
+    """What bars show, of some models intervals and of others deviations."""
+    meanings = {point.interval for point in points if point.reach}
+    if meanings == {True, False}:
+        return ["bars: 95 % interval over seeds and examples, or sd over seeds where a model is not compared"]
+    words = {True: "bars: 95 % interval over seeds and examples", False: "bars: sd over seeds"}
+    return [words[meaning] for meaning in meanings]
 
 
 def _scale(axes: Axes, cost: Cost, costs: Sequence[float]) -> None:
@@ -194,7 +214,7 @@ def _scale(axes: Axes, cost: Cost, costs: Sequence[float]) -> None:
 
 
 def _points(axes: Axes, points: Sequence[CostPoint], labels: Sequence[str], *, score: str, cost: str) -> None:
-    """Draws all models as points, with their deviations as error bars, and the Pareto front as a step line.
+    """Draws all models as points, with intervals or deviations as error bars, and the Pareto front as a step line.
 
     `score` and `cost` are the names of the two numbers in the text that a point shows under the pointer.
     """
@@ -204,12 +224,12 @@ def _points(axes: Axes, points: Sequence[CostPoint], labels: Sequence[str], *, s
     for point in points:
         look = {"zorder": 3, **marker_of(point.model, 5)} if point.model in labels else muted(3.5)
         mark, caps, bars = axes.errorbar(
-            point.cost, point.score, yerr=point.deviation or None, linestyle="none", capsize=2, elinewidth=0.8, **look
+            point.cost, point.score, yerr=point.reach or None, linestyle="none", capsize=2, elinewidth=0.8, **look
         )
         for part in (mark, *caps, *bars):
             part.set_clip_on(False)  # an embedding without parameters lies on the axis
-        deviation = f" ± {point.deviation:.2f}" if point.deviation else ""
-        tip(mark, f"{point.name}\n{score}: {point.score:.2f}{deviation}\n{cost}: {count_of(point.cost)}")
+        reach = f" ± {point.reach:.2f}" if point.reach else ""
+        tip(mark, f"{point.name}\n{score}: {point.score:.2f}{reach}\n{cost}: {count_of(point.cost)}")
 
 
 def _label(axes: Axes, points: Sequence[CostPoint], named: Sequence[CostPoint]) -> None:
@@ -283,4 +303,5 @@ def _pixels(axes: Axes, points: Sequence[CostPoint]) -> list[tuple[float, float]
     return [tuple(pair) for pair in axes.transData.transform([(point.cost, point.score) for point in points])]
 
 
-PLOT = Plot("pareto", "average score against embedding parameters and times, with the Pareto front", draw)
+WHAT = "average score against embedding parameters, times and bytes of exported folders, with the Pareto front"
+PLOT = Plot("pareto", WHAT, draw)

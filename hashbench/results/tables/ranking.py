@@ -66,8 +66,10 @@ def _pairs(column: Column, rows: Sequence[Row], models: Compared) -> list[Compar
         return []
     means = PERCENT * models.separation.by_seed.mean(axis=1)
     half_widths = PERCENT * models.separation.half_widths_of_pairs()
+    alone = PERCENT * models.separation.half_widths_alone()
     names = tuple((rows[place].title, rows[place].settings) for place in models.places)
-    return [ComparedPairs(column.name, names, tuple(means.tolist()), tuple(map(tuple, half_widths.tolist())))]
+    differences = tuple(map(tuple, half_widths.tolist()))
+    return [ComparedPairs(column.name, names, tuple(means.tolist()), differences, tuple(alone.tolist()))]
 
 
 def with_rating(cell: Cell, rating: Rating) -> Cell:

@@ -91,13 +91,15 @@ class ComparedPairs:
     """The models that a column compares: any two differ where their means are further apart than the half-width.
 
     `rows` titles and settings of the table's rows (n,), `means` (n,) on the seeds that all of them have, and
-    `half_widths` (n, n) of the intervals of their differences, which hold for all pairs at once (95 %). In percent.
+    `half_widths` (n, n) of the intervals of their differences, which hold for all pairs at once (95 %); `alone` (n,)
+    of the interval of each mean by itself. In percent.
     """
 
     column: str
     rows: tuple[tuple[str, str], ...]
     means: tuple[float, ...]
     half_widths: tuple[tuple[float, ...], ...]
+    alone: tuple[float, ...]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from hashbench.results.plots.pareto import (
     CostPoint,
     _differ,
     _label,
+    _meaning_of_bars,
     _nearest,
     _pixels,
     _points,
@@ -26,7 +27,7 @@ from hashbench.results.plots.pareto import (
 )
 from hashbench.results.plots.sheet import baseline_levels
 from hashbench.results.tables.report import tables
-from hashbench.results.tables.table import Cell, Row, Table
+from hashbench.results.tables.table import Cell, ComparedPairs, Row, Table
 from hashbench.store.engine import Store
 from tests.databases.made_up import World, build
 
@@ -47,7 +48,8 @@ def test_points_are_read_from_the_experiments_own_table(store: Store) -> None:
     points = {point.name: point for point in points_of(tables(store)[0], "emb_params")}
     assert points["hashformer-lsh-proj"].cost == pytest.approx(99_100)  # as printed
     assert points["hashformer-lsh-proj"].score == pytest.approx((56.2 + 63.4) / 2)
-    assert points["hashformer-lsh-proj"].deviation == pytest.approx(0.4)
+    assert points["hashformer-lsh-proj"].reach == pytest.approx(0.4)  # no predictions are stored, so no interval
+    assert not points["hashformer-lsh-proj"].interval
     assert set(points) == set(MODELS)
 
 
@@ -117,6 +119,16 @@ def test_no_name_covers_a_point_or_another_name(store: Store, crowd: str) -> Non
 
 def _table_with_baseline(value: float) -> Table:
     return Table("", "own", "", "", (), (Row("bag-of-words", "bag-of-words", {"score": Cell(value)}, "floor"),))
+
+
+def test_a_compared_model_has_its_interval_and_another_one_its_deviation() -> None:
+    columns = (Column("emb_params", "count", "size"), Column("score", "percent", "score"))
+    rows = [Row(name, name, {"emb_params": Cell(10.0), "score": Cell(50.0, std=0.5)}) for name in ("a", "b", "c")]
+    compared = ComparedPairs("score", (("a", ""), ("b", "")), (50.0, 50.0), ((0.0, 3.0), (3.0, 0.0)), (2.0, 1.5))
+    points = points_of(Table("", "own", "", "", columns, tuple(rows), pairs=(compared,)), "emb_params")
+    assert [(point.reach, point.interval) for point in points] == [(2.0, True), (1.5, True), (0.5, False)]
+    assert _meaning_of_bars(points)[0].endswith("or sd over seeds where a model is not compared")
+    assert _meaning_of_bars(points[:2]) == ["bars: 95 % interval over seeds and examples"]
 
 
 def test_models_of_one_size_have_no_front() -> None:
