@@ -54,7 +54,8 @@ def print_results(resolved: ResolvedExperiment) -> None:
     """Prints what is known of an experiment's models before their first run, each kind of measurement as a table."""
     for title, rows, remarks in results(resolved):
         print(f"\n{title}")
+        columns = list(dict.fromkeys(name for row in rows for name in row))  # a model not yet measured has fewer
         if rows:
-            print("\n".join(text_lines(list(rows[0]), rows)))
+            print("\n".join(text_lines(columns, [dict.fromkeys(columns) | row for row in rows])))
         for remark in remarks:
             print(f"note: {remark}")

@@ -110,10 +110,14 @@ def test_embeddings_are_compared_at_equal_size_text_start_and_seeds() -> None:
     assert starts == [0, 1, 0, 1]
 
 
+SHARED = ("sst2", "stsb", "ag_news")
+
+
 def test_the_common_file_has_the_same_pretrainings_and_what_they_buy() -> None:
     whole, common = (resolve_models(load_experiment(FOLDER / f"embeddings_tiny{end}.yaml")) for end in ("", "_common"))
     for label, model in whole.items():
         assert (common[label].spec, common[label].pretrain) == (model.spec, model.pretrain)
+        assert [common[label].recipe(task) for task in SHARED] == [model.recipe(task) for task in SHARED]
         for other in (common[f"{label}-scratch"], common[f"{label}-average"]):
             assert not pretrains(other.spec)
             alike = [

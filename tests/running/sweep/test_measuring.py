@@ -5,6 +5,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from hashbench.data.sources.fingerprints import cache_folder
 from hashbench.models.text.base import make_tokenizer
@@ -14,7 +16,7 @@ from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.finetuning import batches_of, length_of
 from hashbench.running.runs.materials import Materials
 from hashbench.running.sweep import measuring, text_shares
-from hashbench.running.sweep.measuring import Measurement, results, take_all
+from hashbench.running.sweep.measuring import Measurement, print_results, results, take_all
 from hashbench.running.sweep.plan import plan
 from hashbench.running.sweep.text_shares import LATER
 from hashbench.running.training.machine import Machine
@@ -35,6 +37,23 @@ def test_every_measurement_is_taken_and_only_what_is_known_is_shown(monkeypatch:
     take_all(resolved)
     assert taken == ["first", "second", "third"]
     assert results(resolved) == [("first", [{"model": "k1"}], []), ("third", [], ["not known"])]
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.dictionaries(st.sampled_from(["spread", "positions", "ratio"]), st.integers(1, 9)), min_size=1))
+def test_models_of_which_less_is_known_are_printed_beside_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], known: list[dict[str, int]]
+) -> None:
+    """In any order: the first may have fewer columns than the others, and more."""
+    rows = [{"model": f"m{number}"} | of_model for number, of_model in enumerate(known)]
+    measurement = Measurement("all", lambda _, materials: None, lambda _: rows, lambda _: [])
+    monkeypatch.setattr(measuring, "MEASUREMENTS", (measurement,))
+    print_results(cast(Any, SimpleNamespace()))
+    _, title, head, *lines = capsys.readouterr().out.splitlines()
+    assert title == "all" and set(head.split()) == {"model"}.union(*known)
+    assert [line.split() for line in lines] == [
+        [row["model"], *(str(row[name]) for name in head.split()[1:] if name in row)] for row in rows
+    ]
 
 
 BPE = "models: [bert-mlm, hashformer-md-proj]\nfinetune: {max_length: 8}\n"
