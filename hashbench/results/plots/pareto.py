@@ -188,7 +188,7 @@ def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
 
 
 def _meaning_of_bars(points: Sequence[CostPoint]) -> list[str]:
-    """What bars show, of some models intervals and of others deviations."""
+    """The meaning of the bars, which may be intervals of some models and deviations of others."""
     meanings = {point.interval for point in points if point.reach}
     if meanings == {True, False}:
         return ["bars: 95 % interval over seeds and examples, or sd over seeds where a model is not compared"]
