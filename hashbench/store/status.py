@@ -43,6 +43,11 @@ class StoredExperiment:
         """Notes of the sweep on its data: sources, and of each task origin, notes and rows. Empty for older sweeps."""
         return self.config["provenance"] if "provenance" in self.config else {}
 
+    @property
+    def averages(self) -> dict[str, Sequence[str]]:
+        """The tasks of each further average of the file, by its name."""
+        return self.config.get("averages") or {}
+
     @cached_property
     def pretrainings(self) -> tuple[int, ...]:
         """The numbers of pre-trainings of models that have several, from which fine-tunings start in turn; ascending.

@@ -147,7 +147,7 @@ def _model(
     for column in table.columns:
         value = row.cells[column.name].value
         if value is not None and column.measure in ("score", "average"):
-            summary["average" if column.measure == "average" else f"score/{column.name}"] = value / PERCENT
+            summary[column.name if column.measure == "average" else f"score/{column.name}"] = value / PERCENT
     if prr is not None and prr[0] is not None and not entry.is_baseline:
         summary["prr"], summary["prr_tasks"] = prr
     config = {

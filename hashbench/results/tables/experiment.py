@@ -102,6 +102,9 @@ def _notes(measured: Measured, tasks: Sequence[str], rows: Sequence[Row]) -> lis
     if further := [task for task in measured.further_sets() if task in tasks and task not in untuned]:
         sets = ", ".join(further)
         notes.append(f"Further sets, evaluated with the models of other columns and in no average: {sets}.")
+    if named := measured.experiment.averages:
+        listed = "; ".join(f"{name} of {', '.join(of_tasks)}" for name, of_tasks in named.items())
+        notes.append(f"Averages over some tasks: {listed}.")
     if any(row.cells[MINUTES.name].value is not None for row in rows):
         machines = {run.origin.hardware for run in measured.runs if run.origin.hardware}
         several = f"; on {len(machines)} kinds of machine, so rows are not comparable" if len(machines) > 1 else ""
@@ -130,6 +133,11 @@ def _columns(
         n_trained = len(set(tasks) - set(measured.further_sets()))
         of = all_of if len(shared) == n_trained else f"{len(shared)} of {n_trained}"
         columns.append(replace(AVERAGE, subtitle=of, tasks=tuple(shared)))
+    for name, of_tasks in measured.experiment.averages.items():
+        own = [task for task in of_tasks if task in tasks]
+        columns.append(
+            replace(AVERAGE, name=f"average_{name}", title=name, subtitle=f"{len(own)} tasks", tasks=tuple(own))
+        )
     columns.extend(measured_columns(measured, (*SIZES, *TIMES, *FORMS)))
     return [*columns, MINUTES]
 
@@ -242,4 +250,5 @@ TABLE = TableFile(
             texts=source.request.texts,
         )
     ],
+    further_names=lambda: ("average_*",),
 )

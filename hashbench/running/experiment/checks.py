@@ -12,7 +12,7 @@ import torch
 
 from hashbench.common.allocator import is_out_of_memory, main_memory
 from hashbench.common.declared import searched_values
-from hashbench.common.errors import InputError, first_line, located
+from hashbench.common.errors import InputError, first_line, located, near_match
 from hashbench.common.registry import is_own, registered
 from hashbench.data.perturbations.base import find_perturbation
 from hashbench.data.sources.weights import RANDOM, locate_weights
@@ -133,6 +133,20 @@ def check_streaming(loaded: Loaded, model: ResolvedModel) -> None:
     if reason:
         remedy = "give it pretrain: {streaming: false}, or leave it out"
         raise InputError(f"{where}: '{model.label}' needs a pass over the corpora before: {reason}; {remedy}")
+
+
+def check_averages(loaded: Loaded, tasks: Sequence[Task]) -> None:
+    """Raises InputError for an average over a task that the experiment has not, has twice, or does not fine-tune on."""
+    names = {task.name: task.kind for task in tasks}
+    for average, members in loaded.experiment.averages.items():
+        where = f"{loaded.where('averages', average)}: averages.{average}"
+        for name in members:
+            if name not in names:
+                raise InputError(f"{where}: no task {name!r} in this experiment{near_match(name, list(names))}")
+            if members.count(name) > 1:
+                raise InputError(f"{where}: task {name!r} is listed twice; leave one out")
+            if not names[name].learned:
+                raise InputError(f"{where}: task {name!r} is {names[name].description}, which is in no average")
 
 
 def check_robustness(loaded: Loaded, models: Iterable[ResolvedModel], tasks: Sequence[Task]) -> None:

@@ -153,7 +153,8 @@ def _sentence(keys: Sequence[str | int], faults: Sequence[Mapping[str, Any]], bl
     if kind == "value_error":
         return f"{name}: {context['error']}"
     if "too_short" in kind and len(faults) == 1:
-        return f"{name}: must not be empty; give at least {context['min_length']}"
+        fault_in_words = "must not be empty" if not context.get("actual_length") else f"has {context['actual_length']}"
+        return f"{name}: {fault_in_words}; give at least {context['min_length']}"
     wanted = " or ".join(dict.fromkeys(_wanted(fault) for fault in faults))
     names = [name for other in faults if other["type"] == "literal_error" for name in QUOTED.findall(_wanted(other))]
     near = near_match(fault["input"], names) if isinstance(fault["input"], str) else ""

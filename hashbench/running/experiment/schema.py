@@ -44,6 +44,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Parameters = Annotated[int, Field(gt=0)]
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"  # of an experiment, and of a model in it
+AverageName = Annotated[str, Field(pattern=NAME)]
 # Trivial baselines of the suite's kinds of task, in the order in which messages name them.
 FLOORS = (
     "majority", "bag-of-words", "bag-of-pairs", "popularity", "co-occurrence", "most-frequent-tag", "unigrams",
@@ -293,6 +294,11 @@ class Experiment(Strict):
     )
     tasks: str | tuple[str | TaskEntry, ...] = Field(
         default="glue", description="glue, entities, phrases, or a list of task names and own data sets"
+    )
+    averages: dict[AverageName, Annotated[tuple[str, ...], Field(min_length=2)]] = Field(
+        default={},
+        description="further averages in the experiment's own table, by name, each over some of the tasks: "
+        "{pairs: [stsb, qnli], single: [sst2, cola]}",
     )
     seeds: tuple[Seed, ...] = Field(
         default=(0, 1, 2), min_length=1, description="seeds of fine-tuning: weights of the head, dropout, order of rows"

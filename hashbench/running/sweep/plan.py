@@ -22,6 +22,7 @@ from hashbench.models.coders.bloom import Bloom
 from hashbench.models.objectives.registry import pretrains, scores_texts
 from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.checks import (
+    check_averages,
     check_devices,
     check_lengths,
     check_model,
@@ -238,6 +239,7 @@ def _checked(
         check_pairing(loaded, model, tasks)
         _check_select_metric(loaded, model, tasks)
     check_robustness(loaded, models.values(), tasks)
+    check_averages(loaded, tasks)
     return tasks, lacking
 
 

@@ -73,6 +73,7 @@ def test_a_models_run_has_what_the_report_prints(store) -> None:
     table = tables(store)[0]
     row = next(row for row in table.rows if row.model == "hashformer-lsh-proj")
     assert 100 * summary["score/sst2"] == pytest.approx(row.cells["sst2"].value)
+    assert 100 * summary["average"] == pytest.approx(row.cells["average"].value)
     assert summary["total_params"] == pytest.approx(row.cells["total_params"].value * 1e6)
     assert summary["speed_up/pretrain"] == pytest.approx(24.9 / 11.6)
     first = of(found, "finetune", "hashformer-lsh-proj", "sst2", 0).summary["score"]

@@ -46,6 +46,29 @@ def test_the_average_is_over_the_tasks_that_all_models_share(own: Table) -> None
     assert _row(own, "bert-mlm").cells["average"].value == pytest.approx((92.0 + 54.5) / 2)
 
 
+def test_further_averages_are_columns_that_are_marked_and_compared_like_that_of_all_tasks(tmp_path: Path) -> None:
+    averages = {"averages": {"pairs": ["cola", "rte"], "all_again": ["rte", "cola", "sst2"]}}
+    world = World(models=("bert-mlm", "bert-sr"), tasks=("cola", "rte", "sst2"), config=averages)
+    table = tables(build(tmp_path / "r.db", world))[0]
+    names = [column.name for column in table.columns]
+    place = names.index("average")
+    assert names[place : place + 3] == ["average", "average_all_again", "average_pairs"]
+    assert [(column.title, column.subtitle) for column in table.columns[place + 1 : place + 3]] == [
+        ("all_again", "3 tasks"),
+        ("pairs", "2 tasks"),
+    ]
+    assert "Averages over some tasks: all_again of rte, cola, sst2; pairs of cola, rte." in table.notes
+    for row in table.rows:
+        cells = row.cells
+        assert cells["average_all_again"].value == pytest.approx(cells["average"].value)
+        assert (cells["average_all_again"].under, cells["average_all_again"].rating) == (
+            cells["average"].under,
+            cells["average"].rating,
+        )
+        mean = (cells["cola"].value + cells["rte"].value) / 2
+        assert cells["average_pairs"].value == pytest.approx(mean)
+
+
 def test_minutes_are_those_of_pre_training_and_fine_tunings(own: Table) -> None:
     # 600 s of pre-training, 9 fine-tunings of 60 s; of lsh-proj one failed
     assert _row(own, "bert-mlm").cells["run_minutes"].value == pytest.approx(19.0)

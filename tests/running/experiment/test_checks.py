@@ -16,6 +16,7 @@ from hashbench.data.tasks.kinds.tagging import KIND as TAGGING
 from hashbench.models.embeddings.registry import find_model
 from hashbench.running.experiment import checks
 from hashbench.running.experiment.checks import (
+    check_averages,
     check_devices,
     check_lengths,
     check_model,
@@ -105,6 +106,18 @@ def test_noise_in_training_texts_is_for_tasks_whose_words_have_no_tags(experimen
         experiment("models: [hashformer-md-proj]\nfinetune: {noise: {kind: distortion, rate: 1.5}}")
     with pytest.raises(InputError, match="unseen"):  # it needs the words of a pre-training
         experiment("models: [hashformer-md-proj]\nfinetune: {noise: {kind: unseen, rate: 0.1}}")
+
+
+def test_an_average_is_over_tasks_that_are_fine_tuned_here(experiment) -> None:
+    tasks = [find_task(name) for name in ("cola", "sst2", "blimp")]
+    check_averages(experiment("models: [bert-mlm]\naverages: {both: [cola, sst2]}"), tasks)
+    for members, said in {
+        "[cola, sst]": "no task 'sst' in this experiment; did you mean 'sst2'?",
+        "[cola, cola]": "task 'cola' is listed twice; leave one out",
+        "[cola, blimp]": "task 'blimp' is a task of minimal pairs, which is in no average",
+    }.items():
+        with pytest.raises(InputError, match=re.escape(f"averages.both: {said}")):
+            check_averages(experiment(f"models: [bert-mlm]\naverages: {{both: {members}}}"), tasks)
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,7 @@ FAULTS = {
         "correct the value",
     ),
     "an empty list": ("seeds: []\n", "a.yaml:3: seeds: must not be empty; give at least 1"),
+    "a list that is too short": ("averages: {a: [cola]}\n", "a.yaml:3: averages.a: has 1; give at least 2"),
     "an unclosed bracket": (
         "seeds: [0\n",
         "a.yaml:4: not YAML: expected ',' or ']', but got '<stream end>'; check quotes and indentation",
