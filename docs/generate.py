@@ -1,15 +1,17 @@
-"""Writes what follows from the code: `keys.md` and `experiments/schema.json`, `commands.md` from the command line.
+"""Writes what follows from the code: `keys.md` and `experiments/schema.json`, `commands.md` from the command line; and
+README's first table, from `results.db.example`.
 
 python docs/generate.py            # writes them
-python docs/generate.py --check    # exit code 1 if they are not what the code says
+python docs/generate.py --check    # exit code 1 if they are not what the code and the database say
 python docs/generate.py --figures  # draws the figures of results.db.example into images/
 """
 
 from __future__ import annotations
 
+import csv
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, get_args
@@ -21,15 +23,39 @@ from hashbench.cli.app import app
 from hashbench.cli.check import schema
 from hashbench.data.tasks.blocks import NameOf
 from hashbench.results.plots.main import page_figures
+from hashbench.results.read.measured import AVERAGE
+from hashbench.results.read.robustness import RobustnessResults, measure_robustness
+from hashbench.results.tables.numbers import number, signs
+from hashbench.results.tables.report import tables_of
 from hashbench.results.tables.request import ReportRequest, ReportSource
+from hashbench.results.tables.table import Table
 from hashbench.running.experiment.schema import Experiment, fields_of
-from hashbench.store.engine import open_store
+from hashbench.store.engine import Store, open_store
+from hashbench.store.status import experiment_names
 
 DOCS = Path(__file__).parent
 # Of images/: the experiment, the figure that draws it, and the picture.
 FIGURES = {
     "glue_tiny": ("glue_tiny", "pareto", "pareto_parameters"),
     "pretraining_tiny": ("pretraining_tiny", "pretraining", "pretraining"),
+}
+
+# README's table: the experiment of its rows, the one with the same embeddings from scratch, and where it is in the page
+EMBEDDINGS, COMMON = "embeddings_tiny", "embeddings_tiny_common"
+# Bytes and times of their int8 folders: benchmarks/on_device.py FOLDER ... --csv docs/embeddings_device.csv
+DEVICE = DOCS / "embeddings_device.csv"
+BEGIN, END = "<!-- embeddings, written by docs/generate.py -->", "<!-- embeddings end here -->"
+# Its rows, by the rule in embeddings_tiny.yaml, with what becomes of a word
+ROWS = {
+    "bpe": "a row for each of 1,797 pieces: a vocabulary (byte-level BPE)",
+    "bpe-tasks": "the same, lower-cased, learned on texts of the tasks too",
+    "low-rank": "a low-rank row for each of 8,000 pieces",
+    "k2-signs": "2 hashed rows of 1,792, summed with signs",
+    "blt": "hashed rows of its byte n-grams, summed",
+    "multihash": "hashed rows of its prefix, suffix and shape",
+    "lsh-proj": "128 bits of a locality-sensitive hash, through a layer",
+    "eelbert": "pooled hashes of its n-grams, nothing trained",
+    "bag-of-words": "no embedding: a bag of words",
 }
 
 
@@ -189,7 +215,78 @@ def schema_file() -> str:
     return printed.getvalue()
 
 
-WRITTEN = {"keys.md": keys_page, "commands.md": commands_page, "../experiments/schema.json": schema_file}
+def readme() -> str:
+    """README with its table of embeddings as the example database has it."""
+    text = (DOCS.parent / "README.md").read_text()
+    if BEGIN not in text:
+        return text
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    table = embeddings_table(open_store(str(DOCS.parent / "results.db.example")))
+    return f"{before}{BEGIN}\n\n{table}\n{END}{after}"
+
+
+def embeddings_table(store: Store) -> str:
+    """The table in Markdown: models that are whole; bold what is not separable from the best of a column.
+
+    What is not in the database yet has no column.
+    """
+    own = tables_of(ReportSource(store, ReportRequest(EMBEDDINGS)))[0]
+    columns: dict[str, Callable[[str], str]] = {
+        "parameters": lambda model: shown(own, model, "emb_params"),
+        f"{n_tasks(own, 'average')} tasks": lambda model: shown(own, model, "average"),
+        "one text": lambda model: shown(own, model, "average_single"),
+        "pairs": lambda model: shown(own, model, "average_pairs"),
+        "BLiMP": lambda model: shown(own, model, "blimp"),
+    }
+    if COMMON in experiment_names(store):
+        encoders = tables_of(ReportSource(store, ReportRequest(COMMON, table="encoders")))[0]
+        noisy = measure_robustness(store, COMMON)
+        n = n_tasks(encoders, "encoder_bert_pretrained")
+        columns |= {
+            f"{n} tasks": lambda model: shown(encoders, model, "encoder_bert_pretrained"),
+            "with typing errors": lambda model: with_noise(noisy, model),
+            "from scratch": lambda model: shown(encoders, model, "encoder_bert_scratch"),
+            "mean of words": lambda model: shown(encoders, model, "encoder_average_scratch"),
+        }
+    if DEVICE.is_file():
+        with DEVICE.open() as file:
+            device = {row["folder"]: row for row in csv.DictReader(file)}
+        columns |= {
+            "int8, MB": lambda model: f"{int(device[model]['bytes']) / 1e6:.2f}" if model in device else "",
+            "time": lambda model: "{times_bag} ({low} to {high})".format(**device[model]) if model in device else "",
+        }
+    whole = [model for model in ROWS if shown(own, model, "average")]
+    lines = [f"| what a word becomes | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
+    lines += [f"| {ROWS[model]} | {' | '.join(of(model) for of in columns.values())} |" for model in whole]
+    return "\n".join(lines) + "\n"
+
+
+def n_tasks(table: Table, name: str) -> int:
+    return next(len(column.tasks) for column in table.columns if column.name == name)
+
+
+def shown(table: Table, model: str, column: str) -> str:
+    """A cell of a model, bold if it is in the group of the best; empty until all its planned runs are done."""
+    cell = next((row.cells[column] for row in table.rows if row.model == model and column in row.cells), None)
+    if cell is None or cell.value is None or (cell.planned or cell.n) != cell.n:
+        return ""
+    text = number(cell.value, cell.unit or "percent") + signs(cell)
+    return f"**{text}**" if cell.rating == "best" else text
+
+
+def with_noise(results: RobustnessResults, model: str) -> str:
+    """The average score at the highest rate of typing errors."""
+    curve = results.curve(model, AVERAGE, "keyboard")
+    return "" if curve is None else number(100 * curve.score(len(curve.rates) - 1).value, "percent")
+
+
+WRITTEN = {
+    "keys.md": keys_page,
+    "commands.md": commands_page,
+    "../experiments/schema.json": schema_file,
+    "../README.md": readme,
+}
 
 
 def draw_figures() -> None:
