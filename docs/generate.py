@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
+from statistics import fmean
 from typing import Any, get_args
 
 import typer
@@ -55,8 +56,8 @@ ROWS = {
     "multihash": "hashed rows of its prefix, suffix and shape",
     "lsh-proj": "128 bits of a locality-sensitive hash, through a layer",
     "eelbert": "pooled hashes of its n-grams, nothing trained",
-    "bag-of-words": "no embedding: a bag of words",
 }
+FLOOR = "the best trivial baseline of each task"
 
 
 def keys_page() -> str:
@@ -233,7 +234,7 @@ def embeddings_table(store: Store) -> str:
     """
     own = tables_of(ReportSource(store, ReportRequest(EMBEDDINGS)))[0]
     columns: dict[str, Callable[[str], str]] = {
-        "parameters": lambda model: shown(own, model, "emb_params"),
+        "embedding parameters": lambda model: shown(own, model, "emb_params"),
         f"{n_tasks(own, 'average')} tasks": lambda model: shown(own, model, "average"),
         "one text": lambda model: shown(own, model, "average_single"),
         "pairs": lambda model: shown(own, model, "average_pairs"),
@@ -256,10 +257,23 @@ def embeddings_table(store: Store) -> str:
             "int8, MB": lambda model: f"{int(device[model]['bytes']) / 1e6:.2f}" if model in device else "",
             "time": lambda model: "{times_bag} ({low} to {high})".format(**device[model]) if model in device else "",
         }
+    floors = {"embedding parameters": ""} | {
+        title: number(floor_of(own, column), "percent")
+        for title, column in zip(list(columns)[1:5], ("average", "average_single", "average_pairs", "blimp"), strict=True)
+    }
     whole = [model for model in ROWS if shown(own, model, "average")]
     lines = [f"| what a word becomes | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
     lines += [f"| {ROWS[model]} | {' | '.join(of(model) for of in columns.values())} |" for model in whole]
+    lines.append(f"| {FLOOR} | {' | '.join(floors.get(title, '') for title in columns)} |")
     return "\n".join(lines) + "\n"
+
+
+def floor_of(table: Table, name: str) -> float:
+    """The mean over a column's tasks of the best trivial baseline, with which the sign † compares an average."""
+    column = next(column for column in table.columns if column.name == name)
+    baselines = [row for row in table.rows if row.is_baseline]
+    tasks = [str(task) for task in column.tasks or (column.name,)]
+    return fmean(max(row.cells[task].value or 0.0 for row in baselines) for task in tasks)
 
 
 def n_tasks(table: Table, name: str) -> int:
