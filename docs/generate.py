@@ -259,7 +259,9 @@ def embeddings_table(store: Store) -> str:
         }
     floors = {"embedding parameters": ""} | {
         title: number(floor_of(own, column), "percent")
-        for title, column in zip(list(columns)[1:5], ("average", "average_single", "average_pairs", "blimp"), strict=True)
+        for title, column in zip(
+            list(columns)[1:5], ("average", "average_single", "average_pairs", "blimp"), strict=True
+        )
     }
     whole = [model for model in ROWS if shown(own, model, "average")]
     lines = [f"| what a word becomes | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
