@@ -219,10 +219,10 @@ def schema_file() -> str:
 def readme() -> str:
     """README with its table of embeddings as the example database has it."""
     text = (DOCS.parent / "README.md").read_text()
-    if BEGIN not in text:
-        return text
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):  # else --check would compare nothing
+        raise ValueError(f"README.md: no lines {BEGIN} and {END}")
     table = embeddings_table(open_store(str(DOCS.parent / "results.db.example")))
     return f"{before}{BEGIN}\n\n{table}\n{END}{after}"
 
@@ -275,7 +275,8 @@ def floor_of(table: Table, name: str) -> float:
     column = next(column for column in table.columns if column.name == name)
     baselines = [row for row in table.rows if row.is_baseline]
     tasks = [str(task) for task in column.tasks or (column.name,)]
-    return fmean(max(row.cells[task].value or 0.0 for row in baselines) for task in tasks)
+    scored = [[value for row in baselines if (value := row.cells[task].value) is not None] for task in tasks]
+    return fmean(map(max, scored))
 
 
 def n_tasks(table: Table, name: str) -> int:
