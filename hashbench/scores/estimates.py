@@ -1,7 +1,7 @@
 """A value with its interval: over seeds by Student's t, over examples by percentiles of draws, over both together.
 
 The two spreads are taken about the same value and their deviations from it add in quadrature, on each side by itself:
-a percentile interval need not be symmetric.
+a percentile interval need not be symmetric. On neither side is the sum narrower than the interval over examples alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Literal
 import numpy as np
 
 CONFIDENCE = 0.95
-ALIKE = 1e-9  # of the width over draws: what is narrower over seeds is an error of rounding
 Spread = Literal["seeds and examples", "seeds", "examples", "none"]
 
 
@@ -75,8 +74,8 @@ def combine(
 
     What seeds and examples vary only together is in both intervals, so that their sum is too wide (measured: it covers
     97 to 99 % with three to five seeds). `example_share` of the draws' variance is that of the examples alone: with the
-    function of that name, and two or more seeds, each part counts once. Seeds that are exactly equal show nothing of
-    what they vary together with the examples: then the draws count whole. `seed_error` replaces that of the seeds.
+    function of that name, and two or more seeds, each part counts once. Few seeds can agree by chance: so each side is
+    at least as wide as over the examples of these trained models alone. `seed_error` replaces that of the seeds.
     """
     seeds = list(by_seed) if by_seed is not None else []
     over_seeds = seed_error.interval(value, confidence) if seed_error else t_interval(seeds, confidence)
@@ -85,9 +84,10 @@ def combine(
     if over_seeds is None and over_draws is None:
         return Estimate(value, math.nan, math.nan, len(seeds), n_examples)
     of_seeds, of_draws = (_deviations(value, interval) for interval in (over_seeds, over_draws))
-    seeds_agree = over_seeds and over_draws and over_seeds[1] - over_seeds[0] < ALIKE * (over_draws[1] - over_draws[0])
-    factor = math.sqrt(example_share) if over_seeds and not seeds_agree else 1.0
-    below, above = (math.hypot(by_seed, factor * by_draw) for by_seed, by_draw in zip(of_seeds, of_draws, strict=True))
+    factor = math.sqrt(example_share) if over_seeds else 1.0
+    below, above = (
+        max(by_draw, math.hypot(by_seed, factor * by_draw)) for by_seed, by_draw in zip(of_seeds, of_draws, strict=True)
+    )
     return Estimate(value, value - below, value + above, len(seeds), n_examples, spread, undefined_share(by_draw))
 
 

@@ -7,9 +7,12 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hashbench.scores import estimates
 from hashbench.scores.estimates import (
+    SeedError,
     combine,
     combine_matched,
     example_share,
@@ -77,14 +80,36 @@ def test_only_the_examples_own_share_is_added_to_that_of_seeds() -> None:
     half = T_2 * 2 / math.sqrt(3)
     found = combine(0.0, [-2.0, 0.0, 2.0], DRAWS, example_share=0.25)
     assert found.high == pytest.approx(math.hypot(half, 2.9 / 2), abs=1e-5)
+    assert found.low == pytest.approx(-math.hypot(half, 0.9 / 2), abs=1e-5)
     assert combine(0.0, [0.0], DRAWS, example_share=0.25).high == pytest.approx(2.9)  # one seed: no other interval
 
 
-def test_seeds_that_are_exactly_alike_leave_the_interval_over_draws() -> None:
+@pytest.mark.parametrize("by_seed", [[0.5, 0.5, 0.5], [0.499, 0.501], [0.45, 0.5, 0.55]])
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_seeds_that_agree_leave_the_interval_over_draws(by_seed: list[float], share: float) -> None:
     ends = percentile_interval(DRAWS)
     assert ends is not None
-    found = combine(0.5, [0.5, 0.5, 0.5], DRAWS, example_share=0.0)
+    found = combine(0.5, by_seed, DRAWS, example_share=share)
     assert (found.low, found.high) == pytest.approx(ends)
+
+
+REAL = st.floats(-10, 10)
+
+
+@given(
+    st.lists(REAL, min_size=2, max_size=6),
+    st.lists(REAL, min_size=1, max_size=30),
+    st.floats(0, 1),
+    st.none() | st.builds(SeedError, st.floats(0, 10), st.integers(1, 20)),
+)
+@settings(deadline=None)
+def test_an_interval_over_both_holds_the_one_over_seeds_and_the_one_over_draws(
+    by_seed: list[float], by_draw: list[float], share: float, error: SeedError | None
+) -> None:
+    value, draws = float(np.mean(by_seed)), np.array(by_draw)
+    found = combine(value, by_seed, draws, example_share=share, seed_error=error)
+    for alone in (combine(value, None, draws), combine(value, by_seed, None, seed_error=error)):
+        assert found.low <= alone.low + 1e-9 and alone.high <= found.high + 1e-9
 
 
 def test_the_share_of_examples_is_that_of_a_known_sum() -> None:
