@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -221,8 +221,14 @@ def pass_before(spec: ModelSpec) -> str:
 
 
 def model_rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
-    """A row for each model with tokenizer, coder and recipe; None for meaningless values, as epochs beside steps."""
-    return [_model_row(model) for model in resolved.models.values()]
+    """A row for each model with tokenizer, coder and recipe; None for meaningless values, as epochs beside steps.
+
+    `noise`, that of the training texts, is there where any model has some.
+    """
+    tasks = [entry.task.name for entry in resolved.tasks if entry.task.kind.learned]
+    noises = [_training_noise(model, tasks) for model in resolved.models.values()]
+    rows = [_model_row(model) for model in resolved.models.values()]
+    return [row | {"noise": noise} for row, noise in zip(rows, noises, strict=True)] if any(noises) else rows
 
 
 def task_rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
@@ -245,6 +251,15 @@ def _model_row(model: ResolvedModel) -> SummaryRow:
         "finetune_steps": _listed(written["steps"]),
         "finetune_lr": _listed(written["learning_rate"]),
     }
+
+
+def _training_noise(model: ResolvedModel, tasks: Sequence[str]) -> str | None:
+    """The noise in a model's training texts, with its tasks where not all have the same; None for none."""
+    noises = {task: model.recipe(task).noise for task in tasks}
+    texts = {task: f"{noise.kind} {noise.rate:g}" for task, noise in noises.items() if noise is not None}
+    of_each = {text: [task for task in texts if texts[task] == text] for text in texts.values()}
+    parts = [text if len(of) == len(tasks) else f"{text} ({', '.join(of)})" for text, of in of_each.items()]
+    return "; ".join(parts) or None
 
 
 def _listed(value: Any) -> Any:

@@ -111,6 +111,29 @@ def test_a_value_that_has_no_meaning_is_left_out(experiment) -> None:
     assert (mlm["epochs"], mlm["finetune_steps"], mlm["finetune_lr"]) == (None, 30, "0.001, 0.0005")
 
 
+@pytest.mark.parametrize(
+    ("noise", "shown"),
+    [
+        ("noise: {kind: distortion, rate: 0.25}", "distortion 0.25"),
+        ("per_task: {cola: {noise: {kind: keyboard, rate: 0.5}}}", "keyboard 0.5 (cola)"),
+        (
+            "noise: {kind: distortion, rate: 0.25}, per_task: {cola: {noise: {kind: keyboard, rate: 0.5}}}",
+            "distortion 0.25 (sst2); keyboard 0.5 (cola)",
+        ),
+        ("noise: {kind: distortion, rate: 0.25}, per_task: {cola: {noise: null}}", "distortion 0.25 (sst2)"),
+    ],
+)
+def test_noise_in_training_texts_is_a_column_where_a_model_has_some(experiment, noise: str, shown: str) -> None:
+    models = f"""\
+models:
+  - {{name: proj, like: hashformer-md-proj, objective: none}}
+  - {{name: noisy, like: hashformer-md-proj, objective: none, finetune: {{{noise}}}}}
+"""
+    plain, noisy = model_rows(plan(experiment(models, "tasks=[sst2,cola]")).resolved)
+    assert (plain["noise"], noisy["noise"]) == (None, shown)
+    assert "noise" not in model_rows(plan(experiment(TWO_MODELS)).resolved)[0]
+
+
 def test_a_task_stands_with_its_source_and_data(experiment) -> None:
     resolved = plan(experiment(TWO_MODELS)).resolved
     row = task_rows(resolved)[0]
