@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticKnownError, core_schema
@@ -15,6 +15,7 @@ class Strict(BaseModel):
     """A block of the file: an unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, protected_namespaces=())
+    if_missing: ClassVar[Mapping[str, str]] = {}  # what to do where a key is missing
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,9 @@ ClassName = Annotated[str, Field(min_length=1), BeforeValidator(_as_text, json_s
 class TaskEntry(Strict):
     """A user-defined data set, in place of a task's name."""
 
+    if_missing: ClassVar[Mapping[str, str]] = {
+        "path": "add it; a task that comes with hashbench is its name alone, without keys"
+    }
     name: str = Field(
         min_length=1,
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",

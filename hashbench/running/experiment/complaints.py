@@ -149,7 +149,9 @@ def _sentence(keys: Sequence[str | int], faults: Sequence[Mapping[str, Any]], bl
     if kind == "extra_forbidden":
         return unknown_key(keys[:-1], str(keys[-1]), list(fields_of(block)))
     if kind == "missing":
-        return f"key {place(keys, quoted=True)} is missing; add it (keys: hashbench schema)"
+        remedies: Mapping[str, str] = getattr(block, "if_missing", {})
+        remedy = remedies.get(str(keys[-1]), "add it")
+        return f"key {place(keys, quoted=True)} is missing; {remedy} (keys: hashbench schema)"
     if kind == "value_error":
         return f"{name}: {context['error']}"
     if "too_short" in kind and len(faults) == 1:

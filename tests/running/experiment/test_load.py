@@ -128,6 +128,11 @@ FAULTS = {
         "tasks: [{name: a, path: b}]\n",
         "a.yaml:3: key 'text' of entry 1 of tasks is missing; add it (keys: hashbench schema)",
     ),
+    "rows of a task of the suite": (
+        "tasks: [{name: sst2, max_rows: 9}]\n",
+        "a.yaml:3: key 'path' of entry 1 of tasks is missing; add it; a task that comes with hashbench is its name "
+        "alone, without keys (keys: hashbench schema)",
+    ),
     "an unknown key of a task": (
         "tasks:\n  - name: a\n    pathh: b\n    path: b\n    text: c\n",
         "a.yaml:5: unknown key 'pathh' of entry 1 of tasks; did you mean 'path'? (list: hashbench schema)",
