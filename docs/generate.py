@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from statistics import fmean
@@ -24,7 +24,6 @@ from hashbench.cli.app import app
 from hashbench.cli.check import schema
 from hashbench.data.tasks.blocks import NameOf
 from hashbench.results.plots.main import page_figures
-from hashbench.results.read.measured import AVERAGE
 from hashbench.results.read.robustness import RobustnessResults, measure_robustness
 from hashbench.results.tables.numbers import number, signs
 from hashbench.results.tables.report import tables_of
@@ -235,20 +234,25 @@ def embeddings_table(store: Store) -> str:
     own = tables_of(ReportSource(store, ReportRequest(EMBEDDINGS)))[0]
     columns: dict[str, Callable[[str], str]] = {
         "embedding parameters": lambda model: shown(own, model, "emb_params"),
-        f"{n_tasks(own, 'average')} tasks": lambda model: shown(own, model, "average"),
+        f"{len(tasks_of(own, 'average'))} tasks": lambda model: shown(own, model, "average"),
         "one text": lambda model: shown(own, model, "average_single"),
         "pairs": lambda model: shown(own, model, "average_pairs"),
         "BLiMP": lambda model: shown(own, model, "blimp"),
     }
+    names = ("average", "average_single", "average_pairs", "blimp")
+    tasks = dict(zip(list(columns)[1:], [tasks_of(own, name) for name in names], strict=True))
     if COMMON in experiment_names(store):
         encoders = tables_of(ReportSource(store, ReportRequest(COMMON, table="encoders")))[0]
         noisy = measure_robustness(store, COMMON)
-        n = n_tasks(encoders, "encoder_bert_pretrained")
+        common = tasks_of(encoders, "encoder_bert_pretrained")
+        tasks |= dict.fromkeys((f"{len(common)} tasks", "from scratch", "mean of words"), common)
         columns |= {
-            f"{n} tasks": lambda model: shown(encoders, model, "encoder_bert_pretrained"),
-            "with typing errors": lambda model: with_noise(noisy, model),
+            f"{len(common)} tasks": lambda model: shown(encoders, model, "encoder_bert_pretrained"),
+            "typing errors": lambda model: with_noise(noisy, model),
             "from scratch": lambda model: shown(encoders, model, "encoder_bert_scratch"),
+            "from scratch, typing errors": lambda model: with_noise(noisy, f"{model}-scratch"),
             "mean of words": lambda model: shown(encoders, model, "encoder_average_scratch"),
+            "mean, typing errors": lambda model: with_noise(noisy, f"{model}-average"),
         }
     if DEVICE.is_file():
         with DEVICE.open() as file:
@@ -257,30 +261,26 @@ def embeddings_table(store: Store) -> str:
             "int8, MB": lambda model: f"{int(device[model]['bytes']) / 1e6:.2f}" if model in device else "",
             "time": lambda model: "{times_bag} ({low} to {high})".format(**device[model]) if model in device else "",
         }
-    floors = {"embedding parameters": ""} | {
-        title: number(floor_of(own, column), "percent")
-        for title, column in zip(
-            list(columns)[1:5], ("average", "average_single", "average_pairs", "blimp"), strict=True
-        )
-    }
     whole = [model for model in ROWS if shown(own, model, "average")]
+    columns = {title: of for title, of in columns.items() if any(of(model) for model in whole)}
     lines = [f"| what a word becomes | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
     lines += [f"| {ROWS[model]} | {' | '.join(of(model) for of in columns.values())} |" for model in whole]
+    floors = {title: number(floor_of(own, of), "percent") for title, of in tasks.items()}
     lines.append(f"| {FLOOR} | {' | '.join(floors.get(title, '') for title in columns)} |")
     return "\n".join(lines) + "\n"
 
 
-def floor_of(table: Table, name: str) -> float:
-    """The mean over a column's tasks of the best trivial baseline, with which the sign † compares an average."""
-    column = next(column for column in table.columns if column.name == name)
+def floor_of(table: Table, tasks: Sequence[str]) -> float:
+    """The mean over tasks of the best trivial baseline, with which the sign † compares an average."""
     baselines = [row for row in table.rows if row.is_baseline]
-    tasks = [str(task) for task in column.tasks or (column.name,)]
     scored = [[value for row in baselines if (value := row.cells[task].value) is not None] for task in tasks]
     return fmean(map(max, scored))
 
 
-def n_tasks(table: Table, name: str) -> int:
-    return next(len(column.tasks) for column in table.columns if column.name == name)
+def tasks_of(table: Table, name: str) -> tuple[str, ...]:
+    """The tasks that a column is over."""
+    column = next(column for column in table.columns if column.name == name)
+    return tuple(map(str, column.tasks or (column.name,)))
 
 
 def shown(table: Table, model: str, column: str) -> str:
@@ -293,9 +293,15 @@ def shown(table: Table, model: str, column: str) -> str:
 
 
 def with_noise(results: RobustnessResults, model: str) -> str:
-    """The average score at the highest rate of typing errors."""
-    curve = results.curve(model, AVERAGE, "keyboard")
-    return "" if curve is None else number(100 * curve.score(len(curve.rates) - 1).value, "percent")
+    """The mean over all tasks of the score at the highest rate of typing errors; empty until all are measured."""
+    config = results.experiment.config
+    curves = [results.curve(model, task, "keyboard") for task in config["tasks"]]
+    scores = [
+        curve.score(len(curve.rates) - 1).value
+        for curve in curves
+        if curve and len(curve.seeds) == len(config["seeds"])
+    ]
+    return number(100 * fmean(scores), "percent") if len(scores) == len(curves) else ""
 
 
 WRITTEN = {
