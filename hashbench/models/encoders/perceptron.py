@@ -6,6 +6,7 @@ Sizes and activation are those of the public re-implementation glicerico/SGNN, a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -21,10 +22,10 @@ class PerceptronConfig:
     layers: int = 2
     dim: int = 256  # units of every hidden layer
     dropout: float = 0.25
-    # There is no attention, no feed-forward and no LayerNorm: these three have no effect.
-    heads: int = 1
-    feed_forward: int = 256
-    eps: float = 1e-12
+    eps: float = 1e-12  # of the LayerNorm in the head of a pre-training; the encoder has none
+    # There is no attention and no feed-forward: these are no values that an experiment could set.
+    heads: ClassVar[int] = 0
+    feed_forward: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
         check_shape(self, "layers", "dim", shares=("dropout",))

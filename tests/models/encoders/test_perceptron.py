@@ -30,3 +30,9 @@ def test_dropout_is_a_quarter_between_the_layers() -> None:
 def test_wrong_values(values: dict[str, float]) -> None:
     with pytest.raises(InputError, match=r"^encoder: .* is no (whole )?number from .*; correct it$"):
         make_encoder("perceptron", "base", **values)
+
+
+@pytest.mark.parametrize("value", ["heads", "feed_forward"])
+def test_values_without_effect_are_refused(value: str) -> None:
+    with pytest.raises(InputError, match=f"unknown value '{value}'; values: layers, dim, dropout, eps"):
+        make_encoder("perceptron", "base", **{value: 4})
