@@ -40,9 +40,9 @@ def with_groups(table: Table, evidence: Evidence) -> Table:
             for place, rating in zip(places, column_ratings.ratings, strict=True):
                 rows[place][column.name] = with_rating(rows[place][column.name], rating)
                 if rating.why:
-                    left_out.setdefault((rating.why, table.rows[place].title.strip()), []).append(_title(column))
+                    left_out.setdefault((rating.why, table.rows[place].title.strip()), []).append(_title(column, table))
             if remark := remark_on(column_ratings):
-                remarks.setdefault(remark, []).append(f"{_title(column)}{f' at {section}' if section else ''}")
+                remarks.setdefault(remark, []).append(f"{_title(column, table)}{f' at {section}' if section else ''}")
     notes = [line for column in columns for line in _shares(table, column, evidence)]
     notes += [note] if (note := evidence.measured.experiment.note_on_units) and columns else []
     notes += [f"{remark}: {', '.join(titles)}." for remark, titles in remarks.items()]
@@ -124,8 +124,11 @@ def remark_on(column: Compared) -> str:
     return "No two models are separable" if all(interval == (1, len(ranks)) for interval in ranks) else ""
 
 
-def _title(column: Column) -> str:
-    return column.title or column.name
+def _title(column: Column, table: Table) -> str:
+    """The column's title in sentences: with the words below it where another column has the same title."""
+    title = column.title or column.name
+    shared = sum(other.title == column.title for other in table.columns) > 1
+    return f"{title}, {column.subtitle}" if shared and column.subtitle else title
 
 
 def _shares(table: Table, column: Column, evidence: Evidence) -> list[str]:
@@ -144,7 +147,7 @@ def _shares(table: Table, column: Column, evidence: Evidence) -> list[str]:
             lines.append(f"{f'{section}: ' if section else ''}{_listed(shares)}")
     if not lines:
         return []
-    return [f"{_title(column)}: shares of the tasks in the variance between models: {'; '.join(lines)}."]
+    return [f"{_title(column, table)}: shares of the tasks in the variance between models: {'; '.join(lines)}."]
 
 
 def _part_of(cell: Cell, task: str, evidence: Evidence) -> float:

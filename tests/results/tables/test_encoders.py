@@ -91,6 +91,25 @@ def test_models_are_compared_within_a_column(tmp_path: Path) -> None:
     assert table.rows[0].cells["encoder_bert_pretrained"].rating == "best"
 
 
+def test_notes_name_a_column_of_a_shared_title_with_its_start(tmp_path: Path) -> None:
+    class Three(Encoders):
+        def block(self, model: str) -> dict[str, Any]:
+            scratch = {"objective": None} if int(model[1]) % 2 else {"objective": "shuffle_random"}
+            return {**super(Encoders, self).block(model), "encoder": {"kind": "bert"}, **scratch}
+
+        def score(self, model: str, task: str) -> float:
+            return 0.6 + 0.01 * int(model[1]) + 0.02 * (task == "sst2")
+
+    written = [{"name": f"m{n}", "like": f"e{n // 2}", **({"objective": "none"} if n % 2 else {})} for n in range(6)]
+    made = Three(
+        models=tuple(f"m{n}" for n in range(6)), tasks=("cola", "sst2"), config={"models": written},
+        examples={"cola": 400, "sst2": 400},
+    )  # fmt: skip
+    (table,) = tables(build(tmp_path / "r.db", made), ReportRequest(table="encoders"))
+    shares = [note.partition(":")[0] for note in table.notes if "shares of the tasks" in note]
+    assert shares == ["transformer, pre-trained", "transformer, from scratch"]
+
+
 def test_published_weights_are_no_start_from_scratch(tmp_path: Path) -> None:
     class Published(Encoders):
         def block(self, model: str) -> dict[str, Any]:
