@@ -132,6 +132,7 @@ def _decided(claim: Claim, part: ClaimPart, results: Results) -> Decision:
     weights = None if ratio else weights_of(part.left, part.right or Number(0.0))
     error = results.seed_error(weights, part.column) if weights else None
     decision = _from_interval(claim, part, quantity, error and error.times(1 / claim.scale), timed=timed)
+    decision = replace(decision, n_trainings=len(results.seeds))
     if decision.low is not None and _about(claim, part, results) == "scores":
         decision = _as_far_as_learned(claim, part, results, decision)
     quoted = [slug for slug in part.slugs if results.is_quoted(slug)]

@@ -234,12 +234,18 @@ def measured(claim: Claim, decision: Decision) -> str:
 
 
 def stands_on(decision: Decision) -> str:
-    """The seeds and examples behind a verdict: '2 seeds (0, 1); 1,150 examples of rte, sst2'."""
+    """The seeds and examples behind a verdict: '2 seeds (0, 1); 1,150 examples of rte, sst2'.
+
+    Where fine-tunings share a pre-training it is '2 pre-trainings (0, 1), 4 seeds'.
+    """
     parts = ["exact"] if decision.exact else []
     n = len(decision.seeds)
     if n:
         seeds = "" if decision.timed else f" ({', '.join(map(str, decision.seeds))})"
-        parts.append(f"{n} {'timed run' if decision.timed else 'seed'}{'s' if n > 1 else ''}{seeds}")
+        shared = decision.n_trainings > n and not decision.timed
+        of = "timed run" if decision.timed else "pre-training" if shared else "seed"
+        trainings = f", {decision.n_trainings} seeds" if shared else ""
+        parts.append(f"{n} {of}{'s' if n > 1 else ''}{seeds}{trainings}")
     if decision.n_examples:
         parts.append(f"{decision.n_examples:,} examples of {', '.join(decision.tasks)}")
     return "; ".join(parts)
@@ -253,8 +259,8 @@ def remarks(decided: Decided) -> list[str]:
     if decided.claim.published_holds == "no":
         remarked.append("the paper's own numbers do not give it")
     wanted = wanted_seeds(decided.claim)
-    if wanted and 1 < len(decided.seeds) < wanted and not decided.shown.timed:
-        remarked.append(f"{len(decided.seeds)} of the {wanted} seeds asked for")
+    if wanted and 1 < decided.shown.n_trainings < wanted and not decided.shown.timed:
+        remarked.append(f"{decided.shown.n_trainings} of the {wanted} seeds asked for")
     return remarked
 
 

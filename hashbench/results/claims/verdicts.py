@@ -94,7 +94,8 @@ class Decision:
     value: float | None = None
     low: float | None = None
     high: float | None = None
-    seeds: tuple[int, ...] = ()
+    seeds: tuple[int, ...] = ()  # of what is independent: of pre-trainings, where several fine-tunings share one
+    n_trainings: int = 0  # seeds of fine-tunings behind them
     n_examples: int = 0
     tasks: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()  # how the verdict is to be read

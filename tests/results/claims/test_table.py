@@ -16,7 +16,14 @@ from hashbench.results.claims.grammar import ColumnName, read_rows
 from hashbench.results.claims.quantities import Quantity
 from hashbench.results.claims.report import claim_sections
 from hashbench.results.claims.results import Results
-from hashbench.results.claims.table import claim_summaries, claim_tables, formula, verdict_table
+from hashbench.results.claims.table import (
+    claim_summaries,
+    claim_tables,
+    formula,
+    remarks,
+    stands_on,
+    verdict_table,
+)
 from hashbench.results.read import samples
 from hashbench.results.rendering.page.main import claims_of
 from hashbench.results.rendering.registry import render
@@ -46,6 +53,20 @@ def test_text_counts_first_and_folds_by_number(store: Store, tmp_path: Path) -> 
     assert "- coin > weak: sst2: fails" in text
     assert re.search(r"\+30\.00 \[\+2\d\.\d\d, \+3\d\.\d\d\] points", text)
     assert "3 seeds (0, 1, 2); 400 examples of sst2" in text
+
+
+@pytest.mark.parametrize(("seeds", "remark"), [(4, ""), (2, "2 of the 4 seeds asked for")])
+def test_fine_tunings_of_one_pretraining_are_no_missing_seeds(tmp_path: Path, seeds: int, remark: str) -> None:
+    runs = [Answers(model, RIGHT[model] + 0.005 * seed, seed) for seed in range(seeds) for model in ("strong", "weak")]
+    floor = Answers("majority", 0.5, None)
+    store = build(tmp_path / "r.db", [*runs, floor], pretrain={"seeds": [0, 1]}, seeds=list(range(4)))
+    own = {"id": "own-1", "kind": "greater", "left": "strong", "right": "weak", "column": "sst2", "unit": "percent"}
+    (decided,) = claim_sections(store, ReportRequest(claims_file=claims_file(tmp_path, [own | {"needs": "seeds=4"}])))[
+        0
+    ].decided
+    shown = "2 pre-trainings (0, 1), 4 seeds" if seeds == 4 else "2 seeds (0, 1)"
+    assert stands_on(decided.shown).startswith(f"{shown}; 400 examples")
+    assert remarks(decided) == ([remark] if remark else [])
 
 
 def test_a_summary_has_the_counts_and_what_is_decided(store: Store) -> None:
