@@ -11,8 +11,9 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, get_args
@@ -227,33 +228,16 @@ def readme() -> str:
 
 
 def embeddings_table(store: Store) -> str:
-    """The table in Markdown: models that are whole; bold what is not separable from the best of a column.
+    """The tables in Markdown: models that are whole; bold what is not separable from the best of a column.
 
     What is not in the database yet has no column.
     """
     own = tables_of(ReportSource(store, ReportRequest(EMBEDDINGS)))[0]
-    columns: dict[str, Callable[[str], str]] = {
-        "embedding parameters": lambda model: shown(own, model, "emb_params"),
-        f"{len(tasks_of(own, 'average'))} tasks": lambda model: shown(own, model, "average"),
-        "one text": lambda model: shown(own, model, "average_single"),
-        "pairs": lambda model: shown(own, model, "average_pairs"),
-        "BLiMP": lambda model: shown(own, model, "blimp"),
-    }
-    names = ("average", "average_single", "average_pairs", "blimp")
-    tasks = dict(zip(list(columns)[1:], [tasks_of(own, name) for name in names], strict=True))
-    if COMMON in experiment_names(store):
-        encoders = tables_of(ReportSource(store, ReportRequest(COMMON, table="encoders")))[0]
-        noisy = measure_robustness(store, COMMON)
-        common = tasks_of(encoders, "encoder_bert_pretrained")
-        tasks |= dict.fromkeys((f"{len(common)} tasks", "from scratch", "mean of words"), common)
-        columns |= {
-            f"{len(common)} tasks": lambda model: shown(encoders, model, "encoder_bert_pretrained"),
-            "typing errors": lambda model: with_noise(noisy, model),
-            "from scratch": lambda model: shown(encoders, model, "encoder_bert_scratch"),
-            "from scratch, typing errors": lambda model: with_noise(noisy, f"{model}-scratch"),
-            "mean of words": lambda model: shown(encoders, model, "encoder_average_scratch"),
-            "mean, typing errors": lambda model: with_noise(noisy, f"{model}-average"),
-        }
+    averages = {"average": "", "average_single": "one text", "average_pairs": "pairs", "blimp": "BLiMP"}
+    averages["average"] = f"{len(tasks_of(own, 'average'))} tasks"
+    columns: dict[str, Callable[[str], str]] = {"embedding parameters": lambda model: shown(own, model, "emb_params")}
+    columns |= {title: partial(shown, own, column=name) for name, title in averages.items()}
+    tasks = {title: tasks_of(own, name) for name, title in averages.items()}
     if DEVICE.is_file():
         with DEVICE.open() as file:
             device = {row["folder"]: row for row in csv.DictReader(file)}
@@ -262,12 +246,34 @@ def embeddings_table(store: Store) -> str:
             "time": lambda model: "{times_bag} ({low} to {high})".format(**device[model]) if model in device else "",
         }
     whole = [model for model in ROWS if shown(own, model, "average")]
-    columns = {title: of for title, of in columns.items() if any(of(model) for model in whole)}
-    lines = [f"| what a word becomes | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
-    lines += [f"| {ROWS[model]} | {' | '.join(of(model) for of in columns.values())} |" for model in whole]
-    floors = {title: number(floor_of(own, of), "percent") for title, of in tasks.items()}
-    lines.append(f"| {FLOOR} | {' | '.join(floors.get(title, '') for title in columns)} |")
-    return "\n".join(lines) + "\n"
+    of_all = markdown(whole, columns, {title: floor_of(own, of) for title, of in tasks.items()})
+    return f"{of_all}\n{common_table(store, whole)}" if COMMON in experiment_names(store) else of_all
+
+
+def common_table(store: Store, models: Sequence[str]) -> str:
+    """The same embeddings on the tasks that all encoders have, pre-trained and not, on texts with errors too."""
+    encoders = tables_of(ReportSource(store, ReportRequest(COMMON, table="encoders")))[0]
+    noisy = measure_robustness(store, COMMON)
+    columns: dict[str, Callable[[str], str]] = {}
+    for name, title, suffix in (
+        ("encoder_bert_pretrained", "pre-trained", ""),
+        ("encoder_bert_scratch", "from scratch", "-scratch"),
+        ("encoder_average_scratch", "mean of words", "-average"),
+    ):
+        columns[title] = partial(shown, encoders, column=name)
+        columns[f"{title}, typing errors"] = lambda model, suffix=suffix: with_noise(noisy, model + suffix)
+    tasks = tasks_of(encoders, "encoder_bert_pretrained")
+    floor = floor_of(tables_of(ReportSource(store, ReportRequest(COMMON)))[0], tasks)
+    return markdown(models, columns, dict.fromkeys((title for title in columns if "typing" not in title), floor))
+
+
+def markdown(models: Sequence[str], columns: Mapping[str, Callable[[str], str]], floors: Mapping[str, float]) -> str:
+    """A row for each model, without columns that all have empty, and one of the trivial baselines."""
+    filled = {title: of for title, of in columns.items() if any(map(of, models))}
+    lines = [f"| what a word becomes | {' | '.join(filled)} |", f"|---|{'---:|' * len(filled)}"]
+    lines += [f"| {ROWS[model]} | {' | '.join(of(model) for of in filled.values())} |" for model in models]
+    lowest = [number(floors[title], "percent") if title in floors else "" for title in filled]
+    return "\n".join([*lines, f"| {FLOOR} | {' | '.join(lowest)} |"]) + "\n"
 
 
 def floor_of(table: Table, tasks: Sequence[str]) -> float:
