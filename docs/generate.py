@@ -238,13 +238,7 @@ def embeddings_table(store: Store) -> str:
     columns: dict[str, Callable[[str], str]] = {"embedding parameters": lambda model: shown(own, model, "emb_params")}
     columns |= {title: partial(shown, own, column=name) for name, title in averages.items()}
     tasks = {title: tasks_of(own, name) for name, title in averages.items()}
-    if DEVICE.is_file():
-        with DEVICE.open() as file:
-            device = {row["folder"]: row for row in csv.DictReader(file)}
-        columns |= {
-            "int8, MB": lambda model: f"{int(device[model]['bytes']) / 1e6:.2f}" if model in device else "",
-            "time": lambda model: "{times_bag} ({low} to {high})".format(**device[model]) if model in device else "",
-        }
+    columns |= device_columns("")
     whole = [model for model in ROWS if shown(own, model, "average")]
     of_all = markdown(whole, columns, {title: floor_of(own, of) for title, of in tasks.items()})
     return f"{of_all}\n{common_table(store, whole)}" if COMMON in experiment_names(store) else of_all
@@ -262,9 +256,22 @@ def common_table(store: Store, models: Sequence[str]) -> str:
     ):
         columns[title] = partial(shown, encoders, column=name)
         columns[f"{title}, typing errors"] = lambda model, suffix=suffix: with_noise(noisy, model + suffix)
+    columns |= device_columns("-average", "mean of words, ")
     tasks = tasks_of(encoders, "encoder_bert_pretrained")
     floor = floor_of(tables_of(ReportSource(store, ReportRequest(COMMON)))[0], tasks)
-    return markdown(models, columns, dict.fromkeys((title for title in columns if "typing" not in title), floor))
+    return markdown(models, columns, dict.fromkeys(("pre-trained", "from scratch", "mean of words"), floor))
+
+
+def device_columns(suffix: str, before: str = "") -> dict[str, Callable[[str], str]]:
+    """Bytes of a model's int8 folder, and its time on a new text as a multiple of that of the bag of words."""
+    with DEVICE.open() as file:
+        rows = {
+            row["folder"].removesuffix(suffix): row for row in csv.DictReader(file) if row["folder"].endswith(suffix)
+        }
+    return {
+        f"{before}int8 MB": lambda model: f"{int(rows[model]['bytes']) / 1e6:.2f}" if model in rows else "",
+        f"{before}time": lambda model: f"{float(rows[model]['times_bag']):.0f}" if model in rows else "",
+    }
 
 
 def markdown(models: Sequence[str], columns: Mapping[str, Callable[[str], str]], floors: Mapping[str, float]) -> str:

@@ -98,6 +98,7 @@ class RobustnessResults:
     curves: tuple[RobustnessCurve, ...]
     facts: Mapping[tuple[str, str, str, str], float]  # (task, model, name, condition)
     notes: tuple[str, ...]
+    averaged: tuple[str, ...] = ()  # tasks of the average
 
     def models(self) -> list[str]:
         """Names of the models with curves, in the order of the experiment."""
@@ -178,7 +179,8 @@ def measure_robustness(store: Store, name: str | None = None, *, draws: int = DR
     ]
     curves = [replace(curve, units=tuple(map(experiment.unit_of, curve.seeds))) for curve in curves]
     weak = _weak_tasks(curves)
-    averages = _averages([curve for curve in curves if curve.task not in weak])
+    strong = [curve for curve in curves if curve.task not in weak]
+    averages, averaged = _averages(strong), tuple(dict.fromkeys(curve.task for curve in strong))
     facts = {
         (row["task"], row["model"], row["name"], row["condition"]): row["value"]
         for row in store.query(queries.ROBUSTNESS_FACTS, experiment=experiment.id)
@@ -189,7 +191,7 @@ def measure_robustness(store: Store, name: str | None = None, *, draws: int = DR
     if averages and left_out:
         why = "where the score of a model is not above 0 with confidence, what it keeps is noise"
         notes.append(f"Average without {', '.join(left_out)}: {why}.")
-    return RobustnessResults(experiment, (*curves, *averages), facts, tuple(notes))
+    return RobustnessResults(experiment, (*curves, *averages), facts, tuple(notes), averaged)
 
 
 def _outputs(store: Store, attempt: int) -> AttemptOutputs:

@@ -59,8 +59,7 @@ def robustness_tables(source: ReportSource) -> list[Table]:
     chosen = results.only(tasks=request.tasks, models=request.models, kinds=request.noises, beside=versus)
     by_task = bool(request.full or request.tasks or request.models or request.noises)
     # Without tables of tasks nothing shows the differences, so that no note explains them.
-    of_all = len(results.tasks()) - 1  # behind an average, also where it is the only one that is shown
-    summary = _summary_table(chosen, versus if by_task else None, of_all)
+    summary = _summary_table(chosen, versus if by_task else None)
     summary = replace(summary, records=tuple(records(chosen, versus)))
     tasks = [_task_table(chosen, task, versus) for task in chosen.tasks()]
     if request.full:
@@ -72,8 +71,8 @@ def robustness_tables(source: ReportSource) -> list[Table]:
     return [replace(summary, notes=(*summary.notes, more))]
 
 
-def _summary_table(results: RobustnessResults, versus: str | None, of_all: int) -> Table:
-    """The table of each model's score retention under each noise, for the average over `of_all` tasks or by task."""
+def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
+    """The table of each model's score retention under each noise, for the average over tasks or by task."""
     tasks = [AVERAGE] if AVERAGE in results.tasks() else results.tasks()
     columns = [Column(kind, "percent", "score", kind, subtitle=RETENTION, better="high") for kind in results.kinds()]
     rows = []
@@ -88,7 +87,7 @@ def _summary_table(results: RobustnessResults, versus: str | None, of_all: int) 
     rows, remarks = _with_groups(results, rows, [column.name for column in columns])
     highest = max(rate for curve in results.curves for rate in curve.rates)
     over = f"over the rates 0 to {_rate(highest)}"
-    what = f"average of {of_all} tasks" if tasks == [AVERAGE] else ", ".join(tasks)
+    what = f"average of {len(results.averaged)} tasks" if tasks == [AVERAGE] else ", ".join(tasks)
     title = f"Robustness in {results.experiment.name}: score retention under noise, {over}; {what}"
     named = "; ".join(f"{kind}: {_words_of(kind)}" for kind in results.kinds())
     notes = [f"{named}." if named else "", *_notes(results, results.tasks()[0], versus)]

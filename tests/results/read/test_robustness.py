@@ -161,6 +161,8 @@ def test_a_task_on_which_a_model_has_nothing_to_keep_is_left_out_of_the_average(
     assert cola is not None and math.isnan(cola.retention(1).value)
     assert average is not None and average.n_examples == 0 and average.retention(2).value == pytest.approx(0.8)
     assert "without cola" in found.notes[0]
+    summary, *_ = robustness_tables(ReportSource(store, ReportRequest(tasks=(AVERAGE,))))
+    assert "average of 2 tasks" in summary.title
 
 
 def test_without_predictions_there_are_scores_and_no_intervals(tmp_path: Path) -> None:
