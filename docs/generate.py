@@ -58,6 +58,9 @@ ROWS = {
     "eelbert": "pooled hashes of its n-grams, nothing trained",
 }
 FLOOR = "the best trivial baseline of each task"
+BETWEEN = """The same embeddings on three of the tasks (SST-2, AG News, STS-B): without pre-training; without an encoder, as the mean
+of their vectors and a linear layer; and each with a typing error in every tenth word of the texts that are tested:
+"""
 
 
 def keys_page() -> str:
@@ -241,7 +244,7 @@ def embeddings_table(store: Store) -> str:
     columns |= device_columns("")
     whole = [model for model in ROWS if shown(own, model, "average")]
     of_all = markdown(whole, columns, {title: floor_of(own, of) for title, of in tasks.items()})
-    return f"{of_all}\n{common_table(store, whole)}" if COMMON in experiment_names(store) else of_all
+    return f"{of_all}\n{BETWEEN}\n{common_table(store, whole)}" if COMMON in experiment_names(store) else of_all
 
 
 def common_table(store: Store, models: Sequence[str]) -> str:
