@@ -39,6 +39,7 @@ DOCS = Path(__file__).parent
 FIGURES = {
     "glue_tiny": ("glue_tiny", "pareto", "pareto_parameters"),
     "pretraining_tiny": ("pretraining_tiny", "pretraining", "pretraining"),
+    "embeddings_tiny_common": ("embeddings_tiny_common", "pareto", "pareto_folder"),
 }
 
 # README's table: the experiment of its rows, the one with the same embeddings from scratch, and where it is in the page
