@@ -91,7 +91,7 @@ def export_bag_of_words(
 
 def learned_on(task: TaskData) -> Learned:
     """The bag of words of a task's train set. Raises InputError where it has nothing to learn but a constant."""
-    model = fitted_bag_of_words(task)
+    model = fitted_bag_of_words(task, for_test=True)  # a coarser fit is enough for a floor, not for an application
     if model is None:
         raise InputError(f"task {task.task.name!r}: no word or one class in train, so that there is nothing to export")
     vectorizer, linear = (part for _, part in model.steps)

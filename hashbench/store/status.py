@@ -69,7 +69,7 @@ class StoredExperiment:
             seeds = f"Models have {' or '.join(map(str, self.pretrainings))} pre-trainings: all seeds of fine-tunings"
         return (
             f"{seeds} count as one, their mean, in intervals and groups. A model's variance over "
-            "pre-trainings is at least the mean of all models of its encoder."
+            "pre-trainings is at least the mean of the models of its encoder, without the largest."
         )
 
     def unit_of(self, seed: int | None) -> int | None:
