@@ -59,9 +59,10 @@ ROWS = {
     "eelbert": "pooled hashes of its n-grams, nothing trained",
 }
 FLOOR = "the best trivial baseline of each task"
-BETWEEN = """The same kinds of embedding on three of the tasks (SST-2, AG News, STS-B): pre-trained as above; from scratch; and without an
-encoder, as the mean of vectors and a linear layer. Vectors of a mean have width 16 (LSH bits keep 128), so the same size is 14 thousand rows
-or pieces. The last two also with a typing error in every tenth word of the texts that are tested:
+BETWEEN = """The same kinds of embedding on three of the tasks (SST-2, AG News, STS-B): pre-trained as above; from
+scratch; and without an encoder, as the mean of vectors and a linear layer. Vectors of a mean have width 16 (LSH bits
+keep 128), so the same size is 14 thousand rows or pieces. The last two also with a typing error in every tenth word of
+the texts that are tested:
 """
 
 
