@@ -271,7 +271,7 @@ MODELS = [
         name="sgnn",
         code=replace(PROFORMER.code, args={"bits": SENTENCE_BITS, "places": 1}),
         embedding=EmbeddingSpec(SentenceProjection),
-        encoder=EncoderSpec("perceptron", {"layers": 2, "dim": 256}),
+        encoder=EncoderSpec("perceptron", {"layers": 2, "dim": 256}, small={"layers": 2, "dim": 16}),
         head=HeadSpec(dense=False),
         training=TrainingSpec(objective=None, finetune=SGNN_RECIPE),
         origin=OriginSpec("proformer", "6-class model: two hidden layers of 256 over 1,120 bits", classes=6),
