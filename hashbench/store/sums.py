@@ -35,7 +35,21 @@ def write(connection: Connection, kind: str, ids: Iterable[Any]) -> None:
         rows = [{"kind": kind, "of": of, "sha256": value} for of, value in KINDS[kind](connection, part)]
         for old in chunks([*map(str, part), *(row["of"] for row in rows)]):
             connection.execute(sa.delete(content_sum).where(content_sum.c.kind == kind, content_sum.c.of.in_(old)))
-        insert_rows(connection, sa.insert(content_sum), rows)
+        insert_rows(connection, _insert_or_replace(connection), rows)
+
+
+def _insert_or_replace(connection: Connection) -> sa.Insert:
+    """An INSERT of sums in place of those of the same keys: on a server two sweeps may write one at the same time."""
+    insert: Any
+    if connection.dialect.name == "sqlite":
+        from sqlalchemy.dialects.sqlite import insert as insert
+    else:
+        from sqlalchemy.dialects.postgresql import insert as insert  # loads all its drivers, which takes a while
+    values = insert(content_sum)
+    new: sa.Insert = values.on_conflict_do_update(
+        index_elements=[content_sum.c.kind, content_sum.c.of], set_={"sha256": values.excluded.sha256}
+    )
+    return new
 
 
 def write_all(connection: Connection) -> None:

@@ -61,6 +61,18 @@ def test_they_are_right_after_each_step(store: Store, lab: Lab) -> None:
     assert wrong_sums(store) == []
 
 
+def test_a_sum_that_another_sweep_has_just_written_is_replaced(store: Store, lab: Lab) -> None:
+    """Both sweeps delete what is there, then insert: the later one finds the other's row."""
+    number = lab.plan(store, lab.run("a"))
+    row = {"kind": "experiment", "of": str(number), "sha256": "0" * 64}
+    with store.write() as connection:
+        connection.execute(sums._insert_or_replace(connection), [row])
+    assert len(wrong_sums(store)) == 1
+    with store.write() as connection:
+        sums.write(connection, "experiment", [number])
+    assert wrong_sums(store) == []
+
+
 def test_results_that_changed_are_named_by_their_run(store: Store, lab: Lab) -> None:
     lab.finish_all(store, lab.plan(store, lab.run("a"), lab.run("b"), lab.run("c")))
     ids = [lab.id("a"), lab.id("b")]
