@@ -202,13 +202,8 @@ class Store:
 
     def insert_new(self, table: sa.Table) -> sa.Insert:
         """An INSERT that leaves out rows whose key is there already."""
-        if self.dialect == "sqlite":
-            from sqlalchemy.dialects.sqlite import insert as sqlite_insert
-
-            return sqlite_insert(table).on_conflict_do_nothing()
-        from sqlalchemy.dialects.postgresql import insert  # loads all its drivers, which takes a while
-
-        return insert(table).on_conflict_do_nothing()
+        new: sa.Insert = dialect_insert(self.dialect, table).on_conflict_do_nothing()
+        return new
 
     def close(self) -> None:
         """Closes all connections; without this call the end of the program does."""
@@ -220,6 +215,17 @@ def _close_all(owner: int, *engines: Engine) -> None:
     if os.getpid() == owner:
         for engine in engines:
             engine.dispose()
+
+
+def dialect_insert(dialect: str, table: sa.Table) -> Any:
+    """The INSERT of a dialect, which can say what happens to rows whose key is there already."""
+    if dialect == "sqlite":
+        from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+        return sqlite_insert(table)
+    from sqlalchemy.dialects.postgresql import insert  # loads all its drivers, which takes a while
+
+    return insert(table)
 
 
 def insert_rows(connection: Connection, insert: sa.Insert, rows: Iterable[Mapping[str, Any] | RowMapping]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
-from hashbench.store.engine import Store, insert_rows
+from hashbench.store.engine import Store, dialect_insert, insert_rows
 from hashbench.store.free_runs import chunks
 from hashbench.store.schema import artifact, attempt, content_sum, experiment, experiment_run, metric, predictions, run
 
@@ -40,12 +40,7 @@ def write(connection: Connection, kind: str, ids: Iterable[Any]) -> None:
 
 def _insert_or_replace(connection: Connection) -> sa.Insert:
     """An INSERT of sums in place of those of the same keys: on a server two sweeps may write one at the same time."""
-    insert: Any
-    if connection.dialect.name == "sqlite":
-        from sqlalchemy.dialects.sqlite import insert as insert
-    else:
-        from sqlalchemy.dialects.postgresql import insert as insert  # loads all its drivers, which takes a while
-    values = insert(content_sum)
+    values = dialect_insert(connection.dialect.name, content_sum)
     new: sa.Insert = values.on_conflict_do_update(
         index_elements=[content_sum.c.kind, content_sum.c.of], set_={"sha256": values.excluded.sha256}
     )
