@@ -209,10 +209,15 @@ SELECT DISTINCT metric, split, value, reason FROM scores WHERE run_id = :run AND
 ORDER BY split, metric
 """
 DURATIONS = """
-SELECT r.id AS run_id, r.kind, r.model, r.encoder, r.task, r.spec, a.seconds
-FROM run r JOIN attempt a ON a.id = r.finished_attempt
-WHERE r.state = 'done' AND a.seconds IS NOT NULL
-ORDER BY r.finished_at DESC, r.id LIMIT :most
+SELECT run_id, kind, model, encoder, task, spec, seconds
+FROM (
+    SELECT r.id AS run_id, r.kind, r.model, r.encoder, r.task, r.spec, a.seconds, r.finished_at,
+        ROW_NUMBER() OVER (PARTITION BY r.kind, r.encoder ORDER BY r.finished_at DESC, r.id) AS place
+    FROM run r JOIN attempt a ON a.id = r.finished_attempt
+    WHERE r.state = 'done' AND a.seconds IS NOT NULL
+) AS of_a_kind
+WHERE place <= :most
+ORDER BY finished_at DESC, run_id
 """
 
 
@@ -374,7 +379,10 @@ def best_scores(store: Store, run_id: str) -> list[RowMapping]:
 
 
 def durations(store: Store, *, most: int) -> list[Duration]:
-    """The runs that were finished last, at most `most`, of any experiment, each with the seconds it took."""
+    """The runs of any experiment that were finished last, each with the seconds it took.
+
+    `most`: the number of each kind and encoder. Hundreds of short evaluations do not hide the few long pre-trainings.
+    """
     return [Duration(**_with_json(row, "spec")) for row in store.query(DURATIONS, most=most)]
 
 

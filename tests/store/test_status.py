@@ -93,8 +93,14 @@ def test_how_long_runs_took_the_newest_first(store: Store, lab: Lab) -> None:
     assert found == [
         ("finetune", "tiny", "rte", {"run": "c"}, 5.0), ("finetune", "tiny", "cola", {"run": "b"}, 30.0),
     ]  # fmt: skip
+    few = lab.plan(store, lab.run("e", kind="pretrain", task=None), lab.run("f", encoder="base"))
+    for seconds in (900.0, 70.0):
+        finish(store, lab.claim(store, few), Result(seconds=seconds))
+    finish(store, lab.claim(store, experiment_id), Result(seconds=6.0))
+    newest = [(item.kind, item.encoder, item.seconds) for item in durations(store, most=1)]
+    assert newest == [("finetune", "tiny", 6.0), ("finetune", "base", 70.0), ("pretrain", "tiny", 900.0)]
     asked = [lab.id(name) for name in ("a", "c", "d", "unknown")]
-    assert seconds_of(store, asked) == {lab.id("a"): 10.0, lab.id("c"): 5.0}
+    assert seconds_of(store, asked) == {lab.id("a"): 10.0, lab.id("c"): 5.0, lab.id("d"): 6.0}
 
 
 def test_a_password_in_a_stored_command_is_not_shown(store: Store, lab: Lab) -> None:

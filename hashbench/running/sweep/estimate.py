@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from graphlib import TopologicalSorter
 
 from hashbench.running.efficiency.cards import Card
 from hashbench.running.experiment.identity import whole
@@ -18,7 +19,7 @@ from hashbench.store.planning import Run
 from hashbench.store.status import durations, seconds_of
 
 ROWS_OF_A_TASK = 10_000  # where nothing is known of a task
-HISTORY = 500  # finished runs of other sweeps that are looked at
+HISTORY = 200  # finished runs of other sweeps that are looked at, of each kind and encoder size
 ENOUGH_S = 10.0  # of finished trainings, before which no time that is left is printed
 ENOUGH = 0.1  # of a sweep's work, likewise
 # How many times the work of a finished training a run may have. What is not known of that training is how much of its
@@ -81,14 +82,23 @@ class TimeEstimate:
         return self._rows.get(str(run.task), ROWS_OF_A_TASK)
 
     def total(self) -> float:
-        """Estimated seconds until the sweep's workers have done all runs."""
-        alone = shared = 0.0
+        """Estimated seconds until the sweep's workers have done all runs, none of which begins before its needs end."""
+        alone = 0.0
+        shared: dict[str, float] = {}
         for run in {run.id: run for run in self._runs if run.id not in self.done}.values():
             if kind_of(run).measures_time:
                 alone += self.seconds(run)  # one at a time
             else:
-                shared += self.seconds(run)
-        return shared / self._n_workers + alone
+                shared[run.id] = self.seconds(run)
+        return max(sum(shared.values()) / self._n_workers, self._longest(shared)) + alone
+
+    def _longest(self, seconds: Mapping[str, float]) -> float:
+        """Seconds of the longest chain of those of the runs that need one another."""
+        needs = {run.id: [need for need in run.needs if need in seconds] for run in self._runs if run.id in seconds}
+        ends: dict[str, float] = {}
+        for run_id in TopologicalSorter(needs).static_order():
+            ends[run_id] = seconds[run_id] + max((ends[need] for need in needs[run_id]), default=0.0)
+        return max(ends.values(), default=0.0)
 
     def seconds_left(self) -> float | None:
         """Estimated seconds until the sweep is done; None while too little is finished for an estimate."""
