@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from hashbench.models.coders.base import Coder
     from hashbench.models.text.base import Tokenizer
 
+MAJORITY = "majority"
 BAG_OF_WORDS = "bag-of-words"
 BAG_OF_PAIRS = "bag-of-pairs"  # the trivial baseline that only tasks of pairs have
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hashbench.data.tasks.text import BAG_OF_PAIRS, BAG_OF_WORDS, text_kind
+from hashbench.data.tasks.text import BAG_OF_PAIRS, BAG_OF_WORDS, MAJORITY, text_kind
 from hashbench.data.tasks.text_data import Split, TaskData
 from hashbench.models.text.words import WordTokenizer
 
@@ -104,4 +104,4 @@ class PairFeatures:
 
 
 # By their stored names; the last one is for pairs alone.
-BASELINES = {"majority": majority, BAG_OF_WORDS: bag_of_words, BAG_OF_PAIRS: bag_of_pairs}
+BASELINES = {MAJORITY: majority, BAG_OF_WORDS: bag_of_words, BAG_OF_PAIRS: bag_of_pairs}

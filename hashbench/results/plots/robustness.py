@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,6 +13,7 @@ from hashbench.common.errors import InputError
 from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.results.plots.sheet import (
     BESIDE,
+    dashed,
     labelled_models,
     marker_of,
     muted,
@@ -38,7 +40,8 @@ def draw(data: FigureData) -> list[Drawn]:
     panels: dict[tuple[str, str, str], list[RobustnessCurve]] = {}
     for curve in results.curves:
         panels.setdefault((curve.task, curve.metric, curve.kind), []).append(curve)
-    models = results.models()
+    baselines = dashed(curve.model for curve in results.curves if curve.is_baseline)
+    models = [model for model in results.models() if model not in baselines]
     in_rows = Counter(task for task, _, _ in panels)
     bounded = any(np.isfinite(curve.score().low) for curve in results.curves)
     several = any(len(curve.seeds) > 1 for curve in results.curves)
@@ -51,6 +54,7 @@ def draw(data: FigureData) -> list[Drawn]:
         panels=list(in_rows.values()),
         columns=BESIDE[data.width],
         models=labels,
+        baselines=baselines,
         also=[
             *([f"bars: 95 % interval over {'seeds and examples' if several else 'examples'}"] if bounded else []),
             *on_grey(models, labels),
@@ -58,7 +62,10 @@ def draw(data: FigureData) -> list[Drawn]:
     )
     by_task: dict[str, list[Axes]] = {}
     for axes, ((task, metric, kind), panel) in zip(drawn.panels, panels.items(), strict=True):
-        _panel(axes, panel, labels)
+        _panel(axes, [curve for curve in panel if not curve.is_baseline], labels)
+        for curve in panel:
+            if curve.model in baselines:
+                _line(axes, curve, baselines[curve.model])
         axes.set_title(f"{task}: {kind}", fontweight="bold")
         axes.set_ylabel(f"{metric}, percent" if metric else "percent")
         by_task.setdefault(task, []).append(axes)
@@ -90,6 +97,14 @@ def _panel(axes: Axes, curves: Sequence[RobustnessCurve], labels: Sequence[str])
     axes.set_xlabel("words changed, percent")
     axes.set_xlim(left=0)  # no fewer words than none
     plain_axes(axes)
+
+
+def _line(axes: Axes, curve: RobustnessCurve, look: Mapping[str, Any]) -> None:
+    """Draws the dashed line of a trivial baseline."""
+    rates = [PERCENT * rate for rate in curve.rates]
+    values = [PERCENT * curve.score(at).value for at in range(len(rates))]
+    (line,) = axes.plot(rates, values, zorder=1, **look)
+    tip(line, curve.model)
 
 
 PLOT = Plot("robustness", "score against the share of words changed", draw)

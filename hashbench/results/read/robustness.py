@@ -42,11 +42,16 @@ class RobustnessCurve:
     metric: str
     kind: str
     rates: tuple[float, ...]
-    seeds: tuple[int, ...]
+    seeds: tuple[int | None, ...]  # (None,) of a trivial baseline
     scores: CurveValues
     retained: CurveValues
     n_examples: int
     units: tuple[int | None, ...] = ()  # of the seeds, where they are not independent
+
+    @property
+    def is_baseline(self) -> bool:
+        """True for a trivial baseline, which has no seed."""
+        return self.seeds == (None,)
 
     def score(self, at: int | None = None) -> Estimate:
         """The score at the rate with index `at`; None: the mean over the rates, from the area under the curve."""
@@ -56,14 +61,21 @@ class RobustnessCurve:
         """The share of the score at rate 0 that is left at the rate with index `at`; None: its mean over the rates."""
         return self._estimate(self.retained, at, self.units)
 
-    def mean_retention(self) -> tuple[dict[int, float], dict[int, np.ndarray] | None]:
+    def mean_retention(self) -> tuple[dict[int | None, float], dict[int | None, np.ndarray] | None]:
         """The mean retention over the rates by seed, and by seed in each draw (draws,); None without predictions."""
         by_seed, by_draw = self.retained
         draws = None if by_draw is None else dict(zip(self.seeds, self._pick(by_draw, None), strict=True))
         return dict(zip(self.seeds, self._pick(by_seed, None).tolist(), strict=True)), draws
 
     def less(self, other: RobustnessCurve, at: int | None = None) -> Estimate:
-        """This model's retention minus the other's at the rate with index `at` (None: of the means), seeds matched."""
+        """This model's retention minus the other's at the rate with index `at` (None: of the means), seeds matched.
+
+        A trivial baseline is compared with every seed of a model.
+        """
+        if self.is_baseline and not other.is_baseline:
+            return self._repeated(other.seeds, other.units).less(other, at)
+        if other.is_baseline and not self.is_baseline:
+            return self.less(other._repeated(self.seeds, self.units), at)
         both = [seed for seed in self.seeds if seed in other.seeds]
         if not both:
             return Estimate(float("nan"), float("nan"), float("nan"))
@@ -75,6 +87,15 @@ class RobustnessCurve:
         difference = None if draws is None or other_draws is None else draws - other_draws
         units = [unit for seed, unit in zip(self.seeds, self.units or self.seeds, strict=True) if seed in both]
         return self._estimate((values - other_values, difference), at, units)
+
+    def _repeated(self, seeds: tuple[int | None, ...], units: tuple[int | None, ...]) -> RobustnessCurve:
+        """The curve of a trivial baseline with the same values at each of these seeds."""
+        n = len(seeds)
+        scores, retained = (
+            (np.repeat(by_seed, n, axis=0), None if by_draw is None else np.repeat(by_draw, n, axis=0))
+            for by_seed, by_draw in (self.scores, self.retained)
+        )
+        return replace(self, seeds=seeds, units=units, scores=scores, retained=retained)
 
     def _estimate(self, values: CurveValues, at: int | None, units: Sequence[int | None]) -> Estimate:
         by_seed, by_draw = values
@@ -259,8 +280,12 @@ def _over_first(values: np.ndarray) -> np.ndarray:
 
 
 def _weak_tasks(curves: Sequence[RobustnessCurve]) -> set[str]:
-    """Tasks on which some model's score at rate 0, or the low end of its interval, is not above 0."""
-    firsts = {(curve.task, curve.model): curve.score(0) for curve in curves}
+    """Tasks on which some model's score at rate 0, or the low end of its interval, is not above 0.
+
+    Trivial baselines do not decide what models are averaged over, unless nothing else is measured.
+    """
+    models = [curve for curve in curves if not curve.is_baseline] or curves
+    firsts = {(curve.task, curve.model): curve.score(0) for curve in models}
     return {task for (task, _), score in firsts.items() if score.value <= 0 or score.low <= 0}
 
 

@@ -15,6 +15,7 @@ BASELINE: Final = "floor"
 PRETRAINING: Final = "pretrain"
 EFFICIENCY: Final = "efficiency"
 ROBUSTNESS: Final = "robustness"
+BASELINE_RUN: Final = "baseline_run"  # in the spec of a robustness run: the trivial baseline that it evaluates
 EVALUATION: Final = "evaluation"
 FURTHER_BASELINE: Final = "evaluation-floor"
 PAIRS: Final = "evaluation-pairs"
@@ -98,6 +99,11 @@ class MeasuredRun:
     def is_imported(self) -> bool:
         """True where it holds predictions of another program, which tables and `compare` alone read."""
         return self.kind == IMPORTED
+
+    @property
+    def is_perturbed_baseline(self) -> bool:
+        """True for a trivial baseline on perturbed texts, which only tables of robustness read."""
+        return self.kind == ROBUSTNESS and BASELINE_RUN in self.spec
 
     @property
     def is_scored(self) -> bool:

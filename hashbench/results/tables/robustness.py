@@ -14,7 +14,7 @@ from hashbench.results.read.ratings import FEW_SEEDS, NO_PREDICTIONS, Compared, 
 from hashbench.results.read.robustness import RobustnessCurve, RobustnessResults, measure_robustness
 from hashbench.results.tables.ranking import remark_on, with_rating
 from hashbench.results.tables.request import ReportSource, TableFile
-from hashbench.results.tables.table import Cell, Row, Table
+from hashbench.results.tables.table import TRIVIAL, Cell, Row, RowKind, Table
 from hashbench.scores.best import LEAST_SEEDS
 from hashbench.scores.estimates import Estimate
 
@@ -83,7 +83,8 @@ def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
                 name: Cell(reason="not measured") if curve is None else estimate_cell(curve.retention(), "percent")
                 for name, curve in curves.items()
             }
-            rows.append(Row(model, model, cells, section="" if task == AVERAGE else task))
+            kind = _kind_of(results, model)
+            rows.append(Row(model, model, cells, kind=kind, section="" if task == AVERAGE else task))
     rows, remarks = _with_groups(results, rows, [column.name for column in columns])
     highest = max(rate for curve in results.curves for rate in curve.rates)
     over = f"over the rates 0 to {_rate(highest)}"
@@ -102,7 +103,9 @@ def _with_groups(results: RobustnessResults, rows: Sequence[Row], kinds: Sequenc
     for section in dict.fromkeys(row.section for row in rows):
         for kind in kinds:
             places = [
-                place for place, row in enumerate(rows) if row.section == section and row.cells[kind].value is not None
+                place
+                for place, row in enumerate(rows)
+                if row.section == section and row.cells[kind].value is not None and not row.is_baseline
             ]
             curves = [results.curve(rows[place].model, section or AVERAGE, kind) for place in places]
             rated = _compared([curve for curve in curves if curve is not None], results)
@@ -112,6 +115,11 @@ def _with_groups(results: RobustnessResults, rows: Sequence[Row], kinds: Sequenc
                 remarks.setdefault(remark, []).append(f"{kind}{f' on {section}' if section else ''}")
     lines = [f"{remark}: {', '.join(columns)}." for remark, columns in remarks.items()]
     return [replace(row, cells=of_row) for row, of_row in zip(rows, cells, strict=True)], lines
+
+
+def _kind_of(results: RobustnessResults, model: str) -> RowKind:
+    """The kind of a row: of a model, or of a trivial baseline."""
+    return TRIVIAL if any(curve.is_baseline for curve in results.curves if curve.model == model) else "model"
 
 
 def _compared(curves: Sequence[RobustnessCurve], results: RobustnessResults) -> Compared:
@@ -140,6 +148,7 @@ def _task_table(results: RobustnessResults, task: str, versus: str | None) -> Ta
             curve.model,
             curve.model,
             {column.name: _cell(results, curve, column) for column in columns},
+            kind=_kind_of(results, curve.model),
             section=_words_of(kind),
         )
         for kind in dict.fromkeys(curve.kind for curve in results.curves)
@@ -251,6 +260,7 @@ def _coder_table(results: RobustnessResults) -> Table:
         for task in results.tasks()
         if task != AVERAGE
         for model in results.models()
+        if _kind_of(results, model) != TRIVIAL
     ]
     title = "Coders: types that share a code, and misspelled words"
     return _table(results, "coders", title, columns=CODER_FACTS, rows=rows, notes=[OF_CODERS])

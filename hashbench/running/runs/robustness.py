@@ -1,11 +1,10 @@
-"""Evaluation of a fine-tuned model on perturbed texts: scores, predictions, and its coder's codes of misspellings."""
+"""Evaluation of a fine-tuned model or a trivial baseline on perturbed texts, and its coder's codes of misspellings."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,14 +14,19 @@ from hashbench.data.perturbations.base import VERSION, WORD
 from hashbench.data.perturbations.letters import misspellings
 from hashbench.data.tasks.base import SplitOutputs
 from hashbench.data.tasks.encoding import encode_task
+from hashbench.data.tasks.text import MAJORITY, text_kind
+from hashbench.data.tasks.text_data import reports_elsewhere
 from hashbench.models.coders.cache import type_codes
 from hashbench.models.coders.collisions import agreement, shared_tokens, types_per_bucket
+from hashbench.results.read.runs import BASELINE_RUN
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_metrics, stored_predictions
+from hashbench.running.runs.baseline import BASELINES
 from hashbench.running.runs.evaluation import tuned_model
 from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.finetuning import batches_of
+from hashbench.running.runs.further import behind_train
 from hashbench.running.runs.materials import Texts
 from hashbench.running.runs.perturbed import UNPERTURBED, PerturbedTask
 from hashbench.running.training.devices import precision_found
@@ -30,12 +34,8 @@ from hashbench.running.training.machine import Machine
 from hashbench.store.planning import Run
 from hashbench.store.result import Predictions, Result
 
-if TYPE_CHECKING:
-    from hashbench.data.tasks.text_batches import FinetuningData
-
-
 class RobustnessEvaluation(RunKind):
-    """Kind of run: the evaluation of a finished fine-tuning under noise, for experiments with `robustness`."""
+    """Kind of run: a fine-tuned model or a trivial baseline under noise, for experiments with `robustness`."""
 
     name = "robustness"
     order = 50
@@ -43,6 +43,7 @@ class RobustnessEvaluation(RunKind):
     typical_s = 30.0  # of the example database
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
+        """Those of the fine-tunings, then those of the trivial baselines that read the texts."""
         block = resolved.experiment.robustness_block
         if block is None:
             return []
@@ -63,7 +64,7 @@ class RobustnessEvaluation(RunKind):
             if task.task.kind.learned
             for model in resolved.models.values()
         ]
-        return [
+        of_models = [
             self.make(
                 resolved.experiment.encoder,
                 run.model,
@@ -74,9 +75,21 @@ class RobustnessEvaluation(RunKind):
             )
             for run, task in tuned
         ]
+        floors = [
+            (BASELINES.of(resolved, name, task), task)
+            for task in resolved.tasks
+            for name in resolved.experiment.floors
+            if task.task.kind.learned and name in task.task.kind.baselines_of(task.task) and name != MAJORITY
+        ]
+        return of_models + [
+            self.make(resolved.experiment.encoder, run.model, {**spec, BASELINE_RUN: run.id}, task=task)
+            for run, task in floors
+        ]
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         """Scores and predictions of the best weights on the reporting sets under every perturbation and rate."""
+        if BASELINE_RUN in run.spec:
+            return _of_baseline(run, place)
         from hashbench.running.training.finetuning import outputs_on
 
         tuned = place.runs[run.spec["finetune"]]
@@ -86,13 +99,25 @@ class RobustnessEvaluation(RunKind):
         trained = tuned_model(tuned, perturbed.data, place, best_files(tuned.id, place.artifacts))
         data = batches_of(perturbed.data, tuned, place, machine)
         outputs = outputs_on(trained.model, trained.head, data, machine, trained.hardware)
-        metrics, predictions = scored(perturbed, outputs, data)
-        facts = [MetricRow(name, value, condition=label) for (name, label), value in perturbed.facts.items()]
-        facts += coder_facts(perturbed, place, texts)
+        metrics, predictions = scored(perturbed, outputs, {name: data.targets(name) for name in outputs})
+        facts = [*data_facts(perturbed), *coder_facts(perturbed, place, texts)]
         place.artifacts.remove(place.artifacts.waiting(tuned.id).folder)
         notes = notes_on(place.materials.task_data(str(run.task)))
         notes |= {"precision_found": precision_found(model.finetune.precision, machine.device)}
         return Result(metrics=[*facts, *metrics], predictions=predictions, notes=notes)
+
+
+def _of_baseline(run: Run, place: Workplace) -> Result:
+    """Scores and predictions of a trivial baseline, which learns from the texts of train as they are."""
+    perturbed = place.materials.perturbed(str(run.task), run.spec["robustness"], run.spec["words"])
+    trained = place.materials.task_data(str(run.task))
+    kind, task, splits = text_kind(trained.task), perturbed.data.task, perturbed.data.splits
+    outputs = kind.baselines[run.model](
+        behind_train(perturbed.data, trained), list(perturbed.parts), for_test=reports_elsewhere(trained.task)
+    )
+    targets = {name: kind.targets(task, splits[name]) for name in outputs}
+    metrics, predictions = scored(perturbed, outputs, targets)
+    return Result(metrics=[*data_facts(perturbed), *metrics], predictions=predictions, notes=notes_on(trained))
 
 
 def best_files(run_id: str, artifacts: ArtifactFolder) -> ModelFiles:
@@ -104,21 +129,25 @@ def best_files(run_id: str, artifacts: ArtifactFolder) -> ModelFiles:
 
 
 def scored(
-    perturbed: PerturbedTask, outputs: dict[str, np.ndarray], data: FinetuningData
+    perturbed: PerturbedTask, outputs: Mapping[str, np.ndarray], targets: Mapping[str, np.ndarray]
 ) -> tuple[list[MetricRow], list[Predictions]]:
     """Every metric of the task and the predictions, under the name of the reporting set and of the perturbation.
 
-    `outputs` (n, n_outputs) of each part of the perturbed task.
+    `outputs` (n, n_outputs) or (n,) and `targets` (n,) of each part of the perturbed task.
     """
     metrics: list[MetricRow] = []
     predictions = []
     for name, values in outputs.items():
         split, label = perturbed.parts[name]
-        targets = data.targets(name)
-        predictions.append(replace(stored_predictions(split, "best", values, targets), condition=label))
-        rows = scored_metrics(perturbed.data.task, SplitOutputs(values, targets), split)
+        predictions.append(replace(stored_predictions(split, "best", values, targets[name]), condition=label))
+        rows = scored_metrics(perturbed.data.task, SplitOutputs(values, targets[name]), split)
         metrics += [replace(row, condition=label) for row in rows]
     return metrics, predictions
+
+
+def data_facts(perturbed: PerturbedTask) -> list[MetricRow]:
+    """Facts on the texts under each perturbation and rate."""
+    return [MetricRow(name, value, condition=label) for (name, label), value in perturbed.facts.items()]
 
 
 def coder_facts(perturbed: PerturbedTask, place: Workplace, texts: Texts) -> list[MetricRow]:

@@ -37,6 +37,7 @@ RATES = (0.1, 0.2)
 RECIPE = {**load_paper("hashformers").recipe.finetune, "learning_rate": 3e-5, "clip": 1.0, "pad_to_max": False}
 # right answers of N in thousandths at rates 0, 0.1, 0.2, by model, under swap
 RIGHT = {"strong": (0.9, 0.81, 0.72), "weak": (0.8, 0.4, 0.4)}
+FLOOR = "bag-of-words"
 
 
 def arrays(share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -48,7 +49,8 @@ def arrays(share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def result(model: str, seed: int, *, keep: bool, nothing: bool = False) -> Result:
     """A robustness run whose scores are those of its predictions."""
-    shares = dict(zip(("", *(f"swap={rate:g}" for rate in RATES)), RIGHT[model], strict=True))
+    right = (RIGHT | {FLOOR: (0.7, 0.63, 0.56)})[model]
+    shares = dict(zip(("", *(f"swap={rate:g}" for rate in RATES)), right, strict=True))
     metrics = [MetricRow("accuracy", share, split="validation", condition=label) for label, share in shares.items()]
     metrics += [MetricRow("unseen_tokens", 0.25), MetricRow("unseen_tokens", 0.5, condition="swap=0.2")]
     metrics += [MetricRow("types_per_bucket", 1.5), MetricRow("misspelling_agreement", None, reason="no word")]
@@ -58,10 +60,21 @@ def result(model: str, seed: int, *, keep: bool, nothing: bool = False) -> Resul
     return Result(metrics, predictions=kept if keep else ())
 
 
-def build(path: Path, *, seeds: tuple[int, ...] = (0,), keep: bool = True, tasks: tuple[str, ...] = ("sst2",)) -> Store:
-    """Two models on the tasks."""
+def build(
+    path: Path,
+    *,
+    seeds: tuple[int, ...] = (0,),
+    keep: bool = True,
+    tasks: tuple[str, ...] = ("sst2",),
+    floor: bool = False,
+) -> Store:
+    """Two models on the tasks, and a trivial baseline."""
     store = open_store(path)
     rows = []
+    for task in tasks if floor else ():
+        about = {"model": FLOOR, "encoder": "tiny", "task": task, "seed": None, "data_fingerprint": f"d-{task}"}
+        spec = {"kind": "robustness", "baseline_run": f"b-{task}"}
+        rows.append(Run(f"b-{task}", "robustness", spec=spec, metric="accuracy", split="validation", **about))
     for seed in seeds:
         for task in tasks:
             for model in RIGHT:
@@ -76,7 +89,7 @@ def build(path: Path, *, seeds: tuple[int, ...] = (0,), keep: bool = True, tasks
     experiment = add_experiment(store, "noisy", {}, rows, baseline="weak")
     while held := claim(store, experiment, worker="w", lease_s=60, max_attempts=1):
         if held.kind == "robustness":
-            nothing = (held.model, held.task) == ("weak", "cola")
+            nothing = held.task == "cola" and held.model in ("weak", FLOOR) and not (floor and held.model == "weak")
             finish(store, held, result(held.model, int(held.seed or 0), keep=keep, nothing=nothing))
         else:
             share = RIGHT[held.model][0]
@@ -99,6 +112,34 @@ def test_kept_and_areas_by_hand(tmp_path: Path) -> None:
     assert strong.less(weak, 2).value == pytest.approx(0.8 - 0.5)
     assert strong.less(weak).value == pytest.approx(0.9 - (0.5 + 0.5 + 0.25) / 2)
     assert found.notes == ()
+
+
+def test_a_trivial_baseline_is_compared_with_every_seed_and_ranked_with_none(tmp_path: Path) -> None:
+    store = build(tmp_path / "r.db", seeds=(0, 1), floor=True)
+    found = measure_robustness(store, draws=100)
+    floor, weak = (found.curve(name, "sst2", "swap") for name in (FLOOR, "weak"))
+    assert floor is not None and weak is not None and floor.is_baseline and not weak.is_baseline
+    assert weak.less(floor).value == pytest.approx((0.5 + 0.5 + 0.25) / 2 - 0.9)
+    assert floor.less(weak).value == pytest.approx(0.9 - (0.5 + 0.5 + 0.25) / 2)
+    assert weak.less(floor).low == pytest.approx(-floor.less(weak).high)
+    assert weak.less(floor).low < weak.less(floor).value < weak.less(floor).high
+    with_floor, without = (
+        robustness_tables(ReportSource(of, ReportRequest("noisy", full=True)))
+        for of in (store, build(tmp_path / "models.db", seeds=(0, 1)))
+    )
+    cells = {row.model: row.cells["swap"] for row in with_floor[0].rows}
+    assert {row.model: row.cells["swap"].rating for row in without[0].rows} == {
+        model: cell.rating for model, cell in cells.items() if model != FLOOR
+    }
+    assert cells["strong"].value == pytest.approx(90) and cells[FLOOR].value == pytest.approx(90)
+    assert [row.model for row in with_floor[0].rows if row.is_baseline] == [FLOOR]
+    assert [row.model for row in with_floor[-1].rows] == [row.model for row in without[-1].rows]  # it has no coder
+
+
+def test_a_trivial_baseline_at_chance_takes_no_task_from_the_average_of_models(tmp_path: Path) -> None:
+    tasks = ("sst2", "rte", "cola")
+    found = measure_robustness(build(tmp_path / "r.db", seeds=(0, 1), tasks=tasks, floor=True), draws=100)
+    assert found.averaged == tasks and found.curve("weak", AVERAGE, "swap") is not None
 
 
 def by_target(outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.models.text.types import TypeTable
 from hashbench.results.exchange.merge import merge
+from hashbench.results.read.measured import measure
 from hashbench.results.read.robustness import measure_robustness
 from hashbench.running.runs.perturbed import perturb_task
 from hashbench.store.engine import Store, open_store
@@ -28,7 +29,7 @@ models: [hashformer-md-proj]
 baseline: hashformer-md-proj
 tasks: [rte]
 seeds: [0]
-floors: [majority]
+floors: [majority, bag-of-words, bag-of-pairs]
 pretrain: {corpora: [builtin], steps: 4, batch_size: 4, sequence_length: 16, max_documents: 20}
 finetune: {epochs: 1, batch_size: 64, max_length: 24, evaluations_per_epoch: 1, learning_rate: 1.0e-3}
 robustness: {perturbations: [swap, case, unseen], rates: [0.1, 0.3]}
@@ -37,7 +38,7 @@ keep_weights: pretrained
 """
 OUTPUTS = """
 SELECT r.kind, p.condition, p.outputs FROM predictions p JOIN run r ON r.finished_attempt = p.attempt_id
-WHERE p.checkpoint = 'best' AND r.kind IN ('finetune', 'robustness')
+WHERE p.checkpoint = 'best' AND r.kind IN ('finetune', 'robustness', 'floor') AND r.model = :model
 """
 
 
@@ -48,9 +49,9 @@ def sweep(*arguments: object) -> int:
     return int(ended.value.code or 0)
 
 
-def outputs(store: Store) -> dict[tuple[str, str], np.ndarray]:
+def outputs(store: Store, model: str = "hashformer-md-proj") -> dict[tuple[str, str], np.ndarray]:
     """The predictions by kind of run and perturbation."""
-    return {(row["kind"], row["condition"]): unpack(row["outputs"]) for row in store.query(OUTPUTS)}
+    return {(row["kind"], row["condition"]): unpack(row["outputs"]) for row in store.query(OUTPUTS, model=model)}
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +72,7 @@ def test_weights_that_were_not_kept_are_made_again_by_an_attempt_of_the_fine_tun
     folder, store = finished
     before = {row["id"]: row["finished_at"] for row in open_store(folder / "before.db").query("SELECT * FROM run")}
     after = {row["id"]: row["finished_at"] for row in store.query("SELECT * FROM run")}
-    assert before.items() <= after.items() and len(after) == len(before) + 1
+    assert before.items() <= after.items() and len(after) == len(before) + 3  # of the model and two baselines
     assert not list((folder / "cache").glob("finetuned/*"))
     joined = "attempt a JOIN run r ON r.id = a.run_id WHERE r.kind = 'finetune' AND r.finished_attempt <> a.id"
     (again,) = store.query(f"SELECT a.state, a.reason FROM {joined}")
@@ -83,11 +84,29 @@ def test_at_rate_0_outputs_and_scores_are_those_of_the_fine_tuning_bit_for_bit(f
     found = outputs(store)
     assert np.array_equal(found["finetune", ""], found["robustness", ""])
     assert not np.array_equal(found["robustness", "swap=0.3"], found["robustness", ""])
-    ours = store.query("SELECT metric, value FROM robustness WHERE condition = ''")
-    theirs = store.query("SELECT metric, value FROM scores WHERE kind = 'finetune' AND checkpoint = 'best'")
+    ours = store.query("SELECT model, metric, value FROM robustness WHERE condition = ''")
+    theirs = store.query("SELECT model, metric, value FROM scores WHERE kind <> 'pretrain' AND checkpoint = 'best'")
+    theirs = [row for row in theirs if row["model"] != "majority"]
     # the fine-tuning stands in two experiments, with and without noise
     assert {tuple(row.values()) for row in ours} == {tuple(row.values()) for row in theirs}
     assert measure_robustness(store, draws=50).notes == ()
+
+
+@pytest.mark.parametrize("name", ["bag-of-words", "bag-of-pairs"])
+def test_trivial_baselines_that_read_texts_learn_from_clean_ones_and_read_noisy_ones(finished, name: str) -> None:
+    _, store = finished
+    found = outputs(store, name)
+    assert np.array_equal(found["floor", ""], found["robustness", ""])
+    assert np.array_equal(found["robustness", "case=0.3"], found["robustness", ""])  # it lower-cases
+    assert not np.array_equal(found["robustness", "swap=0.3"], found["robustness", ""])
+    results = measure_robustness(store, draws=50)
+    curve = results.curve(name, "rte", "swap")
+    assert curve is not None and curve.is_baseline
+    assert [entry.model for entry in measure(store, "noisy").entries if not entry.is_baseline] == ["hashformer-md-proj"]
+
+
+def test_a_majority_is_not_read_again(finished) -> None:
+    assert ("robustness", "") not in outputs(finished[1], "majority")
 
 
 def test_case_does_nothing_to_a_model_that_lower_cases(finished) -> None:
