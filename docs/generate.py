@@ -58,6 +58,7 @@ ROWS = {
     "lsh-proj": "128 bits of a locality-sensitive hash, through a layer",
     "eelbert": "pooled hashes of its n-grams, nothing trained",
 }
+ERRORS = ", typing errors"  # end of the titles of columns on noisy texts
 FLOOR = "the best trivial baseline of each task"
 BETWEEN = """The same kinds of embedding on three of the tasks (SST-2, AG News, STS-B): pre-trained as above; from
 scratch; and without an encoder, as the mean of vectors and a linear layer. Vectors of a mean have width 16 (LSH bits
@@ -246,7 +247,8 @@ def embeddings_table(store: Store) -> str:
     tasks = {title: tasks_of(own, name) for name, title in averages.items()}
     columns |= device_columns("")
     whole = [model for model in ROWS if shown(own, model, "average")]
-    of_all = markdown(whole, columns, {title: floor_of(own, of) for title, of in tasks.items()})
+    floors = {title: number(floor_of(own, of), "percent") for title, of in tasks.items()}
+    of_all = markdown(whole, columns, floors)
     return f"{of_all}\n{BETWEEN}\n{common_table(store, whole)}" if COMMON in experiment_names(store) else of_all
 
 
@@ -261,11 +263,13 @@ def common_table(store: Store, models: Sequence[str]) -> str:
         ("encoder_average_scratch", "mean of words", "-average"),
     ):
         columns[title] = partial(shown, encoders, column=name)
-        columns[f"{title}, typing errors"] = lambda model, suffix=suffix: with_noise(noisy, model + suffix)
-    columns |= device_columns("-average", "mean of words, ")
+        columns[f"{title}{ERRORS}"] = lambda model, suffix=suffix: with_noise(noisy, model + suffix)
     tasks = tasks_of(encoders, "encoder_bert_pretrained")
-    floor = floor_of(tables_of(ReportSource(store, ReportRequest(COMMON)))[0], tasks)
-    return markdown(models, columns, dict.fromkeys(("pre-trained", "from scratch", "mean of words"), floor))
+    own = tables_of(ReportSource(store, ReportRequest(COMMON)))[0]
+    floors = dict.fromkeys(columns, number(floor_of(own, tasks), "percent"))
+    floors |= dict.fromkeys((title for title in columns if title.endswith(ERRORS)), floor_with_noise(own, noisy))
+    columns |= device_columns("-average", "mean of words, ")
+    return markdown(models, columns, floors)
 
 
 def device_columns(suffix: str, before: str = "") -> dict[str, Callable[[str], str]]:
@@ -280,12 +284,12 @@ def device_columns(suffix: str, before: str = "") -> dict[str, Callable[[str], s
     }
 
 
-def markdown(models: Sequence[str], columns: Mapping[str, Callable[[str], str]], floors: Mapping[str, float]) -> str:
+def markdown(models: Sequence[str], columns: Mapping[str, Callable[[str], str]], floors: Mapping[str, str]) -> str:
     """A row for each model, without columns that all have empty, and one of the trivial baselines."""
     filled = {title: of for title, of in columns.items() if any(map(of, models))}
     lines = [f"| what a word becomes | {' | '.join(filled)} |", f"|---|{'---:|' * len(filled)}"]
     lines += [f"| {ROWS[model]} | {' | '.join(of(model) for of in filled.values())} |" for model in models]
-    lowest = [number(floors[title], "percent") if title in floors else "" for title in filled]
+    lowest = [floors.get(title, "") for title in filled]
     return "\n".join([*lines, f"| {FLOOR} | {' | '.join(lowest)} |"]) + "\n"
 
 
@@ -321,6 +325,18 @@ def with_noise(results: RobustnessResults, model: str) -> str:
         if curve and len(curve.seeds) == len(config["seeds"])
     ]
     return number(100 * fmean(scores), "percent") if len(scores) == len(curves) else ""
+
+
+def floor_with_noise(table: Table, results: RobustnessResults) -> str:
+    """The mean over all tasks of what the best trivial baseline on clean texts has at the highest rate of errors."""
+    scores = []
+    for task in results.experiment.config["tasks"]:
+        rows = [row for row in table.rows if row.is_baseline and row.cells[task].value is not None]
+        best = max(rows, key=lambda row: row.cells[task].value or 0.0)
+        if (curve := results.curve(best.model, task, "keyboard")) is None:
+            return ""
+        scores.append(curve.score(len(curve.rates) - 1).value)
+    return number(100 * fmean(scores), "percent")
 
 
 WRITTEN = {
