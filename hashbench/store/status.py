@@ -68,8 +68,8 @@ class StoredExperiment:
         if shared == 1:  # each seed shares a pre-training of some model with any other, through others
             seeds = f"Models have {' or '.join(map(str, self.pretrainings))} pre-trainings: all seeds of fine-tunings"
         return (
-            f"{seeds} count as one, their mean, in intervals and groups. A model's variance over "
-            "pre-trainings is at least the mean of the models of its encoder, without the largest."
+            f"{seeds} count as one, their mean, in intervals and groups. In groups, compare and claims a model's "
+            "variance over pre-trainings is at least the mean of the models of its encoder, without the largest."
         )
 
     def unit_of(self, seed: int | None) -> int | None:
