@@ -309,14 +309,13 @@ def measure_version(store: Store, experiment: StoredExperiment, *, checkpoint: s
 
 
 def _runs(store: Store, experiment_id: int) -> tuple[MeasuredRun, ...]:
-    """All runs of an experiment that its tables of scores and costs read, in its order."""
+    """All runs of an experiment, in its order."""
     key = {"experiment": experiment_id}
     environments = {row[0]: environment_of(row) for row in store.tuples(queries.ENVIRONMENTS)}
     origins = {row[0]: origin_of(row, environments) for row in store.tuples(queries.ORIGINS, **key)}
     reasons = {run_id: reason for run_id, reason in store.tuples(queries.REASONS, **key)}
     rows = sorted(store.tuples(queries.RUNS, **key), key=itemgetter(-1, 0))  # position, label
-    runs = (run_of(row, reasons.get(row[1], ""), origins.get(row[1])) for row in rows)
-    return tuple(run for run in runs if not run.is_perturbed_baseline)
+    return tuple(run_of(row, reasons.get(row[1], ""), origins.get(row[1])) for row in rows)
 
 
 def _fact(row: Any) -> ModelFact:

@@ -82,8 +82,8 @@ class MeasuredRun:
 
     @property
     def is_baseline(self) -> bool:
-        """True for a trivial baseline, which is no model."""
-        return self.kind in (BASELINE, FURTHER_BASELINE)
+        """True for a trivial baseline, which is no model, on texts as they are or on noisy ones."""
+        return self.kind in (BASELINE, FURTHER_BASELINE) or BASELINE_RUN in self.spec
 
     @property
     def is_pretraining(self) -> bool:
@@ -99,11 +99,6 @@ class MeasuredRun:
     def is_imported(self) -> bool:
         """True where it holds predictions of another program, which tables and `compare` alone read."""
         return self.kind == IMPORTED
-
-    @property
-    def is_perturbed_baseline(self) -> bool:
-        """True for a trivial baseline on perturbed texts, which only tables of robustness read."""
-        return self.kind == ROBUSTNESS and BASELINE_RUN in self.spec
 
     @property
     def is_scored(self) -> bool:
@@ -298,7 +293,7 @@ def entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
         if any(run.is_baseline for run in members):
             rows = [replace(row, title=f"{name} (model)") if row.model == name else row for row in rows]
     for name in dict.fromkeys(run.model for run in runs if run.is_baseline):
-        rows.extend(_entries_of(name, [run for run in by_model[name] if run.is_baseline]))
+        rows.extend(_entries_of(name, [run for run in by_model[name] if run.is_baseline and run.kind != ROBUSTNESS]))
     return rows
 
 

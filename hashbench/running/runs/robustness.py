@@ -34,6 +34,7 @@ from hashbench.running.training.machine import Machine
 from hashbench.store.planning import Run
 from hashbench.store.result import Predictions, Result
 
+
 class RobustnessEvaluation(RunKind):
     """Kind of run: a fine-tuned model or a trivial baseline under noise, for experiments with `robustness`."""
 
