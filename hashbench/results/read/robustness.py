@@ -7,6 +7,7 @@ and draws of examples are matched: every rate and every model of a task sees the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,7 @@ from hashbench.results.read.measured import AVERAGE
 from hashbench.results.read.samples import draw_seed
 from hashbench.scores.draws import drawn
 from hashbench.scores.estimates import Estimate, combine_matched
+from hashbench.scores.registry import metric_of
 from hashbench.store.engine import Store
 from hashbench.store.result import Predictions
 from hashbench.store.status import StoredExperiment, find_experiment
@@ -47,6 +49,7 @@ class RobustnessCurve:
     retained: CurveValues
     n_examples: int
     units: tuple[int | None, ...] = ()  # of the seeds, where they are not independent
+    bounds: tuple[float, float] = (-math.inf, math.inf)  # the lowest and highest score that there can be
 
     @property
     def is_baseline(self) -> bool:
@@ -54,8 +57,13 @@ class RobustnessCurve:
         return self.seeds == (None,)
 
     def score(self, at: int | None = None) -> Estimate:
-        """The score at the rate with index `at`; None: the mean over the rates, from the area under the curve."""
-        return self._estimate(self.scores, at, self.units)
+        """The score at the rate with index `at`; None: the mean over the rates, from the area under the curve.
+
+        Its interval, which two seeds can make wider than all scores that there can be, ends at these.
+        """
+        estimate = self._estimate(self.scores, at, self.units)
+        low, high = np.clip((estimate.low, estimate.high), *self.bounds).tolist()  # NaN stays
+        return replace(estimate, low=low, high=high)
 
     def retention(self, at: int | None = None) -> Estimate:
         """The share of the score at rate 0 that is left at the rate with index `at`; None: its mean over the rates."""
@@ -247,10 +255,11 @@ def _curves(rows: Sequence[Row], outputs: Mapping[int, AttemptOutputs], draws: i
         by_draw = None if by_condition is None else np.stack([by_condition[name] for name in names], axis=-1)
         retained = (_over_first(by_seed), None if by_draw is None else _over_first(by_draw))
         n_examples = len(whole.targets) if whole else 0
+        metric = metric_of(first["metric"])
         curves.append(
             RobustnessCurve(
                 first["model"], first["task"], first["metric"], kind, rates, tuple(attempts), (by_seed, by_draw),
-                retained, n_examples,
+                retained, n_examples, bounds=(metric.least, metric.most) if metric else (-math.inf, math.inf),
             )
         )  # fmt: skip
     return curves
@@ -299,7 +308,13 @@ def _averages(curves: Sequence[RobustnessCurve]) -> list[RobustnessCurve]:
         if n_tasks > 1 and len(parts) == n_tasks and matched:
             scores, retained = _mean([part.scores for part in parts]), _mean([part.retained for part in parts])
             n = sum(part.n_examples for part in parts)
-            averages.append(replace(parts[0], task=AVERAGE, metric="", scores=scores, retained=retained, n_examples=n))
+            least, most = np.mean([part.bounds for part in parts], axis=0).tolist()
+            averages.append(
+                replace(
+                    parts[0], task=AVERAGE, metric="", scores=scores, retained=retained, n_examples=n,
+                    bounds=(least, most),
+                )
+            )  # fmt: skip
     return averages
 
 

@@ -84,6 +84,8 @@ def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
                 for name, curve in curves.items()
             }
             kind = _kind_of(results, model)
+            if kind == TRIVIAL and not any(curves.values()):
+                continue  # of another kind of task
             rows.append(Row(model, model, cells, kind=kind, section="" if task == AVERAGE else task))
     rows, remarks = _with_groups(results, rows, [column.name for column in columns])
     highest = max(rate for curve in results.curves for rate in curve.rates)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,18 @@ def test_a_trivial_baseline_is_compared_with_every_seed_and_ranked_with_none(tmp
     assert cells["strong"].value == pytest.approx(90) and cells[FLOOR].value == pytest.approx(90)
     assert [row.model for row in with_floor[0].rows if row.is_baseline] == [FLOOR]
     assert [row.model for row in with_floor[-1].rows] == [row.model for row in without[-1].rows]  # it has no coder
+
+
+def test_an_interval_ends_where_scores_do(tmp_path: Path) -> None:
+    store = build(tmp_path / "r.db", seeds=(0, 1), tasks=("sst2", "rte"))
+    found = measure_robustness(store, draws=100)
+    for task in ("sst2", "rte", AVERAGE):
+        curve = found.curve("strong", task, "swap")
+        assert curve is not None and curve.bounds == (0, 1)
+        for at in (0, 1, 2, None):
+            # two seeds say little of a third
+            apart = replace(curve, scores=(curve.scores[0] + [[0.1], [-0.7]], curve.scores[1]))
+            assert (apart.score(at).low, apart.score(at).high) == (0, 1)
 
 
 def test_a_trivial_baseline_at_chance_takes_no_task_from_the_average_of_models(tmp_path: Path) -> None:
