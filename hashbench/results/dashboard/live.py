@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from hashbench.common.measured import MetricRow
+from hashbench.results.read.runs import BASELINE_RUN
 
 log = logging.getLogger(__name__)
 
@@ -39,8 +40,12 @@ def run_label(spec: Mapping[str, object], model: str, task: str | None, seed: in
     'bert-mlm pretrain seed 1'
     >>> run_label({"kind": "robustness"}, "bert-mlm", "cola", 1)
     'bert-mlm cola robustness seed 1'
+    >>> run_label({"kind": "robustness", "baseline_run": "3fa2"}, "bag-of-words", "cola", None)
+    'bag-of-words cola robustness'
     """
     kind = str(spec["kind"])
+    if BASELINE_RUN in spec:
+        return f"{model} {task} {kind}"
     if task is None or seed is None:
         return f"{model} {task or kind}{f' seed {seed}' if seed else ''}"
     return f"{model} {task} {'' if 'model' in spec else f'{kind} '}seed {seed}"

@@ -41,7 +41,8 @@ def draw(data: FigureData) -> list[Drawn]:
     for curve in results.curves:
         panels.setdefault((curve.task, curve.metric, curve.kind), []).append(curve)
     baselines = dashed(curve.model for curve in results.curves if curve.is_baseline)
-    models = [model for model in results.models() if model not in baselines]
+    of_models = {curve.model for curve in results.curves if not curve.is_baseline}
+    models = [model for model in results.models() if model in of_models]
     in_rows = Counter(task for task, _, _ in panels)
     bounded = any(np.isfinite(curve.score().low) for curve in results.curves)
     several = any(len(curve.seeds) > 1 for curve in results.curves)
@@ -62,10 +63,10 @@ def draw(data: FigureData) -> list[Drawn]:
     )
     by_task: dict[str, list[Axes]] = {}
     for axes, ((task, metric, kind), panel) in zip(drawn.panels, panels.items(), strict=True):
-        _panel(axes, [curve for curve in panel if not curve.is_baseline], labels)
         for curve in panel:
-            if curve.model in baselines:
+            if curve.is_baseline and curve.model in baselines:
                 _line(axes, curve, baselines[curve.model])
+        _panel(axes, [curve for curve in panel if not curve.is_baseline], labels)
         axes.set_title(f"{task}: {kind}", fontweight="bold")
         axes.set_ylabel(f"{metric}, percent" if metric else "percent")
         by_task.setdefault(task, []).append(axes)

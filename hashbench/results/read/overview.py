@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from hashbench.results.read import queries
-from hashbench.results.read.runs import BASELINE, FURTHER_BASELINE, IMPORTED
+from hashbench.results.read.runs import BASELINE, FURTHER_BASELINE, IMPORTED, ROBUSTNESS
 from hashbench.store.engine import NOW, Store
 
 RECENT_S = 600.0  # a rate is that of the last ten minutes, or of the last hour where these are too few
@@ -192,7 +192,9 @@ def listed_experiments(store: Store, *, every: bool = True) -> list[ListedExperi
     for number, name, called_at in shown:
         rows, counted = members[number], states[number]
         # Trivial baselines have no encoder: an experiment of another size may have planned them
-        of_models = [row for row in rows if row[1] not in (BASELINE, FURTHER_BASELINE, IMPORTED)]
+        # Each model on noisy texts has its fine-tuning here
+        no_models = (BASELINE, FURTHER_BASELINE, IMPORTED, ROBUSTNESS)
+        of_models = [row for row in rows if row[1] not in no_models]
         listed.append(
             ListedExperiment(
                 name, counted.total(), counted["done"], counted["failed"],

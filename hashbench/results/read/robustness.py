@@ -63,7 +63,8 @@ class RobustnessCurve:
         """
         estimate = self._estimate(self.scores, at, self.units)
         low, high = np.clip((estimate.low, estimate.high), *self.bounds).tolist()  # NaN stays
-        return replace(estimate, low=low, high=high)
+        # A rounded correlation may be a little above 1.
+        return replace(estimate, low=min(low, estimate.value), high=max(high, estimate.value))
 
     def retention(self, at: int | None = None) -> Estimate:
         """The share of the score at rate 0 that is left at the rate with index `at`; None: its mean over the rates."""
@@ -208,7 +209,8 @@ def measure_robustness(store: Store, name: str | None = None, *, draws: int = DR
     ]
     curves = [replace(curve, units=tuple(map(experiment.unit_of, curve.seeds))) for curve in curves]
     weak = _weak_tasks(curves)
-    strong = [curve for curve in curves if curve.task not in weak]
+    tasks = {curve.task for curve in curves if not curve.is_baseline} or {curve.task for curve in curves}
+    strong = [curve for curve in curves if curve.task in tasks - weak]
     averages, averaged = _averages(strong), tuple(dict.fromkeys(curve.task for curve in strong))
     facts = {
         (row["task"], row["model"], row["name"], row["condition"]): row["value"]

@@ -185,7 +185,10 @@ def _notes(results: RobustnessResults, task: str, versus: str | None) -> list[st
         *results.notes,
     ]
     if versus is not None:
-        n = sum(curve.model != versus for curve in results.curves)
+        n = sum(
+            curve.model != versus and results.curve(versus, curve.task, curve.kind) is not None
+            for curve in results.curves
+        )
         lines.append(
             f"The last column of a task's table: area of the retention minus that of {versus}, in points; the same "
             f"draws on both sides. All tables together have {n} such differences at 95 %, not corrected for their "

@@ -82,7 +82,10 @@ class TimeEstimate:
         return self._rows.get(str(run.task), ROWS_OF_A_TASK)
 
     def total(self) -> float:
-        """Estimated seconds until the sweep's workers have done all runs, none of which begins before its needs end."""
+        """Estimated seconds until the sweep's workers have done all runs, none of which begins before its needs end.
+
+        A run that has begun counts whole.
+        """
         alone = 0.0
         shared: dict[str, float] = {}
         for run in {run.id: run for run in self._runs if run.id not in self.done}.values():

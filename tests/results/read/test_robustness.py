@@ -68,11 +68,12 @@ def build(
     keep: bool = True,
     tasks: tuple[str, ...] = ("sst2",),
     floor: bool = False,
+    also: tuple[str, ...] = (),
 ) -> Store:
     """Two models on the tasks, and a trivial baseline."""
     store = open_store(path)
     rows = []
-    for task in tasks if floor else ():
+    for task in (*tasks, *also) if floor else ():
         about = {"model": FLOOR, "encoder": "tiny", "task": task, "seed": None, "data_fingerprint": f"d-{task}"}
         spec = {"kind": "robustness", "baseline_run": f"b-{task}"}
         rows.append(Run(f"b-{task}", "robustness", spec=spec, metric="accuracy", split="validation", **about))
@@ -135,6 +136,13 @@ def test_a_trivial_baseline_is_compared_with_every_seed_and_ranked_with_none(tmp
     assert cells["strong"].value == pytest.approx(90) and cells[FLOOR].value == pytest.approx(90)
     assert [row.model for row in with_floor[0].rows if row.is_baseline] == [FLOOR]
     assert [row.model for row in with_floor[-1].rows] == [row.model for row in without[-1].rows]  # it has no coder
+
+
+def test_a_task_that_a_trivial_baseline_alone_has_is_in_no_average(tmp_path: Path) -> None:
+    store = build(tmp_path / "r.db", seeds=(0, 1), tasks=("sst2", "rte"), floor=True, also=("mrpc",))
+    found = measure_robustness(store, draws=100)
+    assert found.averaged == ("sst2", "rte") and found.curve("weak", AVERAGE, "swap") is not None
+    assert found.curve(FLOOR, "mrpc", "swap") is not None
 
 
 def test_an_interval_ends_where_scores_do(tmp_path: Path) -> None:
