@@ -285,8 +285,10 @@ def device_columns(suffix: str, before: str = "") -> dict[str, Callable[[str], s
 
 
 def markdown(models: Sequence[str], columns: Mapping[str, Callable[[str], str]], floors: Mapping[str, str]) -> str:
-    """A row for each model, without columns that all have empty, and one of the trivial baselines."""
-    # On noisy texts one model alone says nothing of the others.
+    """A row for each model, and one of the trivial baselines; without columns that all have empty.
+
+    Columns on noisy texts are shown where all have a value: that of some says nothing of the others.
+    """
     filled = {title: of for title, of in columns.items() if (all if title.endswith(ERRORS) else any)(map(of, models))}
     lines = [f"| what a word becomes | {' | '.join(filled)} |", f"|---|{'---:|' * len(filled)}"]
     lines += [f"| {ROWS[model]} | {' | '.join(of(model) for of in filled.values())} |" for model in models]

@@ -163,6 +163,8 @@ class TaskKind(ABC):
     baselines: ClassVar[Mapping[str, Callable[..., Any]]]  # trivial ones by their stored names
     # Those of them that get the words of the pre-training's corpora, with their counts, as `words` of `predictions`
     reads_words: ClassVar[frozenset[str]] = frozenset()
+    # Those that predict the same for every text
+    constant_baselines: ClassVar[frozenset[str]] = frozenset()
     exported: ClassVar[bool] = True  # whether a model that learned a task of it can be written into a folder
     # Its block of the experiment file, whose key is the kind's name
     block: ClassVar[type[Strict] | None] = None

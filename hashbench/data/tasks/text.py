@@ -194,6 +194,7 @@ class TextKind(TaskKind):
 
     reads_items = False
     takes_noise = True
+    constant_baselines = frozenset({MAJORITY})
     description = "a task of texts"
     outputs: ClassVar[OutputKind]  # what its metrics score
     # The head that learns it: the name of one of models/objectives/, or a class that the kind's file brings

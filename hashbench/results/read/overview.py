@@ -191,8 +191,8 @@ def listed_experiments(store: Store, *, every: bool = True) -> list[ListedExperi
     listed = []
     for number, name, called_at in shown:
         rows, counted = members[number], states[number]
-        # Trivial baselines have no encoder: an experiment of another size may have planned them
-        # Each model on noisy texts has its fine-tuning here
+        # Trivial baselines have no encoder: an experiment of another size may have planned them. Some are evaluated on
+        # noisy texts, as models are, whose fine-tunings are here.
         no_models = (BASELINE, FURTHER_BASELINE, IMPORTED, ROBUSTNESS)
         of_models = [row for row in rows if row[1] not in no_models]
         listed.append(

@@ -326,7 +326,7 @@ class Experiment(Strict):
     )
     robustness: bool | Robustness = Field(
         default=False,
-        description="evaluate models and bags of words on texts with seeded noise; true, or a block of its values",
+        description="evaluate models and trivial baselines on texts with seeded noise; true, or a block of its values",
     )
     tracking: Tracking = Field(default=Tracking(), description="curves of runs at Weights & Biases")
     executor: Annotated[str, NameOf(_executors)] = Field(

@@ -14,7 +14,7 @@ from hashbench.data.perturbations.base import VERSION, WORD
 from hashbench.data.perturbations.letters import misspellings
 from hashbench.data.tasks.base import SplitOutputs
 from hashbench.data.tasks.encoding import encode_task
-from hashbench.data.tasks.text import MAJORITY, text_kind
+from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import reports_elsewhere
 from hashbench.models.coders.cache import type_codes
 from hashbench.models.coders.collisions import agreement, shared_tokens, types_per_bucket
@@ -76,11 +76,13 @@ class RobustnessEvaluation(RunKind):
             )
             for run, task in tuned
         ]
-        floors = [
+        floors = [  # a constant prediction is the same on any text
             (BASELINES.of(resolved, name, task), task)
             for task in resolved.tasks
             for name in resolved.experiment.floors
-            if task.task.kind.learned and name in task.task.kind.baselines_of(task.task) and name != MAJORITY
+            if task.task.kind.learned
+            and name in task.task.kind.baselines_of(task.task)
+            and name not in task.task.kind.constant_baselines
         ]
         return of_models + [
             self.make(resolved.experiment.encoder, run.model, {**spec, BASELINE_RUN: run.id}, task=task)

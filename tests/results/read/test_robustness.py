@@ -21,6 +21,7 @@ from hashbench.results.exchange.export import export_example
 from hashbench.results.papers.paper import load_paper
 from hashbench.results.plots.base import FigureData
 from hashbench.results.plots.robustness import draw
+from hashbench.results.read.overview import listed_experiments
 from hashbench.results.read.robustness import AVERAGE, measure_robustness
 from hashbench.results.read.samples import draw_seed
 from hashbench.results.rendering.registry import render
@@ -135,6 +136,7 @@ def test_a_trivial_baseline_is_compared_with_every_seed_and_ranked_with_none(tmp
     }
     assert cells["strong"].value == pytest.approx(90) and cells[FLOOR].value == pytest.approx(90)
     assert [row.model for row in with_floor[0].rows if row.is_baseline] == [FLOOR]
+    assert set(listed_experiments(store)[0].models) == set(RIGHT)
     assert [row.model for row in with_floor[-1].rows] == [row.model for row in without[-1].rows]  # it has no coder
 
 
@@ -350,3 +352,11 @@ def test_differences_are_counted_and_said_to_be_uncorrected(tmp_path: Path) -> N
     source = ReportSource(source.store, ReportRequest(versus="weak", full=True))
     notes = " ".join(robustness_tables(source)[0].notes)
     assert "All tables together have 1 such differences at 95 %, not corrected for their number" in notes
+
+
+def test_the_line_of_a_trivial_baseline_is_inside_the_figure(tmp_path: Path) -> None:
+    store = build(tmp_path / "r.db", floor=True, also=("mrpc",))  # on mrpc it is alone
+    for axes in draw(FigureData(store))[0].figure.axes:
+        (line,) = [line for line in axes.lines if line.get_linestyle() == "--"]
+        low, high = axes.get_ylim()
+        assert list(line.get_ydata()) == pytest.approx([70, 63, 56]) and low <= 56 and 70 <= high
