@@ -42,8 +42,9 @@ FIGURES = {
     "embeddings_tiny_common": ("embeddings_tiny_common", "pareto", "pareto_folder"),
 }
 
-# README's table: the experiment of its rows, the one with the same embeddings from scratch, and where it is in the page
-EMBEDDINGS, COMMON = "embeddings_tiny", "embeddings_tiny_common"
+# README's tables: the experiment of their rows, the one with the same embeddings from scratch, the one with further
+# pre-trainings of them, and where they are in the page
+EMBEDDINGS, COMMON, AGAIN = "embeddings_tiny", "embeddings_tiny_common", "embeddings_tiny_again"
 # Bytes and times of their int8 folders: benchmarks/on_device.py FOLDER ... --csv docs/embeddings_device.csv
 DEVICE = DOCS / "embeddings_device.csv"
 BEGIN, END = "<!-- embeddings, written by docs/generate.py -->", "<!-- embeddings end here -->"
@@ -64,6 +65,9 @@ BETWEEN = """The same kinds of embedding on three of the tasks (SST-2, AG News, 
 scratch; and without an encoder, as the mean of vectors and a linear layer. Vectors of a mean have width 16 (LSH bits
 keep 128), so the same size is 14 thousand rows or pieces. The last two also with a typing error in every tenth word of
 the texts that are tested:
+"""
+BEFORE_AGAIN = """Each of them pre-trained twice more, with other seeds and on a GPU, and fine-tuned on the same three
+tasks; also with a typing error in every tenth word:
 """
 
 
@@ -249,13 +253,17 @@ def embeddings_table(store: Store) -> str:
     whole = [model for model in ROWS if shown(own, model, "average")]
     floors = {title: number(floor_of(own, of), "percent") for title, of in tasks.items()}
     of_all = markdown(whole, columns, floors)
-    return f"{of_all}\n{BETWEEN}\n{common_table(store, whole)}" if COMMON in experiment_names(store) else of_all
+    known = experiment_names(store)
+    common = [BETWEEN, common_table(store, whole)] if COMMON in known else []
+    again = [BEFORE_AGAIN, again_table(store, whole)] if {COMMON, AGAIN} <= set(known) else []
+    return "\n".join([of_all, *common, *again])
 
 
 def common_table(store: Store, models: Sequence[str]) -> str:
     """The same embeddings on the tasks that all encoders have, pre-trained and not, on texts with errors too."""
     encoders = tables_of(ReportSource(store, ReportRequest(COMMON, table="encoders")))[0]
     noisy = measure_robustness(store, COMMON)
+    tasks = tasks_of(encoders, "encoder_bert_pretrained")
     columns: dict[str, Callable[[str], str]] = {}
     for name, title, suffix in (
         ("encoder_bert_pretrained", "pre-trained", ""),
@@ -263,13 +271,30 @@ def common_table(store: Store, models: Sequence[str]) -> str:
         ("encoder_average_scratch", "mean of words", "-average"),
     ):
         columns[title] = partial(shown, encoders, column=name)
-        columns[f"{title}{ERRORS}"] = lambda model, suffix=suffix: with_noise(noisy, model + suffix)
-    tasks = tasks_of(encoders, "encoder_bert_pretrained")
+        columns[f"{title}{ERRORS}"] = partial(with_noise, noisy, tasks, suffix)
     own = tables_of(ReportSource(store, ReportRequest(COMMON)))[0]
     floors = dict.fromkeys(columns, number(floor_of(own, tasks), "percent"))
-    floors |= dict.fromkeys((title for title in columns if title.endswith(ERRORS)), floor_with_noise(own, noisy))
+    floors |= dict.fromkeys((title for title in columns if title.endswith(ERRORS)), floor_with_noise(own, noisy, tasks))
     columns |= device_columns("-average", "mean of words, ")
     return markdown(models, columns, floors)
+
+
+def again_table(store: Store, models: Sequence[str]) -> str:
+    """The common tasks by the first pre-trainings and by further ones, these on texts with errors too."""
+    first = tables_of(ReportSource(store, ReportRequest(COMMON, table="encoders")))[0]
+    own = tables_of(ReportSource(store, ReportRequest(AGAIN)))[0]
+    noisy = measure_robustness(store, AGAIN)
+    tasks = tasks_of(own, "average_common")
+    columns: dict[str, Callable[[str], str]] = {
+        "as above": partial(shown, first, column="encoder_bert_pretrained"),
+        "again": partial(shown, own, column="average_common"),
+        f"again{ERRORS}": partial(with_noise, noisy, tasks, ""),
+        "BLiMP, again": partial(shown, own, column="blimp"),
+    }
+    common = number(floor_of(own, tasks), "percent")
+    models = [model for model in models if columns["again"](model)]
+    floors = {"as above": common, "again": common, f"again{ERRORS}": floor_with_noise(own, noisy, tasks)}
+    return markdown(models, columns, floors | {"BLiMP, again": number(floor_of(own, ["blimp"]), "percent")})
 
 
 def device_columns(suffix: str, before: str = "") -> dict[str, Callable[[str], str]]:
@@ -318,22 +343,21 @@ def shown(table: Table, model: str, column: str) -> str:
     return f"**{text}**" if cell.rating == "best" else text
 
 
-def with_noise(results: RobustnessResults, model: str) -> str:
-    """The mean over all tasks of the score at the highest rate of typing errors; empty until all are measured."""
-    config = results.experiment.config
-    curves = [results.curve(model, task, "keyboard") for task in config["tasks"]]
+def with_noise(results: RobustnessResults, tasks: Sequence[str], suffix: str, model: str) -> str:
+    """The mean over tasks of the score at the highest rate of typing errors; empty until all are measured."""
+    curves = [results.curve(model + suffix, task, "keyboard") for task in tasks]
     scores = [
         curve.score(len(curve.rates) - 1).value
         for curve in curves
-        if curve and len(curve.seeds) == len(config["seeds"])
+        if curve and len(curve.seeds) == len(results.experiment.config["seeds"])
     ]
     return number(100 * fmean(scores), "percent") if len(scores) == len(curves) else ""
 
 
-def floor_with_noise(table: Table, results: RobustnessResults) -> str:
-    """The mean over all tasks of what the best trivial baseline on clean texts has at the highest rate of errors."""
+def floor_with_noise(table: Table, results: RobustnessResults, tasks: Sequence[str]) -> str:
+    """The mean over tasks of what the best trivial baseline on clean texts has at the highest rate of errors."""
     scores = []
-    for task in results.experiment.config["tasks"]:
+    for task in tasks:
         rows = [row for row in table.rows if row.is_baseline and row.cells[task].value is not None]
         best = max(rows, key=lambda row: row.cells[task].value or 0.0)
         if (curve := results.curve(best.model, task, "keyboard")) is None:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import pickle
 import signal
+import tempfile
 import threading
 import time
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 
 from hashbench.running.sweep.assignment import Assignment, PackedAssignment
 from hashbench.running.sweep.executors.base import Control, Crash, Executor
@@ -46,7 +49,12 @@ class LocalExecutor(Executor):
     def __init__(self, assignment: Assignment, n_workers: int) -> None:
         super().__init__(assignment, n_workers)
         # A fork would carry torch's thread pools along.
-        self._context, self._packed = multiprocessing.get_context("spawn"), PackedAssignment.of(assignment)
+        self._context = multiprocessing.get_context("spawn")
+        # In a file: as an argument it would be longer than a pipe holds, and a worker reads its arguments only when it
+        # has imported torch, for which the start of the next one would wait.
+        self._packed = tempfile.NamedTemporaryFile(prefix="hashbench-assignment-")  # noqa: SIM115
+        self._packed.write(pickle.dumps(PackedAssignment.of(assignment)))
+        self._packed.flush()
         self._stopping = False
         self._workers: list[LocalWorker] = []
 
@@ -95,6 +103,7 @@ class LocalExecutor(Executor):
         for worker in self._workers:
             # one that waits for a dead disk cannot even be killed
             worker.process.join(None if worker not in killed else KILLED_WITHIN_S)
+        self._packed.close()  # which removes it
         return [worker.name for worker in killed]
 
     def _is_to_end(self, worker: LocalWorker) -> bool:
@@ -108,7 +117,7 @@ class LocalExecutor(Executor):
 
     def _started(self, index: int) -> LocalWorker:
         here, there = self._context.Pipe()
-        process = self._context.Process(target=work, args=(self._packed, index, there), name=f"worker-{index}")
+        process = self._context.Process(target=work, args=(self._packed.name, index, there), name=f"worker-{index}")
         process.start()
         there.close()  # else the end of the worker would not end the pipe
         return LocalWorker(process, here, name_of(process.pid or 0))
@@ -147,12 +156,16 @@ class ProcessControl(Control):
             self._pipe.send(event)
 
 
-def work(packed: PackedAssignment, index: int, pipe: Connection) -> None:
-    """The main function of a worker process: carries out runs of an assignment until none is left or a stop."""
+def work(packed: str, index: int, pipe: Connection) -> None:
+    """The main function of a worker process: carries out runs of the assignment in a file until none is left.
+
+    It ends before that at a stop.
+    """
     # Ctrl-C and a closed terminal reach the whole group; the parent decides what they mean.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    assignment = packed.open()
+    opened: PackedAssignment = pickle.loads(Path(packed).read_bytes())  # noqa: S301  # written by the sweep itself
+    assignment = opened.open()
     if assignment.gpus:  # torch looks at this when CUDA is first used, which is later
         os.environ["CUDA_VISIBLE_DEVICES"] = assignment.gpus[index % len(assignment.gpus)]
     from hashbench.running.sweep.worker import Worker

@@ -1,14 +1,18 @@
 """Workers on this machine: what their parent says to them, and what they see of its end."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
 from multiprocessing import get_context
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from hashbench.running.sweep.executors import local
 from hashbench.running.sweep.executors.local import LocalExecutor, LocalWorker, ProcessControl
 from hashbench.running.sweep.progress import RunStarted
 
@@ -127,3 +131,30 @@ def test_nobody_is_waited_for_once_the_sweep_is_asked_to_end():
     made = executor_with(LocalWorker(Stub(-9), None, "w:7"), LocalWorker(Stub(0), None, "w:7"))
     made._stopping = True
     assert made.ended()
+
+
+class Recording:
+    """A context whose processes are not started: what they would be given."""
+
+    def __init__(self):
+        self.given, self.Pipe = [], get_context("spawn").Pipe
+
+    def Process(self, target, args, name):
+        self.given.append(args)
+        return SimpleNamespace(start=lambda: None, pid=7, exitcode=0, is_alive=lambda: False, join=lambda timeout: None)
+
+
+def test_the_start_of_a_worker_waits_for_none_that_imports_torch(monkeypatch):
+    # what spawn writes to a process must fit into a pipe, or the writer waits until it is read
+    assignment = "x" * 3_000_000
+    monkeypatch.setattr(local.PackedAssignment, "of", lambda assignment: assignment)
+    made = LocalExecutor(assignment, 3)
+    made._context = Recording()
+    made.start()
+    files = {name for name, _, _ in made._context.given}
+    assert [index for _, index, _ in made._context.given] == [0, 1, 2]
+    assert all(len(pickle.dumps((name, index))) < 4096 for name, index, _ in made._context.given)
+    (file,) = map(Path, files)
+    assert pickle.loads(file.read_bytes()) == assignment and file.stat().st_mode & 0o077 == 0
+    made.stop(0.0)
+    assert not file.exists()
