@@ -147,13 +147,14 @@ class Results:
         if not self.measured.experiment.pretrainings or not all(isinstance(of, ScoreColumn) for of in read):
             return None
         by_unit: dict[str, list[float]] = {}
-        kinds: dict[str, tuple[str, str]] = {}
+        kinds: dict[str, tuple[str, str, bool]] = {}
         for label in self.measured.labels():
             try:
                 entry, quantity = self.entry(label), evaluate(ModelName(label), columns, self.leaf)
             except Missing:
                 continue
-            by_unit[label], kinds[label] = list((quantity.by_seed or {}).values()), (entry.encoder, entry.settings)
+            by_unit[label] = list((quantity.by_seed or {}).values())
+            kinds[label] = (entry.encoder, entry.settings, label in self.measured.left_behind)
         n_units = max(map(len, by_unit.values()), default=0)
         whole = {label: values for label, values in by_unit.items() if len(values) == n_units}
         if n_units < LEAST_SEEDS or not weights.keys() <= whole.keys():

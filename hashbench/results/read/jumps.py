@@ -7,32 +7,53 @@ little that a task of sentence pairs can use.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 from hashbench.common.measured import HELD_OUT, SEPARATION
 from hashbench.results.read import queries
-from hashbench.results.read.measured import Measured
+
+if TYPE_CHECKING:
+    from hashbench.results.read.measured import Measured
 
 # How well shuffled tokens must be separated from intact ones: area under the ROC curve, 0.5 by chance.
 JUMPED = 0.6
+NOT_JUMPED = "a pre-training did not jump"  # the reason that a model is not compared
+Separations = Mapping[str, Sequence[tuple[int, float]]]  # by model: seed and separation on held-out rows
 
 
-def before_the_jump(measured: Measured) -> dict[str, list[tuple[int, float]]]:
-    """The pre-trainings that did not jump, by model: seed and separation on held-out rows of each.
+def separations(query: Callable[..., Sequence[Any]], experiment_id: int) -> Separations:
+    """How well each pre-training of an experiment separates shuffled tokens from intact ones, by model.
 
-    Pre-trainings without held-out rows, and those of another objective, are not judged.
+    Pre-trainings without held-out rows, and those of another objective, are not judged and have none.
     """
-    key = {"experiment": measured.experiment.id, "split": HELD_OUT, "metric": SEPARATION}
-    low: dict[str, list[tuple[int, float]]] = {}
-    for row in measured.query(queries.FACT_OF_PRETRAINING, **key):
-        if row["value"] < JUMPED:
-            low.setdefault(row["model"], []).append((int(row["seed"] or 0), float(row["value"])))
-    return low
+    found: dict[str, list[tuple[int, float]]] = {}
+    for row in query(queries.FACT_OF_PRETRAINING, experiment=experiment_id, split=HELD_OUT, metric=SEPARATION):
+        found.setdefault(row["model"], []).append((int(row["seed"] or 0), float(row["value"])))
+    return found
+
+
+def before_the_jump(found: Separations) -> dict[str, list[tuple[int, float]]]:
+    """The pre-trainings that did not jump, by model: seed and separation of each."""
+    low = {model: [(seed, value) for seed, value in of_model if value < JUMPED] for model, of_model in found.items()}
+    return {model: of_model for model, of_model in low.items() if of_model}
+
+
+def left_behind(models: Iterable[str], found: Separations) -> set[str]:
+    """The models with a pre-training that did not jump, where all pre-trainings of another one did.
+
+    Their scores show too short a training, so they are in no group of the best, and their variance tells nothing of
+    others.
+    """
+    low, judged = before_the_jump(found), {model for model in models if model in found}
+    return judged & low.keys() if judged - low.keys() else set()
 
 
 def jump_warning(measured: Measured) -> list[str]:
     """The warning that names the models with a pre-training that did not jump; or none."""
     models = [
         f"{model} ({', '.join(f'seed {seed}: {value:.2f}' for seed, value in of_model)})"
-        for model, of_model in before_the_jump(measured).items()
+        for model, of_model in before_the_jump(measured.separations).items()
     ]
     if not models:
         return []

@@ -17,6 +17,7 @@ from sqlalchemy.engine import RowMapping
 from hashbench.common.allocator import collecting_nothing
 from hashbench.common.declared import searched_values
 from hashbench.results.read import queries
+from hashbench.results.read.jumps import Separations, left_behind, separations
 from hashbench.results.read.runs import (
     Entry,
     MeasuredRun,
@@ -120,6 +121,16 @@ class Measured:
                 by_task[run.task] = by_task.get(run.task) or run.traits
         return by_task
 
+    @cached_property
+    def separations(self) -> Separations:
+        """How well each pre-training separates shuffled tokens from intact ones on held-out rows, by model."""
+        return separations(self.query, self.experiment.id)
+
+    @cached_property
+    def left_behind(self) -> frozenset[str]:
+        """The models with a pre-training that did not jump, where others did."""
+        return frozenset(left_behind(self.labels(), self.separations))
+
     def pretrainings(self) -> list[MeasuredRun]:
         """The pre-trainings, finished or not."""
         return list(self._pretrainings)
@@ -167,8 +178,12 @@ class Measured:
         return [seed if untuned else self.experiment.unit_of(seed) for seed in seeds]
 
     def shared_tasks(self, tasks: Sequence[str]) -> list[str]:
-        """The tasks on which every model that was fine-tuned has a score: only over these are averages comparable."""
-        models = [entry for entry in self.entries if not entry.is_baseline and entry.runs]
+        """The tasks on which every model that was fine-tuned has a score: only over these are averages comparable.
+
+        A model that is scored as it was pre-trained, and nowhere else yet, takes no average away.
+        """
+        entries = [entry for entry in self.entries if not entry.is_baseline]
+        models = [entry for entry in entries if any(run.is_scored and not run.is_evaluation for run in entry.runs)]
         return [
             task
             for task in tasks

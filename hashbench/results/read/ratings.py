@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hashbench.results.read.jumps import NOT_JUMPED, left_behind
 from hashbench.results.read.samples import Evidence, RunSeed, Sample, ScorePart, draw_together
 from hashbench.scores.best import LEAST_SEEDS, Separation
 from hashbench.scores.estimates import over_units
@@ -60,11 +61,14 @@ class Compared:
 def compared(sums: Sequence[Sequence[ScorePart]], groups: Sequence[str], evidence: Evidence) -> Compared:
     """A column's models compared, each with a weighted sum of scores and its group of encoder, precision and data.
 
-    Of several groups the most frequent one is compared, on the seeds and examples that all of its models have.
+    Of several groups the most frequent one is compared, on the seeds and examples that all of its models have. A model
+    with a pre-training that did not jump is not, where others did.
     """
     samples = [[evidence.of_part(part) for part in parts] for parts in sums]
     seeds = [_seeds(of_model) for of_model in samples]
-    unlike = _unlike(groups)
+    models = [parts[0].entry.model if parts else "" for parts in sums]
+    behind = left_behind(models, evidence.measured.separations)
+    unlike = [NOT_JUMPED if model in behind else why for model, why in zip(models, _unlike(groups), strict=True)]
     whys = [why or _lacks(of, its) for why, of, its in zip(unlike, samples, seeds, strict=True)]
     whys = _unlike_examples(samples, whys)
     places = [place for place, why in enumerate(whys) if not why]

@@ -16,6 +16,7 @@ from sqlalchemy import RowMapping as Row
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.results.read import queries
+from hashbench.results.read.jumps import left_behind, separations
 from hashbench.results.read.measured import AVERAGE
 from hashbench.results.read.samples import draw_seed
 from hashbench.scores.draws import drawn
@@ -129,6 +130,7 @@ class RobustnessResults:
     facts: Mapping[tuple[str, str, str, str], float]  # (task, model, name, condition)
     notes: tuple[str, ...]
     averaged: tuple[str, ...] = ()  # tasks of the average
+    left_behind: frozenset[str] = frozenset()  # models with a pre-training that did not jump, where others did
 
     def models(self) -> list[str]:
         """Names of the models with curves, in the order of the experiment."""
@@ -208,7 +210,8 @@ def measure_robustness(store: Store, name: str | None = None, *, draws: int = DR
         for curve in _curves([row for row in rows if (row["task"], row["model"]) == key], outputs, draws)
     ]
     curves = [replace(curve, units=tuple(map(experiment.unit_of, curve.seeds))) for curve in curves]
-    weak = _weak_tasks(curves)
+    behind = left_behind({curve.model for curve in curves}, separations(store.query, experiment.id))
+    weak = _weak_tasks([curve for curve in curves if curve.model not in behind])
     tasks = {curve.task for curve in curves if not curve.is_baseline} or {curve.task for curve in curves}
     strong = [curve for curve in curves if curve.task in tasks - weak]
     averages, averaged = _averages(strong), tuple(dict.fromkeys(curve.task for curve in strong))
@@ -222,7 +225,7 @@ def measure_robustness(store: Store, name: str | None = None, *, draws: int = DR
     if averages and left_out:
         why = "where the score of a model is not above 0 with confidence, what it keeps is noise"
         notes.append(f"Average without {', '.join(left_out)}: {why}.")
-    return RobustnessResults(experiment, (*curves, *averages), facts, tuple(notes), averaged)
+    return RobustnessResults(experiment, (*curves, *averages), facts, tuple(notes), averaged, frozenset(behind))
 
 
 def _outputs(store: Store, attempt: int) -> AttemptOutputs:

@@ -9,6 +9,7 @@ from typing import Any
 
 from hashbench.common.registry import registered
 from hashbench.results.papers.paper import Column
+from hashbench.results.read.jumps import NOT_JUMPED
 from hashbench.results.read.measured import AVERAGE, PERCENT
 from hashbench.results.read.ratings import FEW_SEEDS, NO_PREDICTIONS, Compared, separated
 from hashbench.results.read.robustness import RobustnessCurve, RobustnessResults, measure_robustness
@@ -129,7 +130,8 @@ def _compared(curves: Sequence[RobustnessCurve], results: RobustnessResults) -> 
     values, whys = {}, []
     for place, curve in enumerate(curves):
         by_seed, by_draw = curve.mean_retention()
-        whys.append(FEW_SEEDS if len(by_seed) < LEAST_SEEDS else "" if by_draw else NO_PREDICTIONS)
+        lacks = FEW_SEEDS if len(by_seed) < LEAST_SEEDS else "" if by_draw else NO_PREDICTIONS
+        whys.append(NOT_JUMPED if curve.model in results.left_behind else lacks)
         if by_draw and not whys[-1]:
             values[place] = by_seed, by_draw
     return separated(whys, values, lambda seeds: [results.experiment.unit_of(seed) for seed in seeds])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -106,3 +107,21 @@ def test_a_score_without_fine_tuning_is_of_the_pretraining_with_its_seed() -> No
     measured = Measured(experiment, "best", runs, (), {}, {}, {}, {}, lambda: ())
     assert measured.units([3, 5, 7], ["blimp"]) == [3, 5, 7]
     assert measured.units([0, 1, 2], ["cola"]) == measured.units([0, 1, 2], ["blimp", "cola"]) == [0, 1, 0]
+
+
+def test_a_model_that_was_scored_as_it_was_pre_trained_alone_takes_no_average_away():
+    def run(name, task):
+        return SimpleNamespace(task=task, key=(name, task), is_scored=True, is_evaluation=task == "blimp")
+
+    def entry(*runs, is_baseline=False):
+        of_task = lambda task: [run for run in runs if run.task == task]  # noqa: E731
+        return SimpleNamespace(runs=runs, of_task=of_task, is_baseline=is_baseline)
+
+    runs = [run("a", "cola"), run("a", "blimp"), run("b", "blimp"), run("floor", "rte")]
+    scores = {each.key: (SimpleNamespace(own=True, value=0.5),) for each in runs}
+    entries = (entry(*runs[:2]), entry(runs[2]), entry(runs[3], is_baseline=True))
+    measured = Measured(None, "best", tuple(runs), entries, scores, {}, {}, {}, lambda: ())
+    assert measured.shared_tasks(["cola", "rte"]) == ["cola"]
+    unfinished = run("b", "cola")  # planned: the average waits for it
+    later = replace(measured, entries=(entries[0], entry(runs[2], unfinished)))
+    assert later.shared_tasks(["cola", "rte"]) == []
