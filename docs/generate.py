@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from hashbench.cli.app import app
 from hashbench.cli.check import schema
 from hashbench.data.tasks.blocks import NameOf
 from hashbench.results.plots.main import page_figures
+from hashbench.results.read.measured import measure
 from hashbench.results.read.robustness import RobustnessResults, measure_robustness
 from hashbench.results.tables.numbers import number, signs
 from hashbench.results.tables.report import tables_of
@@ -61,6 +62,7 @@ ROWS = {
 }
 ERRORS = ", typing errors"  # end of the titles of columns on noisy texts
 FLOOR = "the best trivial baseline of each task"
+BEHIND = " §"  # after the name of a row whose pre-trainings did not jump
 BETWEEN = """The same kinds of embedding on three of the tasks (SST-2, AG News, STS-B): pre-trained as above; from
 scratch; and without an encoder, as the mean of vectors and a linear layer. Vectors of a mean have width 16 (LSH bits
 keep 128), so the same size is 14 thousand rows or pieces. The last two also with a typing error in every tenth word of
@@ -252,7 +254,7 @@ def embeddings_table(store: Store) -> str:
     columns |= device_columns("")
     whole = [model for model in ROWS if shown(own, model, "average")]
     floors = {title: number(floor_of(own, of), "percent") for title, of in tasks.items()}
-    of_all = markdown(whole, columns, floors)
+    of_all = markdown(whole, columns, floors, measure(store, EMBEDDINGS).left_behind)
     known = experiment_names(store)
     common = [BETWEEN, common_table(store, whole)] if COMMON in known else []
     again = [BEFORE_AGAIN, again_table(store, whole)] if {COMMON, AGAIN} <= set(known) else []
@@ -276,7 +278,7 @@ def common_table(store: Store, models: Sequence[str]) -> str:
     floors = dict.fromkeys(columns, number(floor_of(own, tasks), "percent"))
     floors |= dict.fromkeys((title for title in columns if title.endswith(ERRORS)), floor_with_noise(own, noisy, tasks))
     columns |= device_columns("-average", "mean of words, ")
-    return markdown(models, columns, floors)
+    return markdown(models, columns, floors, measure(store, COMMON).left_behind)
 
 
 def again_table(store: Store, models: Sequence[str]) -> str:
@@ -294,7 +296,8 @@ def again_table(store: Store, models: Sequence[str]) -> str:
     common = number(floor_of(own, tasks), "percent")
     models = [model for model in models if columns["again"](model)]
     floors = {"as above": common, "again": common, f"again{ERRORS}": floor_with_noise(own, noisy, tasks)}
-    return markdown(models, columns, floors | {"BLiMP, again": number(floor_of(own, ["blimp"]), "percent")})
+    floors["BLiMP, again"] = number(floor_of(own, ["blimp"]), "percent")
+    return markdown(models, columns, floors, measure(store, AGAIN).left_behind)
 
 
 def device_columns(suffix: str, before: str = "") -> dict[str, Callable[[str], str]]:
@@ -309,14 +312,22 @@ def device_columns(suffix: str, before: str = "") -> dict[str, Callable[[str], s
     }
 
 
-def markdown(models: Sequence[str], columns: Mapping[str, Callable[[str], str]], floors: Mapping[str, str]) -> str:
+def markdown(
+    models: Sequence[str],
+    columns: Mapping[str, Callable[[str], str]],
+    floors: Mapping[str, str],
+    behind: Collection[str],
+) -> str:
     """A row for each model, and one of the trivial baselines; without columns that all have empty.
+
+    `behind`: models whose pre-trainings did not jump, which have a sign.
 
     Columns on noisy texts are shown where all have a value: that of some says nothing of the others.
     """
     filled = {title: of for title, of in columns.items() if (all if title.endswith(ERRORS) else any)(map(of, models))}
     lines = [f"| what a word becomes | {' | '.join(filled)} |", f"|---|{'---:|' * len(filled)}"]
-    lines += [f"| {ROWS[model]} | {' | '.join(of(model) for of in filled.values())} |" for model in models]
+    names = {model: ROWS[model] + (BEHIND if model in behind else "") for model in models}
+    lines += [f"| {names[model]} | {' | '.join(of(model) for of in filled.values())} |" for model in models]
     lowest = [floors.get(title, "") for title in filled]
     return "\n".join([*lines, f"| {FLOOR} | {' | '.join(lowest)} |"]) + "\n"
 
