@@ -27,25 +27,25 @@ def separations(query: Callable[..., Sequence[Any]], experiment_id: int) -> Sepa
 
     Pre-trainings without held-out rows, and those of another objective, are not judged and have none.
     """
-    found: dict[str, list[tuple[int, float]]] = {}
+    areas: dict[str, list[tuple[int, float]]] = {}
     for row in query(queries.FACT_OF_PRETRAINING, experiment=experiment_id, split=HELD_OUT, metric=SEPARATION):
-        found.setdefault(row["model"], []).append((int(row["seed"] or 0), float(row["value"])))
-    return found
+        areas.setdefault(row["model"], []).append((int(row["seed"] or 0), float(row["value"])))
+    return areas
 
 
-def before_the_jump(found: Separations) -> dict[str, list[tuple[int, float]]]:
+def before_the_jump(areas: Separations) -> dict[str, list[tuple[int, float]]]:
     """The pre-trainings that did not jump, by model: seed and separation of each."""
-    low = {model: [(seed, value) for seed, value in of_model if value < JUMPED] for model, of_model in found.items()}
+    low = {model: [(seed, value) for seed, value in of_model if value < JUMPED] for model, of_model in areas.items()}
     return {model: of_model for model, of_model in low.items() if of_model}
 
 
-def left_behind(models: Iterable[str], found: Separations) -> set[str]:
+def left_behind(models: Iterable[str], areas: Separations) -> set[str]:
     """The models with a pre-training that did not jump, where all pre-trainings of another one did.
 
-    Their scores show too short a training, so they are in no group of the best, and their variance tells nothing of
-    others.
+    Their scores show too short a training, so they are in no group of the best, and their variance is not taken for
+    that of others.
     """
-    low, judged = before_the_jump(found), {model for model in models if model in found}
+    low, judged = before_the_jump(areas), {model for model in models if model in areas}
     return judged & low.keys() if judged - low.keys() else set()
 
 

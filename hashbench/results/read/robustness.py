@@ -351,6 +351,6 @@ def _notes(
         return lines
     return [
         *lines,
-        "At rate 0 not bit for bit what the fine-tuning stored (its weights were made again elsewhere): "
-        + ", ".join(other),
+        "At rate 0 not bit for bit what the fine-tuning stored (its weights were made again, or read on another "
+        f"machine): {', '.join(other)}",
     ]
