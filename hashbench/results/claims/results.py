@@ -153,8 +153,7 @@ class Results:
                 entry, quantity = self.entry(label), evaluate(ModelName(label), columns, self.leaf)
             except Missing:
                 continue
-            by_unit[label] = list((quantity.by_seed or {}).values())
-            kinds[label] = (entry.encoder, entry.settings, label in self.measured.left_behind)
+            by_unit[label], kinds[label] = list((quantity.by_seed or {}).values()), self.measured.kind_of(entry)
         n_units = max(map(len, by_unit.values()), default=0)
         whole = {label: values for label, values in by_unit.items() if len(values) == n_units}
         if n_units < LEAST_SEEDS or not weights.keys() <= whole.keys():

@@ -377,15 +377,13 @@ def _seed_error(
         return None
     by_unit: dict[int, list[float]] = {}
     kinds: dict[int, tuple[str, str, bool]] = {}
-    behind = evidence.measured.left_behind
     weights: dict[int, float] = {}
     for at, entry in enumerate(evidence.measured.entries):
         samples = [evidence.of(entry, x.task, x.metric, x.split) for x, _ in pairs]
         values = np.array([[sample.by_seed().get(seed, np.nan) for seed in seeds] for sample in samples]).mean(axis=0)
         if entry.is_baseline or not np.isfinite(values).all():
             continue
-        by_unit[at] = over_units(values, units).tolist()
-        kinds[at] = (entry.encoder, entry.settings, entry.model in behind)
+        by_unit[at], kinds[at] = over_units(values, units).tolist(), evidence.measured.kind_of(entry)
         sides = [weight for side, weight in zip(pairs[0], (1.0, -1.0), strict=True) if side.entry is entry]
         weights |= {at: sides[0]} if sides else {}
     return seed_error(weights, by_unit, kinds)

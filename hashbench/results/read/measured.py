@@ -131,6 +131,10 @@ class Measured:
         """The models with a pre-training that did not jump, where others did."""
         return frozenset(left_behind(self.labels(), self.separations))
 
+    def kind_of(self, entry: Entry) -> tuple[str, str, bool]:
+        """What entries have in common whose variances over pre-trainings are taken together."""
+        return entry.encoder, entry.settings, entry.model in self.left_behind
+
     def pretrainings(self) -> list[MeasuredRun]:
         """The pre-trainings, finished or not."""
         return list(self._pretrainings)
