@@ -132,7 +132,7 @@ class Measured:
         return frozenset(left_behind(self.labels(), self.separations))
 
     def kind_of(self, entry: Entry) -> tuple[str, str, bool]:
-        """What entries have in common whose variances over pre-trainings are taken together."""
+        """The key of entries whose variances over pre-trainings are taken together."""
         return entry.encoder, entry.settings, entry.model in self.left_behind
 
     def pretrainings(self) -> list[MeasuredRun]:
