@@ -13,6 +13,7 @@ import io
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -24,7 +25,12 @@ from pydantic import BaseModel
 from hashbench.cli.app import app
 from hashbench.cli.check import schema
 from hashbench.data.tasks.blocks import NameOf
+from hashbench.results.plots.base import Drawn, FigureData
+from hashbench.results.plots.colours import distinct_looks
+from hashbench.results.plots.inline import inline_svg
 from hashbench.results.plots.main import page_figures
+from hashbench.results.plots.pareto import Cost, cost_figure, points_of
+from hashbench.results.plots.sheet import styled
 from hashbench.results.read.measured import measure
 from hashbench.results.read.robustness import RobustnessResults, measure_robustness
 from hashbench.results.tables.numbers import number, signs
@@ -40,7 +46,6 @@ DOCS = Path(__file__).parent
 FIGURES = {
     "glue_tiny": ("glue_tiny", "pareto", "pareto_parameters"),
     "pretraining_tiny": ("pretraining_tiny", "pretraining", "pretraining"),
-    "embeddings_tiny_common": ("embeddings_tiny_common", "pareto", "pareto_folder"),
 }
 
 # README's tables: the experiment of their rows, the one with the same embeddings from scratch, the one with further
@@ -60,6 +65,24 @@ ROWS = {
     "lsh-proj": "128 bits of a locality-sensitive hash, through a layer",
     "eelbert": "pooled hashes of its n-grams, nothing trained",
 }
+# The points of README's figure: what they are named, with "mean of " before those without an encoder
+POINTS = {
+    "bpe": "vocabulary",
+    "bpe-tasks": "vocabulary of the tasks",
+    "low-rank": "low-rank vocabulary",
+    "k2": "hashed rows",
+    "k2-signs": "hashed rows with signs",
+    "blt": "byte n-grams",
+    "tfree": "trigrams",
+    "fasttext": "fastText n-grams",
+    "multihash": "features",
+    "lsh-proj": "LSH bits",
+    "eelbert": "EELBERT",
+}
+POINTS |= {f"{model}-average": f"mean of {name}" for model, name in POINTS.items()}
+BYTES = Cost(
+    "int8_folder", "embeddings", "bytes of int8", "bytes that a program reads of the int8 folder of SST-2", "log"
+)
 ERRORS = ", typing errors"  # end of the titles of columns on noisy texts
 FLOOR = "the best trivial baseline of each task"
 BEHIND = " §"  # after the name of a row whose pre-trainings did not jump
@@ -300,6 +323,24 @@ def again_table(store: Store, models: Sequence[str]) -> str:
     return markdown(models, columns, floors, measure(store, AGAIN).left_behind)
 
 
+def embeddings_figure(store: Store) -> list[Drawn]:
+    """The averages of the common tasks against bytes on a device, pre-trained and as means of words.
+
+    Without models whose pre-trainings did not jump.
+    """
+    data = FigureData(store, ReportRequest(COMMON, examples=True), alone=False)
+    with DEVICE.open() as file:
+        bytes_of = {row["folder"]: float(row["bytes"]) for row in csv.DictReader(file)}
+    points = [
+        replace(point, cost=bytes_of[point.model], name=POINTS[point.model])
+        for point in points_of(data.table, "emb_params")
+        if {point.model} <= bytes_of.keys() & POINTS.keys() - measure(store, COMMON).left_behind
+    ]
+    floor = floor_of(data.table, tasks_of(data.table, "average"))
+    with distinct_looks(point.model for point in points):
+        return styled(lambda: [cost_figure(data, BYTES, points, {FLOOR: floor})])
+
+
 def device_columns(suffix: str, before: str = "") -> dict[str, Callable[[str], str]]:
     """Bytes of a model's int8 folder, and its time on a new text as a multiple of that of the bag of words."""
     with DEVICE.open() as file:
@@ -392,9 +433,15 @@ def draw_figures() -> None:
         request = ReportRequest(experiment, examples=True)
         figures = page_figures(ReportSource(store, request), names=[name], width="double", ground=True)
         drawn = {each.name: each.svg for each in figures}
-        # an element of a page, made a file
-        svg = drawn[picture].replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-        (DOCS / "images" / f"{file}.svg").write_text(f"{svg}\n")
+        write_picture(file, drawn[picture])
+    (drawn_of_readme,) = embeddings_figure(store)
+    write_picture("embeddings", inline_svg(drawn_of_readme, ground=True))
+
+
+def write_picture(name: str, svg: str) -> None:
+    """Writes an `svg` element of a page as a file."""
+    svg = svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    (DOCS / "images" / f"{name}.svg").write_text(f"{svg}\n")
 
 
 def main() -> int:

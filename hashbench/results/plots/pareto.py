@@ -19,8 +19,9 @@ from hashbench.results.plots.sheet import (
     FRONT,
     QUIET,
     SMALL,
-    baseline_levels,
+    baseline_scores,
     count_of,
+    dashed_levels,
     labelled_models,
     marker_of,
     muted,
@@ -102,7 +103,7 @@ def front(points: Sequence[CostPoint]) -> list[CostPoint]:
 def draw(data: FigureData) -> list[Drawn]:
     """A picture for each cost that was measured."""
     by_cost = [(cost, points_of(data.table, cost.column)) for cost in COSTS]
-    drawn = [_figure(data, cost, points) for cost, points in by_cost if _differ(points)]
+    drawn = [cost_figure(data, cost, points) for cost, points in by_cost if _differ(points)]
     if not drawn:
         raise NothingToDraw(_reason(data.table))
     return drawn
@@ -153,7 +154,13 @@ def _differ(points: Sequence[CostPoint]) -> bool:
     return len(points) >= SEVERAL and max(costs) - min(costs) > BUDGET_TOLERANCE * max(costs)
 
 
-def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
+def cost_figure(
+    data: FigureData, cost: Cost, points: Sequence[CostPoint], levels: Mapping[str, float] | None = None
+) -> Drawn:
+    """The points of models whose scores are in the first table of `data`, with their Pareto front.
+
+    `levels`: scores in percent of what has a dashed line; None: those of the trivial baselines in the table.
+    """
     table = data.table
     column, words = drawn_score(table)
     named = data.width == "double"  # a narrow figure has a legend in the place of names
@@ -180,7 +187,7 @@ def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
     axes.margins(x=0.2 if named else 0.08, y=0.12)
     widen(axes, LEAST)
     plain_axes(axes)
-    baseline_levels(axes, table, column.name)
+    dashed_levels(axes, baseline_scores(table, column.name) if levels is None else levels)
     if named:
         drawn.figure.draw_without_rendering()  # places are known once the layout is made
         _label(axes, points, [point for point in points if point.model in labels])

@@ -194,19 +194,22 @@ def dashed(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     return {name: {"color": QUIET, "lw": 0.9, "ls": dashes} for name, dashes in pairs}
 
 
-def baseline_levels(axes: Axes, table: Table, score: str) -> None:
-    """Draws a dashed line at each trivial baseline's score; one outside of the plot is named at the lower edge."""
+def baseline_scores(table: Table, score: str) -> dict[str, float]:
+    """The scores of the trivial baselines of a table in percent, by name."""
+    cells = {row.model: row.cells[score].value for row in table.rows if row.is_baseline}
+    return {model: value for model, value in cells.items() if value is not None}
+
+
+def dashed_levels(axes: Axes, levels: Mapping[str, float]) -> None:
+    """Draws a dashed line at each of the scores; one outside of the plot is named at the lower edge."""
     low, high = axes.get_ylim()
     outside, inside = [], []
-    for row in table.rows:
-        value = row.cells[score].value
-        if not row.is_baseline or value is None:
-            continue
-        name = f"{row.model} {value:.1f}"
+    for model, value in levels.items():
+        name = f"{model} {value:.1f}"
         if not low <= value <= high:
             outside.append(f"{name} ({'below' if value < low else 'above'})")
             continue
-        tip(axes.axhline(value, color=QUIET, ls="--", lw=0.8, zorder=0), f"{row.model}\n{value:.2f}")
+        tip(axes.axhline(value, color=QUIET, ls="--", lw=0.8, zorder=0), f"{model}\n{value:.2f}")
         inside.append((name, (value - low) / (high - low)))
     axes.set_ylim(low, high)
     if inside or outside:
@@ -287,7 +290,7 @@ def log_scores(axes: Axes, table: Table, column: Column, places: Iterable[float]
     axes.set_ylabel("average score, percent" if column.tasks else f"{column.name}, percent")
     widen(axes, least)
     plain_axes(axes)
-    baseline_levels(axes, table, column.name)
+    dashed_levels(axes, baseline_scores(table, column.name))
 
 
 def name_rows(axes: Axes, names: Sequence[str]) -> None:

@@ -25,7 +25,7 @@ from hashbench.results.plots.pareto import (
     front,
     points_of,
 )
-from hashbench.results.plots.sheet import baseline_levels
+from hashbench.results.plots.sheet import baseline_scores, dashed_levels
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.table import Cell, ComparedPairs, Row, Table
 from hashbench.store.engine import Store
@@ -103,7 +103,7 @@ def test_no_name_covers_a_point_or_another_name(store: Store, crowd: str) -> Non
     points = [CostPoint(f"model-{n}", *place, 0.4, f"model-{n}") for n, place in enumerate(CROWDS[crowd])]
     _points(axes, points, [point.model for point in points], score="score", cost="cost")
     axes.margins(x=0.2, y=0.12)
-    baseline_levels(axes, _table_with_baseline(49.3), "score")
+    dashed_levels(axes, baseline_scores(_table_with_baseline(49.3), "score"))
     figure.draw_without_rendering()
     _label(axes, points, points)
     figure.draw_without_rendering()
