@@ -8,11 +8,11 @@ same bound gives the ranks.
 
 The variance of a difference is that of the seeds, of either model, and that of the examples, which all models share.
 What seeds and examples vary only together counts as variance of seeds. Three seeds say little about one model's
-variance, so each model has at least the mean of the column's, without the largest. A model above it is perhaps an
+variance, so each model has at least the mean of its kind's, without the largest. A model above it is perhaps an
 unstable one, and its seeds say as little about its mean: it counts with the power 1 + 1 / (seeds - 1) of how many times
 the mean its variance is, so that it is as unsure as it may be, and widens no bound of others. How far the largest of so
 many differences deviates by chance, estimated variances included, is read from joint draws in which the seeds of all
-models vary by the mean variance.
+models vary by the mean variance of their kind.
 
 Measured in simulated columns of 5, 23 and 50 models, one of which has seeds that deviate four times as far (its
 variance over seeds is four times that of the others), and not used: a threshold of six times the others' variance,
@@ -25,6 +25,7 @@ without the models' own (the last of 50 in 74 %, now in 95 %).
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,13 +46,15 @@ LEAST_MODELS = 3  # of a kind, whose variances are taken together
 
 @dataclass(frozen=True)
 class SeedSpread:
-    """The variances over seeds of models of one kind, each with at least the mean of the others.
+    """The variances over seeds of models, each with at least the mean of the others of its kind.
 
-    `by_seed` (models, seeds): a score of each model with each seed, at least two of either.
+    `by_seed` (models, seeds): a score of each model with each seed, at least two of either. `kinds`: that of each
+    model; () means one for all. A model of whose kind there are fewer than three is judged by all models.
     """
 
     by_seed: np.ndarray
     joint_draws: int = JOINT_DRAWS
+    kinds: Sequence[Hashable] = ()
 
     @cached_property
     def of_means(self) -> np.ndarray:
@@ -67,8 +70,8 @@ class SeedSpread:
 
     @property
     def freedom(self) -> int:
-        """Degrees of freedom of the mean variance, of which the largest does not count."""
-        return self._freedom * (len(self.by_seed) - 1)
+        """The fewest degrees of freedom of the mean variance of a kind, of which the largest does not count."""
+        return min(self._freedom * (len(others) - 1) for _, others in self._together)
 
     def estimated(self, variances: np.ndarray) -> np.ndarray:
         """The variances by which models are judged, from those over their seeds: (..., models) both."""
@@ -77,15 +80,27 @@ class SeedSpread:
         return np.maximum(pooled, variances) * np.maximum(times, 1.0) ** (1 / self._freedom)
 
     def pooled(self, variances: np.ndarray) -> np.ndarray:
-        """The variance of the models, were all equal: from (..., models), of which the largest does not count.
+        """The variance of each model, were all of its kind equal: (..., models) both.
 
-        The mean of the others, over what it is in draws of models whose variance is 1.
+        It is the mean of the kind without the largest, over what that is in draws of models whose variance is 1.
         """
-        return _mean_of_smaller(variances) / self._shrunk
+        pooled = np.empty_like(variances)
+        for (members, others), shrunk in zip(self._together, self._shrunk, strict=True):
+            pooled[..., members] = _mean_of_smaller(variances[..., others]) / shrunk
+        return pooled
 
     @cached_property
-    def _shrunk(self) -> float:
-        return float(_mean_of_smaller(self.chi_squares).mean())
+    def _together(self) -> list[tuple[list[int], list[int]]]:
+        """For each kind its models, and the models whose variances are taken together for them."""
+        everyone = list(range(len(self.by_seed)))
+        by_kind: dict[Hashable, list[int]] = {}
+        for model, kind in zip(everyone, self.kinds or [None] * len(everyone), strict=True):
+            by_kind.setdefault(kind, []).append(model)
+        return [(of_kind, of_kind if len(of_kind) >= LEAST_MODELS else everyone) for of_kind in by_kind.values()]
+
+    @cached_property
+    def _shrunk(self) -> list[float]:
+        return [float(_mean_of_smaller(self.chi_squares[:, others]).mean()) for _, others in self._together]
 
     @cached_property
     def chi_squares(self) -> np.ndarray:
@@ -102,12 +117,13 @@ class Separation:
     """The scores of a column's models with the variances of their differences, and what they separate.
 
     `by_seed` (models, seeds): a score of each model with each seed, at least two. `by_draw` (models, seeds, draws): the
-    same in bootstrap draws of the examples, equal for all models.
+    same in bootstrap draws of the examples, equal for all models. `kinds`: as in `SeedSpread`.
     """
 
     by_seed: np.ndarray
     by_draw: np.ndarray
     joint_draws: int = JOINT_DRAWS
+    kinds: Sequence[Hashable] = ()
 
     def group(self) -> np.ndarray:
         """True for each model (models,) that is not separable from the best.
@@ -169,7 +185,7 @@ class Separation:
 
     @cached_property
     def _spread(self) -> SeedSpread:
-        return SeedSpread(self.by_seed, self.joint_draws)
+        return SeedSpread(self.by_seed, self.joint_draws, self.kinds)
 
     @cached_property
     def _seed_variances(self) -> np.ndarray:
@@ -250,16 +266,16 @@ def seed_error(
     Measured in simulated columns of four to eleven models with two seeds: the interval of a difference holds 97 to 98 %
     of true values, 94 % where one of the models deviates twice as far as the others, 88 to 93 % where four times.
     """
-    variance, freedom = 0.0, []
-    for kind in dict.fromkeys(kinds[model] for model in weights):
-        members = [model for model in by_seed if kinds[model] == kind]
-        if len(members) < LEAST_MODELS or not weights.keys() <= by_seed.keys():
-            return None
-        spread = SeedSpread(np.array([by_seed[model] for model in members]))
-        of_means = dict(zip(members, spread.of_means.tolist(), strict=True))
-        variance += sum(weight**2 * of_means[model] for model, weight in weights.items() if kinds[model] == kind)
-        freedom.append(spread.freedom)
-    return SeedError(math.sqrt(variance), min(freedom)) if freedom else None
+    of_sum = {kinds[model] for model in weights if model in kinds}
+    members = [model for model in by_seed if kinds[model] in of_sum]
+    counts = Counter(kinds[model] for model in members)
+    known = bool(weights) and weights.keys() <= by_seed.keys()
+    if not known or any(counts[kind] < LEAST_MODELS for kind in of_sum):
+        return None
+    spread = SeedSpread(np.array([by_seed[model] for model in members]), kinds=[kinds[model] for model in members])
+    of_means = dict(zip(members, spread.of_means.tolist(), strict=True))
+    variance = sum(weight**2 * of_means[model] for model, weight in weights.items())
+    return SeedError(math.sqrt(variance), spread.freedom)
 
 
 def _mean_of_smaller(variances: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashbench.scores.best import Separation, seed_error, variance_shares
+from hashbench.scores.best import SeedSpread, Separation, seed_error, variance_shares
 from tests.scores.best_simulation import World, simulate
 
 N = 1_000
@@ -159,3 +159,20 @@ def test_the_error_of_few_seeds_from_all_models_covers(n_models: int) -> None:
     assert seed_error({0: 1.0}, {0: [1.0, 2.0], 1: [1.0, 2.0]}, kinds) is None  # two models of a kind
     assert seed_error({0: 1.0}, by_seed, {**kinds, 0: "alone"}) is None
     assert seed_error({n_models: 1.0}, by_seed, {**kinds, n_models: ""}) is None  # a model without scores
+
+
+def test_each_kind_of_models_has_its_own_spread() -> None:
+    """Five models that vary by 1 and four by 20; a kind of two is judged by all."""
+    rng = np.random.default_rng(0)
+    calm, wild, few = rng.standard_normal((5, 2)), 20 * rng.standard_normal((4, 2)), rng.standard_normal((2, 2))
+    kinds = ["calm"] * 5 + ["wild"] * 4 + ["few"] * 2
+    everyone = np.concatenate([calm, wild, few])
+    together = SeedSpread(everyone, kinds=kinds).of_means
+    assert together[:5] == pytest.approx(SeedSpread(calm).of_means, rel=0.05)  # drawn anew
+    assert together[5:9] == pytest.approx(SeedSpread(wild).of_means, rel=0.05)
+    assert together[9:] == pytest.approx(SeedSpread(everyone).of_means[9:])
+    order = rng.permutation(11)
+    mixed = SeedSpread(everyone[order], kinds=[kinds[at] for at in order]).of_means
+    assert mixed == pytest.approx(together[order], rel=0.05)
+    separated = Separation(everyone, everyone[:, :, None] + np.zeros((1, 1, 50)), kinds=kinds)
+    assert (separated.half_widths_alone()[:5] < separated.half_widths_alone()[5:9].min()).all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -147,7 +147,7 @@ class Results:
         if not self.measured.experiment.pretrainings or not all(isinstance(of, ScoreColumn) for of in read):
             return None
         by_unit: dict[str, list[float]] = {}
-        kinds: dict[str, tuple[str, str, bool]] = {}
+        kinds: dict[str, Hashable] = {}
         for label in self.measured.labels():
             try:
                 entry, quantity = self.entry(label), evaluate(ModelName(label), columns, self.leaf)

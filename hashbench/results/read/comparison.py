@@ -5,7 +5,7 @@ Only what was measured on the same examples is subtracted: seed by seed, and dra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -376,7 +376,7 @@ def _seed_error(
     if evidence is not pairs[0][1].evidence or not evidence.measured.experiment.pretrainings or len(set(units)) < 2:
         return None
     by_unit: dict[int, list[float]] = {}
-    kinds: dict[int, tuple[str, str, bool]] = {}
+    kinds: dict[int, Hashable] = {}
     weights: dict[int, float] = {}
     for at, entry in enumerate(evidence.measured.entries):
         samples = [evidence.of(entry, x.task, x.metric, x.split) for x, _ in pairs]

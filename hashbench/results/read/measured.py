@@ -6,7 +6,7 @@ Runs of one model are kept apart where they must not share a cell: other encoder
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from operator import itemgetter
@@ -19,9 +19,11 @@ from hashbench.common.declared import searched_values
 from hashbench.results.read import queries
 from hashbench.results.read.jumps import Separations, left_behind, separations
 from hashbench.results.read.runs import (
+    EncoderAndStart,
     Entry,
     MeasuredRun,
     SeedScore,
+    encoder_and_start,
     entries,
     environment_of,
     imported_entries,
@@ -131,9 +133,14 @@ class Measured:
         """The models with a pre-training that did not jump, where others did."""
         return frozenset(left_behind(self.labels(), self.separations))
 
-    def kind_of(self, entry: Entry) -> tuple[str, str, bool]:
+    def kind_of(self, entry: Entry) -> Hashable:
         """The key of entries whose variances over pre-trainings are taken together."""
-        return entry.encoder, entry.settings, entry.model in self.left_behind
+        of_model = self._encoders_and_starts.get(entry.model)
+        return entry.encoder, entry.settings, of_model, entry.model in self.left_behind
+
+    @cached_property
+    def _encoders_and_starts(self) -> dict[str, EncoderAndStart]:
+        return {run.model: encoder_and_start(run.spec) for run in self.apart if "model" in run.spec}
 
     def pretrainings(self) -> list[MeasuredRun]:
         """The pre-trainings, finished or not."""

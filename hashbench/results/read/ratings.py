@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -80,16 +80,21 @@ def compared(sums: Sequence[Sequence[ScorePart]], groups: Sequence[str], evidenc
         draws = np.sum([weight * sample.by_seed_and_draw(seeds[place]) for weight, sample in parts], axis=0)
         values[place] = by_seed, dict(zip(seeds[place], draws, strict=True))
     tasks = {sample.task for of_model in samples for sample in of_model}
-    return separated(whys, values, lambda common: evidence.measured.units(common, tasks))
+    kinds = {place: evidence.measured.kind_of(sums[place][0].entry) for place in values}
+    return separated(whys, values, lambda common: evidence.measured.units(common, tasks), kinds)
 
 
 def separated(
-    whys: Sequence[str], values: Mapping[int, SeedValues], units_of: Callable[[Sequence[RunSeed]], list[RunSeed]]
+    whys: Sequence[str],
+    values: Mapping[int, SeedValues],
+    units_of: Callable[[Sequence[RunSeed]], list[RunSeed]],
+    kinds: Mapping[int, Hashable],
 ) -> Compared:
     """The models compared that have `values`, by index of the model, on the seeds that all of them have.
 
     `whys`: of every model the reason that it has none, or ''. `units_of`: of each seed the number of what was drawn
-    independently, since fine-tunings of one pre-training are one value.
+    independently, since fine-tunings of one pre-training are one value. `kinds`: the key of those
+    whose variances are taken together, by index of the model.
     """
     if len(values) < 2:
         reasons = Counter(filter(None, whys)).most_common(1)
@@ -104,7 +109,8 @@ def separated(
     if len(set(units)) < LEAST_SEEDS:
         return Compared(tuple(whys), why="no two pre-trainings that all models have")
     scores, draws = (over_units(of.swapaxes(0, 1), units).swapaxes(0, 1) for of in (scores, draws))
-    return Compared(tuple(whys), tuple(values), Separation(scores, draws))
+    of_each = [kinds[place] for place in values]
+    return Compared(tuple(whys), tuple(values), Separation(scores, draws, kinds=of_each))
 
 
 def _seeds(samples: Sequence[Sample]) -> list[RunSeed]:

@@ -7,9 +7,10 @@ and draws of examples are matched: every rate and every model of a task sees the
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sqlalchemy import RowMapping as Row
@@ -18,6 +19,7 @@ from hashbench.common.errors import InputError, near_match
 from hashbench.results.read import queries
 from hashbench.results.read.jumps import left_behind, separations
 from hashbench.results.read.measured import AVERAGE
+from hashbench.results.read.runs import EncoderAndStart, encoder_and_start
 from hashbench.results.read.samples import draw_seed
 from hashbench.scores.draws import drawn
 from hashbench.scores.estimates import Estimate, combine_matched
@@ -131,6 +133,8 @@ class RobustnessResults:
     notes: tuple[str, ...]
     averaged: tuple[str, ...] = ()  # tasks of the average
     left_behind: frozenset[str] = frozenset()  # models with a pre-training that did not jump, where others did
+    # Of each model; the variances of models that have these in common are taken together
+    encoders_and_starts: Mapping[str, EncoderAndStart] = field(default_factory=dict)
 
     def models(self) -> list[str]:
         """Names of the models with curves, in the order of the experiment."""
@@ -225,7 +229,11 @@ def measure_robustness(store: Store, name: str | None = None, *, draws: int = DR
     if averages and left_out:
         why = "where the score of a model is not above 0 with confidence, what it keeps is noise"
         notes.append(f"Average without {', '.join(left_out)}: {why}.")
-    return RobustnessResults(experiment, (*curves, *averages), facts, tuple(notes), averaged, frozenset(behind))
+    kinds = {
+        row["model"]: encoder_and_start(json.loads(row["spec"]))
+        for row in store.query(queries.MODELS, experiment=experiment.id)
+    }
+    return RobustnessResults(experiment, (*curves, *averages), facts, tuple(notes), averaged, frozenset(behind), kinds)
 
 
 def _outputs(store: Store, attempt: int) -> AttemptOutputs:

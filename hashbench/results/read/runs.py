@@ -22,6 +22,7 @@ PAIRS: Final = "evaluation-pairs"
 IMPORTED: Final = "evaluation-imported"  # predictions of another program
 IMPORTED_MARK = " (imported)"  # behind their name in tables
 LENGTH = "max_length"  # of a recipe: a number, or a request that each training resolves
+EncoderAndStart = tuple[str, bool]  # kind of encoder, whether it was pre-trained
 SCRATCH = "from scratch"  # how a table marks random weights in the place of published ones
 
 
@@ -156,6 +157,16 @@ class MeasuredRun:
 def _texts_read(notes: tuple[tuple[str, str], ...]) -> TextsRead | None:
     """The counts among notes, cached, since runs that differ only in their seed have equal ones."""
     return TextsRead.of_notes(dict(notes))
+
+
+def encoder_and_start(spec: Mapping[str, Any]) -> EncoderAndStart:
+    """The kind of encoder in a run's spec, and whether the model was pre-trained, here or by who published its weights.
+
+    Imported predictions and trivial baselines have no encoder.
+    """
+    model = spec.get("model", {})
+    kind = str(model.get("encoder", {}).get("kind", ""))
+    return kind, bool(model.get("objective")) or isinstance(model.get("weights"), Mapping)
 
 
 @dataclass(frozen=True)

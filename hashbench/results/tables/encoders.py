@@ -11,7 +11,7 @@ from hashbench.common.errors import InputError
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.budgets import recorded_budgets
 from hashbench.results.read.measured import Measured
-from hashbench.results.read.runs import Entry
+from hashbench.results.read.runs import Entry, encoder_and_start
 from hashbench.results.tables.cells import entry_row
 from hashbench.results.tables.experiment import SIZES, own_cell, own_table
 from hashbench.results.tables.request import ReportSource, TableFile
@@ -26,7 +26,7 @@ OF_TABLE = (
     "recipe. A cell is the average of all tasks, marked as in the experiment's own table, which shows the tasks. "
     "Models are compared within a column."
 )
-EncoderAndStart = tuple[str, str]  # kind of encoder, start
+Place = tuple[str, str]  # kind of encoder, start in words
 
 
 def encoder_table(source: ReportSource) -> list[Table]:
@@ -95,29 +95,24 @@ def _shares_embeddings(measured: Measured) -> bool:
     return any(len(by_place) > 1 for by_place in _embeddings(measured, _models(measured)))
 
 
-def _place(entry: Entry) -> EncoderAndStart:
-    """The kind of a model's encoder, and whether it was pre-trained, here or by those who published its weights.
-
-    Imported predictions have no encoder.
-    """
-    run = entry.runs[0]
-    model = run.spec.get("model", {})
-    pretrained = model.get("objective") or isinstance(run.weights, Mapping)
-    return str(model.get("encoder", {}).get("kind", "")), PRETRAINED if pretrained else SCRATCH
+def _place(entry: Entry) -> Place:
+    """The kind of a model's encoder, and its start in words."""
+    kind, is_pretrained = encoder_and_start(entry.runs[0].spec)
+    return kind, PRETRAINED if is_pretrained else SCRATCH
 
 
-def _column(place: EncoderAndStart, tasks: Sequence[str]) -> Column:
+def _column(place: Place, tasks: Sequence[str]) -> Column:
     kind, start = place
     name = f"encoder_{kind}_{'scratch' if start == SCRATCH else 'pretrained'}"
     return Column(name, "percent", "average", TITLES.get(kind, kind), better="high", subtitle=start, tasks=tuple(tasks))
 
 
-def _embeddings(measured: Measured, models: Sequence[Entry]) -> list[dict[EncoderAndStart, Entry]]:
+def _embeddings(measured: Measured, models: Sequence[Entry]) -> list[dict[Place, Entry]]:
     """The models of each embedding by encoder and start; a second one with both equal is a row by itself."""
     config = measured.experiment.config
     budgets = recorded_budgets(config)
     written = {entry["name"]: entry for entry in config.get("models", ()) if isinstance(entry, Mapping)}
-    rows: dict[tuple[str, int], dict[EncoderAndStart, Entry]] = {}
+    rows: dict[tuple[str, int], dict[Place, Entry]] = {}
     for model in models:
         name, size = budgets.of(model.model)
         key = json.dumps([size, model.settings, *_embedding(written.get(name, {"name": name}))], sort_keys=True)

@@ -134,7 +134,8 @@ def _compared(curves: Sequence[RobustnessCurve], results: RobustnessResults) -> 
         whys.append(NOT_JUMPED if curve.model in results.left_behind else lacks)
         if by_draw and not whys[-1]:
             values[place] = by_seed, by_draw
-    return separated(whys, values, lambda seeds: [results.experiment.unit_of(seed) for seed in seeds])
+    kinds = {place: results.encoders_and_starts.get(curve.model) for place, curve in enumerate(curves)}
+    return separated(whys, values, lambda seeds: [results.experiment.unit_of(seed) for seed in seeds], kinds)
 
 
 def _task_table(results: RobustnessResults, task: str, versus: str | None) -> Table:

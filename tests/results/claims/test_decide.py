@@ -337,3 +337,23 @@ def test_few_pretrainings_are_judged_with_those_of_all_models(tmp_path: Path) ->
     )
     wide = _decide(alone, tmp_path, left="a", right="b")
     assert wide.shown.low is not None and wide.shown.low < decided.shown.low
+
+
+@pytest.mark.parametrize("other", [{"encoder": {"kind": "average"}}, {"objective": {"kind": "shuffle_random"}}])
+def test_models_of_another_encoder_or_start_change_no_interval(tmp_path: Path, other: dict[str, object]) -> None:
+    """Means of words and models from scratch vary less over seeds than pre-trained ones."""
+    rng = np.random.default_rng(0)
+    own = {model: 0.7 + 0.02 * rng.standard_normal(2) for model in "abcdef"}
+    runs = [Answers(name, own[name][seed % 2], seed, n=2000) for name in own for seed in range(4)]
+    steady = [Answers(name, 0.6, seed, n=2000, spec=other) for name in "uvwxyz" for seed in range(4)]
+    floor = Answers("majority", 0.5, None, n=2000)
+    apart, together = (
+        build(tmp_path / f"{len(held)}.db", held, pretrain={"seeds": [0, 1]})
+        for held in ([*runs, floor], [*runs, *steady, floor])
+    )
+    widths = [decided.shown.high - decided.shown.low for decided in (
+        _decide(store, tmp_path, left="a", right="b") for store in (apart, together)
+    ) if decided.shown.low is not None and decided.shown.high is not None]  # fmt: skip
+    assert widths[0] == pytest.approx(widths[1], rel=0.02)
+    differences = [compare([store], "a", "b", draws=DRAWS).lines[0].difference for store in (apart, together)]
+    assert differences[0].high - differences[0].low == pytest.approx(differences[1].high - differences[1].low, rel=0.02)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,11 +34,12 @@ class Answers:
     stored: bool = True  # whether the predictions are
     split: str = "validation"
     precision: str = "32"  # that was found
+    spec: Mapping[str, Any] = field(default_factory=dict)  # of the model
 
     def run(self) -> HandRun:
         """The run as it is planned."""
         kind = "floor" if self.seed is None else "finetune"
-        return HandRun(self.model, self.task, self.seed, kind=kind, own=("accuracy", self.split))
+        return HandRun(self.model, self.task, self.seed, kind=kind, own=("accuracy", self.split), spec=self.spec)
 
     def result(self) -> Result:
         """What it measured: exactly round(right x n) of n right."""
