@@ -85,11 +85,11 @@ BYTES = Cost(
 )
 ERRORS = ", typing errors"  # end of the titles of columns on noisy texts
 FLOOR = "the best trivial baseline of each task"
-BEHIND = " §"  # after the name of a row whose pre-trainings did not jump
+BEHIND = " §"  # after the name of a row whose pre-trainings did not jump; where only one column is of these, in that
 BETWEEN = """The same kinds of embedding on three of the tasks (SST-2, AG News, STS-B): pre-trained as above; from
 scratch; and without an encoder, as the mean of vectors and a linear layer. Vectors of a mean have width 16 (LSH bits
-keep 128), so the same size is 14 thousand rows or pieces. The last two also with a typing error in every tenth word of
-the texts that are tested:
+keep 128), so the same size is 14 thousand rows or pieces (8,000 of the low-rank ones). The last two also with a typing
+error in every tenth word of the texts that are tested:
 """
 BEFORE_AGAIN = """Each of them pre-trained twice more, with other seeds and on a GPU, and fine-tuned on the same three
 tasks; also with a typing error in every tenth word:
@@ -297,11 +297,13 @@ def common_table(store: Store, models: Sequence[str]) -> str:
     ):
         columns[title] = partial(shown, encoders, column=name)
         columns[f"{title}{ERRORS}"] = partial(with_noise, noisy, tasks, suffix)
+    behind, pretrained = measure(store, COMMON).left_behind, columns["pre-trained"]
+    columns["pre-trained"] = lambda model: pretrained(model) + (BEHIND if model in behind else "")
     own = tables_of(ReportSource(store, ReportRequest(COMMON)))[0]
     floors = dict.fromkeys(columns, number(floor_of(own, tasks), "percent"))
     floors |= dict.fromkeys((title for title in columns if title.endswith(ERRORS)), floor_with_noise(own, noisy, tasks))
     columns |= device_columns("-average", "mean of words, ")
-    return markdown(models, columns, floors, measure(store, COMMON).left_behind)
+    return markdown(models, columns, floors)
 
 
 def again_table(store: Store, models: Sequence[str]) -> str:
@@ -357,7 +359,7 @@ def markdown(
     models: Sequence[str],
     columns: Mapping[str, Callable[[str], str]],
     floors: Mapping[str, str],
-    behind: Collection[str],
+    behind: Collection[str] = (),
 ) -> str:
     """A row for each model, and one of the trivial baselines; without columns that all have empty.
 

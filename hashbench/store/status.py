@@ -69,7 +69,8 @@ class StoredExperiment:
             seeds = f"Models have {' or '.join(map(str, self.pretrainings))} pre-trainings: all seeds of fine-tunings"
         return (
             f"{seeds} count as one, their mean, in intervals and groups. In groups, compare and claims a model's "
-            "variance over pre-trainings is at least the mean of the models of its encoder, without the largest."
+            "variance over pre-trainings is at least the mean of those of models with its kind of encoder and start, "
+            "without the largest."
         )
 
     def unit_of(self, seed: int | None) -> int | None:
