@@ -3,7 +3,7 @@ README's first table, from `results.db.example`.
 
 python docs/generate.py            # writes them
 python docs/generate.py --check    # exit code 1 if they are not what the code and the database say
-python docs/generate.py --figures  # draws the figures of results.db.example into images/
+python docs/generate.py --figures  # draws the figures of the pages from results.db.example into images/
 """
 
 from __future__ import annotations
@@ -336,7 +336,7 @@ def embeddings_figure(store: Store) -> list[Drawn]:
     points = [
         replace(point, cost=bytes_of[point.model], name=POINTS[point.model])
         for point in points_of(data.table, "emb_params")
-        if {point.model} <= bytes_of.keys() & POINTS.keys() - measure(store, COMMON).left_behind
+        if point.model in bytes_of and point.model in POINTS and point.model not in data.measured.left_behind
     ]
     floor = floor_of(data.table, tasks_of(data.table, "average"))
     with distinct_looks(point.model for point in points):
