@@ -289,6 +289,8 @@ def common_table(store: Store, models: Sequence[str]) -> str:
     encoders = tables_of(ReportSource(store, ReportRequest(COMMON, table="encoders")))[0]
     noisy = measure_robustness(store, COMMON)
     tasks = tasks_of(encoders, "encoder_bert_pretrained")
+    own = tables_of(ReportSource(store, ReportRequest(COMMON)))[0]
+    noisy_floor = floor_with_noise(own, noisy, tasks)
     columns: dict[str, Callable[[str], str]] = {}
     for name, title, suffix in (
         ("encoder_bert_pretrained", "pre-trained", ""),
@@ -296,12 +298,11 @@ def common_table(store: Store, models: Sequence[str]) -> str:
         ("encoder_average_scratch", "mean of words", "-average"),
     ):
         columns[title] = partial(shown, encoders, column=name)
-        columns[f"{title}{ERRORS}"] = partial(with_noise, noisy, tasks, suffix)
+        columns[f"{title}{ERRORS}"] = partial(with_noise, noisy, tasks, suffix, noisy_floor)
     behind, pretrained = measure(store, COMMON).left_behind, columns["pre-trained"]
     columns["pre-trained"] = lambda model: pretrained(model) + (BEHIND if model in behind else "")
-    own = tables_of(ReportSource(store, ReportRequest(COMMON)))[0]
     floors = dict.fromkeys(columns, number(floor_of(own, tasks), "percent"))
-    floors |= dict.fromkeys((title for title in columns if title.endswith(ERRORS)), floor_with_noise(own, noisy, tasks))
+    floors |= dict.fromkeys((title for title in columns if title.endswith(ERRORS)), noisy_floor)
     columns |= device_columns("-average", "mean of words, ")
     return markdown(models, columns, floors)
 
@@ -312,15 +313,16 @@ def again_table(store: Store, models: Sequence[str]) -> str:
     own = tables_of(ReportSource(store, ReportRequest(AGAIN)))[0]
     noisy = measure_robustness(store, AGAIN)
     tasks = tasks_of(own, "average_common")
+    noisy_floor = floor_with_noise(own, noisy, tasks)
     columns: dict[str, Callable[[str], str]] = {
         "as above": partial(shown, first, column="encoder_bert_pretrained"),
         "again": partial(shown, own, column="average_common"),
-        f"again{ERRORS}": partial(with_noise, noisy, tasks, ""),
+        f"again{ERRORS}": partial(with_noise, noisy, tasks, "", noisy_floor),
         "BLiMP, again": partial(shown, own, column="blimp"),
     }
     common = number(floor_of(own, tasks), "percent")
     models = [model for model in models if columns["again"](model)]
-    floors = {"as above": common, "again": common, f"again{ERRORS}": floor_with_noise(own, noisy, tasks)}
+    floors = {"as above": common, "again": common, f"again{ERRORS}": noisy_floor}
     floors["BLiMP, again"] = number(floor_of(own, ["blimp"]), "percent")
     return markdown(models, columns, floors, measure(store, AGAIN).left_behind)
 
@@ -397,15 +399,21 @@ def shown(table: Table, model: str, column: str) -> str:
     return f"**{text}**" if cell.rating == "best" else text
 
 
-def with_noise(results: RobustnessResults, tasks: Sequence[str], suffix: str, model: str) -> str:
-    """The mean over tasks of the score at the highest rate of typing errors; empty until all are measured."""
+def with_noise(results: RobustnessResults, tasks: Sequence[str], suffix: str, floor: str, model: str) -> str:
+    """The mean over tasks of the score at the highest rate of typing errors; empty until all are measured.
+
+    It has the sign of a value that is not above `floor`, that of the best trivial baselines.
+    """
     curves = [results.curve(model + suffix, task, "keyboard") for task in tasks]
     scores = [
         curve.score(len(curve.rates) - 1).value
         for curve in curves
         if curve and len(curve.seeds) == len(results.experiment.config["seeds"])
     ]
-    return number(100 * fmean(scores), "percent") if len(scores) == len(curves) else ""
+    if len(scores) != len(curves):
+        return ""
+    mean = 100 * fmean(scores)
+    return number(mean, "percent") + ("†" if floor and mean <= float(floor) else "")
 
 
 def floor_with_noise(table: Table, results: RobustnessResults, tasks: Sequence[str]) -> str:

@@ -269,8 +269,8 @@ def seed_error(
     of_sum = {kinds[model] for model in weights if model in kinds}
     members = [model for model in by_seed if kinds[model] in of_sum]
     counts = Counter(kinds[model] for model in members)
-    known = bool(weights) and weights.keys() <= by_seed.keys()
-    if not known or any(counts[kind] < LEAST_MODELS for kind in of_sum):
+    has_scores = bool(weights) and weights.keys() <= by_seed.keys()
+    if not has_scores or any(counts[kind] < LEAST_MODELS for kind in of_sum):
         return None
     spread = SeedSpread(np.array([by_seed[model] for model in members]), kinds=[kinds[model] for model in members])
     of_means = dict(zip(members, spread.of_means.tolist(), strict=True))

@@ -214,7 +214,7 @@ ROBUSTNESS_SCORES = """
 SELECT model, position, task, seed, metric, split, condition, value, run_id, attempt_id FROM robustness
 WHERE experiment_id = :experiment AND own = 1 ORDER BY position
 """
-# a model with what one of its trainings was asked for
+# a model with the spec of one of its trainings
 MODELS = f"""
 SELECT er.model, MIN(f.spec) AS spec FROM experiment_run er JOIN run f ON f.id = er.run_id
 WHERE er.experiment_id = :experiment AND {TRAINED} GROUP BY er.model

@@ -26,7 +26,7 @@ OF_TABLE = (
     "recipe. A cell is the average of all tasks, marked as in the experiment's own table, which shows the tasks. "
     "Models are compared within a column."
 )
-Place = tuple[str, str]  # kind of encoder, start in words
+EncoderColumn = tuple[str, str]  # kind of encoder, start in words
 
 
 def encoder_table(source: ReportSource) -> list[Table]:
@@ -95,24 +95,24 @@ def _shares_embeddings(measured: Measured) -> bool:
     return any(len(by_place) > 1 for by_place in _embeddings(measured, _models(measured)))
 
 
-def _place(entry: Entry) -> Place:
+def _place(entry: Entry) -> EncoderColumn:
     """The kind of a model's encoder, and its start in words."""
     kind, is_pretrained = encoder_and_start(entry.runs[0].spec)
     return kind, PRETRAINED if is_pretrained else SCRATCH
 
 
-def _column(place: Place, tasks: Sequence[str]) -> Column:
+def _column(place: EncoderColumn, tasks: Sequence[str]) -> Column:
     kind, start = place
     name = f"encoder_{kind}_{'scratch' if start == SCRATCH else 'pretrained'}"
     return Column(name, "percent", "average", TITLES.get(kind, kind), better="high", subtitle=start, tasks=tuple(tasks))
 
 
-def _embeddings(measured: Measured, models: Sequence[Entry]) -> list[dict[Place, Entry]]:
+def _embeddings(measured: Measured, models: Sequence[Entry]) -> list[dict[EncoderColumn, Entry]]:
     """The models of each embedding by encoder and start; a second one with both equal is a row by itself."""
     config = measured.experiment.config
     budgets = recorded_budgets(config)
     written = {entry["name"]: entry for entry in config.get("models", ()) if isinstance(entry, Mapping)}
-    rows: dict[tuple[str, int], dict[Place, Entry]] = {}
+    rows: dict[tuple[str, int], dict[EncoderColumn, Entry]] = {}
     for model in models:
         name, size = budgets.of(model.model)
         key = json.dumps([size, model.settings, *_embedding(written.get(name, {"name": name}))], sort_keys=True)
