@@ -48,7 +48,7 @@ from hashbench.store.planning import planned_runs, retry_failed, set_turns
 from hashbench.store.queue import pending
 from hashbench.store.retry import Retry
 from hashbench.store.sqlite import DatabaseMoved
-from hashbench.store.status import done_ids, experiments, needed_by_others, runs
+from hashbench.store.status import done_ids, experiments, find_experiment, needed_by_others, runs
 from hashbench.store.sums import changed_results
 
 DONE, SOME_FAILED = 0, 1
@@ -117,6 +117,9 @@ def sweep(
     origins = {} if finished else data_origins(planned)
     experiment_id = retry(write_down, store, planned, origins)
     if finished:
+        # by other experiments, so that this one is new and without the notes on its data
+        if not retry(find_experiment, store, loaded.experiment.name).provenance:
+            retry(write_down, store, planned, data_origins(planned))
         print(f"all {len(ids)} runs are done already", file=sys.stderr)
         return DONE
     retry(retry_failed, store, experiment_id)

@@ -121,6 +121,15 @@ def test_a_second_sweep_does_nothing(swept: tuple[Path, str]) -> None:
     assert done.code == 0 and "all 3 runs are done already" in done.err and done.out == first
 
 
+def test_another_experiment_with_runs_that_are_done_notes_its_data(swept: tuple[Path, str]) -> None:
+    folder = swept[0]
+    (folder / "more.yaml").write_text((folder / "texts.yaml").read_text().replace("name: texts", "name: more", 1))
+    done = finish("sweep", "more.yaml", "--db", "r.db", cwd=folder)
+    assert done.code == 0 and "all 3 runs are done already" in done.err
+    by_name = {row.name: row.provenance for row in experiments(open_store(folder / "r.db"))}
+    assert by_name["more"] == by_name["texts"] and by_name["more"]["tasks"]
+
+
 WRONG = {
     "alpha larger than the vocabulary": ("alpha: 3", "alpha: 400", "larger than the vocabulary of 90 items"),
     "too long for the positions": (
