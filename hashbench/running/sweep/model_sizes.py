@@ -9,7 +9,10 @@ from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.resolved import ResolvedExperiment, SummaryRow
 from hashbench.running.runs.base import weight_bytes
 
-TITLE = "sizes, fine-tuned for two classes: parameters of the embedding, of all, and bytes of all in float32"
+TITLE = (
+    "sizes, fine-tuned for two classes: parameters that the embedding stores (tables have those its paper counts), "
+    "of all, and bytes of all in float32"
+)
 
 
 def rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
