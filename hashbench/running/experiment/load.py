@@ -424,4 +424,9 @@ def _check_model(loaded: Loaded, name: str, place: KeyPath, others: Sequence[str
                 f"{loaded.where(*place)}: like: {name!r} is an entry of this file; like takes a model of the suite, "
                 "so write what that entry has here too"
             )
+        if name in baseline_names():
+            raise InputError(
+                f"{loaded.where(*place)}: {name!r} is a trivial baseline, not a model; leave it out: tasks run their "
+                "own (key floors)"
+            )
         raise InputError(f"{loaded.where(*place)}: {unknown_model(name, others)}")

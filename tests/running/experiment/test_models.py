@@ -153,6 +153,8 @@ FAULTS = {
     "models: [hashformer-md-prj]": "a.yaml:8: unknown model 'hashformer-md-prj'; did you mean 'hashformer-md-proj'",
     "models: [{name: m, like: bert-mlm}, {name: n, like: m}]": "a.yaml:8: like: 'm' is an entry of this file",
     "models: [{name: m, like: bert-mlmm}]": "a.yaml:8: unknown model 'bert-mlmm'; did you mean 'bert-mlm'",
+    "models: [bag-of-words]": "a.yaml:8: 'bag-of-words' is a trivial baseline, not a model; leave it out",
+    "models: [bert-mlm]\nbaseline: majority": "a.yaml:9: 'majority' is a trivial baseline, not a model",
     "models: [bert-mlm]\nbaseline: brt-mlm": "a.yaml:9: unknown model 'brt-mlm'; did you mean 'bert-mlm'",
     "models: [{name: bert-mlm, encoder: {layers: 1}}]": "a.yaml:8: 'bert-mlm' with another encoder is another model; "
     "write name: my-bert-mlm, like: bert-mlm",
