@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, settings
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
@@ -25,6 +26,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Code that tests run is not remembered as the user's.
 STATE = tempfile.TemporaryDirectory()
 os.environ["XDG_STATE_HOME"] = STATE.name
+
+# No example fails for its time: the first one compiles and imports, and a loaded machine is slow.
+settings.register_profile("suite", settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]))
+settings.load_profile("suite")
 
 # Fixtures of every room that reads results.
 from tests.databases.stores import paper_store as paper_store  # noqa: E402

@@ -84,7 +84,7 @@ def check(folder: Path, command: str) -> None:
         assert ended.err.strip().splitlines()[-1].startswith("hashbench: "), (command, ended.err)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.sampled_from(COLUMNS), st.data())
 def test_any_value_in_any_column(whole: Path, tmp_path: Path, column, data: st.DataObject) -> None:
     value = data.draw(st.sampled_from(VALUES[str(column.type).partition("(")[0].replace("VARCHAR", "TEXT")]))

@@ -235,8 +235,8 @@ def put(values: Any, path: tuple[Any, ...], value: object) -> Any:
 
 
 @settings(
-    max_examples=40, deadline=None, derandomize=True, database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=40, derandomize=True, database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 @given(st.data())
 def test_any_value_at_any_place_of_the_config_loads_or_is_one_line(

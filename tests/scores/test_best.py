@@ -78,7 +78,7 @@ def test_an_interval_that_holds_for_many_is_wider_than_one_for_two() -> None:
     assert _made([50.0] * 20).half_widths(0)[1] > 1.2 * _made([50.0] * 2, seeds=20).half_widths(0)[1]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.floats(0, 100), min_size=2, max_size=6), st.integers(2, 4), st.integers(0, 100))
 def test_the_best_is_in_the_group_whatever_the_scores(above: list[float], seeds: int, seed: int) -> None:
     random = np.random.default_rng(seed)

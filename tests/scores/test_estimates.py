@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.scores import estimates
@@ -102,7 +102,6 @@ REAL = st.floats(-10, 10)
     st.floats(0, 1),
     st.none() | st.builds(SeedError, st.floats(0, 10), st.integers(1, 20)),
 )
-@settings(deadline=None)
 def test_an_interval_over_both_holds_the_one_over_seeds_and_the_one_over_draws(
     by_seed: list[float], by_draw: list[float], share: float, error: SeedError | None
 ) -> None:

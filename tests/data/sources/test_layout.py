@@ -173,7 +173,7 @@ NAMES = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sets(NAMES, min_size=1, max_size=5))
 def test_of_any_names_all_rows_are_read_once_or_it_is_an_error(names: set[str]) -> None:
     with tempfile.TemporaryDirectory() as place:
@@ -200,7 +200,7 @@ def test_of_any_names_all_rows_are_read_once_or_it_is_an_error(names: set[str]) 
             assert of == {None} or len(paths) == max(shard[1] for shard in of if shard), split
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sets(NAMES, min_size=1, max_size=5))
 def test_of_any_names_a_corpus_has_all_rows_once_or_it_is_an_error(names: set[str]) -> None:
     with tempfile.TemporaryDirectory() as place:

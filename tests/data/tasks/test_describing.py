@@ -66,7 +66,7 @@ def test_scripts_by_letters_and_by_texts() -> None:
 WORDS = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=6).map(" ".join), min_size=1, max_size=4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(train=WORDS, validation=WORDS, buckets=st.integers(1, 5))
 def test_shared_codes_against_plain_python(
     tmp_path_factory: pytest.TempPathFactory, train: list[str], validation: list[str], buckets: int

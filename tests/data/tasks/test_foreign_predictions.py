@@ -167,7 +167,7 @@ def test_wrong_files(tmp_path: Path, line: str, message: str) -> None:
     assert message in str(raised.value) and "\n" not in str(raised.value)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     rows=st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=8),
     seed=st.integers(0, 9),

@@ -81,7 +81,7 @@ def plain_counts(columns: Sequence[Sequence[str]], ends: Callable[[str], list[in
 @pytest.mark.parametrize("kind", ENDS)
 @given(first=TEXTS, seconds=st.none() | st.lists(st.text("ab \u0301é😀", max_size=12), min_size=6, max_size=6),
        length=st.integers(1, 9))  # fmt: skip
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_counts_are_those_of_plain_python(kind: str, first: list[str], seconds: list[str] | None, length: int) -> None:
     columns = (first,) if seconds is None else (first, seconds[: len(first)])
     read = texts_read(task_of(*columns), make_tokenizer(kind), BARE, length)
@@ -91,7 +91,6 @@ def test_counts_are_those_of_plain_python(kind: str, first: list[str], seconds: 
 
 @pytest.mark.parametrize("kind", ENDS)
 @given(text=st.text("ab .,'é\u0301Σİß漢😀\t", max_size=20))
-@settings(deadline=None)
 def test_tokens_end_where_plain_python_says(kind: str, text: str) -> None:
     ends = ENDS[kind](text)
     kept = range(len(ends) + 1)

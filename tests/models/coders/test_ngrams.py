@@ -44,7 +44,7 @@ def test_many_ngrams_make_the_table_grow(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.e2e
 @given(st.dictionaries(st.text(max_size=12), st.integers(1, 9), min_size=1, max_size=12), st.integers(1, 60))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_features_equal_plain_counts(counts: dict[str, int], most: int) -> None:
     features, known = fitted(counts, most), oracle.dictionary(counts, most)
     words = [*counts, "unseen", "zz", "aab" * 40]

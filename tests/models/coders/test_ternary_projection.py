@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
@@ -57,7 +57,6 @@ def test_four_features(word: str) -> None:
     assert unpacked(TernaryProjection(features=4).encode([word]), 4)[0].tolist() == FILE["of_four"][word]
 
 
-@settings(deadline=None)
 @given(st.text(), st.integers(1, 700), st.sampled_from(HASHES))
 def test_any_word_equals_plain_python(word: str, features: int, hash: str) -> None:
     coder = TernaryProjection(features, hash)
@@ -72,7 +71,6 @@ def coder_word(word: str) -> str:
     return word.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=100))
 def test_the_first_number_is_murmur64a(data: bytes) -> None:
     blob = np.frombuffer(data or b"<null>", np.uint8)

@@ -69,7 +69,7 @@ def plain_table(tokenizer: Tokenizer, texts: list[str]) -> tuple[TypeTable, list
     st.sampled_from(["empty", "filled", "full"]),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_cut_and_any_shared_words_give_one_table(texts, cuts, name, shared, random) -> None:  # type: ignore[no-untyped-def]
     tokenizer, cuts = TOKENIZERS[name], [min(cut, len(texts)) for cut in cuts]
     forget_words()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.models.text import machine
@@ -52,7 +52,6 @@ def all_plain(data: np.ndarray, at: int, lower: bool, target: np.ndarray, out: n
 
 
 @given(BYTES, st.integers(0, 8), st.booleans())
-@settings(deadline=None)
 def test_instructions_equal_their_plain_functions(text: bytes, at: int, lower: bool) -> None:
     data = np.frombuffer(text, np.uint8)
     results = []
@@ -64,7 +63,6 @@ def test_instructions_equal_their_plain_functions(text: bytes, at: int, lower: b
 
 
 @given(BYTES)
-@settings(deadline=None)
 def test_masks_are_the_classes_of_re(text: bytes) -> None:
     word, space, odd = PLAIN["masks"](np.frombuffer(text, np.uint8), 0)
     for i, byte in enumerate(text[:BLOCK]):

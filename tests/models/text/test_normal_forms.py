@@ -99,7 +99,7 @@ def on_a_device(kind: str, form: str, **arguments: object) -> tuple[Tokenizer, C
     return tokenizer, getattr(STEPS[part.source], part.entry)(part.values, lambda name: part.files[name].decode())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(texts=SPELLINGS)
 def test_a_device_reads_the_same_tokens(texts: list[str]) -> None:
     for kind in ("words", "unicode", "characters", "bytes", "wordpieces", "bpe"):
@@ -154,7 +154,7 @@ def test_a_file_that_lower_cases_reads_the_lower_case_in_the_form(tmp_path: Path
     assert cased.tokenize("H\u0331") != cased.tokenize("\u1e96")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(text=st.text(st.sampled_from(LETTERS + "T\u0308\u0316\u0345\u0391W\u030a")))
 def test_the_lower_case_of_a_form_stays_in_it(text: str) -> None:
     for form in FORMS:

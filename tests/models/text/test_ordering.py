@@ -17,7 +17,7 @@ COUNTS = st.sampled_from([1, 1, 1, 2, 255, 256, 70_000, 2**40])
 
 
 @given(st.dictionaries(WORDS, COUNTS, min_size=1, max_size=120))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_types_are_ordered_as_python_orders_them(counts: dict[str, int]) -> None:
     blob, offsets = pack(list(counts))
     often = np.array(list(counts.values()), np.int64)

@@ -46,7 +46,7 @@ def assert_unchanged(texts: list[str], form: str, drops: bool, lowers: bool) -> 
 
 
 @given(st.lists(st.text(st.sampled_from(NASTY), max_size=8), max_size=8), st.sampled_from(FORMS), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_texts_that_pass_do_not_change(texts: list[str], form: tuple[str, bool], lowers: bool) -> None:
     padded = [*texts, *(text + " plain" * 20 for text in texts)]  # both by blocks and at the end of the data
     assert_unchanged(passing(padded, *form, lowers), *form, lowers)

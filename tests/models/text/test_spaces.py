@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
@@ -20,7 +20,6 @@ OPTIONS: list[dict[str, Any]] = [
 FEW = st.text(st.sampled_from("aab b1!.'é\u0130\u03a3\ufffd\t\n\ud800\U0001f600"), max_size=40)
 
 
-@settings(deadline=None)
 @given(st.one_of(FEW, st.text()), st.sampled_from(OPTIONS))
 def test_any_text_equals_the_slow_version(text: str, options: dict[str, Any]) -> None:
     assert SpaceTokenizer(**options).tokenize(text) == oracle.tokens(text, **options)
@@ -51,7 +50,6 @@ def test_an_interner_counts_the_same_tokens(options: dict[str, Any]) -> None:
     assert list(strings) == [token for text in texts for token in tokenizer.tokenize(text)]
 
 
-@settings(deadline=None)
 @given(FEW, st.integers(0, 5))
 def test_reach_is_the_end_of_the_last_token(text: str, kept: int) -> None:
     text = text.replace("\ud800", "")
@@ -60,7 +58,6 @@ def test_reach_is_the_end_of_the_last_token(text: str, kept: int) -> None:
     assert end == 0 or text[end - 1] != " "
 
 
-@settings(deadline=None)
 @given(FEW, st.integers(0, 5), st.sampled_from([of for of in OPTIONS if of.get("split", True)]))
 def test_a_text_up_to_its_reach_has_these_tokens(text: str, kept: int, options: dict[str, Any]) -> None:
     text, tokenizer = text.replace("\ud800", ""), SpaceTokenizer(**options)

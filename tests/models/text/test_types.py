@@ -23,7 +23,7 @@ def test_ids_run_by_count_and_then_by_code_points() -> None:
 
 
 @given(st.dictionaries(NASTY, st.integers(1, 3), max_size=60), st.sampled_from([0, FEW]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_order_equals_a_plain_sort(counts: dict[str, int], few: int) -> None:
     """As few types are sorted, and as many are."""
     expected = oracle.table([[token] * count for token, count in counts.items()])

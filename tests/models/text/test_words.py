@@ -65,14 +65,14 @@ def test_odd_texts_equal_re(pattern: str, lowercase: bool) -> None:
 
 
 @given(st.lists(st.text(ALPHABET, max_size=40), max_size=8), st.booleans())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_made_up_texts_equal_re(texts: list[str], lowercase: bool) -> None:
     assert tokens(WordTokenizer(lowercase=lowercase), texts)[0] == expected(texts, lowercase)
 
 
 @pytest.mark.e2e
 @given(st.lists(st.text(max_size=40), max_size=4))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_unicode_equals_re(texts: list[str]) -> None:
     assert tokens(WordTokenizer(), texts)[0] == expected(texts)
 

@@ -49,7 +49,7 @@ def test_what_is_written_is_what_can_be_read(limit: int) -> None:
     assert unpack(pack(np.zeros((1, 250), np.float32))).shape == (1, 250)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(3, 60), st.integers(2, 300), st.integers(0, 2**32 - 1), st.booleans())
 def test_class_ids_keep_every_score_interval_and_paired_test(n: int, classes: int, seed: int, ties: bool) -> None:
     """Also among equal logits, of which the first counts."""

@@ -39,7 +39,7 @@ def test_every_measurement_is_taken_and_only_what_is_known_is_shown(monkeypatch:
     assert results(resolved) == [("first", [{"model": "k1"}], []), ("third", [], ["not known"])]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.dictionaries(st.sampled_from(["spread", "positions", "ratio"]), st.integers(1, 9)), min_size=1))
 def test_models_of_which_less_is_known_are_printed_beside_others(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], known: list[dict[str, int]]
