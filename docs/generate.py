@@ -302,7 +302,7 @@ def common_table(store: Store, models: Sequence[str]) -> str:
     behind, pretrained = measure(store, COMMON).left_behind, columns["pre-trained"]
     columns["pre-trained"] = lambda model: pretrained(model) + (BEHIND if model in behind else "")
     floors = dict.fromkeys(columns, number(floor_of(own, tasks), "percent"))
-    floors |= dict.fromkeys((title for title in columns if title.endswith(ERRORS)), noisy_floor)
+    floors |= dict.fromkeys((title for title in columns if title.endswith(ERRORS)), in_percent(noisy_floor))
     columns |= device_columns("-average", "mean of words, ")
     return markdown(models, columns, floors)
 
@@ -322,7 +322,7 @@ def again_table(store: Store, models: Sequence[str]) -> str:
     }
     common = number(floor_of(own, tasks), "percent")
     models = [model for model in models if columns["again"](model)]
-    floors = {"as above": common, "again": common, f"again{ERRORS}": noisy_floor}
+    floors = {"as above": common, "again": common, f"again{ERRORS}": in_percent(noisy_floor)}
     floors["BLiMP, again"] = number(floor_of(own, ["blimp"]), "percent")
     return markdown(models, columns, floors, measure(store, AGAIN).left_behind)
 
@@ -399,7 +399,7 @@ def shown(table: Table, model: str, column: str) -> str:
     return f"**{text}**" if cell.rating == "best" else text
 
 
-def with_noise(results: RobustnessResults, tasks: Sequence[str], suffix: str, floor: str, model: str) -> str:
+def with_noise(results: RobustnessResults, tasks: Sequence[str], suffix: str, floor: float | None, model: str) -> str:
     """The mean over tasks of the score at the highest rate of typing errors; empty until all are measured.
 
     It has the sign of a value that is not above `floor`, that of the best trivial baselines.
@@ -413,19 +413,27 @@ def with_noise(results: RobustnessResults, tasks: Sequence[str], suffix: str, fl
     if len(scores) != len(curves):
         return ""
     mean = 100 * fmean(scores)
-    return number(mean, "percent") + ("†" if floor and mean <= float(floor) else "")
+    return in_percent(mean) + ("†" if floor is not None and mean <= floor else "")
 
 
-def floor_with_noise(table: Table, results: RobustnessResults, tasks: Sequence[str]) -> str:
-    """The mean over tasks of what the best trivial baseline on clean texts has at the highest rate of errors."""
+def in_percent(value: float | None) -> str:
+    """The value as tables print it; empty where there is none."""
+    return "" if value is None else number(value, "percent")
+
+
+def floor_with_noise(table: Table, results: RobustnessResults, tasks: Sequence[str]) -> float | None:
+    """The mean over tasks of what the best trivial baseline on clean texts has at the highest rate of errors.
+
+    In percent; None until all are measured.
+    """
     scores = []
     for task in tasks:
         rows = [row for row in table.rows if row.is_baseline and row.cells[task].value is not None]
         best = max(rows, key=lambda row: row.cells[task].value or 0.0)
         if (curve := results.curve(best.model, task, "keyboard")) is None:
-            return ""
+            return None
         scores.append(curve.score(len(curve.rates) - 1).value)
-    return number(100 * fmean(scores), "percent")
+    return 100 * fmean(scores)
 
 
 WRITTEN = {
