@@ -23,7 +23,7 @@ TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 # Else each of hundreds of processes compiles every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart check lint test test-random test-slow test-gpu test-services coverage mutants bench bench-all docs clean
+.PHONY: quickstart check lint test test-random test-machines test-slow test-gpu test-services coverage mutants bench bench-all docs clean
 
 $(USE): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -78,6 +78,10 @@ test-random: $(DEV)
 
 test-slow: $(DEV)
 	$(BIN)/pytest -m slow --timeout 0
+
+# The tests that compute, with the code that libraries choose on other processors, and with 1, 2 and 4 threads.
+test-machines: $(DEV)
+	$(BIN)/python tests/machines.py -- $(PYTEST_ARGS)
 
 # The same training code on this machine's GPU; each test is skipped, with the reason, where torch finds none.
 test-gpu: $(DEV)

@@ -34,6 +34,7 @@ settings.load_profile("suite")
 # Fixtures of every room that reads results.
 from tests.databases.stores import paper_store as paper_store  # noqa: E402
 from tests.databases.stores import small_store as small_store  # noqa: E402
+from tests.machines import ROUNDING, round_by_shape  # noqa: E402
 
 
 def pytest_configure() -> None:
@@ -42,6 +43,8 @@ def pytest_configure() -> None:
     A handler that does nothing protects pytest as well, and is not inherited.
     """
     gc.disable()  # until all is collected
+    if os.environ.get(ROUNDING):  # `make test-machines`
+        round_by_shape()
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, lambda *_: None)

@@ -21,7 +21,8 @@ def head() -> TaggingHead:
 def test_a_word_is_scored_by_the_state_at_its_place(head: TaggingHead) -> None:
     states = torch.randn(2, 5, 4)
     scores = head(states, None, PLACES)
-    assert torch.equal(scores[0, 1], head.out(states[0, 3])) and torch.equal(scores[1, 0], head.out(states[1, 1]))
+    torch.testing.assert_close(scores[0, 1], head.out(states[0, 3]))
+    torch.testing.assert_close(scores[1, 0], head.out(states[1, 1]))
 
 
 def test_the_loss_is_the_mean_over_words_with_a_place(head: TaggingHead) -> None:
