@@ -14,7 +14,7 @@ import numpy as np
 from hashbench.common.errors import InputError
 from hashbench.common.paradigms import NOTE, Paradigms
 from hashbench.data.sources.files import Cells, DataTable
-from hashbench.data.sources.fingerprints import digest
+from hashbench.data.sources.fingerprints import digest, refuse_changed
 from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
 from hashbench.data.sources.sources import SourceKind
 from hashbench.data.tasks.base import CheckedData, Task
@@ -113,6 +113,7 @@ class LocatedPairs:
         paradigms = Paradigms(names, groups, _hold_same_words(split, len(names)))
         split, sampled = _sample(split, task)
         notes = (*odd, *sampled, *_notes(split, paradigms))
+        refuse_changed(self, where)
         return PairData(task, {SPLIT: split}, self.fingerprint, self._copy_read(), self.kind, notes, paradigms)
 
     def _copy_read(self) -> str:

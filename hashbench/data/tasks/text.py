@@ -16,7 +16,14 @@ from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.builtin import NOTE, Generated
 from hashbench.data.sources.files import Cells, DataTable, ReadOptions
-from hashbench.data.sources.fingerprints import cache_folder, digest, file_fingerprint, read_note, write_note
+from hashbench.data.sources.fingerprints import (
+    cache_folder,
+    digest,
+    file_fingerprint,
+    read_note,
+    refuse_changed,
+    write_note,
+)
 from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
 from hashbench.data.sources.labels import (
     Classes,
@@ -138,6 +145,7 @@ class LocatedTexts:
             notes = (*notes, *form_notes({split: part.texts for split, part in splits.items()}))
         if HOLDOUT in task.evaluation_splits:
             splits["train"], splits[HOLDOUT] = hold_out(splits["train"])
+        refuse_changed(self, where["train"])
         return TaskData(task, splits, self.fingerprint, self._copy_read(), self.kind, notes)
 
     def _labels(self, cells: dict[str, Cells], names: Sequence[str]) -> tuple[dict[str, np.ndarray], Task]:

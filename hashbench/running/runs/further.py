@@ -213,4 +213,4 @@ def with_classes(further: FurtherSet, trained: TaskData) -> FurtherSet:
 def behind_train(rows: TaskData, trained: TaskData) -> TaskData:
     """The data of a further set, with the whole train set of its task for a trivial baseline to learn from."""
     learned = trained.with_held_out_rows() if reports_elsewhere(trained.task) else trained
-    return replace(rows, splits={"train": learned.splits["train"], **rows.splits})
+    return rows.with_train(learned.splits["train"], learned.fingerprint)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.data.tasks.catalogue import load_task, locate_task, own_task
+from hashbench.data.tasks.encoding import encode_task
 from hashbench.data.tasks.text_data import TaskData
+from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.schema import TaskEntry
 
 
@@ -256,6 +259,37 @@ def test_held_out_leaves_the_evaluation_splits_alone(tmp_path: Path) -> None:
     texts = dict(ROWS)
     part = grid.splits["train"]
     assert np.array_equal(part.labels, [texts[text] for text in part.texts[0]])
+
+
+def test_train_with_the_held_out_rows_has_a_fingerprint_of_its_own(tmp_path: Path) -> None:
+    """Whoever encodes it would otherwise get the ids of fewer rows."""
+    write(tmp_path, train=ROWS, test=ROWS[:2])
+    data = load(tmp_path)
+    whole = data.with_held_out_rows()
+    tokenizer = make_tokenizer("words")
+    lengths = [len(encode_task(of, tokenizer, tmp_path / "tasks").splits["train"][0]) for of in (data, whole)]
+    assert lengths == [18, 20] and whole.fingerprint != data.fingerprint
+
+
+def test_an_edit_that_keeps_size_and_time_is_another_data_set(tmp_path: Path) -> None:
+    """A correction of labels keeps the size; tar, rsync and layers of docker keep the time."""
+    path, turned = tmp_path / "validation.jsonl", [(text, 1 - label) for text, label in ROWS]
+    write(tmp_path, train=ROWS, validation=ROWS)
+    before, facts = load(tmp_path), path.stat()
+    write(tmp_path, validation=turned)
+    os.utime(path, ns=(facts.st_mtime_ns, facts.st_mtime_ns))
+    assert path.stat().st_size == facts.st_size and load(tmp_path).fingerprint != before.fingerprint
+    write(tmp_path, validation=ROWS)
+    assert load(tmp_path).fingerprint == before.fingerprint
+
+
+def test_data_that_are_changed_between_plan_and_reading_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, train=ROWS, test=ROWS[:2])
+    located = locate_task(own_task(entry(), tmp_path), ())
+    assert located.fingerprint
+    write(tmp_path, train=ROWS[:18])
+    with pytest.raises(InputError, match=r"train\.jsonl: was changed after this began to use it; begin again"):
+        located.load()
 
 
 def test_cells_of_csv_files_may_be_separated_by_what_is_said(tmp_path: Path) -> None:
