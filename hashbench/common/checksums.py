@@ -56,7 +56,7 @@ _hashed: dict[str, tuple[State | None, str]] = {}  # path -> its state when this
 
 
 def state_of(path: Path) -> State | None:
-    """What a large file is known by from one reading to the next; None for one that has to be read each time.
+    """The state by which a large file is known after a reading; None for one that has to be read each time.
 
     Size and time of change alone do not tell: tar, `rsync -t` and `touch -r` set the time. The time of the last change
     of status cannot be set, and another file in its place has another inode. Both may change without the content, which

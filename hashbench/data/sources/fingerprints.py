@@ -92,7 +92,7 @@ class Fingerprinted(Protocol):
 def refuse_changed(located: Fingerprinted, where: str) -> None:
     """Raises InputError where data that were just read are no longer those whose fingerprint was taken before.
 
-    What was made from them is kept under the fingerprint, and would stand beside other texts.
+    Files made from the old texts are kept under that fingerprint, and would be used with the new ones.
     """
     if replace(located).fingerprint != located.fingerprint:  # type: ignore[type-var]
         raise InputError(f"{where}: was changed after this began to use it; begin again, and leave it as it is")
