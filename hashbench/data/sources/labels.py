@@ -604,36 +604,6 @@ def _feature(cell: object, names: Sequence[str]) -> object:
     return names[int(text)] if typed or Classes((), tuple(names)).has_positions else cell
 
 
-def read_values(columns: Mapping[str, Cells], where: Mapping[str, str]) -> dict[str, np.ndarray]:
-    """Labels of a regression, float32 (n,) for each split. Raises InputError for a cell that is no finite number."""
-    return {
-        split: np.array([_number(cell, f"{where[split]}: row {row}") for row, cell in enumerate(cells, 1)], np.float32)
-        for split, cells in columns.items()
-    }
-
-
-def _shown(cell: object) -> str:
-    """A cell as a message repeats it; Python writes out no whole number of thousands of digits."""
-    return "a number of so many digits" if isinstance(cell, int) and cell.bit_length() > 256 else repr(cell)[:SHOWN]
-
-
-def _number(cell: object, where: str) -> float:
-    try:
-        # Python reads 1_5 as 15, which no program that writes tables means
-        odd = isinstance(cell, bool) or (isinstance(cell, str) and "_" in cell)
-        value = float(cell) if isinstance(cell, str | int | float | Decimal) and not odd else math.nan
-    except (ValueError, OverflowError):
-        value = math.nan
-    with np.errstate(over="ignore"):
-        is_finite = bool(np.isfinite(np.float32(value)))
-    if not is_finite:
-        raise InputError(
-            f"{where}: {_shown(cell)} is not a label; a regression needs finite numbers below 3.4e38; "
-            "correct it, or give the task a metric of classes, such as accuracy"
-        )
-    return value
-
-
 class LabelledTexts(Protocol):
     """Texts with labels."""
 
