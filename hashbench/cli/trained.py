@@ -312,5 +312,7 @@ def evaluate(
     if style == "json":
         print_json([vars(run) for run in runs])
         return
+    for line in dict.fromkeys(f"{run.task}: {remark}" for run in runs for remark in run.notes):
+        note(line)
     option = "" if db == DEFAULT_DB else f" --db {store.name}"
     note(f"see: hashbench report {runs[0].experiments[0]}{option}")

@@ -1,7 +1,7 @@
-"""Labels and predictions of a regression as numbers of 32 bits, where these keep what tells them apart.
+"""Labels and predictions of a regression as numbers of 32 bits, where these are precise enough.
 
 A number of 32 bits has 24 binary digits. Labels that lie close together and far from 0, such as time stamps, become one
-there: models cannot learn what tells them apart, and their scores are those of other labels.
+there: models cannot learn the difference, and their scores are those of other labels.
 """
 
 from __future__ import annotations

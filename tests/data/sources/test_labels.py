@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources.labels import Classes, named_by_features, read_classes, values_by_features
+from hashbench.data.sources.labels import Classes, joined_labels, named_by_features, read_classes, values_by_features
 from hashbench.data.sources.values import read_values
 
 WHERE = {"train": "train.csv", "test": "test.csv"}
@@ -417,3 +417,28 @@ def test_equal_cells_are_equal_classes_and_different_names_are_different_ones(na
         assert all(folded[text.casefold()] == name for text, name in texts.items())
         plain = {text: name for text, name in texts.items() if text.isalpha() and text.lower() not in ("true", "false")}
         assert len(set(plain.values())) == len(plain)
+
+
+@pytest.mark.parametrize(
+    ("names", "joined"),
+    [
+        (["a|b", "b|a"], "'|': 'a|b', 'b|a'"),
+        (["a;b", "a", "b"], "';': 'a;b'"),
+        (["a, b", "B,c"], "',': 'B,c', 'a, b'"),
+        (["x+y", "y+x"], "'+': 'x+y', 'y+x'"),
+        (["Sci/Tech", "Sci", "Business, finance", "Arts; crafts"], ""),  # one name with a mark in it
+        (["1,5", "2,5", "1;2", "2;3"], "';': '1;2', '2;3'"),  # numbers with a comma are numbers
+        (["a|", "|a", "|"], ""),
+        (["1/5", "2/5"], ""),
+    ],
+)
+def test_names_that_may_be_several_labels_are_noted(names: list[str], joined: str) -> None:
+    notes = joined_labels(names)
+    assert notes == (
+        [
+            f"perhaps several labels a row, joined by {joined} (each counts as one class, and several labels a row "
+            "(multi-label) are not supported)"
+        ]
+        if joined
+        else []
+    )

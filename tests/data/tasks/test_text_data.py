@@ -43,7 +43,8 @@ def test_with_all_three_splits_test_is_reported_and_never_selected_on(tmp_path: 
     assert (data.task.select_splits, data.task.report_splits) == (("validation",), ("test",))
     assert {split: len(part) for split, part in data.splits.items()} == {"train": 20, "validation": 4, "test": 6}
     assert (data.n_outputs, data.label_names, data.kind, data.notes) == (
-        2, ("0", "1"), "own", ("texts also in train: 4 rows of validation, 6 rows of test",)
+        2, ("0", "1"), "own",
+        ("texts also in train: 4 rows of validation, 6 rows of test", "texts also in validation: 4 rows of test"),
     )  # fmt: skip
 
 
@@ -315,10 +316,12 @@ def test_a_sample_is_seeded_noted_and_another_data_set(tmp_path: Path) -> None:
 
 def test_missing_texts_are_counted_in_the_sample(tmp_path: Path) -> None:
     write(tmp_path, train=[*ROWS[:4], ("", 0), (None, 1)], validation=ROWS[:2])
-    assert any("missing texts: 2 rows of train" in note for note in load(tmp_path).notes)
+    assert any("missing or empty texts: 2 rows of train" in note for note in load(tmp_path).notes)
     few = load(tmp_path, max_rows=2)
     n = sum(not text for text in few.splits["train"].texts[0])
-    assert [note for note in few.notes if "missing" in note] == ([f"missing texts: {n} row of train"] if n else [])
+    assert [note for note in few.notes if "missing" in note] == (
+        [f"missing or empty texts: {n} row of train"] if n else []
+    )
 
 
 def test_files_of_the_splits_may_be_named(tmp_path: Path) -> None:
