@@ -37,8 +37,8 @@ TRUTH = {"false": "0", "true": "1"}
 # How pandas and spreadsheets spell a cell that is not there. "none" and "null" are names of classes in published sets.
 MISSING = frozenset(("nan", "<na>", "nat", "#n/a"))
 PERHAPS_MISSING = frozenset(("-", "--", "?", "n/a", "na", "null", "unlabeled", "unlabelled"))  # noted, not refused
-JOINS_ALONE = "|;,"  # between labels of a row; the others are within names too, as in Sci/Tech
-JOINS = f"{JOINS_ALONE}/+&"
+JOINS_ALONE = "|;,#"  # between labels of a row; the others are within names too, as in Sci/Tech
+JOINS = f"{JOINS_ALONE}/+& "
 SHOWN = 60  # characters of a wrong label that a message repeats
 SHOWN_NAMES = 8  # names of labels in a message
 NOTED_NAMES = 5  # the same in a note
@@ -437,11 +437,11 @@ def joined_labels(names: Collection[str]) -> list[str]:
     """
     for mark in JOINS:
         parts = {
-            name: tuple(map(variant_key, name.split(mark)))
+            name: tuple(part for part in map(variant_key, name.split(mark)) if part)
             for name in sorted(names)
             if mark in name and label_of(name).kind == "name"
         }
-        several = {name: of for name, of in parts.items() if len(of) > 1 and all(of)}
+        several = {name: of for name, of in parts.items() if len(of) > 1}
         orders = Counter(tuple(sorted(of)) for of in several.values())
         uses = Counter(part for of in several.values() for part in set(of))
         classes = set(map(variant_key, names))

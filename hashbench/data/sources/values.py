@@ -21,6 +21,7 @@ from hashbench.scores.correlations import Pearson, Spearman
 
 LARGEST = float(np.finfo(np.float32).max)
 DIGITS = Context(prec=14)  # of a fraction: in those behind them two ways to compute one mean differ
+BITS = 46  # the same in binary digits
 KEPT = 0.9999  # least correlation of numbers with themselves in 32 bits: it prints as 100.0
 NOTED = 0.01  # share of the different labels that are lost, above which there is a note
 
@@ -38,13 +39,16 @@ def read_values(columns: Mapping[str, Cells], where: Mapping[str, str]) -> ReadV
     Raises:
         InputError: a cell is no finite number. The labels of a split are others in 32 bits.
     """
-    labels, notes = {}, []
-    for split, cells in columns.items():
-        labels[split] = np.array(
-            [_number(cell, f"{where[split]}: row {row}") for row, cell in enumerate(cells, 1)], np.float32
-        )
-    for split, cells in columns.items():
-        notes += _lost(cells, labels[split], split, where[split])
+    wide = {
+        split: np.array([_number(cell, f"{where[split]}: row {row}") for row, cell in enumerate(cells, 1)], np.float64)
+        for split, cells in columns.items()
+    }
+    labels = {split: values.astype(np.float32) for split, values in wide.items()}
+    notes = [
+        note
+        for split, cells in columns.items()
+        for note in _lost(cells, wide[split], labels[split], split, where[split])
+    ]
     return ReadValues(labels, tuple(notes))
 
 
@@ -70,18 +74,16 @@ def _number(cell: object, where: str) -> float:
     return value
 
 
-def _lost(cells: Cells, values: np.ndarray, split: str, where: str) -> list[str]:
-    """A note where more than a few different labels of a split are one in `values`, float32 (n,).
+def _lost(cells: Cells, wide: np.ndarray, values: np.ndarray, split: str, where: str) -> list[str]:
+    """A note where more than a few different labels of a split are one in `values`, float32 (n,). `wide`: float64.
 
     Raises InputError where perfect predictions would not have a perfect score.
     """
-    exact = {cell: _exact(cell) for cell in set(cells)}
-    before, after = len(set(exact.values())), len(np.unique(values))
-    if before < 2:
+    if not len(wide):
         return []
-    least = min(exact.values())
-    apart = {cell: float(number - least) for cell, number in exact.items()}
-    kept = likeness(np.array([apart[cell] for cell in cells]), values)
+    apart, least = _apart(cells, wide)
+    before, after = len(np.unique(apart)), len(np.unique(values))
+    kept = likeness(apart, values)
     if kept < KEPT:
         raise InputError(
             f"{where}: labels lose digits in float32, in which models learn and are scored: {after:,} of {before:,} "
@@ -90,6 +92,21 @@ def _lost(cells: Cells, values: np.ndarray, split: str, where: str) -> list[str]
         )
     lost = before - after
     return [f"{lost:,} of {before:,} different labels of {split} equal another in float32"] * (lost > NOTED * before)
+
+
+def _apart(cells: Cells, wide: np.ndarray) -> tuple[np.ndarray, Decimal]:
+    """How far each label is above the least one, (n,) float64, without digits that are rounding alone; the least one.
+
+    `wide` (n,): the labels as float64, which has all digits of whole numbers that are not large.
+    """
+    if np.abs(wide).max() < 2**BITS:
+        parts, exponents = np.frexp(wide)
+        rounded = np.ldexp(np.round(parts * 2.0**BITS), exponents - BITS)
+        return rounded - rounded.min(), Decimal(repr(float(wide.min())))
+    exact = {cell: _exact(cell) for cell in set(cells)}
+    least = min(exact.values())
+    above = {cell: float(number - least) for cell, number in exact.items()}
+    return np.array([above[cell] for cell in cells]), least
 
 
 def _exact(cell: object) -> Decimal:

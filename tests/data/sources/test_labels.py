@@ -426,6 +426,9 @@ def test_equal_cells_are_equal_classes_and_different_names_are_different_ones(na
         (["a;b", "a", "b"], "';': 'a;b'"),
         (["a, b", "B,c"], "',': 'B,c', 'a, b'"),
         (["x+y", "y+x"], "'+': 'x+y', 'y+x'"),
+        (["joy anger", "anger joy", "New York"], "' ': 'anger joy', 'joy anger'"),
+        (["a||b", "b"], "'|': 'a||b'"),
+        (["airfare#flight", "flight", "C#"], "'#': 'airfare#flight'"),
         (["Sci/Tech", "Sci", "Business, finance", "Arts; crafts"], ""),  # one name with a mark in it
         (["1,5", "2,5", "1;2", "2;3"], "';': '1;2', '2;3'"),  # numbers with a comma are numbers
         (["a|", "|a", "|"], ""),
