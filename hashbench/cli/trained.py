@@ -282,7 +282,7 @@ def evaluate(
 
     Reports and comparisons of the experiment show the set beside its tasks. An evaluation that is stored is not
     repeated. A folder counts as its run where the database has that run and the folder is as an export writes it;
-    another one counts as a further model, in the experiment "evaluated".
+    another one counts as a further model, in the experiment "evaluated". The set gets the notes that check gives.
 
     Example: hashbench evaluate 3fa2 --on adv_sst2.jsonl
     """
@@ -312,5 +312,7 @@ def evaluate(
     if style == "json":
         print_json([vars(run) for run in runs])
         return
+    for line in dict.fromkeys(f"{run.task}: {remark}" for run in runs for remark in run.notes):
+        note(line)
     option = "" if db == DEFAULT_DB else f" --db {store.name}"
     note(f"see: hashbench report {runs[0].experiments[0]}{option}")

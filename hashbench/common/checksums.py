@@ -1,7 +1,7 @@
 """Sizes and SHA-256 of files that the program made and can make again, written with them and checked before use.
 
 A folder lists its files in its own files.json. A single file has NAME.files.json beside it. The size is compared at
-every use, the SHA-256 once in a process for each file, and again when the file changes.
+every use. So is the SHA-256 of a small file; a large one is read once in a process, and again when its state changes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ from hashbench.common.showing import tell
 
 MANIFEST = "files.json"
 BLOCK = 1 << 20  # bytes that are hashed at a time
+SMALL = 1 << 24  # bytes below which a file is read again at every use, in hundredths of a second
+SETTLED_NS = 2_000_000_000  # the coarsest clock of a file system in use
 BAD = ".bad"  # behind the name of what was set aside
 
 
@@ -47,9 +50,22 @@ class FileSum:
 
 
 Listing = Mapping[str, FileSum]  # by the path below the folder; of a single file by its name
-State = tuple[int, int, int]
+State = list[int]
 
-_hashed: dict[str, tuple[State, str]] = {}  # path -> its state when this process hashed it, and the SHA-256
+_hashed: dict[str, tuple[State | None, str]] = {}  # path -> its state when this process hashed it, and the SHA-256
+
+
+def state_of(path: Path) -> State | None:
+    """The state by which a large file is known after a reading; None for one that has to be read each time.
+
+    Size and time of change alone do not tell: tar, `rsync -t` and `touch -r` set the time. The time of the last change
+    of status cannot be set, and another file in its place has another inode. Both may change without the content, which
+    costs a reading. A file is small, or was changed a moment ago: then its next change may bear the same time.
+    """
+    facts = path.stat()
+    if facts.st_size < SMALL or time.time_ns() - facts.st_ctime_ns < SETTLED_NS:
+        return None
+    return [facts.st_size, facts.st_mtime_ns, facts.st_ino, facts.st_ctime_ns]
 
 
 def manifest_of(path: Path) -> Path:
@@ -126,8 +142,8 @@ def check_file(path: Path, written: FileSum) -> None:
         raise Damaged(f"{path}: is missing") from None
     if facts.st_size != written.bytes:
         raise Damaged(f"{path}: has {facts.st_size:,} bytes, {written.bytes:,} were written")
-    state = (facts.st_size, facts.st_mtime_ns, facts.st_ino)
-    if _hashed.get(str(path)) != (state, written.sha256):
+    state = state_of(path)
+    if state is None or _hashed.get(str(path)) != (state, written.sha256):
         if FileSum.of(path).sha256 != written.sha256:
             raise Damaged(f"{path}: holds other bytes than were written")
         _hashed[str(path)] = state, written.sha256

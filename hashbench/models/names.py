@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from hashbench.common.atomic import replace_text
+from hashbench.common.checksums import FileSum
 from hashbench.common.errors import near_match
 from hashbench.common.registry import VARIABLE, entries, unreadable
 
@@ -35,7 +36,7 @@ def known_names() -> Names:
     """The names of all models and groups. Where there are plug-ins the registry is listed, which imports torch."""
     if os.environ.get(VARIABLE) or entries():
         return _listed()
-    state = [[str(file.relative_to(FOLDER)), file.stat().st_mtime_ns] for file in sorted(FOLDER.rglob("*.py"))]
+    state = [[str(file.relative_to(FOLDER)), FileSum.of(file).sha256] for file in sorted(FOLDER.rglob("*.py"))]
     with contextlib.suppress(OSError, ValueError, KeyError):
         kept = json.loads(KEPT.read_text(encoding="utf-8"))
         if kept["state"] == state:

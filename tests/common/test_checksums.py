@@ -1,6 +1,7 @@
 """Made files are known by size and SHA-256, and a damaged one is named."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -59,13 +60,28 @@ def test_damage_of_a_file_is_seen_though_it_was_right_before(made: Path, damage:
         is_listed(made)
 
 
+@pytest.mark.parametrize("small", [0, checksums.SMALL])
+def test_damage_that_keeps_size_and_time_is_seen(made: Path, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checksums, "SMALL", small)
+    monkeypatch.setattr(checksums, "SETTLED_NS", 0)
+    assert is_listed(made)
+    facts, damaged = made.stat(), TEXT[:-1] + b"8"
+    while made.stat().st_ctime_ns == facts.st_ctime_ns:  # within a tick of the system's clock
+        made.write_bytes(damaged)
+        os.utime(made, ns=(facts.st_mtime_ns, facts.st_mtime_ns))
+    with pytest.raises(Damaged, match="holds other bytes than were written"):
+        is_listed(made)
+
+
 def test_a_file_of_a_folder_is_missed(folder: Path) -> None:
     (folder / "ids").unlink()
     with pytest.raises(Damaged, match="ids: is missing"):
         is_listed(folder)
 
 
-def test_the_hash_is_made_once(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hash_of_a_large_file_is_made_once(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checksums, "SMALL", 0)
+    monkeypatch.setattr(checksums, "SETTLED_NS", 0)
     assert is_listed(made)
     monkeypatch.setattr(FileSum, "of", lambda path: pytest.fail("hashed again"))
     assert is_listed(made)

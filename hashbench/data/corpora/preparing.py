@@ -46,7 +46,7 @@ from hashbench.data.corpora.tokenizing import (
 from hashbench.data.corpora.vocabularies import corpus_texts, first_texts, trained_recipe
 from hashbench.data.sources import shards
 from hashbench.data.sources.documents import Again, CorpusSource
-from hashbench.data.sources.fingerprints import cache_folder, digest, write_json
+from hashbench.data.sources.fingerprints import cache_folder, digest, refuse_changed, write_json
 from hashbench.data.sources.shards import CorpusShard
 from hashbench.data.sources.sources import Source, locate_corpus
 from hashbench.data.sources.workers import call_each
@@ -166,6 +166,7 @@ class _Making:
             for source in self.sources
         ]
         tokenized = self._tokenized([shard for some in of_each for shard in some])
+        self._refuse_changed()
         rest = iter(tokenized)
         parts = [
             self._part(source, [next(rest) for _ in some]) for source, some in zip(self.sources, of_each, strict=True)
@@ -224,6 +225,15 @@ class _Making:
 
     def _cuts(self, source: CorpusSource) -> bool:
         return self.first_chunk_only and not source.packed
+
+    def _refuse_changed(self) -> None:
+        """Raises InputError where a corpus was changed while it was read; what was read of it is removed."""
+        try:
+            for source in self.sources:
+                refuse_changed(source, f"corpus {source.name}")
+        except InputError:
+            remove(self.work)
+            raise
 
     def _part(self, source: CorpusSource, tokenized: Sequence[TokenizedShard]) -> CorpusPart:
         facts = [shard.facts for shard in tokenized]

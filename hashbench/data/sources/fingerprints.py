@@ -1,4 +1,4 @@
-"""Content fingerprints of input files, remembered by (path, size, time of change), and the cache folder's notes."""
+"""Content fingerprints of input files, of large ones remembered by path and state, and the cache folder's notes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from hashbench.common.atomic import atomic_write
-from hashbench.common.checksums import FileSum, set_aside
+from hashbench.common.checksums import FileSum, set_aside, state_of
 from hashbench.common.errors import InputError
 
 CONTENT, CHECK = "content", "check"  # of a note
@@ -62,10 +63,11 @@ def digest(*parts: str) -> str:
 
 
 def file_fingerprint(path: Path) -> str:
-    """SHA-256 (hex) of a file's content, read again only when its size or time of change is another."""
+    """SHA-256 (hex) of a file's content. A large one is read again only when its state is another (`state_of`)."""
     path = path.resolve()
-    status = path.stat()
-    state = [status.st_size, status.st_mtime_ns]
+    state = state_of(path)
+    if state is None:
+        return FileSum.of(path).sha256
     note = cache_folder() / "fingerprints" / f"{digest(str(path))}.json"
     remembered = read_note(note)
     if remembered is not None and remembered["state"] == state:
@@ -78,6 +80,22 @@ def file_fingerprint(path: Path) -> str:
 def files_fingerprint(paths: Iterable[Path]) -> str:
     """SHA-256 (hex) of the contents of several files in the order given."""
     return digest(*(file_fingerprint(path) for path in paths))
+
+
+class Fingerprinted(Protocol):
+    """A dataclass of data that are located, with a fingerprint that it keeps once it is known."""
+
+    @property
+    def fingerprint(self) -> str: ...
+
+
+def refuse_changed(located: Fingerprinted, where: str) -> None:
+    """Raises InputError where data that were just read are no longer those whose fingerprint was taken before.
+
+    Files made from the old texts are kept under that fingerprint, and would be used with the new ones.
+    """
+    if replace(located).fingerprint != located.fingerprint:  # type: ignore[type-var]
+        raise InputError(f"{where}: was changed after this began to use it; begin again, and leave it as it is")
 
 
 def read_note(path: Path) -> dict[str, Any] | None:

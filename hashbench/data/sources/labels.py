@@ -10,7 +10,6 @@ predicts: it counts as an error, as it should.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 import unicodedata
@@ -19,7 +18,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -38,6 +37,8 @@ TRUTH = {"false": "0", "true": "1"}
 # How pandas and spreadsheets spell a cell that is not there. "none" and "null" are names of classes in published sets.
 MISSING = frozenset(("nan", "<na>", "nat", "#n/a"))
 PERHAPS_MISSING = frozenset(("-", "--", "?", "n/a", "na", "null", "unlabeled", "unlabelled"))  # noted, not refused
+JOINS_ALONE = "|;,#"  # between labels of a row; the others are within names too, as in Sci/Tech
+JOINS = f"{JOINS_ALONE}/+& "
 SHOWN = 60  # characters of a wrong label that a message repeats
 SHOWN_NAMES = 8  # names of labels in a message
 NOTED_NAMES = 5  # the same in a note
@@ -423,6 +424,40 @@ class _Discovered:
         return not typed and any(set(texts) <= {label.text for label in counts} for counts in self._by_split.values())
 
 
+def joined_labels(names: Collection[str]) -> list[str]:
+    """A note on names of classes that may be several labels of one row, joined.
+
+    They are where a part is also a class or a part of another name ("a|b" and "a"), or where the parts of another
+    name are the same in another order.
+
+    >>> joined_labels(["a|b", "b|a", "c"])[0][:50]
+    "perhaps several labels a row, joined by '|': 'a|b'"
+    >>> joined_labels(["Sci/Tech", "Arts, music", "World"])
+    []
+    """
+    for mark in JOINS:
+        parts = {
+            name: tuple(part for part in map(variant_key, name.split(mark)) if part)
+            for name in sorted(names)
+            if mark in name and label_of(name).kind == "name"
+        }
+        several = {name: of for name, of in parts.items() if len(of) > 1}
+        orders = Counter(tuple(sorted(of)) for of in several.values())
+        uses = Counter(part for of in several.values() for part in set(of))
+        classes = set(map(variant_key, names))
+        joined = [
+            name
+            for name, of in several.items()
+            if orders[tuple(sorted(of))] > 1
+            or (mark in JOINS_ALONE and any(part in classes or uses[part] > 1 for part in of))
+        ]
+        if joined:
+            shown = listed([repr(name) for name in joined], NOTED_NAMES)
+            remark = "each counts as one class, and several labels a row (multi-label) are not supported"
+            return [f"perhaps several labels a row, joined by {mark!r}: {shown} ({remark})"]
+    return []
+
+
 def _perhaps_missing(names: Collection[str]) -> list[str]:
     """A note on names of classes with which programs also write a cell that is not there."""
     perhaps = sorted(n for n in names if n.lower() in PERHAPS_MISSING | MISSING or n == "None")
@@ -604,106 +639,6 @@ def _feature(cell: object, names: Sequence[str]) -> object:
     return names[int(text)] if typed or Classes((), tuple(names)).has_positions else cell
 
 
-def read_values(columns: Mapping[str, Cells], where: Mapping[str, str]) -> dict[str, np.ndarray]:
-    """Labels of a regression, float32 (n,) for each split. Raises InputError for a cell that is no finite number."""
-    return {
-        split: np.array([_number(cell, f"{where[split]}: row {row}") for row, cell in enumerate(cells, 1)], np.float32)
-        for split, cells in columns.items()
-    }
-
-
-def _shown(cell: object) -> str:
-    """A cell as a message repeats it; Python writes out no whole number of thousands of digits."""
-    return "a number of so many digits" if isinstance(cell, int) and cell.bit_length() > 256 else repr(cell)[:SHOWN]
-
-
-def _number(cell: object, where: str) -> float:
-    try:
-        # Python reads 1_5 as 15, which no program that writes tables means
-        odd = isinstance(cell, bool) or (isinstance(cell, str) and "_" in cell)
-        value = float(cell) if isinstance(cell, str | int | float | Decimal) and not odd else math.nan
-    except (ValueError, OverflowError):
-        value = math.nan
-    with np.errstate(over="ignore"):
-        is_finite = bool(np.isfinite(np.float32(value)))
-    if not is_finite:
-        raise InputError(
-            f"{where}: {_shown(cell)} is not a label; a regression needs finite numbers below 3.4e38; "
-            "correct it, or give the task a metric of classes, such as accuracy"
-        )
-    return value
-
-
-class LabelledTexts(Protocol):
-    """Texts with labels."""
-
-    @property
-    def texts(self) -> tuple[Sequence[str], ...]: ...
-    @property
-    def labels(self) -> np.ndarray: ...
-
-
-def count_empty(splits: Mapping[str, LabelledTexts]) -> dict[str, int]:
-    """The number of rows of each split in which a text is missing or empty."""
-    return {
-        name: sum(any(not text.strip() for text in row) for row in zip(*split.texts, strict=True))
-        for name, split in splits.items()
-    }
-
-
-def missing_texts(splits: Mapping[str, LabelledTexts]) -> list[str]:
-    """A note with the number of rows of each split in which a text is missing or empty, if there are such rows."""
-    counted = [f"{_rows(n)} of {split}" for split, n in count_empty(splits).items() if n]
-    return [f"missing texts: {', '.join(counted)}"] if counted else []
-
-
-class Repeats(NamedTuple):
-    """Numbers of rows of a split that repeat the texts and label of a row before them, and whose texts train has."""
-
-    repeated: int
-    in_train: int  # 0 for train itself
-
-
-def count_repeats(splits: Mapping[str, LabelledTexts]) -> dict[str, Repeats]:
-    """The numbers of repeated rows of each split."""
-    keys = {name: _row_keys(split) for name, split in splits.items()}
-    trained = np.unique(keys["train"])
-    return {
-        name: Repeats(
-            _n_repeated(keys[name], split.labels), int(np.isin(keys[name], trained).sum()) if name != "train" else 0
-        )
-        for name, split in splits.items()
-    }
-
-
-def repeated_rows(splits: Mapping[str, LabelledTexts]) -> list[str]:
-    """Notes on rows that repeat a text and label of their split, and on those of other splits with a text of train."""
-    counts = count_repeats(splits)
-    again = [f"{_rows(of.repeated)} of {name}" for name, of in counts.items() if of.repeated]
-    also_in_train = [f"{_rows(of.in_train)} of {name}" for name, of in counts.items() if of.in_train]
-    notes = [f"repeated: {', '.join(again)}"] if again else []
-    return notes + ([f"texts also in train: {', '.join(also_in_train)}"] if also_in_train else [])
-
-
-def _row_keys(split: LabelledTexts) -> np.ndarray:
-    """64 bits of a hash of the texts of each row, (n,) uint64: of ten million rows two of which are one by chance once
-    in a hundred thousand data sets."""
-    rows = zip(*split.texts, strict=True)
-    keys = (hashlib.blake2b(repr(texts).encode(), digest_size=8).digest() for texts in rows)
-    return np.frombuffer(b"".join(keys), np.uint64)
-
-
-def _n_repeated(keys: np.ndarray, labels: np.ndarray) -> int:
-    """How many rows have the key and label of a row before them."""
-    numbers: dict[object, int] = {}
-    numbered = np.fromiter(
-        (numbers.setdefault(label, len(numbers)) for label in labels.tolist()), np.int64, len(labels)
-    )
-    order = np.lexsort((numbered, keys))
-    pairs = (keys[order], numbered[order])
-    return int(np.logical_and(*(values[1:] == values[:-1] for values in pairs)).sum())
-
-
 def unseen_note(unit: str, label: str, split: str, ids: Sequence[int] | np.ndarray, names: Sequence[str]) -> str:
     """A note on labels of a split that train never has, with their names; `ids`: one for each `unit` that has one.
 
@@ -716,7 +651,3 @@ def unseen_note(unit: str, label: str, split: str, ids: Sequence[int] | np.ndarr
     )
     have = f"{unit} of {split} has" if len(ids) == 1 else f"{unit}s of {split} have"
     return f"{len(ids):,} {have} a {label} that train never has: {listed}"
-
-
-def _rows(n: int) -> str:
-    return f"{n:,} row{'' if n == 1 else 's'}"

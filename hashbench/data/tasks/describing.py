@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hashbench.data.sources.labels import Repeats, count_empty, count_repeats
+from hashbench.data.sources.rows import Repeats, count_empty, count_repeats
 from hashbench.data.tasks.encoding import Unknown, counts_of, encode_task
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import TaskData

@@ -19,6 +19,7 @@ import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources.opening import opened
+from hashbench.data.sources.values import LARGEST, narrowed
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text_data import Split, TaskData
 
@@ -46,7 +47,7 @@ class ForeignRow:
 
 @dataclass(frozen=True)
 class MatchedPredictions:
-    """Predictions (n,) of the examples of a split: class ids, or values."""
+    """Predictions (n,) of the examples of a split: class ids, or values, float64 only where float32 loses some."""
 
     outputs: np.ndarray
     form: str  # of the file, in words
@@ -239,9 +240,16 @@ def matched(
     for digest in wanted:
         outputs.append(answers[digest][turns[digest]])
         turns[digest] += 1
-    kind = np.int64 if data.label_names else np.float32
     unused = sum(len(of) for digest, of in by_digest.items() if digest not in turns)
-    return MatchedPredictions(np.array(outputs, kind), reader.form, len(rows), unused)
+    predicted = np.array(outputs, np.int64) if data.label_names else _values(outputs, file)
+    return MatchedPredictions(predicted, reader.form, len(rows), unused)
+
+
+def _values(outputs: Sequence[float], file: Path) -> np.ndarray:
+    """Predicted values (n,) in the precision that keeps them apart. Raises InputError for one that is too large."""
+    if abs(largest := max(outputs, key=abs)) > LARGEST:
+        raise InputError(f"{file}: prediction {largest:g} is too large; a regression has numbers below 3.4e38")
+    return narrowed(outputs)
 
 
 def _answers(rows: Sequence[ForeignRow], n: int, classes: Mapping[int, int], file: Path) -> list[int | float]:

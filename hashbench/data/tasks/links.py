@@ -20,7 +20,7 @@ from pydantic import Field
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.data.sources.files import ROWS_AT_ONCE, FileTable, find_table, open_parquet
-from hashbench.data.sources.fingerprints import digest
+from hashbench.data.sources.fingerprints import digest, refuse_changed
 from hashbench.data.sources.sources import SourceKind
 from hashbench.data.tasks.base import CheckedData, Task
 from hashbench.data.tasks.blocks import Beams, Seed, Strict
@@ -88,6 +88,7 @@ class LocatedLinks:
         """
         protocol = protocol_of(self.task)
         items, pages, notes = read_links(self.table, self.task.text[0], self.task.label, protocol.max_items)
+        refuse_changed(self, self.table.where)
         kept = np.flatnonzero(np.diff(pages.offsets) >= LEAST)
         if len(kept) < len(pages):
             notes += [f"{len(pages) - len(kept):,} pages with fewer than {LEAST} links left out"]

@@ -14,8 +14,9 @@ import numpy as np
 from hashbench.common.errors import InputError
 from hashbench.common.paradigms import NOTE, Paradigms
 from hashbench.data.sources.files import Cells, DataTable
-from hashbench.data.sources.fingerprints import digest
+from hashbench.data.sources.fingerprints import digest, refuse_changed
 from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
+from hashbench.data.sources.rows import row_notes
 from hashbench.data.sources.sources import SourceKind
 from hashbench.data.tasks.base import CheckedData, Task
 from hashbench.data.tasks.text_data import Split, TaskData
@@ -113,6 +114,7 @@ class LocatedPairs:
         paradigms = Paradigms(names, groups, _hold_same_words(split, len(names)))
         split, sampled = _sample(split, task)
         notes = (*odd, *sampled, *_notes(split, paradigms))
+        refuse_changed(self, where)
         return PairData(task, {SPLIT: split}, self.fingerprint, self._copy_read(), self.kind, notes, paradigms)
 
     def _copy_read(self) -> str:
@@ -179,4 +181,5 @@ def _drawn(rows: np.ndarray, most: int) -> np.ndarray:
 def _notes(pairs: Split, paradigms: Paradigms) -> list[str]:
     equal = sum(good == bad for good, bad in zip(*pairs.texts, strict=True))
     notes = [f"{equal:,} pairs are twice the same sentence, which counts one half"] if equal else []
+    notes += row_notes({SPLIT: Split(pairs.texts, np.zeros(len(pairs), np.int64))})  # whatever their paradigms
     return notes + [f"{len(pairs):,} pairs of {len(paradigms.names):,} paradigms"]

@@ -22,7 +22,7 @@ from hashbench.common.shared import make_once
 from hashbench.data.sources.builtin import NOTE
 from hashbench.data.sources.documents import Again, CorpusSource
 from hashbench.data.sources.files import DataTable
-from hashbench.data.sources.fingerprints import cache_folder, digest, write_json
+from hashbench.data.sources.fingerprints import cache_folder, digest, refuse_changed, write_json
 from hashbench.data.sources.sources import SourceKind
 from hashbench.data.tasks.base import CheckedData, Task
 from hashbench.data.tasks.blocks import Beams, Seed, Strict
@@ -198,6 +198,8 @@ class LocatedPhrases:
             f"{len(types):,} items: {len(phrases.strings) - n_pairs:,} pieces and words, {n_pairs:,} pairs; "
             f"{documents[-1]:,} of them in {len(training):,} documents"
         )
+        for corpus in self.corpora:
+            refuse_changed(corpus, f"corpus {corpus.name}")
         np.save(folder / DOCUMENTS, documents)
         write_json(
             folder / MANIFEST,

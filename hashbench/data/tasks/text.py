@@ -16,18 +16,24 @@ from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.builtin import NOTE, Generated
 from hashbench.data.sources.files import Cells, DataTable, ReadOptions
-from hashbench.data.sources.fingerprints import cache_folder, digest, file_fingerprint, read_note, write_note
+from hashbench.data.sources.fingerprints import (
+    cache_folder,
+    digest,
+    file_fingerprint,
+    read_note,
+    refuse_changed,
+    write_note,
+)
 from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
 from hashbench.data.sources.labels import (
     Classes,
     listed,
-    missing_texts,
     named_by_features,
-    repeated_rows,
     values_by_features,
 )
 from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS
 from hashbench.data.sources.mapped import MappedCells
+from hashbench.data.sources.rows import missing_texts, row_notes
 from hashbench.data.sources.sources import Place, Source, SourceKind, find_label_names
 from hashbench.data.tasks.base import CheckedData, SplitOutputs, Task, TaskKind
 from hashbench.data.tasks.blocks import TaskEntry
@@ -134,10 +140,10 @@ class LocatedTexts:
         splits, sampled = sample_rows(splits, self.task.max_rows)
         notes = (*odd, *sampled, *self._notes(splits, task.label_names), *task.label_notes)
         if self.kind != "builtin":  # generated texts repeat each other
-            notes = (*notes, *missing_texts(splits), *repeated_rows(splits))
-            notes = (*notes, *form_notes({split: part.texts for split, part in splits.items()}))
+            notes = (*notes, *text_notes(splits, splits, self.task.select_splits))
         if HOLDOUT in task.evaluation_splits:
             splits["train"], splits[HOLDOUT] = hold_out(splits["train"])
+        refuse_changed(self, where["train"])
         return TaskData(task, splits, self.fingerprint, self._copy_read(), self.kind, notes)
 
     def _labels(self, cells: dict[str, Cells], names: Sequence[str]) -> tuple[dict[str, np.ndarray], Task]:
@@ -164,19 +170,30 @@ class LocatedTexts:
         if HOLDOUT in self.task.evaluation_splits:
             n_held = max(1, len(splits["train"]) // HOLDOUT_SHARE)
             notes.append(f"no validation split: selected on a seeded tenth of train ({n_held:,} rows)")
-        notes += self._shift_notes(splits, names) if self.kind != "builtin" else []
+        notes += shift_notes(self.task, splits, names) if self.kind != "builtin" else []
         return (*notes, *text_kind(self.task).label_notes(splits, names))
 
-    def _shift_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
-        """Notes, one a reported split, on class shares that differ from those of train by more than chance."""
-        kind = text_kind(self.task)
-        reported = [split for split in self.task.report_splits if split in splits]
-        train = kind.class_counts(splits["train"], len(names))
-        if train is None:
-            return []
-        others = [(split, kind.class_counts(splits[split], len(names))) for split in reported]
-        notes = [class_shift(train, other, names, split) for split, other in others if other is not None]
-        return [note for note in notes if note]
+
+def shift_notes(task: Task, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
+    """Notes, one a reported split, on class shares that differ from those of train by more than chance."""
+    kind = text_kind(task)
+    reported = [split for split in task.report_splits if split in splits]
+    train = kind.class_counts(splits["train"], len(names))
+    if train is None:
+        return []
+    others = [(split, kind.class_counts(splits[split], len(names))) for split in reported]
+    notes = [class_shift(train, other, names, split) for split, other in others if other is not None]
+    return [note for note in notes if note]
+
+
+def text_notes(splits: Mapping[str, Split], about: Collection[str], selected: Collection[str]) -> list[str]:
+    """Notes on the texts of the splits `about`, counted in all; `selected`: splits that are selected on."""
+    noted = {split: splits[split] for split in about}
+    return [
+        *missing_texts(noted),
+        *row_notes(splits, about=about, selected=selected),
+        *form_notes({split: part.texts for split, part in noted.items()}),
+    ]
 
 
 def cells_as_texts(cells: Cells, where: str) -> Sequence[str]:

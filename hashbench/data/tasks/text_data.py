@@ -77,8 +77,12 @@ class TaskData:
         """A copy with the rows of split `holdout` put back into train."""
         kept, held = self.splits["train"], self.splits[HOLDOUT]
         texts = tuple([*first, *second] for first, second in zip(kept.texts, held.texts, strict=True))
-        train = Split(texts, np.concatenate([kept.labels, held.labels]))
-        return replace(self, splits={**self.splits, "train": train})
+        return self.with_train(Split(texts, np.concatenate([kept.labels, held.labels])), "with held-out rows")
+
+    def with_train(self, train: Split, what: str) -> TaskData:
+        """A copy with another train set, and so another fingerprint; `what`: which one, in words."""
+        splits = {**self.splits, "train": train}
+        return replace(self, splits=splits, fingerprint=digest(self.fingerprint, "train", what))
 
     def held_out(self, seed: int = 0) -> TaskData:
         """A copy in which a seeded tenth of train, as split `holdout`, replaces the evaluation splits."""

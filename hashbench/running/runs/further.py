@@ -27,8 +27,8 @@ from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS, is_table, listed
 from hashbench.data.sources.opening import ending_of
 from hashbench.data.sources.sources import SourceKind, find_label_names
 from hashbench.data.tasks.base import CheckedData, Task
-from hashbench.data.tasks.text import text_kind
-from hashbench.data.tasks.text_data import Split, TaskData, label_names, reports_elsewhere
+from hashbench.data.tasks.text import shift_notes, text_kind, text_notes
+from hashbench.data.tasks.text_data import HOLDOUT, Split, TaskData, label_names, reports_elsewhere
 
 FURTHER = "test"  # the name of its one split
 IN_ORDER = ("test", "validation")  # which file of a folder is taken first
@@ -44,6 +44,8 @@ class FurtherSet:
     trained_on: str  # name of the task of the training
     # Classes (ids) that the training had; None: all that it knows by name
     seen: Collection[int] | None = field(default=None, repr=False)
+    # Data of the training, with whose rows those of the set are compared; None: not at hand
+    trained: TaskData | None = field(default=None, repr=False, compare=False)
     kind: SourceKind = "own"
 
     @property
@@ -110,8 +112,25 @@ class FurtherSet:
         texts = tuple(kind.read_texts(columns[name], f"{where}: column {name!r}") for name in task.text)
         splits = {FURTHER: Split(texts, labels[FURTHER])}
         kind.check_rows(splits[FURTHER], where)
-        notes += respelled(named, {FURTHER: cells})
+        notes += [*respelled(named, {FURTHER: cells}), *task.label_notes, *self._notes(splits[FURTHER], task)]
         return TaskData(task, splits, self.fingerprint, self.origin, self.kind, tuple(notes))
+
+    def _notes(self, rows: Split, task: Task) -> list[str]:
+        """The notes that a task with these rows as its test set would get."""
+        if self.trained is None:
+            not_known = "whether its rows are in train is not known: the data of the training are not at hand"
+            return [not_known, *text_notes({FURTHER: rows}, [FURTHER], ())]
+        trained, kind = self.trained, text_kind(task)
+        selected = [split for split in trained.task.select_splits if split not in (HOLDOUT, FURTHER)]
+        train = (trained.with_held_out_rows() if HOLDOUT in trained.splits else trained).splits["train"]
+        splits = {"train": train, **{split: trained.splits[split] for split in selected}, FURTHER: rows}
+        of_train = kind.label_notes({"train": train}, task.label_names)
+        of_both = kind.label_notes({"train": train, FURTHER: rows}, task.label_names)
+        return [
+            *shift_notes(task, splits, task.label_names),
+            *(note for note in of_both if note not in of_train),
+            *text_notes(splits, [FURTHER], selected),
+        ]
 
 
 @dataclass(frozen=True)
@@ -207,10 +226,10 @@ def with_classes(further: FurtherSet, trained: TaskData) -> FurtherSet:
     n_classes, order = trained.task.n_classes, trained.task.label_order
     task = replace(further.task, n_classes=n_classes, label_names=trained.label_names, label_order=order)
     seen = frozenset(np.unique(trained.splits["train"].labels).tolist()) if trained.label_names else None
-    return replace(further, task=task, seen=seen)
+    return replace(further, task=task, seen=seen, trained=trained)
 
 
 def behind_train(rows: TaskData, trained: TaskData) -> TaskData:
     """The data of a further set, with the whole train set of its task for a trivial baseline to learn from."""
     learned = trained.with_held_out_rows() if reports_elsewhere(trained.task) else trained
-    return replace(rows, splits={"train": learned.splits["train"], **rows.splits})
+    return rows.with_train(learned.splits["train"], learned.fingerprint)

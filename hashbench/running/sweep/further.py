@@ -87,6 +87,7 @@ class EvaluatedRun:
     counted: dict[str, str]  # by metric that counts one class of two, such as f1: this class
     experiments: tuple[str, ...]
     is_new: bool  # whether it was computed now
+    notes: tuple[str, ...] = ()  # on the data of the set, as tables print them
 
     def __str__(self) -> str:
         """The evaluation in one line, scores in percent."""
@@ -292,9 +293,11 @@ def _evaluate(store: Store, subject: Subject, request: FurtherRequest) -> Evalua
         _add_baselines(store, retry, subject, further)
     scores, names = retry(_stored_scores, store, run, further), retry(names_of_experiments, store, run.id)
     counted = {metric: name for metric, name in retry(_counted_classes, store, run).items() if metric in scores}
+    notes = retry(_stored_notes, store, run) if rows is None else rows.notes
     return EvaluatedRun(
-        run.id, run.model, subject.trained_on.name, run.seed, further.task.name, scores, counted, tuple(names), is_new
-    )
+        run.id, run.model, subject.trained_on.name, run.seed, further.task.name, scores, counted, tuple(names), is_new,
+        notes,
+    )  # fmt: skip
 
 
 def _stored_scores(store: Store, run: Run, further: FurtherSet) -> dict[str, float | None]:
@@ -302,6 +305,12 @@ def _stored_scores(store: Store, run: Run, further: FurtherSet) -> dict[str, flo
     stored = {row["metric"]: row["value"] for row in best_scores(store, run.id)}
     metrics = [metric for metric in further.task.metrics if metric in stored]
     return {metric: stored[metric] for metric in sorted(metrics, key=lambda name: name != further.task.select_metric)}
+
+
+def _stored_notes(store: Store, run: Run) -> tuple[str, ...]:
+    """The notes on the data of a stored run."""
+    notes = next((of.notes for of in attempts(store, run.id) if of.state == "done"), {})
+    return (notes["data"],) if notes.get("data") else ()
 
 
 def _counted_classes(store: Store, run: Run) -> dict[str, str]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hashbench.common.errors import InputError
 from hashbench.data.corpora import preparing, tokenizing
 from hashbench.data.corpora import spills as spills_module
 from hashbench.data.corpora.corpus import Corpus
@@ -199,3 +200,21 @@ def test_a_shard_that_was_damaged_is_made_again(
     np.fromfile(ids, np.uint8)[:-1].tofile(ids)
     assert digest_of(prepared(data, tmp_path / "killed")) == whole
     assert str(ids) in capsys.readouterr().err
+
+
+def test_a_corpus_that_is_changed_while_it_is_read_is_refused_and_nothing_of_it_is_kept(
+    data: tuple[Source, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenized = preparing._Making._tokenized
+
+    def changing(self: Any, wanted: Any) -> Any:
+        made = tokenized(self, wanted)
+        sources(tmp_path / "data", wikipedia=["other texts", *DOCUMENTS[1:]])
+        return made
+
+    with monkeypatch.context() as patch:
+        patch.setattr(preparing._Making, "_tokenized", changing)
+        with pytest.raises(InputError, match="corpus wikipedia: was changed after this began to use it; begin again"):
+            prepared(data, tmp_path / "cache")
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.name == "shards"]
+    assert "other" in prepared(data, tmp_path / "cache").types.strings()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hashbench.cli.app import main
-from hashbench.data.sources.labels import missing_texts, repeated_rows
+from hashbench.data.sources.rows import missing_texts, row_notes
 from hashbench.data.tasks.text_data import Split
 
 
@@ -23,15 +23,19 @@ def test_rows_that_stand_twice_and_texts_that_were_trained_on() -> None:
         "validation": split(("c", 0), ("d", 1)),
         "test": split(("a", 0), ("b", 0), ("b", 0)),
     }
-    assert repeated_rows(splits) == ["repeated: 1 row of train, 1 row of test", "texts also in train: 3 rows of test"]
-    assert repeated_rows({"train": split(("a", 0)), "test": split(("b", 0))}) == []
+    assert row_notes(splits) == [
+        "repeated: 1 row of train, 1 row of test",
+        "texts also in train: 3 rows of test",
+        "texts under several labels: 1 of train (3 rows)",
+    ]
+    assert row_notes({"train": split(("a", 0)), "test": split(("b", 0))}) == []
 
 
 def test_of_pairs_both_texts_count() -> None:
     pairs = {name: Split((["a"], [second]), np.array([0])) for name, second in (("train", "x"), ("test", "y"))}
-    assert repeated_rows(pairs) == []
+    assert row_notes(pairs) == []
     some = Split((["x", "", "y"], [" ", "", "z"]), np.zeros(3))
-    assert missing_texts({"train": some, "test": pairs["test"]}) == ["missing texts: 2 rows of train"]
+    assert missing_texts({"train": some, "test": pairs["test"]}) == ["missing or empty texts: 2 rows of train"]
 
 
 def test_check_says_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,6 +57,6 @@ def test_check_says_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
         main(["check", "own.yaml"])
     assert not ended.value.code
     lines = capsys.readouterr().out.splitlines()
-    assert "mine: missing texts: 1 row of train" in lines
+    assert "mine: missing or empty texts: 1 row of train" in lines
     assert any(line.startswith("mine: not in one Unicode normal form (NFC): 1 text of train; a word") for line in lines)
     assert "mine: repeated: 1 row of train" in lines and "mine: texts also in train: 2 rows of validation" in lines

@@ -1,17 +1,23 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pytest
 
+from hashbench.common import checksums
+from hashbench.common.checksums import FileSum, state_of
 from hashbench.common.errors import InputError
 from hashbench.data.sources.fingerprints import (
     cache_folder,
     digest,
     file_fingerprint,
     read_note,
+    refuse_changed,
     usable_cache_folder,
     write_note,
 )
@@ -25,24 +31,118 @@ def test_is_the_sha256_of_the_content(tmp_path: Path) -> None:
     assert file_fingerprint(path) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
-def test_a_file_of_the_same_size_and_time_is_not_read_again(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"abc")
-    first, time = file_fingerprint(path), path.stat().st_mtime_ns
-    path.write_bytes(b"abd")
-    os.utime(path, ns=(time, time))
-    assert file_fingerprint(path) == first
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All files count as large, and as unchanged for long."""
+    monkeypatch.setattr(checksums, "SMALL", 0)
+    monkeypatch.setattr(checksums, "SETTLED_NS", 0)
 
 
-def test_a_touched_file_of_the_same_size_is_read_again(tmp_path: Path) -> None:
+def rewritten(path: Path, content: bytes) -> None:
+    """Other content in the file itself, under the time that it has."""
+    facts = path.stat()
+    while path.stat().st_ctime_ns == facts.st_ctime_ns:  # within a tick of the system's clock
+        path.write_bytes(content)
+        os.utime(path, ns=(facts.st_mtime_ns, facts.st_mtime_ns))
+
+
+def replaced(path: Path, content: bytes) -> None:
+    """Another file in its place, with the time that it had, as tar, rsync and layers of docker put it there."""
+    time = path.stat().st_mtime_ns
+    new = path.with_name("new")
+    new.write_bytes(content)
+    os.utime(new, ns=(time, time))
+    os.replace(new, path)
+
+
+EDITS = {"in place": rewritten, "another file": replaced}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_that_keeps_size_and_time_is_seen(tmp_path: Path, edit: str) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"abc")
     first = file_fingerprint(path)
-    path.write_bytes(b"abd")
-    os.utime(path, ns=(1, 1))
-    assert file_fingerprint(path) != first
+    EDITS[edit](path, b"abd")
+    assert file_fingerprint(path) == hashlib.sha256(b"abd").hexdigest() != first
 
 
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_of_a_large_file_that_keeps_size_and_time_is_seen(tmp_path: Path, edit: str) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"abc")
+    first = file_fingerprint(path)
+    EDITS[edit](path, b"abd")
+    assert file_fingerprint(path) == hashlib.sha256(b"abd").hexdigest() != first
+    EDITS[edit](path, b"abc")
+    assert file_fingerprint(path) == first
+
+
+@pytest.mark.usefixtures("large")
+def test_a_large_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"abc")
+    first = file_fingerprint(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(FileSum, "of", lambda path: pytest.fail("read again"))
+        assert file_fingerprint(path) == first
+
+
+@pytest.mark.usefixtures("large")
+def test_another_state_alone_is_no_other_fingerprint(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"abc")
+    first = file_fingerprint(path)
+    for change in (lambda: os.utime(path, ns=(1, 1)), lambda: replaced(path, b"abc"), lambda: rewritten(path, b"abc")):
+        before = state_of(path)
+        change()
+        assert state_of(path) != before and file_fingerprint(path) == first
+
+
+def test_a_large_file_that_was_changed_a_moment_ago_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its next change may bear the same time, where the clock of the file system is coarse."""
+    monkeypatch.setattr(checksums, "SMALL", 0)
+    path = tmp_path / "file"
+    path.write_bytes(b"abc")
+    assert state_of(path) is None
+    monkeypatch.setattr(checksums, "SETTLED_NS", 0)
+    assert state_of(path) is not None
+
+
+@pytest.mark.usefixtures("large")
+def test_a_note_of_an_earlier_version_is_no_proof(tmp_path: Path, cache: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"abc")
+    facts = path.stat()
+    note = cache / "fingerprints" / f"{digest(str(path.resolve()))}.json"
+    write_note(note, {"state": [facts.st_size, facts.st_mtime_ns], "sha256": "stale"})
+    assert file_fingerprint(path) == hashlib.sha256(b"abc").hexdigest()
+
+
+@dataclass(frozen=True)
+class Located:
+    path: Path
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return file_fingerprint(self.path)
+
+
+def test_data_that_were_changed_while_they_were_read_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"abc")
+    located = Located(path)
+    assert located.fingerprint
+    refuse_changed(located, "file")
+    rewritten(path, b"abd")
+    with pytest.raises(InputError, match="file: was changed after this began to use it; begin again"):
+        refuse_changed(located, "file")
+
+
+@pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_note_is_made_again(
     tmp_path: Path, cache: Path, damage: str, capsys: pytest.CaptureFixture[str]

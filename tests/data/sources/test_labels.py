@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources.labels import Classes, named_by_features, read_classes, read_values, values_by_features
+from hashbench.data.sources.labels import Classes, joined_labels, named_by_features, read_classes, values_by_features
+from hashbench.data.sources.values import read_values
 
 WHERE = {"train": "train.csv", "test": "test.csv"}
 
@@ -91,7 +92,7 @@ def test_one_class_is_no_task() -> None:
 
 
 def test_values_are_float32() -> None:
-    labels = read_values({"train": [1, "2.5", 0.1]}, WHERE)["train"]
+    labels = read_values({"train": [1, "2.5", 0.1]}, WHERE).labels["train"]
     assert labels.dtype == np.float32
     assert labels.tolist() == [1.0, 2.5, np.float32(0.1)]
 
@@ -332,7 +333,7 @@ def test_names_of_features_that_are_numbers_are_the_values_of_a_regression() -> 
     where = {"train": "train.parquet", "test": "test.parquet"}
     columns: dict[str, list[object]] = {"train": [0, 1, 2], "test": [0, 1, 2]}
     named = values_by_features(columns, {"train": ("5", "1", "3.5"), "test": ("1", "3.5", "5")}, where)
-    values = read_values(named, where)
+    values = read_values(named, where).labels
     assert values["train"].tolist() == [5, 1, 3.5] and values["test"].tolist() == [1, 3.5, 5]
     same = {"train": ("bad", "good"), "test": ("bad", "good")}
     assert values_by_features(columns, same, where) == columns
@@ -416,3 +417,31 @@ def test_equal_cells_are_equal_classes_and_different_names_are_different_ones(na
         assert all(folded[text.casefold()] == name for text, name in texts.items())
         plain = {text: name for text, name in texts.items() if text.isalpha() and text.lower() not in ("true", "false")}
         assert len(set(plain.values())) == len(plain)
+
+
+@pytest.mark.parametrize(
+    ("names", "joined"),
+    [
+        (["a|b", "b|a"], "'|': 'a|b', 'b|a'"),
+        (["a;b", "a", "b"], "';': 'a;b'"),
+        (["a, b", "B,c"], "',': 'B,c', 'a, b'"),
+        (["x+y", "y+x"], "'+': 'x+y', 'y+x'"),
+        (["joy anger", "anger joy", "New York"], "' ': 'anger joy', 'joy anger'"),
+        (["a||b", "b"], "'|': 'a||b'"),
+        (["airfare#flight", "flight", "C#"], "'#': 'airfare#flight'"),
+        (["Sci/Tech", "Sci", "Business, finance", "Arts; crafts"], ""),  # one name with a mark in it
+        (["1,5", "2,5", "1;2", "2;3"], "';': '1;2', '2;3'"),  # numbers with a comma are numbers
+        (["a|", "|a", "|"], ""),
+        (["1/5", "2/5"], ""),
+    ],
+)
+def test_names_that_may_be_several_labels_are_noted(names: list[str], joined: str) -> None:
+    notes = joined_labels(names)
+    assert notes == (
+        [
+            f"perhaps several labels a row, joined by {joined} (each counts as one class, and several labels a row "
+            "(multi-label) are not supported)"
+        ]
+        if joined
+        else []
+    )

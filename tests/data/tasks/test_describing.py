@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashbench.data.sources.labels import Repeats
+from hashbench.data.sources.rows import Repeats
 from hashbench.data.tasks.catalogue import find_task
 from hashbench.data.tasks.describing import (
     ScriptShares,

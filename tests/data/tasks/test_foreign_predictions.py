@@ -17,6 +17,7 @@ from hashbench.common.errors import InputError
 from hashbench.data.tasks.catalogue import find_task
 from hashbench.data.tasks.foreign_predictions import matched
 from hashbench.data.tasks.text_data import Split, TaskData
+from hashbench.scores.correlations import Spearman
 
 NAMES = ("unacceptable", "acceptable")
 
@@ -135,6 +136,20 @@ def test_values_of_pairs(tmp_path: Path) -> None:
     rows[0]["prediction"] = "high"
     with pytest.raises(InputError, match="'high' is no number; task stsb predicts numbers"):
         matched(write(tmp_path / "x.jsonl", rows), data, "validation")
+
+
+def test_values_keep_the_digits_that_tell_them_apart(tmp_path: Path) -> None:
+    data = data_of([str(i) for i in range(20)], list(range(20)), "stsb")
+    rows = [{"sentence1": str(i), "sentence2": str(i), "label": float(i)} for i in range(20)]
+    scores = {}
+    for name, step in (("near", 1e-6), ("far", 1_600_000_000)):
+        path = write(tmp_path / f"{name}.jsonl", [row | {"prediction": row["label"] + step} for row in rows])
+        outputs = matched(path, data, "validation").outputs
+        scores[name] = (outputs.dtype, Spearman().score(data.splits["validation"].labels, outputs))
+    assert scores == {"near": (np.float32, 1.0), "far": (np.float64, 1.0)}
+    path = write(tmp_path / "x.jsonl", [row | {"prediction": 1e300} for row in rows])
+    with pytest.raises(InputError, match=r"prediction 1e\+300 is too large; a regression has numbers below 3\.4e38"):
+        matched(path, data, "validation")
 
 
 def test_too_few_rows_are_refused_with_counts(tmp_path: Path) -> None:

@@ -33,8 +33,13 @@ def test_atis_is_complete_and_has_labels_that_training_never_saw() -> None:
         "1 row of validation has a label that train never has: 'atis_airfare#atis_flight_time'",
         "5 rows of test have a label that train never has: 'atis_airfare#atis_flight', 'atis_day_name', "
         "'atis_flight#atis_airline', 'atis_flight_no#atis_airline'",
+        "perhaps several labels a row, joined by '#': 'atis_aircraft#atis_flight#atis_flight_no', "
+        "'atis_airfare#atis_flight', 'atis_airfare#atis_flight_time', 'atis_airline#atis_flight_no', "
+        "'atis_flight#atis_airfare', ... (each counts as one class, and several labels a row (multi-label) are not "
+        "supported)",
         "repeated: 289 rows of train, 7 rows of validation, 43 rows of test",
         "texts also in train: 52 rows of validation, 13 rows of test",
+        "texts also in validation: 6 rows of test",
     )
     assert data.n_outputs == 26
 
@@ -44,7 +49,8 @@ def test_mrda_is_complete() -> None:
     assert {split: len(part) for split, part in data.splits.items()} == data.task.official_rows
     assert data.n_outputs == 5
     assert [note.partition(":")[0] for note in data.notes] == [
-        "class shares differ by more than chance", "repeated", "texts also in train",
+        "class shares differ by more than chance", "repeated", "texts also in train", "texts also in validation",
+        "texts under several labels",
     ]  # fmt: skip
 
 

@@ -163,7 +163,7 @@ REFUSED: dict[str, tuple[Files, str]] = {
 NOTED: dict[str, tuple[Files, int, str]] = {
     "a quote that swallows rows": ({"train.csv": 'text,label\na,0\n"b,1\nc,0\nd",1\ne,0\n'}, 3, "lone quotation mark"),
     "quotes in a TSV": ({"train.tsv": 'text\tlabel\nhe said "hi"\t0\n"he said ""hi"""\t1\n'}, 2, "quoted cells, kept"),
-    "missing texts": ({"train.parquet": table([0, 1, 0], text=[None, "None", "NA"])}, 3, "missing texts: 1"),
+    "missing texts": ({"train.parquet": table([0, 1, 0], text=[None, "None", "NA"])}, 3, "missing or empty texts: 1"),
     "unseen label": ({"train.csv": csv("a", "b"), "test.csv": csv("a", "c", text="x {}")}, 2, "train never has: 'c'"),
     "cells with line ends": ({"train.csv": 'text,label\n"a\nb",0\n"c\rd",1\n'}, 2, "hold line ends: 2"),
 }  # fmt: skip

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.data.tasks.catalogue import load_task, locate_task, own_task
+from hashbench.data.tasks.encoding import encode_task
 from hashbench.data.tasks.text_data import TaskData
+from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.schema import TaskEntry
 
 
@@ -40,7 +43,8 @@ def test_with_all_three_splits_test_is_reported_and_never_selected_on(tmp_path: 
     assert (data.task.select_splits, data.task.report_splits) == (("validation",), ("test",))
     assert {split: len(part) for split, part in data.splits.items()} == {"train": 20, "validation": 4, "test": 6}
     assert (data.n_outputs, data.label_names, data.kind, data.notes) == (
-        2, ("0", "1"), "own", ("texts also in train: 4 rows of validation, 6 rows of test",)
+        2, ("0", "1"), "own",
+        ("texts also in train: 4 rows of validation, 6 rows of test", "texts also in validation: 4 rows of test"),
     )  # fmt: skip
 
 
@@ -258,6 +262,37 @@ def test_held_out_leaves_the_evaluation_splits_alone(tmp_path: Path) -> None:
     assert np.array_equal(part.labels, [texts[text] for text in part.texts[0]])
 
 
+def test_train_with_the_held_out_rows_has_a_fingerprint_of_its_own(tmp_path: Path) -> None:
+    """Whoever encodes it would otherwise get the ids of fewer rows."""
+    write(tmp_path, train=ROWS, test=ROWS[:2])
+    data = load(tmp_path)
+    whole = data.with_held_out_rows()
+    tokenizer = make_tokenizer("words")
+    lengths = [len(encode_task(of, tokenizer, tmp_path / "tasks").splits["train"][0]) for of in (data, whole)]
+    assert lengths == [18, 20] and whole.fingerprint != data.fingerprint
+
+
+def test_an_edit_that_keeps_size_and_time_is_another_data_set(tmp_path: Path) -> None:
+    """A correction of labels keeps the size; tar, rsync and layers of docker keep the time."""
+    path, turned = tmp_path / "validation.jsonl", [(text, 1 - label) for text, label in ROWS]
+    write(tmp_path, train=ROWS, validation=ROWS)
+    before, facts = load(tmp_path), path.stat()
+    write(tmp_path, validation=turned)
+    os.utime(path, ns=(facts.st_mtime_ns, facts.st_mtime_ns))
+    assert path.stat().st_size == facts.st_size and load(tmp_path).fingerprint != before.fingerprint
+    write(tmp_path, validation=ROWS)
+    assert load(tmp_path).fingerprint == before.fingerprint
+
+
+def test_data_that_are_changed_between_plan_and_reading_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, train=ROWS, test=ROWS[:2])
+    located = locate_task(own_task(entry(), tmp_path), ())
+    assert located.fingerprint
+    write(tmp_path, train=ROWS[:18])
+    with pytest.raises(InputError, match=r"train\.jsonl: was changed after this began to use it; begin again"):
+        located.load()
+
+
 def test_cells_of_csv_files_may_be_separated_by_what_is_said(tmp_path: Path) -> None:
     for split in ("train", "validation"):
         (tmp_path / f"{split}.csv").write_text(f'text;label\n"a;b, {split}";1\nc;0\n')
@@ -281,10 +316,12 @@ def test_a_sample_is_seeded_noted_and_another_data_set(tmp_path: Path) -> None:
 
 def test_missing_texts_are_counted_in_the_sample(tmp_path: Path) -> None:
     write(tmp_path, train=[*ROWS[:4], ("", 0), (None, 1)], validation=ROWS[:2])
-    assert any("missing texts: 2 rows of train" in note for note in load(tmp_path).notes)
+    assert any("missing or empty texts: 2 rows of train" in note for note in load(tmp_path).notes)
     few = load(tmp_path, max_rows=2)
     n = sum(not text for text in few.splits["train"].texts[0])
-    assert [note for note in few.notes if "missing" in note] == ([f"missing texts: {n} row of train"] if n else [])
+    assert [note for note in few.notes if "missing" in note] == (
+        [f"missing or empty texts: {n} row of train"] if n else []
+    )
 
 
 def test_files_of_the_splits_may_be_named(tmp_path: Path) -> None:

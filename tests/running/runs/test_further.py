@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -129,3 +130,62 @@ def test_a_regression_has_no_mapping(tmp_path: Path) -> None:
     trained = task_of(table(tmp_path / "own" / "train.csv", [0.5, 1] * 6).parent, metric="pearson")
     with pytest.raises(InputError, match="--labels: task 'own' predicts numbers; leave --labels out"):
         read(table(tmp_path / "set.csv", [0, 1]), trained, labels="0=1")
+
+
+def notes_on(tmp_path: Path, trained: TaskData, *rows: tuple[str, object]) -> tuple[str, ...]:
+    """The notes on a further set of these rows."""
+    on = tmp_path / "set.jsonl"
+    on.write_text("\n".join(json.dumps({"text": text, "label": label}) for text, label in rows))
+    return with_classes(FurtherRequest(on).of(trained.task), trained).load().notes
+
+
+def test_a_set_has_the_notes_that_a_test_set_would_have(tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    rows = {"train": [f"text {at}" for at in range(20)], "validation": ["seen a", "seen b"]}
+    for split, texts in rows.items():
+        lines = [json.dumps({"text": text, "label": at % 2}) for at, text in enumerate(texts)]
+        (folder / f"{split}.jsonl").write_text("\n".join(lines))
+    of_set = [
+        ("text 0", 0), ("text 0", 0), ("TEXT  1", 1), ("seen a", 0), ("new", 0), ("new", 1), ("", 1), ("e\u0301", 0),
+    ]  # fmt: skip
+    trained = task_of(folder)
+    notes = notes_on(tmp_path, trained, *of_set)
+    assert notes[:6] == (
+        "missing or empty texts: 1 row of test",
+        "repeated: 1 row of test",
+        "texts also in train: 2 rows of test",
+        "texts also in train but for case or blanks: 1 row of test",
+        "texts also in validation: 1 row of test",
+        "texts under several labels: 1 of test (2 rows)",
+    )
+    assert len(notes) == 7 and notes[6].startswith("not in one Unicode normal form (NFC): 1 text of test;")
+    # the same notes as those of check
+    lines = [json.dumps({"text": text, "label": label}) for text, label in of_set]
+    (folder / "test.jsonl").write_text("\n".join(lines))
+    assert task_of(folder).notes == notes
+    assert notes_on(tmp_path, trained, ("other", 0), ("rows", 1)) == ()
+
+
+def test_held_out_rows_of_train_are_rows_of_train(tmp_path: Path, trained: TaskData) -> None:
+    held = trained.splits["holdout"].texts[0]
+    assert notes_on(tmp_path, trained, (held[0], 0), ("new", 1)) == ("texts also in train: 1 row of test",)
+
+
+def test_shifted_classes_and_constant_values_of_a_set_are_noted(tmp_path: Path) -> None:
+    trained = task_of(table(tmp_path / "many" / "train.parquet", [0, 1] * 200, ["neg", "pos"]).parent)
+    rows = [(f"other {at}", "pos") for at in range(200)]
+    assert "class shares differ by more than chance" in " ".join(notes_on(tmp_path, trained, *rows))
+    values = task_of(table(tmp_path / "values" / "train.csv", [0.5, 1] * 6).parent, metric="pearson")
+    (note,) = notes_on(tmp_path, values, ("a", 2), ("b", 2))
+    assert note.startswith("every label of test is 2, so that correlations have no value")
+    with pytest.raises(InputError, match="labels lose digits in float32"):
+        notes_on(tmp_path, values, *((f"row {at}", 1_600_000_000 + at) for at in range(9)))
+
+
+def test_without_the_data_of_the_training_a_set_says_so(tmp_path: Path, trained: TaskData) -> None:
+    on = table(tmp_path / "set.csv", ["neg", "pos"])
+    further = replace(with_classes(FurtherRequest(on).of(trained.task), trained), trained=None)
+    assert further.load().notes == (
+        "whether its rows are in train is not known: the data of the training are not at hand",
+    )

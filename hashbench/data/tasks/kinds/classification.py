@@ -13,6 +13,7 @@ from hashbench.data.sources.files import Cells
 from hashbench.data.sources.labels import (
     Classes,
     ReadClasses,
+    joined_labels,
     label_of,
     listed,
     positive_by_name,
@@ -118,11 +119,11 @@ class Classification(TextKind):
 
 
 def _own_notes(task: Task, read: ReadClasses) -> list[str]:
-    """Notes on the classes of a user's data set: those that no row has, and which one a metric counts."""
+    """Notes on the classes: those that no row has, names that may be several, and which one a metric counts."""
     present = {number for ids in read.ids.values() for number in ids.tolist()}
     absent = [repr(name) for number, name in enumerate(read.names) if number not in present]
     notes = [f"no row has a label of these classes: {listed(absent)}"] if absent and task.is_own else []
-    return notes + _counted_note(task, read.names)
+    return notes + joined_labels(read.names) + _counted_note(task, read.names)
 
 
 def _counted_note(task: Task, names: Sequence[str]) -> list[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from hashbench.data.sources.files import Cells
-from hashbench.data.sources.labels import read_values
+from hashbench.data.sources.values import read_values
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_baselines import BASELINES
@@ -29,8 +30,9 @@ class Regression(TextKind):
     def read_labels(
         self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]
     ) -> tuple[dict[str, np.ndarray], Task]:
-        """Values (n,) float32 of each split, and the task as it is."""
-        return read_values(cells, where), task
+        """Values (n,) float32 of each split, and the task with notes on them."""
+        read = read_values(cells, where)
+        return read.labels, replace(task, label_notes=read.notes)
 
     def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
         """Notes, one a split, on evaluation splits of one value, which may have no labels."""

@@ -17,7 +17,15 @@ import numpy as np
 from hashbench.common.errors import InputError, located, near_match
 from hashbench.data.sources.files import Cells
 from hashbench.data.sources.fingerprints import digest
-from hashbench.data.sources.labels import Classes, apart, refuse_all_unseen, refuse_repeated, unseen_note, variant_key
+from hashbench.data.sources.labels import (
+    Classes,
+    apart,
+    joined_labels,
+    refuse_all_unseen,
+    refuse_repeated,
+    unseen_note,
+    variant_key,
+)
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import Split, TaskData
@@ -152,7 +160,8 @@ class Tagging(TextKind):
         unseen = {
             split: [tag for tags in part.labels for tag in tags if tag not in trained] for split, part in splits.items()
         }
-        return [unseen_note("word", "tag", split, ids, names) for split, ids in unseen.items() if ids]
+        notes = [unseen_note("word", "tag", split, ids, names) for split, ids in unseen.items() if ids]
+        return notes + joined_labels({name[2:] for name in names} - {""})
 
     def batches(self, data: TaskData, tokenizer: Tokenizer, coder: Coder, **settings: Any) -> FinetuningData:
         from hashbench.data.tasks.text_batches import TaggingData

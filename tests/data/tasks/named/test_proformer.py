@@ -49,6 +49,7 @@ def test_a_validation_split_is_selected_on(tmp_path: Path) -> None:
         "sample: train 30 of 4,478 rows, validation 4 of 500 rows, test 7 of 893 rows",
         "1 row of test has a label that train never has: 'meal'",
         "texts also in train: 4 rows of validation, 6 rows of test",
+        "texts also in validation: 4 rows of test",
     )
 
 
