@@ -27,6 +27,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from matplotlib.transforms import Bbox
 
 from hashbench.common.errors import InputError
+from hashbench.common.showing import decimal_text
 from hashbench.results.papers.paper import Column
 from hashbench.results.plots.base import Drawn, FigureData, ImageFormat, score_column
 from hashbench.results.plots.colours import COLOURS, MARKERS, look_of
@@ -205,11 +206,11 @@ def dashed_levels(axes: Axes, levels: Mapping[str, float]) -> None:
     low, high = axes.get_ylim()
     outside, inside = [], []
     for model, value in levels.items():
-        name = f"{model} {value:.1f}"
+        name = f"{model} {decimal_text(value, 1)}"
         if not low <= value <= high:
             outside.append(f"{name} ({'below' if value < low else 'above'})")
             continue
-        tip(axes.axhline(value, color=QUIET, ls="--", lw=0.8, zorder=0), f"{model}\n{value:.2f}")
+        tip(axes.axhline(value, color=QUIET, ls="--", lw=0.8, zorder=0), f"{model}\n{decimal_text(value, 2)}")
         inside.append((name, (value - low) / (high - low)))
     axes.set_ylim(low, high)
     if inside or outside:

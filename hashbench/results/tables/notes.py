@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from hashbench.common.declared import CHOSEN_NOTE, searched_values
-from hashbench.common.showing import batch_text
+from hashbench.common.showing import batch_text, decimal_text
 from hashbench.results.papers.paper import Paper
 from hashbench.results.read import queries
 from hashbench.results.read.budgets import recorded_budgets
@@ -105,7 +105,7 @@ def score_notes(measured: Measured, table: Table) -> list[str]:
 def _undefined_draws(table: Table) -> list[str]:
     """A note on cells whose interval leaves out draws without a value, with their share."""
     cells = [
-        f"{row.title.strip()} on {column.title} {cell.undefined:.1f} %"
+        f"{row.title.strip()} on {column.title} {decimal_text(cell.undefined, 1)} %"
         for row in table.rows
         for column in table.columns
         if (cell := row.cells[column.name]).undefined
@@ -451,7 +451,7 @@ def _noise(measured: Measured) -> str:
     entry = measured.find_entry(measured.experiment.baseline)
     facts = {name: measured.fact(entry, column) for name, column in SPEED_UPS.items()} if entry else {}
     intervals = {name: fact.interval for name, fact in facts.items() if fact and fact.interval}
-    ends = [f"{name} {low:.2f} to {high:.2f}" for name, (low, high) in intervals.items()]
+    ends = [f"{name} {decimal_text(low, 2)} to {decimal_text(high, 2)}" for name, (low, high) in intervals.items()]
     return f"noise, the baseline against itself: {', '.join(ends)}" if ends else "noise not measured"
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from hashbench.common.showing import rounded
 from hashbench.results.papers.paper import Column, PublishedNumber
 
 if TYPE_CHECKING:  # exported folders print numbers without a database
@@ -166,7 +167,7 @@ def comparable(cell: Cell) -> float | None:
     if cell.value is None:
         return None
     middle = cell.value if cell.value_high is None else (cell.value + cell.value_high) / 2
-    return round(middle, 3 if cell.unit == "ms/sample" else 1) * SIZES.get(cell.unit, 1.0)
+    return rounded(middle, 3 if cell.unit == "ms/sample" else 1) * SIZES.get(cell.unit, 1.0)
 
 
 def _is_faster(cell: Cell, others: Sequence[Cell]) -> bool:

@@ -19,6 +19,7 @@ import numpy as np
 from hashbench.common.declared import card_lines
 from hashbench.common.measured import COUNTED, MetricRow
 from hashbench.common.registry import registered
+from hashbench.common.showing import percent_text
 from hashbench.data.tasks.base import LocatedTask, SplitOutputs, Task
 from hashbench.data.tasks.items import LinkSet
 from hashbench.data.tasks.text_data import TaskData
@@ -117,7 +118,7 @@ class RunKind(ABC):
         for metric in result.metrics:
             is_score = metric.split not in ("", "train") and not metric.name.startswith("learning_rate=")
             if metric.step == best and is_score and metric.value is not None:
-                return f"{metric.name} {100 * metric.value:.1f} on {metric.split}"
+                return f"{metric.name} {percent_text(metric.value)} on {metric.split}"
         return ""
 
     def kept_bytes(self, run: Run, resolved: ResolvedExperiment) -> int:
