@@ -307,7 +307,7 @@ def list_experiments(
     """List the experiments of a database with their runs, models, tasks and date, the last one swept first.
 
     Of an experiment file that was changed and swept again, the newest version has a row, with the number of earlier
-    ones. Other commands read the newest, too.
+    ones. Other commands read the newest, too; an earlier one is read as NAME@VERSION, which --all prints.
 
     Example: hashbench list --db example
     """

@@ -79,9 +79,8 @@ def _in_either_unit(claim: Claim, results: Results) -> Decided:
     if decimal.outcome == binary.outcome:
         return replace(decimal, claim=claim)
     read = {claim.unit: decimal, BINARY[claim.unit]: binary}
-    mark = "; ".join(
-        f"read as {unit} it is {decimal_text(read[unit].shown.value, 3)} and {read[unit].outcome}" for unit in read
-    )
+    values = {unit: decimal_text(by.shown.value or 0.0, 3) for unit, by in read.items()}
+    mark = "; ".join(f"read as {unit} it is {values[unit]} and {read[unit].outcome}" for unit in read)
     return Decided(claim, tuple(replace(part, outcome="undecided", marks=(mark,)) for part in decimal.parts))
 
 

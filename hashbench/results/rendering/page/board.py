@@ -24,7 +24,7 @@ from hashbench.results.rendering.page.main import Content, document, own_tables,
 from hashbench.results.tables import numbers
 from hashbench.results.tables.request import ReportRequest, ReportSource
 from hashbench.results.tables.table import Cell, Row, Table
-from hashbench.store.status import StoredExperiment, versions
+from hashbench.store.status import StoredExperiment, newest_versions
 
 INDEX = "index"
 UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")  # of a name, in that of a file
@@ -64,6 +64,7 @@ class BoardPage:
     stem: str
     content: Content
     fingerprint: str
+    earlier: int = 0  # versions of the experiment that were swept before and have no page
 
     @property
     def table(self) -> Table:
@@ -149,8 +150,8 @@ def site(of: Together) -> Iterator[tuple[str, str]]:
     """(name, text) of each file of a board."""
     taken: set[str] = {INDEX, "board"}
     pages = []
-    for experiment, fingerprint in versions(of.store):
-        page = _page(of, experiment, fingerprint, taken)
+    for experiment, fingerprint, earlier in newest_versions(of.store):
+        page = _page(of, experiment, fingerprint, earlier, taken)
         if page is not None:
             pages.append(page)
             yield f"{page.stem}.html", document(page.content)
@@ -161,8 +162,10 @@ def site(of: Together) -> Iterator[tuple[str, str]]:
     yield "board.json", _text(_of_board(pages, of.contributions))
 
 
-def _page(of: Together, experiment: StoredExperiment, fingerprint: str, taken: set[str]) -> BoardPage | None:
-    """The page of a version of an experiment under a name that no other file has; None where it has no runs."""
+def _page(
+    of: Together, experiment: StoredExperiment, fingerprint: str, earlier: int, taken: set[str]
+) -> BoardPage | None:
+    """The page of an experiment under a name that no other file has; None where its newest version has no runs."""
     measured = measure_version(of.store, experiment)
     if not measured.runs:
         return None
@@ -172,7 +175,7 @@ def _page(of: Together, experiment: StoredExperiment, fingerprint: str, taken: s
     names = (stem if number == 1 else f"{stem}-{number}" for number in range(1, len(taken) + 2))
     stem = next(name for name in names if name.lower() not in taken)  # there are file systems without capitals
     taken.add(stem.lower())
-    return BoardPage(experiment.name, stem, Content(measured, tables, board=from_), fingerprint)
+    return BoardPage(experiment.name, stem, Content(measured, tables, board=from_), fingerprint, earlier)
 
 
 def _index(pages: Sequence[BoardPage], contributions: Sequence[Contribution]) -> str:
@@ -246,12 +249,12 @@ def _of_board(pages: Sequence[BoardPage], contributions: Sequence[Contribution])
     """The board for programs: databases, experiments with their files, the best models, and all models."""
     return {
         "databases": [
-            {"name": of.name, "finished_runs": of.runs, "experiments": [name for name, _ in of.versions],
+            {"name": of.name, "finished_runs": of.runs, "experiments": list(of.names),
              "remarks": _remarks(of)}
             for of in contributions
         ],
         "experiments": [
-            {"name": page.name, "fingerprint": page.fingerprint, "page": f"{page.stem}.html",
+            {"name": page.name, "fingerprint": page.fingerprint, "earlier": page.earlier, "page": f"{page.stem}.html",
              "json": f"{page.stem}.json", "databases": page.content.board, "finished_runs": page.n_done,
              "warnings": page.warnings}
             for page in pages
