@@ -21,7 +21,7 @@ from hashbench.results.tables.cells import (
     text_cell,
 )
 from hashbench.results.tables.request import TableFile
-from hashbench.results.tables.table import Cell, Row, Table, marked, missing_lines
+from hashbench.results.tables.table import Cell, Row, Table, floor_note, floor_of, marked, missing_lines
 
 SIZES = (
     Column("total_params", "params", "fact", "params", better="low", subtitle="all"),
@@ -76,7 +76,11 @@ def own_table(
         for entry in (*measured.entries, *measured.imported)
     ]
     rows = marked(rows, columns)
+    baselines = [row for row in rows if row.is_baseline]
     notes = _notes(measured, tasks, rows)
+    for column in columns:
+        if column.measure == "average":
+            notes += floor_note(floor_of(column, columns, baselines), column)
     if len(shared) < len(trained):
         notes.insert(0, _average_note(trained, shared))
     scores = [column for column in columns if column.measure == "score"]

@@ -23,7 +23,7 @@ from hashbench.results.rendering.page.lacking import KINDS
 from hashbench.results.rendering.page.main import Content, document, own_tables, written
 from hashbench.results.tables import numbers
 from hashbench.results.tables.request import ReportRequest, ReportSource
-from hashbench.results.tables.table import Cell, Row, Table
+from hashbench.results.tables.table import Cell, Row, Table, floor_of
 from hashbench.store.status import StoredExperiment, newest_versions
 
 INDEX = "index"
@@ -53,7 +53,7 @@ class Best:
     href: str
     tied: tuple[str, ...]  # not separable from it
     why: str  # nothing was compared; '' where it was
-    baseline: str  # the best trivial baseline, with its value
+    baseline: str  # the floor: the best trivial baseline, of an average that of each task, with its value
 
 
 @dataclass(frozen=True)
@@ -114,14 +114,14 @@ class BoardPage:
         compared = [row for row in rows if row.cells[column.name].rank]
         first = max(compared or [row for row in rows if id(row) in scored], key=lambda row: scored[id(row)] or 0.0)
         tied = [row for row in compared if row.cells[column.name].best and row is not first]
-        floors = [row for row in self.table.rows if row.is_baseline and row.cells[column.name].value is not None]
-        floor = max(floors, key=lambda row: row.cells[column.name].value or 0.0, default=None)
+        baselines = [row for row in self.table.rows if row.is_baseline]
+        floor = floor_of(column, self.table.columns, baselines, first.cells)
         return Best(
             self.stem, self.name, self.warnings, at,
             " ".join(filter(None, (column.title or column.name, column.subtitle))),
             len(scored), _title(first), numbers.value(first.cells[column.name], column), self.href(first, column),
             tuple(map(_title, tied)), "" if compared else first.cells[column.name].rating or "not compared",
-            f"{floor.title} {numbers.value(floor.cells[column.name], column)}" if floor else "",
+            f"{floor.name} {numbers.number(floor.value, column.unit)}" if floor else "",
         )  # fmt: skip
 
     def tasks(self) -> Iterator[tuple[str, Best]]:
