@@ -92,6 +92,7 @@ SELECT s.experiment_id, s.experiment, s.baseline, s.encoder, s.model, s.position
        s.metric, s.split, s.data_fingerprint, s.value, s.n, s.n_missing, s.kind
 FROM scores_by_model s
 JOIN reading p ON p.task IN (s.task, '*') AND p.metric = s.metric AND p.split = s.split
+WHERE s.kind NOT IN (SELECT SUBSTR(key, 12) FROM setting WHERE key LIKE 'metrics of %' AND value <> 'training')
 UNION ALL
 SELECT experiment_id, experiment, baseline, encoder, model, position, 'own', task, checkpoint,
        metric, split, data_fingerprint, value, n, n_missing, kind
@@ -104,6 +105,7 @@ SELECT experiment_id, experiment, baseline, encoder, model, MIN(position) AS pos
        AVG(value) AS value, COUNT(value) AS n_tasks, MIN(n) AS n
 FROM paper_scores
 WHERE value IS NOT NULL AND kind NOT LIKE 'evaluation%'
+  AND kind NOT IN (SELECT SUBSTR(key, 12) FROM setting WHERE key LIKE 'metrics of %' AND value <> 'training')
 GROUP BY experiment_id, experiment, baseline, encoder, model, paper, checkpoint;
 
 CREATE VIEW prr AS
@@ -123,6 +125,7 @@ FROM paper_scores m
 JOIN paper_scores b ON b.experiment_id = m.experiment_id AND b.paper = m.paper AND b.task = m.task
                    AND b.checkpoint = m.checkpoint AND b.model = m.baseline
 WHERE m.value IS NOT NULL AND b.value IS NOT NULL AND m.kind NOT LIKE 'evaluation%'
+  AND m.kind NOT IN (SELECT SUBSTR(key, 12) FROM setting WHERE key LIKE 'metrics of %' AND value <> 'training')
 GROUP BY m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, m.paper, m.checkpoint;
 
 CREATE VIEW facts AS

@@ -15,10 +15,16 @@ from hashbench.results.read.runs import (
     PRETRAINING,
     ROBUSTNESS,
 )
+from hashbench.store.kinds import KEY
 from hashbench.store.views import VIEWS, of_version
 
+# Of what else stored plans say that it trains no model
+OTHERS = f"SELECT SUBSTR(key, {len(KEY) + 1}) FROM setting WHERE key LIKE '{KEY}%' AND value <> 'training'"
 # Or what is read like a training
-TRAINED = f"f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{EVALUATION}', '{FURTHER_BASELINE}', '{PAIRS}')"
+TRAINED = (
+    f"f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{EVALUATION}', '{FURTHER_BASELINE}', '{PAIRS}') "
+    f"AND f.kind NOT IN ({OTHERS})"
+)
 # a run under one label, finished or not; unsorted, since its spec would be sorted with it
 RUNS = """
 SELECT er.model, r.id, r.kind, r.task, r.seed, r.encoder, r.spec, r.state, r.data_fingerprint, er.metric, er.position

@@ -106,6 +106,11 @@ def _notes(measured: Measured, tasks: Sequence[str], rows: Sequence[Row]) -> lis
     if further := [task for task in measured.further_sets() if task in tasks and task not in untuned]:
         sets = ", ".join(further)
         notes.append(f"Further sets, evaluated with the models of other columns and in no average: {sets}.")
+    for kind, n in measured.apart_from_trainings().items():
+        notes.append(
+            f"In no cell: {n} run{'s' if n > 1 else ''} of kind {kind!r}, evaluations on a task that the model is "
+            "trained on (hashbench.results with everything=True has them)."
+        )
     if named := measured.experiment.averages:
         listed = "; ".join(f"{name} of {', '.join(of_tasks)}" for name, of_tasks in named.items())
         notes.append(f"Averages over some tasks: {listed}.")
