@@ -42,7 +42,6 @@ from hashbench.results.tables.recipes import (
     tuned_on_reported,
     tuning_line,
 )
-from hashbench.results.tables.request import count_known
 from hashbench.results.tables.table import SCORES, Table
 
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")  # whose versions move numbers
@@ -117,7 +116,8 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
     """The lines under a table as (label, text), without empty ones and those that its columns do not need."""
     measures = {column.measure for column in table.columns}
     scores, facts, items = bool(measures & SCORES), "fact" in measures, measured.hides_items()
-    is_foreign = not table.paper and not count_known(paper.name, measured)  # no recipe is that of its models
+    # No recipe is that of models of the user's own, not even of variations of a paper's: no paper is named then
+    is_foreign = not table.paper and not {model for _, model, _ in paper.numbers} & measured.labels()
     lines = [
         ("experiment", measured.once(_experiment)),
         ("data", _data(task_origins(measured, paper))),
