@@ -1,4 +1,4 @@
-"""What the metrics of a kind of run are, stored beside the specs, so that readers need no code of the kind."""
+"""The meaning of the metrics of a kind of run, stored beside the specs, so that readers need no code of the kind."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ KEY = "metrics of "  # begins the key of a kind in the table `setting`; `views.s
 STORED = f"SELECT key, value FROM setting WHERE key LIKE '{KEY}%'"
 # Kinds that are stored without an entry: those of the suite, of which older databases say nothing
 WITHOUT_SCORES = ("pretrain", "efficiency", "robustness")
-OF_EVALUATIONS = "evaluation"  # begins their names
+EVALUATIONS = "evaluation"  # begins their names
 
 
 def metrics_of(kind: str, stored: Mapping[str, str]) -> Metrics:
-    """What the metrics of a kind are. `stored`: what is stored of kinds, by name.
+    """The meaning of the metrics of a kind. `stored`: that of other kinds than those of the suite, by name.
 
     >>> metrics_of("finetune", {}), metrics_of("evaluation-floor", {}), metrics_of("probe", {"probe": "evaluation"})
     ('training', 'evaluation', 'evaluation')
     """
     if kind in stored:
         return next((metrics for metrics in METRICS if metrics == stored[kind]), "none")  # a value of elsewhere
-    if kind.startswith(OF_EVALUATIONS):
+    if kind.startswith(EVALUATIONS):
         return "evaluation"
     return "none" if kind in WITHOUT_SCORES else "training"

@@ -113,9 +113,9 @@ def _read_apart(row: Run, trained: Collection[tuple[str, str | None]]) -> Run:
 
 def _store_metrics(store: Store, connection: Connection, runs: Sequence[Run]) -> None:
     """Stores what the metrics of kinds are, of all that readers do not know by their names."""
-    said = {row.kind: _metrics(row) for row in runs}
-    rows = [{"key": f"{KEY}{kind}", "value": of} for kind, of in said.items() if of != metrics_of(kind, {})]
-    keys = [f"{KEY}{kind}" for kind in said]
+    by_kind = {row.kind: _metrics(row) for row in runs}
+    rows = [{"key": f"{KEY}{kind}", "value": of} for kind, of in by_kind.items() if of != metrics_of(kind, {})]
+    keys = [f"{KEY}{kind}" for kind in by_kind]
     stored = {row.key: row.value for row in connection.execute(sa.select(setting).where(setting.c.key.in_(keys)))}
     if stored != {row["key"]: row["value"] for row in rows}:
         connection.execute(sa.delete(setting).where(setting.c.key.in_(keys)))

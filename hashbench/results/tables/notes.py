@@ -116,7 +116,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
     """The lines under a table as (label, text), without empty ones and those that its columns do not need."""
     measures = {column.measure for column in table.columns}
     scores, facts, items = bool(measures & SCORES), "fact" in measures, measured.hides_items()
-    # No recipe is that of models of the user's own, not even of variations of a paper's: no paper is named then
+    # User-defined models have no paper's recipe, nor have variations of a paper's model: no paper is named for them
     is_foreign = not table.paper and not {model for _, model, _ in paper.numbers} & measured.labels()
     lines = [
         ("experiment", measured.once(_experiment)),

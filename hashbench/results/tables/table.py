@@ -238,7 +238,7 @@ def mark_under(rows: Sequence[Row], baselines: Sequence[Row], columns: Sequence[
 
 @dataclass(frozen=True)
 class Floor:
-    """What a score is to be above: a trivial baseline's value in percent, or for an average the mean of each task's."""
+    """The value in percent that a score must exceed: of a trivial baseline, of an average the mean of each task's."""
 
     name: str  # of the baseline, if it is the best on every task; else `EACH_BEST`
     value: float

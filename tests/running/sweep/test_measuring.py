@@ -42,7 +42,7 @@ def test_every_measurement_is_taken_and_only_what_is_known_is_shown(
     capsys.readouterr()
     print_results(resolved)
     assert capsys.readouterr().out.split() == ["first", "model", "k1"]  # nobody asked for a measurement
-    print_results(resolved, asked=True)
+    print_results(resolved, measured=True)
     assert capsys.readouterr().out.split() == ["first", "model", "k1", "third", "note:", "not", "known"]
 
 
