@@ -274,10 +274,10 @@ def find_experiment(store: Store, name: str | None = None, *, by_version: bool =
         return _experiment(rows[0])
     plain, at, version = (name or "").rpartition("@")
     if at and by_version and (of_name := [(of, mark) for of, mark in versions(store) if of.name == plain]):
-        found = [of for of, mark in of_name if len(version) >= SHORTEST_PREFIX and mark.startswith(version)]
-        if len(found) == 1:
-            return replace(found[0], name=str(name))
-        what = "more than one version" if found else "no version of it"
+        matching = [of for of, mark in of_name if len(version) >= SHORTEST_PREFIX and mark.startswith(version)]
+        if len(matching) == 1:
+            return replace(matching[0], name=str(name))
+        what = "more than one version" if matching else "no version of it"
         there = ", ".join(f"{plain}@{mark[:SHOWN_LETTERS]}" for _, mark in of_name)
         raise InputError(f"{store.name}: {name!r} is {what} (there is: {there})")
     names = sorted(experiment_names(store))
