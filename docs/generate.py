@@ -25,6 +25,7 @@ from pydantic import BaseModel
 from hashbench.cli.app import app
 from hashbench.cli.check import schema
 from hashbench.data.tasks.blocks import NameOf
+from hashbench.results.papers.paper import Column
 from hashbench.results.plots.base import Drawn, FigureData
 from hashbench.results.plots.colours import distinct_looks
 from hashbench.results.plots.inline import inline_svg
@@ -37,6 +38,7 @@ from hashbench.results.tables.numbers import number, signs
 from hashbench.results.tables.report import tables_of
 from hashbench.results.tables.request import ReportRequest, ReportSource
 from hashbench.results.tables.table import Table
+from hashbench.results.tables.table import floor_of as column_floor
 from hashbench.running.experiment.schema import Experiment, fields_of
 from hashbench.store.engine import Store, open_store
 from hashbench.store.status import experiment_names
@@ -379,9 +381,10 @@ def markdown(
 
 def floor_of(table: Table, tasks: Sequence[str]) -> float:
     """The mean over tasks of the best trivial baseline, with which the sign † compares an average."""
-    baselines = [row for row in table.rows if row.is_baseline]
-    scored = [[value for row in baselines if (value := row.cells[task].value) is not None] for task in tasks]
-    return fmean(map(max, scored))
+    column = Column("average", "percent", "average", tasks=tuple(tasks))
+    floor = column_floor(column, table.columns, [row for row in table.rows if row.is_baseline])
+    assert floor is not None  # the example has baselines of every task
+    return floor.value
 
 
 def tasks_of(table: Table, name: str) -> tuple[str, ...]:

@@ -91,7 +91,7 @@ def check_experiment(
         print_rows(list(tasks[0]), tasks, "text")
     if measure:
         take_all(resolved, progress=note)
-    print_results(resolved)
+    print_results(resolved, measured=measure)
     for name, lines in notes.items():
         for line in lines:
             print(f"\n{name}: {line}")

@@ -22,6 +22,7 @@ from hashbench.cli.options import (
 )
 from hashbench.cli.output import note, print_json, print_rows, show
 from hashbench.common.errors import InputError
+from hashbench.common.showing import percent_text
 
 if TYPE_CHECKING:
     from hashbench.running.sweep.describing import Described
@@ -148,8 +149,7 @@ def import_predictions(
         seed=seed,
     )  # fmt: skip
     scores = ", ".join(
-        f"{metric} {'undefined' if value is None else format(100 * value, '.1f')}"
-        for metric, value in done.scores.items()
+        f"{metric} {'undefined' if value is None else percent_text(value)}" for metric, value in done.scores.items()
     )
     again = "" if done.is_new else " (stored before)"
     show(f"{name} on {task}, experiment {done.experiment}: {scores}; {done.matched}; run {done.run_id[:12]}{again}")

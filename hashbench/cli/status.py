@@ -16,7 +16,7 @@ from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName, TableFor
 from hashbench.cli.output import print_json, print_rows, show
 from hashbench.common.allocator import collecting_nothing
 from hashbench.common.errors import InputError
-from hashbench.common.showing import duration_text, printable
+from hashbench.common.showing import duration_text, percent_text, printable
 
 if TYPE_CHECKING:
     from hashbench.results.read.overview import Activity, Overview
@@ -209,7 +209,7 @@ def _head(of_run: RunLog) -> list[str]:
     lines = [f"run {row.run_id}", f"{what}: {row.kind}, encoder {row.encoder}, {row.state}"]
     lines.append(f"experiment {of_run.experiment}")
     for score in of_run.scores:
-        value = f"undefined ({score['reason']})" if score["value"] is None else f"{100 * score['value']:.1f}"
+        value = f"undefined ({score['reason']})" if score["value"] is None else percent_text(score["value"])
         lines.append(f"{score['metric']} on {score['split']}: {value}")
     return lines
 
@@ -307,7 +307,7 @@ def list_experiments(
     """List the experiments of a database with their runs, models, tasks and date, the last one swept first.
 
     Of an experiment file that was changed and swept again, the newest version has a row, with the number of earlier
-    ones. Other commands read the newest, too.
+    ones. Other commands read the newest, too; an earlier one is read as NAME@VERSION, which --all prints.
 
     Example: hashbench list --db example
     """

@@ -13,6 +13,7 @@ import typer
 from hashbench.cli.options import DEFAULT_DB, Data, Database, TextOrJson, TrustCode, refuse_no_run
 from hashbench.cli.output import note, print_json, show
 from hashbench.common.errors import InputError
+from hashbench.common.showing import percent_text
 
 if TYPE_CHECKING:
     from hashbench.deployment.answers import AnsweringModel
@@ -144,7 +145,7 @@ def _run_to_export(
 
     choice = chosen_run(open_results(db), experiment, task, model, seed)
     best = choice.run
-    score = f"{100 * best.value:.1f} on {best.split} of {best.task}"
+    score = f"{percent_text(best.value)} on {best.split} of {best.task}"
     note("\n".join([f"run {best.run_id[:8]}: {best.title}, {score}", *choice.remarks()]))
     return best.run_id[:12]
 

@@ -84,6 +84,41 @@ def range_text(low: float, high: float) -> str:
     return f"{first} to {ends[1]}" if first_unit == second_unit and len(first_unit) == 1 else " to ".join(ends)
 
 
+EXACT_DECIMALS = 9  # beyond them the bits of a computed number depend on the order of its sums
+
+
+def rounded(value: float, decimals: int) -> float:
+    """The number at so many decimals, for all that is printed of scores, sizes and times; never -0.0.
+
+    One number may be computed in several ways: 100 * 0.7455 is 74.55000000000001, the mean of four percents 74.55. So
+    it is first taken to nine decimals, and the double nearest to that is rounded, as Python and JavaScript do. 74.55
+    has no double: the nearest one is below it, and gives 74.5.
+
+    >>> rounded(100 * 0.7455, 1), rounded(74.55, 1), rounded(74.65, 1), rounded(-0.04, 1)
+    (74.5, 74.5, 74.7, 0.0)
+    """
+    return round(round(value, EXACT_DECIMALS), decimals) + 0.0
+
+
+def decimal_text(value: float, decimals: int, form: str = "") -> str:
+    """The number as text, rounded as by `rounded`. `form`: "+" for a sign in any case, "," for thousands separators.
+
+    >>> decimal_text(100 * 0.7455, 1), decimal_text(0.05, 1, "+"), decimal_text(-0.04, 1, "+"), decimal_text(-0.04, 1)
+    ('74.5', '+0.1', '-0.0', '0.0')
+    """
+    text = f"{round(value, EXACT_DECIMALS):{form}.{decimals}f}"
+    return text if "+" in form or set(text) - set("-0.") else text.removeprefix("-")
+
+
+def percent_text(share: float, decimals: int = 1) -> str:
+    """A score or share in its natural range as text, in percent.
+
+    >>> percent_text(0.7455), percent_text(0.70354, 2)
+    ('74.5', '70.35')
+    """
+    return decimal_text(100 * share, decimals)
+
+
 def day_text(seconds: float) -> str:
     """The UTC date of a time in seconds since 1970.
 

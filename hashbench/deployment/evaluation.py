@@ -15,6 +15,7 @@ import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
+from hashbench.common.showing import percent_text
 from hashbench.data.tasks.base import SplitOutputs
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import TaskData
@@ -151,7 +152,7 @@ def table_of(forms: Sequence[Form]) -> list[str]:
         "|---|---:|---:|---:|" + "---:|---:|" * has_side,
     ]
     for form in forms:
-        score = "undefined" if form.score is None else f"{100 * form.score:.2f}"
+        score = "undefined" if form.score is None else percent_text(form.score, 2)
         whole = f" {form.folder:,} | {form.text_milliseconds:.3f} |" if has_side else ""
         rows.append(f"| {form.form} | {form.bytes:,} | {score} | {form.milliseconds:.3f} |{whole}")
     return rows

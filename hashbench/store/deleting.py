@@ -46,7 +46,7 @@ def planned_deletion(store: Store, name: str, *, earlier: bool = False) -> Delet
 
     Raises InputError where there is no such experiment, and where a worker has one of its runs.
     """
-    newest = find_experiment(store, name).id
+    newest = find_experiment(store, name, by_version=False).id
     with store.read() as connection:
         return _deletion(store, connection, name, newest if earlier else None)
 
@@ -75,7 +75,7 @@ def delete(store: Store, planned: Deletion) -> None:
 
 def rename(store: Store, name: str, new: str) -> int:
     """Gives all versions of an experiment another name, which no experiment may have; returns how many there were."""
-    find_experiment(store, name)
+    find_experiment(store, name, by_version=False)
     with store.write() as connection:
         if connection.execute(sa.select(experiment.c.id).where(experiment.c.name == new).limit(1)).first() is not None:
             raise InputError(f"{store.name}: there is an experiment {new!r}; choose another name, or delete it first")

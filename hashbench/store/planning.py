@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -18,8 +18,9 @@ from hashbench.store import sums
 from hashbench.store.engine import Store, insert_rows
 from hashbench.store.environment import as_json
 from hashbench.store.free_runs import chunks, refresh
+from hashbench.store.kinds import KEY, Metrics, metrics_of
 from hashbench.store.queue import members
-from hashbench.store.schema import dependency, experiment, experiment_run, run
+from hashbench.store.schema import dependency, experiment, experiment_run, run, setting
 
 ToWrite = TypeVar("ToWrite")
 POSTGRES_INTEGER = 2**31 - 1  # SQLite's whole numbers have 64 bits
@@ -42,6 +43,7 @@ class Run:
     # The score that the experiment's own table reads; None where there is none.
     metric: str | None = None
     split: str | None = None
+    metrics: Metrics | None = None  # what those of its kind are; None: as of a kind of the suite
 
 
 def add_experiment(
@@ -69,7 +71,8 @@ def add_experiment(
         raise InputError(f"seed {largest}: PostgreSQL holds seeds up to {POSTGRES_INTEGER}; choose a smaller one")
     values = {"baseline": baseline, "config": as_json(dict(config)), "command": without_passwords(command)}
     fingerprint = hashlib.sha256(as_json([[row.model, row.id] for row in runs]).encode()).hexdigest()
-    placed = [(position, row) for position, row in enumerate(runs)]
+    trained = {(row.model, row.task) for row in runs if _metrics(row) == "training"}
+    placed = [(position, _read_apart(row, trained)) for position, row in enumerate(runs)]
     this = sa.and_(experiment.c.name == name, experiment.c.fingerprint == fingerprint)
     with store.read() as connection:
         stored = _members(connection, this)
@@ -89,8 +92,34 @@ def add_experiment(
         stored = json.loads(connection.execute(sa.select(experiment.c.config).where(this)).scalar_one())
         values["config"] = as_json(stored | dict(config))
         connection.execute(sa.update(experiment).where(this).values(**values, called_at=store.now))
+        _store_metrics(store, connection, runs)
         sums.write(connection, "experiment", [experiment_id])
     return experiment_id
+
+
+def _metrics(row: Run) -> Metrics:
+    return row.metrics or metrics_of(row.kind, {})
+
+
+def _read_apart(row: Run, trained: Collection[tuple[str, str | None]]) -> Run:
+    """The run as a member of an experiment, whose own table reads nothing of it if it has no scores, or if it evaluates
+    a model on a task that a run of the same label trains on: that has the cell.
+    """
+    of = _metrics(row)
+    of_others = of == "none" and metrics_of(row.kind, {}) != "none"  # those of the suite have tables that read them
+    apart = of_others or of == "evaluation" and (row.model, row.task) in trained
+    return replace(row, metric=None, split=None) if apart else row
+
+
+def _store_metrics(store: Store, connection: Connection, runs: Sequence[Run]) -> None:
+    """Stores what the metrics of kinds are, of all that readers do not know by their names."""
+    by_kind = {row.kind: _metrics(row) for row in runs}
+    rows = [{"key": f"{KEY}{kind}", "value": of} for kind, of in by_kind.items() if of != metrics_of(kind, {})]
+    keys = [f"{KEY}{kind}" for kind in by_kind]
+    stored = {row.key: row.value for row in connection.execute(sa.select(setting).where(setting.c.key.in_(keys)))}
+    if stored != {row["key"]: row["value"] for row in rows}:
+        connection.execute(sa.delete(setting).where(setting.c.key.in_(keys)))
+        insert_rows(connection, store.insert_new(setting), rows)
 
 
 def _in_parts(store: Store, rows: Sequence[ToWrite], write: Callable[[Connection, Sequence[ToWrite]], None]) -> None:

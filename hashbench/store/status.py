@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,8 +23,10 @@ from hashbench.store.queue import members
 from hashbench.store.result import Artifact, Checkpoint, Predictions, leads_outside
 from hashbench.store.schema import STATES, attempt, environment, run
 from hashbench.store.schema import predictions as stored_predictions
+from hashbench.store.views import of_version
 
-SHORTEST_PREFIX = 4  # letters of a run id that a user must give
+SHORTEST_PREFIX = 4  # letters of a run id, or of a version's fingerprint, that a user must give
+SHOWN_LETTERS = 8  # of a version's fingerprint
 
 
 @dataclass(frozen=True)
@@ -205,10 +208,14 @@ SELECT p.* FROM predictions p JOIN run r ON r.finished_attempt = p.attempt_id
 WHERE r.id = :run AND r.state = 'done' AND p.split = :split AND p.checkpoint = :checkpoint AND p.condition = :condition
 """
 LAST_ATTEMPT = ATTEMPTS.replace("a.run_id = :run ORDER BY a.id", "a.worker = :worker ORDER BY a.id DESC LIMIT 1")
-BEST_SCORES = """
-SELECT DISTINCT metric, split, value, reason FROM scores WHERE run_id = :run AND checkpoint = 'best'
+BEST_SCORES = of_version(
+    """
+SELECT DISTINCT metric, split, value, reason FROM evaluated WHERE condition = '' AND checkpoint = 'best'
 ORDER BY split, metric
-"""
+""",
+    "evaluated",
+    where="run_id = :run",
+)
 DURATIONS = """
 SELECT run_id, kind, model, encoder, task, spec, seconds
 FROM (
@@ -233,6 +240,14 @@ def versions(store: Store) -> list[tuple[StoredExperiment, str]]:
     return [(of, fingerprints[of.id]) for of in experiments(store)]
 
 
+def newest_versions(store: Store) -> list[tuple[StoredExperiment, str, int]]:
+    """The newest version of each experiment with its fingerprint, and how many earlier ones there are."""
+    every = versions(store)
+    n_of_name = Counter(of.name for of, _ in every)
+    newest = {of.name: (of, fingerprint) for of, fingerprint in reversed(every)}
+    return [(of, fingerprint, n_of_name[of.name] - 1) for of, fingerprint in every if newest[of.name][0] is of]
+
+
 def n_finished(store: Store) -> int:
     """The number of finished runs of all experiments."""
     return int(store.query(FINISHED)[0]["n"])
@@ -248,11 +263,23 @@ def experiment_names(store: Store) -> list[str]:
     return list(dict.fromkeys(name for (name,) in store.tuples(NAMES)))
 
 
-def find_experiment(store: Store, name: str | None = None) -> StoredExperiment:
-    """The experiment of a name, of several the one swept last; None: the last sweep of all."""
+def find_experiment(store: Store, name: str | None = None, *, by_version: bool = True) -> StoredExperiment:
+    """The experiment of a name, of several the one swept last; None: the last sweep of all.
+
+    NAME@VERSION is one version, by the first letters of its fingerprint, and named so in what it returns; not without
+    `by_version`. Raises InputError where there is none, or several.
+    """
     rows = store.query(LAST_SWEPT) if name is None else store.query(LAST_OF_NAME, name=name)
     if rows:
         return _experiment(rows[0])
+    plain, at, version = (name or "").rpartition("@")
+    if at and by_version and (of_name := [(of, mark) for of, mark in versions(store) if of.name == plain]):
+        matching = [of for of, mark in of_name if len(version) >= SHORTEST_PREFIX and mark.startswith(version)]
+        if len(matching) == 1:
+            return replace(matching[0], name=str(name))
+        what = "more than one version" if matching else "no version of it"
+        there = ", ".join(f"{plain}@{mark[:SHOWN_LETTERS]}" for _, mark in of_name)
+        raise InputError(f"{store.name}: {name!r} is {what} (there is: {there})")
     names = sorted(experiment_names(store))
     if not names:
         raise InputError(f"{store.name}: no experiment in it; run hashbench sweep first, or give another --db")

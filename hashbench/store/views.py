@@ -29,6 +29,18 @@ def _views() -> dict[str, str]:
 VIEWS = _views()
 
 
+def of_version(sql: str, *views: str, where: str = "experiment_id = :experiment") -> str:
+    """The query with these views, named from below to above, over a version of an experiment, be it the newest or not.
+
+    Within a statement, a name of WITH hides the view of that name, but not from the texts of other views: each that is
+    read on the way is named. `where`: which finished runs.
+    """
+    texts = {"finished": f"SELECT * FROM finished_versions WHERE {where}", **{name: VIEWS[name] for name in views}}
+    hidden = ", ".join(f"{name} AS NOT MATERIALIZED ({text})" for name, text in texts.items())
+    begin, _, rest = sql.lstrip().partition(" ")
+    return f"WITH {hidden}, {rest}" if begin == "WITH" else f"WITH {hidden} {sql.lstrip()}"
+
+
 def readings() -> list[dict[str, str]]:
     """Rows (paper, task, metric, split) of readings.csv: which score a paper prints for a task."""
     return list(csv.DictReader(_text_of("readings.csv").splitlines()))

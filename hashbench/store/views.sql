@@ -1,12 +1,14 @@
 -- The views: all that readers see of the results, in the dialect that SQLite and PostgreSQL share.
 --
 -- Values are in their natural range: scores and shares 0 to 1, times in ms, sizes in bytes; the report multiplies and
--- rounds. Every view has `experiment_id`: filter by it, since two experiments may share a name. The equations are those
--- of the HashFormers paper (Xue and Aletras 2022), section 4.4, with the baseline that the experiment names. A run of
--- any kind is read by its stored metrics. A view reads tables and views above it.
+-- rounds. Of an experiment file that was changed and swept again the newest version counts: every view but the first has
+-- it alone, so that a name is one experiment. The equations are those of the HashFormers paper (Xue and Aletras 2022),
+-- section 4.4, with the baseline that the experiment names. A run of any kind is read by its stored metrics. A view reads
+-- tables and views above it.
 
-CREATE VIEW finished AS
--- a finished run under each label that an experiment gives it
+CREATE VIEW finished_versions AS
+-- a finished run under each label that a version of an experiment gives it; filter by experiment_id, since the versions
+-- share a name
 SELECT er.experiment_id, e.name AS experiment, e.baseline, r.encoder, er.model, er.position, r.id AS run_id, r.kind,
        r.task, r.seed, r.data_fingerprint, r.finished_attempt AS attempt_id, r.finished_at,
        er.metric AS own_metric, er.split AS own_split
@@ -14,6 +16,18 @@ FROM experiment_run er
 JOIN experiment e ON e.id = er.experiment_id
 JOIN run r ON r.id = er.run_id
 WHERE r.state = 'done';
+
+CREATE VIEW finished AS
+-- the same of the newest version of each experiment, the one that was swept last
+SELECT experiment_id, experiment, baseline, encoder, model, position, run_id, kind, task, seed, data_fingerprint,
+       attempt_id, finished_at, own_metric, own_split
+FROM finished_versions
+WHERE experiment_id IN (
+    SELECT e.id FROM experiment e WHERE NOT EXISTS (
+        SELECT 1 FROM experiment later WHERE later.name = e.name
+        AND (later.called_at > e.called_at OR later.called_at = e.called_at AND later.id > e.id)
+    )
+);
 
 CREATE VIEW evaluated AS
 -- a score at the best and at the last evaluation of a run on a task that names these steps, as trainings and trivial
@@ -78,6 +92,7 @@ SELECT s.experiment_id, s.experiment, s.baseline, s.encoder, s.model, s.position
        s.metric, s.split, s.data_fingerprint, s.value, s.n, s.n_missing, s.kind
 FROM scores_by_model s
 JOIN reading p ON p.task IN (s.task, '*') AND p.metric = s.metric AND p.split = s.split
+WHERE s.kind NOT IN (SELECT SUBSTR(key, 12) FROM setting WHERE key LIKE 'metrics of %' AND value <> 'training')
 UNION ALL
 SELECT experiment_id, experiment, baseline, encoder, model, position, 'own', task, checkpoint,
        metric, split, data_fingerprint, value, n, n_missing, kind
@@ -90,6 +105,7 @@ SELECT experiment_id, experiment, baseline, encoder, model, MIN(position) AS pos
        AVG(value) AS value, COUNT(value) AS n_tasks, MIN(n) AS n
 FROM paper_scores
 WHERE value IS NOT NULL AND kind NOT LIKE 'evaluation%'
+  AND kind NOT IN (SELECT SUBSTR(key, 12) FROM setting WHERE key LIKE 'metrics of %' AND value <> 'training')
 GROUP BY experiment_id, experiment, baseline, encoder, model, paper, checkpoint;
 
 CREATE VIEW prr AS
@@ -109,6 +125,7 @@ FROM paper_scores m
 JOIN paper_scores b ON b.experiment_id = m.experiment_id AND b.paper = m.paper AND b.task = m.task
                    AND b.checkpoint = m.checkpoint AND b.model = m.baseline
 WHERE m.value IS NOT NULL AND b.value IS NOT NULL AND m.kind NOT LIKE 'evaluation%'
+  AND m.kind NOT IN (SELECT SUBSTR(key, 12) FROM setting WHERE key LIKE 'metrics of %' AND value <> 'training')
 GROUP BY m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, m.paper, m.checkpoint;
 
 CREATE VIEW facts AS

@@ -11,14 +11,18 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import RowMapping
 
+from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.store import views
+from hashbench.store.deleting import rename
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
 from hashbench.store.planning import Run
 from hashbench.store.queue import claim
 from hashbench.store.result import Result
+from hashbench.store.status import find_experiment, versions
+from hashbench.store.views import of_version
 
 if TYPE_CHECKING:
     from tests.store.conftest import Lab
@@ -350,3 +354,52 @@ def test_creating_views_twice_changes_nothing(store: Store, lab: Lab) -> None:
         views.create(connection)
     assert {name: sorted(map(str, store.query(f"SELECT * FROM {name}"))) for name in views.VIEWS} == before
     assert store.query("SELECT COUNT(*) AS n FROM reading")[0]["n"] == len(views.readings())
+
+
+def versions_of_one_name(store: Store, lab: Lab) -> tuple[int, int]:
+    """Two versions of one experiment, of which the later has a further run; both are finished."""
+    runs = [lab.run("a"), lab.run("b", seed=1)]
+    first = lab.plan(store, runs[0], name="one")
+    lab.finish_all(store, first)
+    second = lab.plan(store, *runs, name="one")
+    lab.finish_all(store, second)
+    return first, second
+
+
+def test_of_the_versions_of_a_name_the_newest_is_in_every_view(store: Store, lab: Lab) -> None:
+    first, second = versions_of_one_name(store, lab)
+    for name in views.VIEWS:
+        found = {row["experiment_id"] for row in store.query(f"SELECT experiment_id FROM {name}")}
+        assert found <= ({first, second} if name == "finished_versions" else {second}), name
+    rows = store.query("SELECT run_id, COUNT(*) AS n FROM scores WHERE checkpoint = 'best' GROUP BY run_id")
+    assert len(rows) == 2 and {row["n"] for row in rows} == {1}
+    assert len(store.query("SELECT * FROM finished_versions")) == 3
+
+
+def test_an_earlier_version_that_is_swept_again_is_the_newest(store: Store, lab: Lab) -> None:
+    first, _ = versions_of_one_name(store, lab)
+    lab.plan(store, lab.run("a"), name="one")
+    assert {row["experiment_id"] for row in store.query("SELECT experiment_id FROM scores")} == {first}
+    assert find_experiment(store, "one").id == first  # `list`, `report` and the views have one rule
+
+
+def test_an_earlier_version_is_found_by_its_fingerprint(store: Store, lab: Lab) -> None:
+    first, second = versions_of_one_name(store, lab)
+    marks = {of.id: mark for of, mark in versions(store)}
+    assert find_experiment(store, "one").id == second
+    assert [find_experiment(store, f"one@{marks[place][:8]}").id for place in (first, second)] == [first, second]
+    for wrong in ("one@", "one@zzzz", f"one@{marks[first][:3]}"):
+        with pytest.raises(InputError, match=f"'{wrong}' is no version of it .there is: one@{marks[second][:8]}, one@"):
+            find_experiment(store, wrong)
+    assert find_experiment(store, f"one@{marks[first]}").name == f"one@{marks[first]}"  # others read on by it
+    with pytest.raises(InputError, match="no experiment 'one@"):
+        rename(store, f"one@{marks[first]}", "two")  # all versions are renamed and deleted, by the plain name
+    with pytest.raises(InputError, match="no experiment 'two@"):
+        find_experiment(store, f"two@{marks[first][:8]}")
+
+
+def test_queries_of_a_version_read_it_be_it_the_newest_or_not(store: Store, lab: Lab) -> None:
+    first, second = versions_of_one_name(store, lab)
+    for place, n in ((first, 1), (second, 2)):
+        sql = of_version("SELECT run_id FROM scores WHERE checkpoint = 'best'", "evaluated", "scores")
+        assert len(store.query(sql, experiment=place)) == n

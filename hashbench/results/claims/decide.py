@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hashbench.common.showing import decimal_text, percent_text
 from hashbench.results.claims.columns import ScoreColumn, TimeColumn
 from hashbench.results.claims.grammar import (
     UNITS,
@@ -39,7 +40,7 @@ from hashbench.results.claims.verdicts import (
     of_interval,
     of_point,
 )
-from hashbench.results.read.measured import PERCENT, hollow_accuracy
+from hashbench.results.read.measured import hollow_accuracy
 from hashbench.results.read.texts import share_lost, unequal_note
 from hashbench.scores.estimates import SeedError
 
@@ -78,7 +79,8 @@ def _in_either_unit(claim: Claim, results: Results) -> Decided:
     if decimal.outcome == binary.outcome:
         return replace(decimal, claim=claim)
     read = {claim.unit: decimal, BINARY[claim.unit]: binary}
-    mark = "; ".join(f"read as {unit} it is {read[unit].shown.value:.3f} and {read[unit].outcome}" for unit in read)
+    values = {unit: decimal_text(by.shown.value or 0.0, 3) for unit, by in read.items()}
+    mark = "; ".join(f"read as {unit} it is {values[unit]} and {read[unit].outcome}" for unit in read)
     return Decided(claim, tuple(replace(part, outcome="undecided", marks=(mark,)) for part in decimal.parts))
 
 
@@ -178,7 +180,7 @@ def _from_interval(
     else:
         marks = [] if several else [ONE_SEED]
     if estimate.undefined:
-        marks.append(f"{100 * estimate.undefined:.1f} % of the draws have no value and are left out")
+        marks.append(f"{percent_text(estimate.undefined)} % of the draws have no value and are left out")
     defined = not math.isnan(quantity.value)
     if not defined:
         marks.append("undefined: a ratio of values that are not above 0")
@@ -292,8 +294,12 @@ def _not_above(side: Term, value: Quantity, column: Columns, results: Results) -
     least = above[nearest]
     if least.low > 0:
         return ""
-    interval = f"{least.value:+.1f} [{least.low:+.1f}, {least.high:+.1f}]"
+    interval = f"{_signed(least.value)} [{_signed(least.low)}, {_signed(least.high)}]"
     return f"{AT_BASELINE}: on {column} {side} minus {nearest} is {interval}"
+
+
+def _signed(value: float) -> str:
+    return decimal_text(value, 1, "+")
 
 
 def _text_marks(part: ClaimPart, results: Results) -> list[str]:
@@ -323,7 +329,7 @@ def _f1_marks(part: ClaimPart, results: Results) -> list[str]:
         for score in meaning.scores:
             below = hollow_accuracy(results.measured, entry, score.task, score.metric, score.split)
             if below:
-                accuracy, majority = (PERCENT * value for value in below)
-                marks[f"the average counts F1 on {score.task} of {slug}, whose accuracy of {accuracy:.1f} is below the "
-                      f"majority class ({majority:.1f})"] = None  # fmt: skip
+                accuracy, majority = map(percent_text, below)
+                marks[f"the average counts F1 on {score.task} of {slug}, whose accuracy of {accuracy} is below the "
+                      f"majority class ({majority})"] = None  # fmt: skip
     return list(marks)

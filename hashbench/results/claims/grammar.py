@@ -3,6 +3,8 @@
 papers/published/claims.md defines the grammar. What it does not allow is an error of one line that names its place.
 Operators have spaces around them, because names of models contain hyphens. `min`, `max` and `each` assert a claim of
 every member: they are written out into one part a member before anything is computed.
+
+A number may be a constant or the name of a model, which the grammar cannot tell: `named` does, with the models' names.
 """
 
 from __future__ import annotations
@@ -10,13 +12,14 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, get_args
 
 from hashbench.common.errors import InputError, near_match
+from hashbench.common.showing import few
 
 ClaimKind = Literal[
     "greater", "difference_at_least", "ratio_at_least", "equal_within", "interaction", "ordering", "count"
@@ -65,9 +68,10 @@ class ModelName:
 
 @dataclass(frozen=True)
 class Number:
-    """A constant in the unit of its claim."""
+    """A constant in the unit of its claim, as far as no model has its text for a name."""
 
     value: float
+    text: str = field(default="", compare=False)  # as written
 
     def __str__(self) -> str:
         return f"{self.value:g}"
@@ -171,7 +175,7 @@ def _term(text: str) -> Term:
 
 def _atom(text: str) -> Atom:
     if NUMBER.fullmatch(text):
-        return Number(float(text))
+        return Number(float(text), text)
     if SLUG.fullmatch(text):
         return ModelName(text)
     raise GrammarError(
@@ -245,6 +249,26 @@ def slugs(models: Models) -> list[str]:
     if isinstance(models, Pair):
         return slugs(models.left) + slugs(models.right)
     return [models.slug] if isinstance(models, ModelName) else []
+
+
+def constants(models: Models) -> list[Number]:
+    """All constants of an expression, in order."""
+    if isinstance(models, Mean | Every):
+        return [member for member in models.members if isinstance(member, Number)]
+    if isinstance(models, Pair):
+        return constants(models.left) + constants(models.right)
+    return [models] if isinstance(models, Number) else []
+
+
+def _with_names(models: Models, names: Collection[str]) -> Any:
+    """The expression with a model's name in the place of each number that is one."""
+    if isinstance(models, Number):
+        return ModelName(models.text) if models.text in names else models
+    if isinstance(models, Mean | Every):
+        return replace(models, members=tuple(_with_names(member, names) for member in models.members))
+    if isinstance(models, Pair):
+        return replace(models, left=_with_names(models.left, names), right=_with_names(models.right, names))
+    return models
 
 
 def weights_of(plus: Models, minus: Models = Number(0.0)) -> dict[str, float] | None:
@@ -353,6 +377,35 @@ class Claim:
     def scale(self) -> float:
         """The factor from the claim's unit to single parameters, operations or bytes, to percent or to ms."""
         return UNITS[self.unit][1]
+
+
+def named(claim: Claim, models: Collection[str]) -> Claim:
+    """The claim of an experiment with these models: a number that is the name of one is read as that model.
+
+    Any other number is a constant, where the kind of claim has a bound; 0 also in `greater` and `interaction`, for the
+    sign of a difference. Where a model has a number for a name, every number is a name. Raises InputError for a number
+    that can be neither, and for a part without a model.
+    """
+    parts = tuple(
+        replace(part, left=_with_names(part.left, models), right=part.right and _with_names(part.right, models))
+        for part in claim.parts
+    )
+    numbered = sorted(name for name in models if NUMBER.fullmatch(name))
+    for part in parts:
+        numbers = [*constants(part.left), *(constants(part.right) if part.right else ())]
+        unbounded = [number for number in numbers if number.value and part.kind in ("greater", "interaction")]
+        if numbered and numbers:
+            why = f"no model {numbers[0].text!r}; where a model's name is a number ({few(numbered)}), "
+            why += "every number is a name: rename such models to compare with a constant"
+        elif unbounded:
+            why = f"no model {unbounded[0].text!r}; {part.kind!r} compares models: with a number in the place of one, "
+            why += "the kind is difference_at_least"
+        elif not part.slugs:
+            why = f"{part} names no model; at least one side does"
+        else:
+            continue
+        raise InputError(f"{claim.where}: claim {claim.id!r}: {why}")
+    return replace(claim, parts=parts)
 
 
 def read_rows(rows: Sequence[Mapping[str, Any]], where: Sequence[str]) -> list[Claim]:
@@ -481,7 +534,9 @@ def _parts(kind: ClaimKind, left: str, right: str, *, columns: Sequence[Columns]
     else:
         first = read_models(left)
         if not right:
-            raise GrammarError(f"'{kind}' compares with something: right is empty (a number may stand there)")
+            raise GrammarError(
+                f"'{kind}' compares with something: right is empty (a model, or a number where the kind has a bound)"
+            )
         second = read_models(right)
         paired = isinstance(first, Pair) and isinstance(second, Pair)
         if kind == "interaction" and not paired and not all(isinstance(name, Pair) for name in columns):

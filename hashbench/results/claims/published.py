@@ -6,9 +6,9 @@ import csv
 from collections.abc import Callable
 from functools import cache, partial
 
-from hashbench.results.claims.grammar import UNITS, Claim, ColumnName, read_rows
+from hashbench.results.claims.grammar import UNITS, Claim, ColumnName, named, read_rows
 from hashbench.results.claims.quantities import Missing
-from hashbench.results.papers.paper import PUBLISHED, Paper
+from hashbench.results.papers.paper import PUBLISHED, Paper, load_paper, papers
 from hashbench.results.read.measured import PERCENT, Measured
 from hashbench.results.read.origins import task_origins
 from hashbench.results.tables.paper import printed_number
@@ -27,12 +27,19 @@ def paper_claims() -> tuple[Claim, ...]:
     """All claims of all papers, in the file's order."""
     text = (PUBLISHED / "claims.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
-    return tuple(read_rows(rows, [f"claims.csv: {row['id']}" for row in rows]))
+    claims = read_rows(rows, [f"claims.csv: {row['id']}" for row in rows])
+    return tuple(named(claim, ()) for claim in claims)
 
 
 def claims_of(paper: str) -> list[Claim]:
     """The claims of one paper, by its name."""
     return [claim for claim in paper_claims() if claim.paper == paper]
+
+
+@cache
+def published_models() -> frozenset[str]:
+    """The models of all papers, as their printed numbers name them."""
+    return frozenset(model for name in papers() for _, model, _ in load_paper(name).numbers)
 
 
 @cache

@@ -10,8 +10,8 @@ from typing import Any
 from hashbench.common.errors import InputError, near_match
 from hashbench.results.claims.columns import check_column
 from hashbench.results.claims.decide import NO_SPREAD, decide
-from hashbench.results.claims.grammar import Claim, read_file, read_rows
-from hashbench.results.claims.published import claims_of, exact_value
+from hashbench.results.claims.grammar import Claim, named, read_file, read_rows
+from hashbench.results.claims.published import claims_of, exact_value, published_models
 from hashbench.results.claims.quantities import Missing
 from hashbench.results.claims.results import Results, TimedRuns
 from hashbench.results.claims.verdicts import Decided
@@ -76,12 +76,15 @@ def sections_of(results: ReportSource, *, draws: int = DRAWS) -> list[DecidedCla
     Raises InputError for wrong input, and where nothing can be decided for want of predictions.
     """
     store, request = results.store, results.request
-    user_claims = read_file(request.claims_file) if request.claims_file is not None else []
     source = load_paper(request.paper) if request.paper is not None else None
     measured = results.measured
+    models = {*measured.labels(), measured.experiment.baseline}
+    user_claims = read_file(request.claims_file) if request.claims_file is not None else []
+    user_claims = [named(claim, models) for claim in user_claims]
     _check_own(user_claims, measured)
     if source is None:  # these may name models that the experiment lacks: not measured; the sweep printed a note
-        user_claims = [*own_claims(measured.experiment.config, measured.experiment.name), *user_claims]
+        of_file = own_claims(measured.experiment.config, measured.experiment.name)
+        user_claims = [*(named(claim, models) for claim in of_file), *user_claims]
     draws = min(draws, FEWER) if len(measured.n_examples) > MANY else draws
     evidence, times = Evidence(store, measured, draws=draws), TimedRuns(measured)
     groups = [(source, claims_of(source.name))] if source else _about(measured)
@@ -153,8 +156,7 @@ def _names_model(claim: Claim, paper: Paper, measured: Measured) -> bool:
 
 def _check_own(claims: Sequence[Claim], measured: Measured) -> None:
     """Checks that user-defined claims name existing models, papers and columns. Raises InputError."""
-    published = {model for name in papers() for _, model, _ in load_paper(name).numbers}
-    labels = measured.labels()
+    published, labels = published_models(), measured.labels()
     for claim in claims:
         if claim.paper and claim.paper not in papers():
             raise InputError(f"{claim.where}: claim {claim.id!r}: no paper {claim.paper!r}; there are: "

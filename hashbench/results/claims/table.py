@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from hashbench.common.showing import decimal_text
 from hashbench.results.claims.grammar import Claim
 from hashbench.results.claims.report import DecidedClaims, claim_sections
 from hashbench.results.claims.verdicts import (
@@ -218,8 +219,8 @@ def number(value: float, claim: Claim) -> str:
     """A value in the claim's unit as text; differences have their sign."""
     sign = "+" if quantity(claim) == "difference" else ""
     if claim.unit == "params":
-        return f"{value:{sign},.0f}"
-    return f"{value:{sign}.3f}" if claim.unit in ("x", "Mi", "K", "M", "MB", "KB") else f"{value:{sign}.2f}"
+        return decimal_text(value, 0, f"{sign},")
+    return decimal_text(value, 3 if claim.unit in ("x", "Mi", "K", "M", "MB", "KB") else 2, sign)
 
 
 def measured(claim: Claim, decision: Decision) -> str:

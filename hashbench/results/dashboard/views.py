@@ -19,6 +19,7 @@ import wandb_workspaces.workspaces as ws
 from hashbench.results.dashboard.runs import EXPERIMENT, MODEL, Shown, tag, task_tag
 from hashbench.results.rendering.registry import render
 from hashbench.results.rendering.rows import json_text
+from hashbench.results.tables.table import floor_note, table_floor
 
 WIDTH, HEIGHT = 24, 9  # of the grid of a report, in its units
 MAX_RUNS = 100  # lines and bars of a panel; W&B shows ten by default
@@ -52,10 +53,13 @@ def blocks(shown: Shown) -> list[PanelBlock]:
     names = {name for run in shown.runs if run.kind == MODEL for name in run.summary}
     scores = {f"score/{column.name}": f"{column.title} {column.subtitle}" for column in shown.table.columns}
     baseline = shown.measured.experiment.baseline
+    average = [column for column in shown.table.columns if column.name == "average"]
+    floors = [line for column in average for line in floor_note(table_floor(shown.table, column), column)]
     every = [
         PanelBlock(
             "Average against parameters",
-            "A point is a model: the mean over tasks of the means over seeds, 0 to 1. Parameters on a log scale.",
+            "A point is a model: the mean over tasks of the means over seeds, 0 to 1. Parameters on a log scale."
+            + "".join(f" {line}" for line in floors),
             MODEL,
             [
                 wr.ScatterPlot(

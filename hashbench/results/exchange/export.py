@@ -30,6 +30,7 @@ from hashbench.scores.registry import metrics
 from hashbench.store import sums
 from hashbench.store.engine import Store, insert_rows, open_results, open_store
 from hashbench.store.environment import LEFT_OUT, Environment, as_json
+from hashbench.store.kinds import KEY
 from hashbench.store.malformed import check_numbers
 from hashbench.store.packing import pack
 from hashbench.store.queue import published
@@ -43,6 +44,7 @@ from hashbench.store.schema import (
     metric,
     predictions,
     run,
+    setting,
 )
 
 BESIDE = ("-wal", "-shm", "-journal")  # files of SQLite beside a database, which outlive a failed export
@@ -149,6 +151,8 @@ class _Copy:
                     copied.add(run_id)
                     self._run(run_id)
             insert_rows(self.target, sa.insert(experiment_run), rows)
+        of_kinds = sa.select(setting).where(setting.c.key.startswith(KEY))
+        insert_rows(self.target, sa.insert(setting), self.source.execute(of_kinds).mappings().all())
         needs = self.source.execute(sa.select(dependency)).mappings().all()
         needs = [row for row in needs if {row["run_id"], row["needs_run_id"]} <= copied]
         insert_rows(self.target, sa.insert(dependency), needs)

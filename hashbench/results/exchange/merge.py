@@ -27,6 +27,7 @@ from hashbench.store.attaching import COLLECTING
 from hashbench.store.engine import Store, insert_rows
 from hashbench.store.environment import as_json
 from hashbench.store.free_runs import chunks, refresh
+from hashbench.store.kinds import KEY
 from hashbench.store.queue import published
 from hashbench.store.schema import (
     attempt,
@@ -259,6 +260,10 @@ class _Merge:
     def carry_out(self) -> MergeReport:
         """Merges all runs that the look found something new of, then the experiments."""
         report = MergeReport()
+        of_kinds = self._source.rows(setting, setting.c.key.startswith(KEY))
+        if of_kinds:
+            with self._store.write() as target:
+                insert_rows(target, self._store.insert_new(setting), [dict(row) for row in of_kinds])
         for row in self._rows:
             if self._plans[row["id"]].writes:
                 with self._store.write() as target:

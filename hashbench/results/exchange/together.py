@@ -32,6 +32,11 @@ class Contribution:
     runs: int
     merged: MergeReport = field(default_factory=MergeReport)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its experiments, each once."""
+        return tuple(dict.fromkeys(name for name, _ in self.versions))
+
 
 @dataclass(frozen=True)
 class Together:

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from hashbench.common.showing import decimal_text
 from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.results.plots.colours import COLOURS
 from hashbench.results.plots.sheet import GREY, QUIET, SMALL, colour_of, marker_of, name_rows, sheet, tip
@@ -46,7 +47,7 @@ def draw_shares(data: FigureData) -> list[Drawn]:
     axes = drawn.panels[0]
     for place, (model, (embedding, total)) in enumerate(counts.items()):
         percent = 100 * embedding / total
-        text = f"{percent:.1f} %  of {number(*scaled(total))}"
+        text = f"{decimal_text(percent, 1)} %  of {number(*scaled(total))}"
         first = axes.barh(place, percent, height=0.7, color=EMBEDDING, edgecolor="white", hatch=HATCH, linewidth=0)
         rest = axes.barh(place, 100 - percent, left=percent, height=0.7, color=REST, linewidth=0)
         for bar in (*first, *rest):
@@ -104,7 +105,9 @@ def _times(axes: Axes, models: Sequence[str], timed: Timed, *, title: str) -> No
         times, ratios = zip(*timed[model], strict=True)
         axes.plot([min(times), max(times)], [place, place], color=colour_of(model), lw=1.0, zorder=2)
         (marks,) = axes.plot(times, [place] * len(times), ls="none", zorder=3, **marker_of(model, 3.4))
-        tip(marks, *(f"{model}\n{ms:.3g} ms a sample, speed-up {ratio:.2f}x" for ms, ratio in timed[model]))
+        tip(
+            marks, *(f"{model}\n{ms:.3g} ms a sample, speed-up {decimal_text(ratio, 2)}x" for ms, ratio in timed[model])
+        )
         axes.annotate(
             span(min(ratios), max(ratios), "x"), (1, place), xycoords=("axes fraction", "data"), xytext=(3, 0),
             textcoords="offset points", va="center", fontsize=SMALL, color=QUIET,

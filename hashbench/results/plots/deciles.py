@@ -7,6 +7,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
+from hashbench.common.showing import decimal_text
 from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot, label_of
 from hashbench.results.plots.sheet import dashed, marker_of, plain_axes, sheet, tip
 from hashbench.results.tables.table import Row, Table
@@ -51,7 +52,10 @@ def _panel(axes: Axes, table: Table, baselines: Mapping[str, dict[str, Any]]) ->
             label=label_of(row), **marker_of(row.model, 3.2),
         )  # fmt: skip
         label = f"{label_of(row)}\ndecile"
-        tip(points, *(f"{label} {decile}: {value:.2f}" for decile, value in zip(deciles, values, strict=True)))
+        tip(
+            points,
+            *(f"{label} {decile}: {decimal_text(value, 2)}" for decile, value in zip(deciles, values, strict=True)),
+        )
     for row in table.rows:
         if row.model in baselines:
             (line,) = axes.plot(*_points(row)[:2], zorder=1, **baselines[row.model])

@@ -13,7 +13,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
-from hashbench.common.showing import BUDGET_TOLERANCE
+from hashbench.common.showing import BUDGET_TOLERANCE, decimal_text
 from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot, drawn_score, label_of, score_column
 from hashbench.results.plots.sheet import (
     FRONT,
@@ -235,8 +235,8 @@ def _points(axes: Axes, points: Sequence[CostPoint], labels: Sequence[str], *, s
         )
         for part in (mark, *caps, *bars):
             part.set_clip_on(False)  # an embedding without parameters lies on the axis
-        reach = f" ± {point.reach:.2f}" if point.reach else ""
-        tip(mark, f"{point.name}\n{score}: {point.score:.2f}{reach}\n{cost}: {count_of(point.cost)}")
+        reach = f" ± {decimal_text(point.reach, 2)}" if point.reach else ""
+        tip(mark, f"{point.name}\n{score}: {decimal_text(point.score, 2)}{reach}\n{cost}: {count_of(point.cost)}")
 
 
 def _label(axes: Axes, points: Sequence[CostPoint], named: Sequence[CostPoint]) -> None:

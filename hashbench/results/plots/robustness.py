@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from hashbench.common.errors import InputError
+from hashbench.common.showing import decimal_text
 from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.results.plots.sheet import (
     BESIDE,
@@ -91,9 +92,18 @@ def _panel(axes: Axes, curves: Sequence[RobustnessCurve], labels: Sequence[str])
             part.set_clip_on(False)  # of texts as they are, at the axis
         for bar in bars:
             bar.set_alpha(0.5)  # those of several models lie on each other
-        ends = [f" [{low:.2f}, {high:.2f}]" if bounded else "" for low, high in zip(lows, highs, strict=True)]
+        ends = [
+            f" [{decimal_text(low, 2)}, {decimal_text(high, 2)}]" if bounded else ""
+            for low, high in zip(lows, highs, strict=True)
+        ]
         texts = zip(rates, values, ends, strict=True)
-        tip(points, *(f"{curve.model}\n{rate:g} % of words changed: {value:.2f}{end}" for rate, value, end in texts))
+        tip(
+            points,
+            *(
+                f"{curve.model}\n{rate:g} % of words changed: {decimal_text(value, 2)}{end}"
+                for rate, value, end in texts
+            ),
+        )
     widen(axes, LEAST)
     axes.set_xlabel("words changed, percent")
     axes.set_xlim(left=0)  # no fewer words than none

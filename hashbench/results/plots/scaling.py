@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 
+from hashbench.common.showing import decimal_text
 from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot, drawn_score, score_column
 from hashbench.results.plots.colours import distinct_looks
 from hashbench.results.plots.sheet import (
@@ -114,8 +115,8 @@ def spreads(line: FamilyLine) -> tuple[list[float], list[float]]:
 
 def _words(family: str, size: float, cell: Cell) -> str:
     low, high = cell.interval or (None, None)
-    interval = f" [{low:.2f}, {high:.2f}]" if low is not None else ""
-    return f"{family}\n{count_of(size)} embedding parameters: {cell.value:.2f}{interval}"
+    interval = f" [{decimal_text(low, 2)}, {decimal_text(high, 2)}]" if low is not None and high is not None else ""
+    return f"{family}\n{count_of(size)} embedding parameters: {decimal_text(cell.value or 0.0, 2)}{interval}"
 
 
 def draw_pretraining(data: FigureData) -> list[Drawn]:
@@ -139,7 +140,8 @@ def draw_pretraining(data: FigureData) -> list[Drawn]:
         look = marker_of(model) if model in labels else muted()
         mark, _, _ = axes.errorbar(tokens, scores, yerr=deviations, lw=0.9, capsize=2, elinewidth=0.7, **look)
         texts = [
-            f"{model}\n{count_of(n)} {unit}: {score:.2f}" + (f" ± {deviation:.2f}" if deviation else "")
+            f"{model}\n{count_of(n)} {unit}: {decimal_text(score, 2)}"
+            + (f" ± {decimal_text(deviation, 2)}" if deviation else "")
             for n, score, deviation in zip(tokens, scores, deviations, strict=True)
         ]
         tip(mark, *texts)

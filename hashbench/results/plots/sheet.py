@@ -27,11 +27,12 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from matplotlib.transforms import Bbox
 
 from hashbench.common.errors import InputError
+from hashbench.common.showing import decimal_text
 from hashbench.results.papers.paper import Column
 from hashbench.results.plots.base import Drawn, FigureData, ImageFormat, score_column
 from hashbench.results.plots.colours import COLOURS, MARKERS, look_of
 from hashbench.results.tables.numbers import without_details
-from hashbench.results.tables.table import Table, scaled
+from hashbench.results.tables.table import Table, scaled, table_floor
 
 # Inches: a column and the text of ACL's style (7.7 and 16 cm).
 WIDTHS = {"single": 3.03, "double": 6.30}
@@ -195,7 +196,11 @@ def dashed(names: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def baseline_scores(table: Table, score: str) -> dict[str, float]:
-    """The scores of the trivial baselines of a table in percent, by name."""
+    """The scores of the trivial baselines of a table in percent, by name; of an average its floor, or none."""
+    column = next((column for column in table.columns if column.name == score), None)
+    if column is not None and column.measure == "average":
+        floor = table_floor(table, column)
+        return {} if floor is None else {floor.name: floor.value}
     cells = {row.model: row.cells[score].value for row in table.rows if row.is_baseline}
     return {model: value for model, value in cells.items() if value is not None}
 
@@ -205,11 +210,11 @@ def dashed_levels(axes: Axes, levels: Mapping[str, float]) -> None:
     low, high = axes.get_ylim()
     outside, inside = [], []
     for model, value in levels.items():
-        name = f"{model} {value:.1f}"
+        name = f"{model} {decimal_text(value, 1)}"
         if not low <= value <= high:
             outside.append(f"{name} ({'below' if value < low else 'above'})")
             continue
-        tip(axes.axhline(value, color=QUIET, ls="--", lw=0.8, zorder=0), f"{model}\n{value:.2f}")
+        tip(axes.axhline(value, color=QUIET, ls="--", lw=0.8, zorder=0), f"{model}\n{decimal_text(value, 2)}")
         inside.append((name, (value - low) / (high - low)))
     axes.set_ylim(low, high)
     if inside or outside:

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from hashbench.common.showing import decimal_text
 from hashbench.results.papers.paper import Column, Paper
 from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot, label_of
 from hashbench.results.plots.colours import look_of
@@ -98,14 +99,16 @@ def _baselines(axes: Axes, column: Column, rows: Sequence[Row], *, looks: Mappin
     for row in rows:
         value = row.cells[column.name].value
         if value is not None and row.model in looks:
-            tip(axes.axvline(value, zorder=3, **looks[row.model]), f"{row.model}\n{value:.2f}")
+            tip(axes.axvline(value, zorder=3, **looks[row.model]), f"{row.model}\n{decimal_text(value, 2)}")
 
 
 def _score(cell: Cell) -> str:
     """A score as text, with its interval over examples or else its deviation over seeds."""
+    value = decimal_text(cell.value or 0.0, 2)
     if cell.interval is not None:
-        return f"{cell.value:.2f} [{cell.interval[0]:.2f}, {cell.interval[1]:.2f}]"
-    return f"{cell.value:.2f}" + (f" ± {cell.std:.2f}" if cell.std else "")
+        low, high = (decimal_text(end, 2) for end in cell.interval)
+        return f"{value} [{low}, {high}]"
+    return value + (f" ± {decimal_text(cell.std, 2)}" if cell.std else "")
 
 
 def _whiskers(cell: Cell) -> list[list[float]] | None:

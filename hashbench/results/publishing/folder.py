@@ -18,6 +18,7 @@ from typing import Any
 
 from hashbench.common.atomic import atomic_write, replace_text
 from hashbench.common.errors import InputError, near_match
+from hashbench.common.showing import decimal_text
 from hashbench.results.exchange.export import scrub_text
 from hashbench.results.publishing.records import (
     Aggregate,
@@ -171,7 +172,8 @@ def _hub_entries(of: Aggregate, folder: Path) -> Iterator[tuple[Path, list[Any]]
             continue
         score = result["score_details"]
         interval = score.get("uncertainty", {}).get("confidence_interval")
-        over = f", 95 % interval over examples {interval['lower']:.4f} to {interval['upper']:.4f}" if interval else ""
+        low, high = (decimal_text(interval[end], 4) if interval else "" for end in ("lower", "upper"))
+        over = f", 95 % interval over examples {low} to {high}" if interval else ""
         n_seeds = len(score["details"]["scores"].split())
         description = f"{result['metric_config']['metric_id']} on {result['source_data']['hf_split']}"
         entries.append(

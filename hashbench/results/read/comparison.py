@@ -225,7 +225,7 @@ def _find(name: str, experiment: str | None, read: Callable[[str | None], Eviden
     if name in labels:
         return Side(name, evidence, name)
     names = experiment_names(store)
-    if experiment is None and name in names:
+    if experiment is None and (name in names or name.rpartition("@")[0] in names):
         return Side(name, read(name), None)
     near = near_match(name, list(dict.fromkeys([*labels, *names])))
     raise InputError(

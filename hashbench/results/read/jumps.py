@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hashbench.common.measured import HELD_OUT, SEPARATION
+from hashbench.common.showing import decimal_text
 from hashbench.results.read import queries
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def left_behind(models: Iterable[str], areas: Separations) -> set[str]:
 def jump_warning(measured: Measured) -> list[str]:
     """The warning that names the models with a pre-training that did not jump; or none."""
     models = [
-        f"{model} ({', '.join(f'seed {seed}: {value:.2f}' for seed, value in of_model)})"
+        f"{model} ({', '.join(f'seed {seed}: {decimal_text(value, 2)}' for seed, value in of_model)})"
         for model, of_model in before_the_jump(measured.separations).items()
     ]
     if not models:

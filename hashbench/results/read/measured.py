@@ -6,6 +6,7 @@ Runs of one model are kept apart where they must not share a cell: other encoder
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -26,12 +27,15 @@ from hashbench.results.read.runs import (
     encoder_and_start,
     entries,
     environment_of,
+    grouped,
     imported_entries,
     origin_of,
     run_of,
+    without_apart,
 )
 from hashbench.scores.registry import metric_of
 from hashbench.store.engine import Store
+from hashbench.store.kinds import KEY, STORED
 from hashbench.store.result import NOT_STORED, Checkpoint, Predictions, unpacked
 from hashbench.store.status import StoredExperiment, find_experiment, predictions_of
 
@@ -170,7 +174,15 @@ class Measured:
 
     def further_sets(self) -> list[str]:
         """The sets on which trainings were only evaluated, also pre-trainings: no average is taken over them."""
-        return list(dict.fromkeys(run.task for run in self.runs if run.is_evaluation and run.task is not None))
+        trained = {run.task for run in self._trainings}
+        tasks = dict.fromkeys(run.task for run in self.runs if run.is_evaluation and run.task is not None)
+        return [task for task in tasks if task not in trained]
+
+    def apart_from_trainings(self) -> dict[str, int]:
+        """How many finished runs evaluate a model on a task that it is trained on, by kind; no cell has them."""
+        by_label = grouped((run.model, run) for run in self.runs if run.state == "done" and run.is_scored)
+        kept = {id(run) for runs in by_label.values() for run in without_apart(runs)}
+        return Counter(run.kind for runs in by_label.values() for run in runs if id(run) not in kept)
 
     def untuned_tasks(self) -> list[str]:
         """The tasks on which pre-trained models are scored without fine-tuning."""
@@ -341,7 +353,8 @@ def _runs(store: Store, experiment_id: int) -> tuple[MeasuredRun, ...]:
     origins = {row[0]: origin_of(row, environments) for row in store.tuples(queries.ORIGINS, **key)}
     reasons = {run_id: reason for run_id, reason in store.tuples(queries.REASONS, **key)}
     rows = sorted(store.tuples(queries.RUNS, **key), key=itemgetter(-1, 0))  # position, label
-    return tuple(run_of(row, reasons.get(row[1], ""), origins.get(row[1])) for row in rows)
+    kinds = {name.removeprefix(KEY): metrics for name, metrics in store.tuples(STORED)}
+    return tuple(run_of(row, reasons.get(row[1], ""), origins.get(row[1]), kinds) for row in rows)
 
 
 def _fact(row: Any) -> ModelFact:

@@ -12,6 +12,7 @@ from typing import Any
 from hashbench.results.read import queries
 from hashbench.results.read.runs import BASELINE, FURTHER_BASELINE, IMPORTED, ROBUSTNESS
 from hashbench.store.engine import NOW, Store
+from hashbench.store.status import SHOWN_LETTERS
 
 RECENT_S = 600.0  # a rate is that of the last ten minutes, or of the last hour where these are too few
 HOUR_S = 3600.0
@@ -161,7 +162,7 @@ def in_words(kind: str, model: str, task: str | None, seed: int | None) -> str:
 class ListedExperiment:
     """A row of `hashbench list`: an experiment with its counts of runs, encoders, models and tasks."""
 
-    name: str
+    name: str  # of an earlier version NAME@VERSION, by which commands find it
     runs: int
     done: int
     failed: int
@@ -175,21 +176,22 @@ class ListedExperiment:
 def listed_experiments(store: Store, *, every: bool = True) -> list[ListedExperiment]:
     """The newest experiment of each name, or `every` one, the one that was swept last first."""
     versions = store.tuples(queries.VERSIONS)
-    of_name = Counter(name for _, name, _ in versions)
+    of_name = Counter(name for _, name, *_ in versions)
     newest: dict[str, Sequence[Any]] = {}
     for row in versions:
         newest.setdefault(row[1], row)
     shown = versions if every else list(newest.values())
-    members: dict[int, list[Sequence[Any]]] = {number: [] for number, _, _ in shown}
+    members: dict[int, list[Sequence[Any]]] = {number: [] for number, *_ in shown}
     for number, *member in store.tuples(queries.MEMBERS_OF_ALL):
         if number in members:
             members[number].append(member)
-    states: dict[int, Counter[str]] = {number: Counter() for number, _, _ in shown}
+    states: dict[int, Counter[str]] = {number: Counter() for number, *_ in shown}
     for number, state, n in store.tuples(queries.STATES_OF_ALL):
         if number in states:
             states[number][state] = n
     listed = []
-    for number, name, called_at in shown:
+    for number, name, called_at, fingerprint in shown:
+        version = name if newest[name][0] == number else f"{name}@{fingerprint[:SHOWN_LETTERS]}"
         rows, counted = members[number], states[number]
         # Trivial baselines have no encoder: an experiment of another size may have planned them. Some are evaluated on
         # noisy texts, as models are, whose fine-tunings are here.
@@ -197,7 +199,7 @@ def listed_experiments(store: Store, *, every: bool = True) -> list[ListedExperi
         of_models = [row for row in rows if row[1] not in no_models]
         listed.append(
             ListedExperiment(
-                name, counted.total(), counted["done"], counted["failed"],
+                version, counted.total(), counted["done"], counted["failed"],
                 _each_once(encoder for _, _, _, encoder, _ in of_models), _each_once(row[0] for row in of_models),
                 _each_once(task for _, _, task, _, _ in rows if task is not None), called_at,
                 0 if every else of_name[name] - 1,

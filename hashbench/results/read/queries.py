@@ -15,10 +15,16 @@ from hashbench.results.read.runs import (
     PRETRAINING,
     ROBUSTNESS,
 )
-from hashbench.store.views import VIEWS
+from hashbench.store.kinds import KEY
+from hashbench.store.views import VIEWS, of_version
 
+# Of what else stored plans say that it trains no model
+OTHERS = f"SELECT SUBSTR(key, {len(KEY) + 1}) FROM setting WHERE key LIKE '{KEY}%' AND value <> 'training'"
 # Or what is read like a training
-TRAINED = f"f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{EVALUATION}', '{FURTHER_BASELINE}', '{PAIRS}')"
+TRAINED = (
+    f"f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{EVALUATION}', '{FURTHER_BASELINE}', '{PAIRS}') "
+    f"AND f.kind NOT IN ({OTHERS})"
+)
 # a run under one label, finished or not; unsorted, since its spec would be sorted with it
 RUNS = """
 SELECT er.model, r.id, r.kind, r.task, r.seed, r.encoder, r.spec, r.state, r.data_fingerprint, er.metric, er.position
@@ -33,7 +39,7 @@ WHERE a.reason IS NOT NULL AND EXISTS (
 ) ORDER BY a.id
 """
 # an experiment, the one that was swept last first
-VERSIONS = "SELECT id, name, called_at FROM experiment ORDER BY called_at DESC, id DESC"
+VERSIONS = "SELECT id, name, called_at, fingerprint FROM experiment ORDER BY called_at DESC, id DESC"
 # what the runs of each experiment are of
 MEMBERS_OF_ALL = """
 SELECT er.experiment_id, er.model, r.kind, r.task, r.encoder, MIN(er.position) AS position
@@ -50,7 +56,7 @@ STATE_OF_RUN = "SELECT state FROM run WHERE id = :id"
 # time and notes of a finished run, and the environment that it was made in
 ORIGINS = """
 SELECT f.run_id, a.environment_id, a.notes, a.seconds, f.finished_at
-FROM finished f JOIN attempt a ON a.id = f.attempt_id
+FROM finished_versions f JOIN attempt a ON a.id = f.attempt_id
 WHERE f.experiment_id = :experiment
 """
 # code, machine and packages; apart from ORIGINS, since one long text is that of thousands of runs
@@ -66,12 +72,15 @@ WHERE mine.experiment_id = :experiment ORDER BY mine.run_id, e.name
 """
 
 # a score of a run at its best or last evaluation; of the reported model too under another way of evaluating
-SCORES = """
+SCORES = of_version(
+    """
 SELECT model, run_id, metric, split, condition, own, value, reason FROM evaluated
-WHERE experiment_id = :experiment AND (:checkpoint = 'last' OR checkpoint = 'best')
+WHERE (:checkpoint = 'last' OR checkpoint = 'best')
   AND checkpoint = CASE WHEN condition = '' THEN :checkpoint ELSE 'best' END
 ORDER BY position, seed
-"""
+""",
+    "evaluated",
+)
 # what `hashbench.results` has: a score at the best or last evaluation; :own = 1: only those that reports show
 SCORE_COLUMNS = (
     "experiment", "encoder", "model", "kind", "task", "seed", "metric", "split", "checkpoint", "step", "value",
@@ -81,56 +90,65 @@ SCORES_OF_ALL = f"""
 SELECT {", ".join(SCORE_COLUMNS)} FROM scores WHERE (:own = 0 OR (own = 1 AND checkpoint = 'best'))
 ORDER BY experiment_id, position, model, task, seed, metric, split, checkpoint
 """
-SCORES_OF_EXPERIMENT = SCORES_OF_ALL.replace("ORDER BY", "AND experiment_id = :experiment ORDER BY")
+SCORES_OF_EXPERIMENT = of_version(SCORES_OF_ALL, "evaluated", "scores")
 # a training or trivial baseline with its score on the rows that its checkpoint was chosen on: a test set chooses no
 # model; kept: 1 where its weights and head were kept
-TRAINED_RUNS = """
+TRAINED_RUNS = of_version(
+    """
 SELECT s.task, s.model, s.seed, s.run_id, s.kind, s.data_fingerprint, COALESCE(c.split, s.split) AS split,
        COALESCE(c.value, s.value) AS value,
        CASE WHEN EXISTS (SELECT 1 FROM artifact a WHERE a.attempt_id = s.attempt_id AND a.kind = 'head')
        THEN 1 ELSE 0 END AS kept
 FROM scores s LEFT JOIN scores c ON c.experiment_id = s.experiment_id AND c.model = s.model AND c.run_id = s.run_id
   AND c.metric = s.metric AND c.checkpoint = s.checkpoint AND c.split IN ('validation', 'holdout')
-WHERE s.experiment_id = :experiment AND s.own = 1 AND s.checkpoint = 'best' AND s.value IS NOT NULL
+WHERE s.own = 1 AND s.checkpoint = 'best' AND s.value IS NOT NULL
 ORDER BY s.position, s.seed
-"""
+""",
+    "evaluated",
+    "scores",
+)
 # how many examples a run predicted on a split
 EXAMPLES = """
-SELECT f.run_id, f.task, p.split, p.n FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
+SELECT f.run_id, f.task, p.split, p.n FROM finished_versions f JOIN predictions p ON p.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment AND p.checkpoint = :checkpoint AND p.condition = ''
 """
 # the learning rate that a run chose from a grid
 CHOSEN = """
-SELECT f.model, m.value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+SELECT f.model, m.value FROM finished_versions f JOIN metric m ON m.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment AND f.task IS NOT NULL AND m.name = 'learning_rate' AND m.split = '' AND m.step = 0
 """
 # every stored number of a finished run
 METRICS = """
 SELECT f.run_id, m.split, m.name, m.step, m.condition, m.value, m.reason
-FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+FROM finished_versions f JOIN metric m ON m.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment
 ORDER BY m.step, m.split, m.name, m.condition
 """
 
 # PRR of a model on a task, or of its average: view prr. Within a statement, a name of WITH hides the view of that name
 # from the text of another view. Without it, this view reads all scores of the database eight times.
-RATIOS = f"""
+RATIOS = of_version(
+    f"""
 WITH scores_by_model AS MATERIALIZED (
     SELECT * FROM ({VIEWS["scores_by_model"]}) AS means WHERE experiment_id = :experiment AND checkpoint = :checkpoint
 ),
 paper_scores AS MATERIALIZED (SELECT * FROM ({VIEWS["paper_scores"]}) AS papers WHERE paper = :paper)
 SELECT model, encoder, task, value, n_tasks FROM ({VIEWS["prr"]}) AS ratios
-"""
+""",
+    "evaluated",
+    "scores",
+)
 # the task of a run of which an exported form was measured
 TASKS_OF_FORMS = """
-SELECT DISTINCT f.task FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+SELECT DISTINCT f.task FROM finished_versions f JOIN metric m ON m.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment AND m.split = '' AND m.step = 0 AND m.name IN ('float32_score', 'int8_score')
 """
 # the metric and split that a paper reads for a task
 READINGS = "SELECT task, metric, split FROM reading WHERE paper = :paper"
 FACT = "experiment_id, experiment, baseline, encoder, model, position, kind, run_id, name, task, source"
 # a fact of a model, over its runs and tasks; then, formed = 1, a row of view costs, over the same facts
-MODEL_FACTS = f"""
+MODEL_FACTS = of_version(
+    f"""
 WITH noted AS MATERIALIZED (  -- by thousands of trainings: only their extremes count
     SELECT MIN(experiment_id) AS experiment_id, MIN(experiment) AS experiment, MIN(baseline) AS baseline, encoder,
            model, MIN(position) AS position, MIN(kind) AS kind, MIN(run_id) AS run_id, name, '' AS task,
@@ -154,33 +172,41 @@ FROM facts GROUP BY model, encoder, name
 UNION ALL  -- of trivial baselines what their exported forms take: they note no other fact
 SELECT 0, f.model, f.encoder, m.name, MIN(m.value), CASE WHEN MAX(m.value) > MIN(m.value) THEN MAX(m.value) END,
        NULL, NULL
-FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+FROM finished_versions f JOIN metric m ON m.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment AND f.kind = '{BASELINE}' AND m.split = '' AND m.name NOT LIKE '%_step'
 GROUP BY f.model, f.encoder, m.name
 UNION ALL
 SELECT 1, model, encoder, name, value, value_high, low, high FROM ({VIEWS["costs"]}) AS formed
 ORDER BY formed
 """
+)
 # a fact that a training noted about itself
 FACTS_OF_RUNS = """
-SELECT f.run_id, m.name, m.value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+SELECT f.run_id, m.name, m.value FROM finished_versions f JOIN metric m ON m.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment AND f.task IS NOT NULL AND m.split = '' AND m.step = 0
 """
 # a time of one efficiency run
-TIMES = f"""
+TIMES = of_version(
+    f"""
 SELECT model, run_id, name, task, value FROM facts
-WHERE experiment_id = :experiment AND kind = '{EFFICIENCY}' AND value IS NOT NULL ORDER BY model, run_id
-"""
+WHERE kind = '{EFFICIENCY}' AND value IS NOT NULL ORDER BY model, run_id
+""",
+    "facts",
+)
 # a time with its ratio to the baseline's of the same run
-SPEED_UPS = """
+SPEED_UPS = of_version(
+    """
 SELECT model, name, task, model_ms, value FROM speed_up
-WHERE experiment_id = :experiment AND name IN ('infer_ms', 'pretrain_ms') ORDER BY position, task
-"""
+WHERE name IN ('infer_ms', 'pretrain_ms') ORDER BY position, task
+""",
+    "facts",
+    "speed_up",
+)
 
 # the reported metric of a run on a task at one evaluation, on `split`
 CURVE_OF_SCORES = f"""
 SELECT f.model AS model, f.task AS panel, f.seed AS seed, f.own_metric AS label, m.step AS step, m.value AS value
-FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = f.own_metric AND m.split = :split
+FROM finished_versions f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = f.own_metric AND m.split = :split
 WHERE f.experiment_id = :experiment AND {TRAINED} AND m.condition = ''
   AND m.value IS NOT NULL
 ORDER BY f.position, m.step
@@ -190,7 +216,7 @@ CURVE_OF_OWN_SCORES = CURVE_OF_SCORES.replace(":split", "f.own_split")
 # a metric of a pre-training at one step
 CURVE_OF_PRETRAINING = f"""
 SELECT f.model AS model, f.task AS panel, f.seed AS seed, m.name AS label, m.step AS step, m.value AS value
-FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = :metric AND m.split = 'train'
+FROM finished_versions f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = :metric AND m.split = 'train'
 WHERE f.experiment_id = :experiment AND f.kind = '{PRETRAINING}' AND m.condition = '' AND m.value IS NOT NULL
 ORDER BY f.position, m.step
 """
@@ -205,25 +231,27 @@ ORDER BY m.step, m.split, m.name
 # a number of a finished pre-training, as one on rows that it did not train on
 FACT_OF_PRETRAINING = f"""
 SELECT f.model AS model, f.seed AS seed, m.value AS value
-FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = :metric AND m.split = :split
+FROM finished_versions f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = :metric AND m.split = :split
 WHERE f.experiment_id = :experiment AND f.kind = '{PRETRAINING}' AND m.value IS NOT NULL
 ORDER BY f.position
 """
 # a score of a robustness run under one condition
-ROBUSTNESS_SCORES = """
+ROBUSTNESS_SCORES = of_version(
+    """
 SELECT model, position, task, seed, metric, split, condition, value, run_id, attempt_id FROM robustness
-WHERE experiment_id = :experiment AND own = 1 ORDER BY position
-"""
+WHERE own = 1 ORDER BY position
+""",
+    "robustness",
+)
 # a model with the spec of one of its trainings
 MODELS = f"""
 SELECT er.model, MIN(f.spec) AS spec FROM experiment_run er JOIN run f ON f.id = er.run_id
 WHERE er.experiment_id = :experiment AND {TRAINED} GROUP BY er.model
 """
 # a fact of a data set or of a model's coder under one condition
-ROBUSTNESS_FACTS = """
-SELECT model, position, task, name, condition, value FROM robustness_facts
-WHERE experiment_id = :experiment ORDER BY position
-"""
+ROBUSTNESS_FACTS = of_version(
+    "SELECT model, position, task, name, condition, value FROM robustness_facts ORDER BY position", "robustness_facts"
+)
 # what one attempt predicted on a split under one condition
 OUTPUTS_OF_ATTEMPT = """
 SELECT a.run_id, p.* FROM predictions p JOIN attempt a ON a.id = p.attempt_id
@@ -232,14 +260,14 @@ WHERE p.attempt_id = :attempt AND p.checkpoint = 'best'
 # the outputs of a model on a split, of a further set too
 OUTPUTS = f"""
 SELECT f.run_id, p.outputs, p.n
-FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
+FROM finished_versions f JOIN predictions p ON p.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment AND f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{FURTHER_BASELINE}')
   AND p.checkpoint = :checkpoint AND p.condition = ''
 """
 # what a fine-tuning predicted on a split
 OUTPUTS_OF_FINETUNINGS = f"""
 SELECT f.task, f.model, f.seed, f.run_id, p.*
-FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
+FROM finished_versions f JOIN predictions p ON p.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment AND {TRAINED} AND p.checkpoint = 'best'
   AND p.condition = ''
 """

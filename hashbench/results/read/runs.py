@@ -6,9 +6,11 @@ import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from hashbench.common.texts_read import TextsRead
+from hashbench.store.kinds import Metrics, metrics_of
 
 # Stored names of the kinds of run that readers treat differently. No other file in results names a kind of run.
 BASELINE: Final = "floor"
@@ -68,6 +70,7 @@ class MeasuredRun:
     fingerprint: str
     metric: str  # that the experiment reads; '' where it reads none
     origin: RunOrigin
+    metrics: Metrics = "training"  # what those of its kind are
 
     @property
     def key(self) -> tuple[str, str]:
@@ -104,12 +107,12 @@ class MeasuredRun:
     @property
     def is_scored(self) -> bool:
         """True where it has a model's scores on a task: a training, or an evaluation of one on a further set."""
-        return self.task is not None and self.kind not in (BASELINE, FURTHER_BASELINE, ROBUSTNESS, EFFICIENCY)
+        return self.task is not None and self.kind not in (BASELINE, FURTHER_BASELINE) and self.metrics != "none"
 
     @property
     def is_evaluation(self) -> bool:
         """True where it evaluates a training on a further set, or a pre-training, and is no training itself."""
-        return self.kind in (EVALUATION, PAIRS)
+        return self.is_scored and self.metrics == "evaluation"
 
     @property
     def is_untuned(self) -> bool:
@@ -210,12 +213,17 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(json.loads(text).items()))
 
 
-def run_of(row: Sequence[Any], reason: str, origin: RunOrigin | None) -> MeasuredRun:
-    """The run of a row of queries.RUNS, with its origin (None: not finished)."""
+def run_of(
+    row: Sequence[Any], reason: str, origin: RunOrigin | None, kinds: Mapping[str, str] = MappingProxyType({})
+) -> MeasuredRun:
+    """The run of a row of queries.RUNS, with its origin (None: not finished).
+
+    `kinds`: what is stored of the metrics of kinds.
+    """
     model, run_id, kind, task, seed, encoder, spec, state, fingerprint, metric, _ = row
     return MeasuredRun(
         run_id, kind, model, task, seed, encoder, spec_of(spec, seed), state, reason, fingerprint or "",
-        metric or "", origin or UNFINISHED,
+        metric or "", origin or UNFINISHED, metrics_of(kind, kinds),
     )  # fmt: skip
 
 
@@ -296,7 +304,7 @@ def entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
     for name, members in by_model.items():
         if all(run.is_baseline for run in members):
             continue
-        scored = [run for run in members if run.is_scored]
+        scored = without_apart(members)
         if not scored:  # pre-trained or timed only
             rows.append(Entry(name, False, members[0].encoder, "", (), name))
         rows.extend(_entries_of(name, scored))
@@ -306,6 +314,13 @@ def entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
     for name in dict.fromkeys(run.model for run in runs if run.is_baseline):
         rows.extend(_entries_of(name, [run for run in by_model[name] if run.is_baseline and run.kind != ROBUSTNESS]))
     return rows
+
+
+def without_apart(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
+    """The scored runs of one label, without evaluations on a task that it is trained on: they are no more seeds."""
+    scored = [run for run in runs if run.is_scored]
+    trained = {run.task for run in scored if not run.is_evaluation}
+    return [run for run in scored if not (run.is_evaluation and run.task in trained)]
 
 
 def imported_entries(runs: Sequence[MeasuredRun]) -> list[Entry]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from hashbench.common.showing import percent_text
 from hashbench.common.texts_read import NOTED, TextCounts
-from hashbench.results.read.measured import PERCENT, Measured
+from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import MeasuredRun, grouped
 from hashbench.scores.registry import metric_of
 from hashbench.scores.shares import cut_otherwise
@@ -42,7 +43,7 @@ def unequal_note(first: tuple[str, float | None], second: tuple[str, float | Non
     (name, lost), (other, of_other) = first, second
     if lost is None or of_other is None or abs(lost - of_other) <= NOTED:
         return ""
-    shares = f"{name} lost {PERCENT * lost:.1f} % of the characters, {other} {PERCENT * of_other:.1f} %"
+    shares = f"{name} lost {percent_text(lost)} % of the characters, {other} {percent_text(of_other)} %"
     return f"not the same share of the texts was read on {where}: {shares}"
 
 
@@ -93,7 +94,7 @@ def cut_line(measured: Measured, readings: Sequence[tuple[str, str, str]]) -> st
 def _lost(counts: TextCounts) -> str:
     if not counts.texts_cut:
         return WHOLE
-    return f"{PERCENT * counts.share_lost:.1f} % of characters lost, {PERCENT * counts.share_cut:.0f} % of texts cut"
+    return f"{percent_text(counts.share_lost)} % of characters lost, {percent_text(counts.share_cut, 0)} % of texts cut"
 
 
 def _some(models: Sequence[str]) -> str:

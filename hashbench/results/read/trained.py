@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.common.showing import few
-from hashbench.results.read.measured import PERCENT
+from hashbench.common.showing import few, percent_text
 from hashbench.results.read.queries import TRAINED_RUNS
 from hashbench.results.read.runs import BASELINE, EVALUATION, FURTHER_BASELINE, IMPORTED, PAIRS
 from hashbench.store.engine import Store
@@ -47,12 +46,12 @@ class Choice:
 
     def remarks(self) -> list[str]:
         """Remarks on the choice, in words: ties, and a better model without weights."""
-        score, lines = f"{PERCENT * self.run.value:.1f}", []
+        score, lines = percent_text(self.run.value), []
         if self.equal:
             titles = few([run.title for run in self.equal])
             lines.append(f"equal on {self.run.split} of {self.run.task} ({score}): {titles}")
         if self.better is not None:
-            value = f"{PERCENT * self.better.value:.1f}, not {score}"
+            value = f"{percent_text(self.better.value)}, not {score}"
             lines.append(f"{self.better.title} is better on {self.run.task} ({value}), but its weights were not kept")
         return lines
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from hashbench.common.showing import percent_text, rounded
 from hashbench.results.read.comparison import Comparison, PairedDifference
 from hashbench.results.read.measured import AVERAGE, PERCENT
 from hashbench.results.read.origins import UNDEFINED_DRAWS, counted_classes, data_warnings, task_origins
@@ -50,7 +51,7 @@ def _row(line: PairedDifference, for_people: bool) -> Mapping[str, str | float |
     def number(value: float | None) -> str | float | None:
         if value is None or math.isnan(value):
             return MISSING if for_people else None
-        return round(PERCENT * value, 1) + 0.0 if for_people else PERCENT * value
+        return rounded(PERCENT * value, 1) if for_people else PERCENT * value
 
     estimate = line.difference
     return {
@@ -122,7 +123,7 @@ def remarks(comparison: Comparison) -> list[str]:
     measured = comparison.first.evidence.measured
     notes += counted_classes(measured, [(line.task, line.metric, line.split) for line in comparison.lines])
     undefined = [
-        f"{_where(line)} ({line.metric}) {PERCENT * line.difference.undefined:.1f} %"
+        f"{_where(line)} ({line.metric}) {percent_text(line.difference.undefined)} %"
         for line in comparison.lines
         if line.difference.undefined
     ]

@@ -13,9 +13,19 @@ from hashbench.results.read.budgets import recorded_budgets
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry, encoder_and_start
 from hashbench.results.tables.cells import entry_row
-from hashbench.results.tables.experiment import SIZES, own_cell, own_table
+from hashbench.results.tables.experiment import AVERAGE, SIZES, own_cell, own_table
 from hashbench.results.tables.request import ReportSource, TableFile
-from hashbench.results.tables.table import Cell, Row, Table, comparable, marked
+from hashbench.results.tables.table import (
+    Cell,
+    Floor,
+    Row,
+    Table,
+    comparable,
+    floor_note,
+    floor_of,
+    marked,
+    under_floor,
+)
 
 TITLES = {"bert": "transformer", "qrnn": "QRNN", "prado": "PRADO", "average": "mean of words"}
 PRETRAINED, SCRATCH = "pre-trained", "from scratch"
@@ -57,28 +67,26 @@ def encoder_table(source: ReportSource) -> list[Table]:
         for entry in measured.entries
         if entry.is_baseline
     ]
-    below = _below_floors(own, tasks)
+    floors = _floors(own, columns)
     rows = marked(rows, shown)
     for i, by_place in enumerate(embeddings):
-        marks = {columns[place].name: below.get(_key(entry), "") for place, entry in by_place.items()}
-        cells = {name: replace(rows[i].cells[name], under=mark) for name, mark in marks.items() if mark}
+        of = {columns[place].name: floors[_key(entry)] for place, entry in by_place.items()}
+        cells = {name: rows[i].cells[name] for name in of}
+        cells = {name: replace(cell, under=under_floor(cell, of[name])) for name, cell in cells.items()}
         rows[i] = replace(rows[i], cells={**rows[i].cells, **cells})
     return [
         replace(
             own, number="encoders", title=f"Experiment {own.experiment}: embeddings by encoder", columns=tuple(shown),
-            rows=tuple(rows), notes=(OF_TABLE,),
+            rows=tuple(rows), notes=(OF_TABLE, *floor_note(next(iter(floors.values()), None), AVERAGE)),
         )
     ]  # fmt: skip
 
 
-def _below_floors(own: Table, tasks: Sequence[str]) -> dict[tuple[str, str, str], str]:
-    """The trivial baselines that the averages of the experiment's own table are not above, by the row's key.
-
-    They go by task, as here no column does; empty where that average is over other tasks.
-    """
-    averages = [column for column in own.columns if column.measure == "average" and set(column.tasks) == set(tasks)]
-    names = [column.name for column in averages]
-    return {_key(row): row.cells[name].under for row in own.rows for name in names}
+def _floors(own: Table, columns: Mapping[EncoderColumn, Column]) -> dict[tuple[str, str, str], Floor | None]:
+    """The floor of each model's average, by the row's key: the experiment's own table has the tasks, and this none."""
+    baselines = [row for row in own.rows if row.is_baseline]
+    column = next(iter(columns.values()))
+    return {_key(row): floor_of(column, own.columns, baselines, row.cells) for row in own.rows}
 
 
 def _key(of: Entry | Row) -> tuple[str, str, str]:

@@ -21,7 +21,7 @@ from hashbench.results.tables.cells import (
     text_cell,
 )
 from hashbench.results.tables.request import TableFile
-from hashbench.results.tables.table import Cell, Row, Table, marked, missing_lines
+from hashbench.results.tables.table import Cell, Row, Table, floor_note, floor_of, marked, missing_lines
 
 SIZES = (
     Column("total_params", "params", "fact", "params", better="low", subtitle="all"),
@@ -76,7 +76,11 @@ def own_table(
         for entry in (*measured.entries, *measured.imported)
     ]
     rows = marked(rows, columns)
+    baselines = [row for row in rows if row.is_baseline]
     notes = _notes(measured, tasks, rows)
+    for column in columns:
+        if column.measure == "average":
+            notes += floor_note(floor_of(column, columns, baselines), column)
     if len(shared) < len(trained):
         notes.insert(0, _average_note(trained, shared))
     scores = [column for column in columns if column.measure == "score"]
@@ -102,6 +106,11 @@ def _notes(measured: Measured, tasks: Sequence[str], rows: Sequence[Row]) -> lis
     if further := [task for task in measured.further_sets() if task in tasks and task not in untuned]:
         sets = ", ".join(further)
         notes.append(f"Further sets, evaluated with the models of other columns and in no average: {sets}.")
+    for kind, n in measured.apart_from_trainings().items():
+        notes.append(
+            f"In no cell: {n} run{'s' if n > 1 else ''} of kind {kind!r}, evaluations on a task that the model is "
+            "trained on (hashbench.results with everything=True has them)."
+        )
     if named := measured.experiment.averages:
         listed = "; ".join(f"{name} of {', '.join(of_tasks)}" for name, of_tasks in named.items())
         notes.append(f"Averages over some tasks: {listed}.")

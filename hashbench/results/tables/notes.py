@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from hashbench.common.declared import CHOSEN_NOTE, searched_values
-from hashbench.common.showing import batch_text
+from hashbench.common.showing import batch_text, decimal_text
 from hashbench.results.papers.paper import Paper
 from hashbench.results.read import queries
 from hashbench.results.read.budgets import recorded_budgets
@@ -42,7 +42,6 @@ from hashbench.results.tables.recipes import (
     tuned_on_reported,
     tuning_line,
 )
-from hashbench.results.tables.request import count_known
 from hashbench.results.tables.table import SCORES, Table
 
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")  # whose versions move numbers
@@ -105,7 +104,7 @@ def score_notes(measured: Measured, table: Table) -> list[str]:
 def _undefined_draws(table: Table) -> list[str]:
     """A note on cells whose interval leaves out draws without a value, with their share."""
     cells = [
-        f"{row.title.strip()} on {column.title} {cell.undefined:.1f} %"
+        f"{row.title.strip()} on {column.title} {decimal_text(cell.undefined, 1)} %"
         for row in table.rows
         for column in table.columns
         if (cell := row.cells[column.name]).undefined
@@ -117,7 +116,8 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
     """The lines under a table as (label, text), without empty ones and those that its columns do not need."""
     measures = {column.measure for column in table.columns}
     scores, facts, items = bool(measures & SCORES), "fact" in measures, measured.hides_items()
-    is_foreign = not table.paper and not count_known(paper.name, measured)  # no recipe is that of its models
+    # User-defined models have no paper's recipe, nor have variations of a paper's model: no paper is named for them
+    is_foreign = not table.paper and not {model for _, model, _ in paper.numbers} & measured.labels()
     lines = [
         ("experiment", measured.once(_experiment)),
         ("data", _data(task_origins(measured, paper))),
@@ -451,7 +451,7 @@ def _noise(measured: Measured) -> str:
     entry = measured.find_entry(measured.experiment.baseline)
     facts = {name: measured.fact(entry, column) for name, column in SPEED_UPS.items()} if entry else {}
     intervals = {name: fact.interval for name, fact in facts.items() if fact and fact.interval}
-    ends = [f"{name} {low:.2f} to {high:.2f}" for name, (low, high) in intervals.items()]
+    ends = [f"{name} {decimal_text(low, 2)} to {decimal_text(high, 2)}" for name, (low, high) in intervals.items()]
     return f"noise, the baseline against itself: {', '.join(ends)}" if ends else "noise not measured"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from hashbench.common.showing import decimal_text
 from hashbench.results.papers.paper import Column
 from hashbench.results.tables.table import BYTES, SIZES, Cell, Table
 
@@ -40,9 +41,7 @@ def number(value: float, unit: str) -> str:
     >>> number(0.0, "K"), number(0.04, "K")
     ('0', '0.0K')
     """
-    text = f"{value:,.{decimals(value, unit)}f}" if unit == "count" else f"{value:.{decimals(value, unit)}f}"
-    if set(text) <= set("-0."):
-        text = text.removeprefix("-")  # -0.0 says nothing
+    text = decimal_text(value, decimals(value, unit), "," if unit == "count" else "")
     if value == 0 and unit in SIZES:
         return "0"  # no parameters at all, not few
     return text + suffix(unit)
@@ -106,7 +105,7 @@ def signs_said(cell: Cell) -> str:
 
 def _lost(cell: Cell) -> str:
     """The share of characters that were not read; of an average the largest, with its task."""
-    share = f"{100 * cell.lost:.1f} % of the characters not read"
+    share = f"{decimal_text(100 * cell.lost, 1)} % of the characters not read"
     return f"up to {share} ({cell.lost_on})" if cell.lost_on else share
 
 

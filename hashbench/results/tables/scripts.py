@@ -37,7 +37,11 @@ def script_table(source: ReportSource) -> list[Table]:
         entry_row(entry, {column.name: own_cell(measured, entry, column, source.evidence) for column in columns})
         for entry in measured.entries
     ]
-    rows = marked(rows, columns)
+    rows = [
+        replace(row, cells={**of_tasks.cells, **row.cells}) for row, of_tasks in zip(rows, own.rows, strict=False)
+    ]  # behind them are imported rows
+    tasks = [column for column in own.columns if column.measure == "score"]
+    rows = marked(rows, [*columns, *tasks])
     return [
         replace(
             own, number="scripts", title=f"Experiment {own.experiment}: scripts", columns=tuple(columns),

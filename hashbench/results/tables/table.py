@@ -9,6 +9,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from hashbench.common.showing import decimal_text, rounded
 from hashbench.results.papers.paper import Column, PublishedNumber
 
 if TYPE_CHECKING:  # exported folders print numbers without a database
@@ -166,7 +167,7 @@ def comparable(cell: Cell) -> float | None:
     if cell.value is None:
         return None
     middle = cell.value if cell.value_high is None else (cell.value + cell.value_high) / 2
-    return round(middle, 3 if cell.unit == "ms/sample" else 1) * SIZES.get(cell.unit, 1.0)
+    return rounded(middle, 3 if cell.unit == "ms/sample" else 1) * SIZES.get(cell.unit, 1.0)
 
 
 def _is_faster(cell: Cell, others: Sequence[Cell]) -> bool:
@@ -212,8 +213,8 @@ def marked(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
 def mark_under(rows: Sequence[Row], baselines: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
     """Rows in which models' cells are marked if they are not above a trivial baseline on the same data.
 
-    An average is marked too where all of its cells are, and where no single baseline has it, if it is not above the
-    average of each task's best one.
+    An average is compared with the mean of each task's best one. An average of ratios is marked too where all of its
+    cells are.
     """
     by_row = [dict(row.cells) for row in rows]
     for column in columns:
@@ -222,27 +223,67 @@ def mark_under(rows: Sequence[Row], baselines: Sequence[Row], columns: Sequence[
         for row, cells in zip(rows, by_row, strict=True):
             if row.kind in ("model", "family"):
                 cell = cells[column.name]
-                cells[column.name] = replace(cell, under=_not_beaten(cell, column, baselines))
+                floor = floor_of(column, columns, baselines, cells)
+                cells[column.name] = replace(cell, under=under_floor(cell, floor))
     for column in columns:
         members = _averaged(column, columns)
         for row, cells in zip(rows, by_row, strict=True):
-            cell = cells[column.name]
-            if members and row.kind in ("model", "family") and cell.value is not None and not cell.under:
-                cells[column.name] = replace(cell, under=_average_not_beaten(cell, column, members, cells, baselines))
+            if column.measure == "prr_average" and row.kind in ("model", "family") and members:
+                if cells[column.name].value is not None and all(
+                    cells[of.name].under for group in members for of in group
+                ):
+                    cells[column.name] = replace(cells[column.name], under=cells[column.name].under or EACH_BEST)
     return [replace(row, cells=cells) for row, cells in zip(rows, by_row, strict=True)]
 
 
-def _not_beaten(cell: Cell, column: Column, baselines: Sequence[Row]) -> str:
-    """The title of a column's best trivial baseline if the cell is not above it, else ''."""
-    values: dict[str, float] = {}
-    for row in baselines:  # a baseline has a row for each version of the data
-        other = row.cells[column.name]
-        if other.value is not None and _data(other.group) == _data(cell.group):
-            values[row.title] = max(other.value, values.get(row.title, other.value))
-    if cell.value is None or not values:
-        return ""
-    best = max(values, key=lambda title: values[title])
-    return best if cell.value <= values[best] + TOLERANCE else ""
+@dataclass(frozen=True)
+class Floor:
+    """The value in percent that a score must exceed: of a trivial baseline, of an average the mean of each task's."""
+
+    name: str  # of the baseline, if it is the best on every task; else `EACH_BEST`
+    value: float
+
+
+def floor_of(
+    column: Column, columns: Sequence[Column], baselines: Sequence[Row], cells: Mapping[str, Cell] | None = None
+) -> Floor | None:
+    """The floor of a column: its best trivial baseline; of an average the mean over its tasks of the best ones.
+
+    The one floor that tables, figures, pages and boards compare with. `columns`: of the table, with those of the tasks.
+    `cells`: of the row that is compared, on whose data the baselines must be. None where a task has no baseline.
+    """
+    groups = _averaged(column, columns) if column.measure == "average" else [[column]]
+    best: list[list[Floor]] = []
+    for group in groups:
+        values = [_best_of(None if cells is None else cells[member.name], member, baselines) for member in group]
+        best.append([floor for floor in values if floor is not None])
+        if len(best[-1]) < len(group):
+            return None
+    if not best:
+        return None
+    names = {floor.name for group in best for floor in group}
+    value = fmean(fmean(floor.value for floor in group) for group in best)
+    return Floor(names.pop() if len(names) == 1 else EACH_BEST, value)
+
+
+def table_floor(table: Table, column: Column) -> Floor | None:
+    """The floor of a table's column for most of its models, whose data may differ; None where there is none."""
+    baselines = [row for row in table.rows if row.is_baseline]
+    models = [row for row in table.rows if row.kind == "model" and row.cells[column.name].value is not None]
+    floors = Counter(floor_of(column, table.columns, baselines, row.cells) for row in models)
+    return floors.most_common(1)[0][0] if floors else floor_of(column, table.columns, baselines)
+
+
+def under_floor(cell: Cell, floor: Floor | None) -> str:
+    """The name of the floor if a cell's value is not above it, else ''."""
+    return floor.name if floor and cell.value is not None and cell.value <= floor.value + TOLERANCE else ""
+
+
+def floor_note(floor: Floor | None, column: Column) -> list[str]:
+    """A line below a table on the floor of an average, which no row has where no baseline is best on all tasks."""
+    if floor is None or floor.name != EACH_BEST:
+        return []
+    return [f"{column.title or column.name}: the floor is {decimal_text(floor.value, 1)}, the mean of {EACH_BEST}."]
 
 
 def _averaged(column: Column, columns: Sequence[Column]) -> list[list[Column]]:
@@ -256,53 +297,15 @@ def _averaged(column: Column, columns: Sequence[Column]) -> list[list[Column]]:
     return [[named[name] for name in group] for group in groups] if set(sum(groups, ())) <= set(named) else []
 
 
-def _average_not_beaten(
-    cell: Cell, column: Column, members: Sequence[Sequence[Column]], cells: Mapping[str, Cell], baselines: Sequence[Row]
-) -> str:
-    """`EACH_BEST` if an average is not above the best trivial baselines of its tasks, else ''.
-
-    Where one baseline has all tasks and another one has some, as that of pairs, it is the title of the other one if the
-    average is not above its own scores and the best ones of the tasks that it lacks.
-    """
-    if all(cells[member.name].under for group in members for member in group):
-        return EACH_BEST
-    whole = any(row.cells[column.name].value is not None for row in baselines)
-    scored = [member.name for group in members for member in group]
-    partial = [
-        row for row in baselines
-        if row.cells[column.name].value is None and any(row.cells[name].value is not None for name in scored)
-    ]  # fmt: skip
-    if column.measure != "average" or whole and not partial:
-        return ""
-    best = [[_best_of(cells[member.name], member, baselines) for member in group] for group in members]
-    if any(value is None for group in best for value in group):
-        return ""
-    for row in partial if whole else [None]:
-        values = [
-            [_own_or(value, row, cells[member.name], member) for value, member in zip(of_group, group, strict=True)]
-            for of_group, group in zip(best, members, strict=True)
-        ]
-        if (cell.value or 0.0) <= fmean(map(fmean, values)) + TOLERANCE:
-            return EACH_BEST if row is None else row.title
-    return ""
-
-
-def _own_or(best: float | None, row: Row | None, cell: Cell, column: Column) -> float:
-    """A trivial baseline's value on the data of a cell; the best one's where it has none, or there is no baseline."""
-    own = None if row is None else _best_of(cell, column, [row])
-    value = best if own is None else own
-    assert value is not None  # the caller has looked
-    return value
-
-
-def _best_of(cell: Cell, column: Column, baselines: Sequence[Row]) -> float | None:
-    """The best trivial baseline's value on the data of a cell, or None."""
-    values = [
-        other.value
-        for row in baselines
-        if (other := row.cells[column.name]).value is not None and _data(other.group) == _data(cell.group)
+def _best_of(cell: Cell | None, column: Column, baselines: Sequence[Row]) -> Floor | None:
+    """The best trivial baseline in a column, on the data of a cell if there is one."""
+    floors = [
+        Floor(row.title, other.value)
+        for row in baselines  # a baseline has a row for each version of the data
+        if (other := row.cells[column.name]).value is not None
+        and (cell is None or _data(other.group) == _data(cell.group))
     ]
-    return max(values, default=None)
+    return max(floors, key=lambda floor: floor.value, default=None)
 
 
 def _data(group: str) -> set[str]:

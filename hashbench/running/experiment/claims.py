@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from hashbench.common.errors import located, near_match
+from hashbench.common.errors import InputError, located, near_match
 from hashbench.data.tasks.blocks import Strict
-from hashbench.results.claims.grammar import Claim, csv_rows, read_rows
+from hashbench.results.claims.grammar import Claim, csv_rows, named, read_rows
 
 
 class ClaimEntry(Strict):
@@ -69,22 +69,36 @@ def checked_claims(
     return tuple(_entry(claim) for claim in read_rows([entry.model_dump() for entry in claims], where))
 
 
-def absent_from(claims: Sequence[ClaimEntry], models: Sequence[str], tasks: Mapping[str, Iterable[str]]) -> list[str]:
+def absent_from(
+    claims: Sequence[ClaimEntry],
+    models: Sequence[str],
+    tasks: Mapping[str, Iterable[str]],
+    where: Sequence[str],
+    *,
+    selected: bool = False,
+) -> list[str]:
     """A note on each claim that names a model or column absent from an experiment with these models and tasks.
 
-    `tasks`: the metrics of each. Such a claim may be meant for another selection of models, so it is no error.
+    `tasks`: the metrics of each; `where`: file and line of each claim. Raises InputError for a claim on a number that
+    is neither a model nor a constant, and on a model that is none: it is a paper's, or, where the call selects some
+    models of a file (`selected`), perhaps one of the others.
     """
     if not claims:
         return []
     from hashbench.results.claims.columns import is_nameable, nameable
+    from hashbench.results.claims.published import published_models
 
     rows = [entry.model_dump() for entry in claims]
     notes = []
-    for claim in read_rows(rows, [""] * len(rows)):
-        names = [
-            f"no model {slug!r} in this experiment{near_match(slug, list(models))}"
-            for slug in claim.slugs if slug not in models
-        ]  # fmt: skip
+    for claim in (named(claim, models) for claim in read_rows(rows, where)):
+        absent = {slug: near_match(slug, list(models)) for slug in claim.slugs if slug not in models}
+        for slug, near in absent.items():
+            if not selected and slug not in published_models():
+                has = f"it has {', '.join(models)}"
+                raise InputError(
+                    f"{claim.where}: claim {claim.id!r}: no model {slug!r} in this experiment{near}; {has}"
+                )
+        names = [f"no model {slug!r} in this experiment{near}" for slug, near in absent.items()]
         columns = dict.fromkeys(column.name for part in claim.parts for _, column in part.leaves)
         names += [
             f"no column {name!r}{near_match(name, nameable(tasks))}" for name in columns if not is_nameable(name, tasks)

@@ -17,8 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hashbench.common.declared import card_lines
+from hashbench.common.errors import InputError
 from hashbench.common.measured import COUNTED, MetricRow
 from hashbench.common.registry import registered
+from hashbench.common.showing import percent_text
 from hashbench.data.tasks.base import LocatedTask, SplitOutputs, Task
 from hashbench.data.tasks.items import LinkSet
 from hashbench.data.tasks.text_data import TaskData
@@ -33,6 +35,7 @@ from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.durations import training_seconds
 from hashbench.running.runs.materials import Materials
 from hashbench.running.training.machine import Machine
+from hashbench.store.kinds import METRICS, Metrics
 from hashbench.store.planning import Run
 from hashbench.store.result import Checkpoint, Predictions, Result
 
@@ -71,6 +74,9 @@ class RunKind(ABC):
     """One kind of run: which runs an experiment has of it, and how they are carried out, shown and estimated."""
 
     name: ClassVar[str]  # as it is stored
+    # What its metrics are: "training", the scores of a model that it trains, which are averaged over seeds;
+    # "evaluation", those of a model that another run trained, in no average of trainings; "none", no scores.
+    metrics: ClassVar[Metrics] = "evaluation"
     # Place in the plan; the kinds of the suite have 10, 20 ... 70.
     order: ClassVar[int]
     # Whether it measures time; then its runs come after all others, by one worker, on a quiet machine.
@@ -117,7 +123,7 @@ class RunKind(ABC):
         for metric in result.metrics:
             is_score = metric.split not in ("", "train") and not metric.name.startswith("learning_rate=")
             if metric.step == best and is_score and metric.value is not None:
-                return f"{metric.name} {100 * metric.value:.1f} on {metric.split}"
+                return f"{metric.name} {percent_text(metric.value)} on {metric.split}"
         return ""
 
     def kept_bytes(self, run: Run, resolved: ResolvedExperiment) -> int:
@@ -156,7 +162,7 @@ class RunKind(ABC):
                 "split": task.task.report_splits[0],
             }
         whole = plain(whole)
-        return Run(run_id(whole), self.name, label, size, whole, seed=seed, needs=needs, **about)
+        return Run(run_id(whole), self.name, label, size, whole, seed=seed, needs=needs, metrics=self.metrics, **about)
 
 
 class TrainingKind(RunKind):
@@ -226,8 +232,16 @@ def keeps_best(experiment: Experiment, model: ResolvedModel) -> bool:
 
 
 def kinds() -> Mapping[str, RunKind]:
-    """All kinds of run by name, in the order of the plan. Raises InputError where two have one name."""
-    return dict(sorted(registered("kind of run").items(), key=lambda item: item[1].order))
+    """All kinds of run by name, in the order of the plan.
+
+    Raises InputError where two have one name, and where one does not say what its metrics are.
+    """
+    by_name = registered("kind of run")
+    for name, kind in by_name.items():
+        if kind.metrics not in METRICS:
+            allowed = " or ".join(map(repr, METRICS))
+            raise InputError(f"kind of run {name!r}: metrics is {kind.metrics!r}; write {allowed}")
+    return dict(sorted(by_name.items(), key=lambda item: item[1].order))
 
 
 def kind_of(run: Run) -> RunKind:

@@ -23,6 +23,7 @@ class TrivialBaseline(RunKind):
     """Kind of run: a trivial baseline of the experiment on a task whose kind has it."""
 
     name = "floor"
+    metrics = "training"
     order = 20
     gives_signs = True
     typical_s = 2.0  # of the example database
@@ -70,6 +71,7 @@ class FurtherBaseline(RunKind):
     """
 
     name = "evaluation-floor"
+    metrics = "evaluation"
     order = 75
     gives_signs = True
     in_sweeps = False

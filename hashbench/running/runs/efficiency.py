@@ -28,6 +28,7 @@ class EfficiencyMeasurement(RunKind):
     """Kind of run: size, time and memory of a model beside the baseline, for experiments with `efficiency`."""
 
     name = "efficiency"
+    metrics = "none"
     order = 60
     gives_signs = True
     measures_time = True

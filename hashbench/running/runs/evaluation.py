@@ -69,6 +69,7 @@ class FurtherEvaluation(RunKind):
     """Kind of run: the evaluation of a fine-tuned model on a further labelled set."""
 
     name = "evaluation"
+    metrics = "evaluation"
     order = 70
     gives_signs = True
     in_sweeps = False

@@ -60,6 +60,7 @@ class Finetuning(TrainingKind):
     """Kind of run: the fine-tuning of a model on a task of texts with a seed."""
 
     name = "finetune"
+    metrics = "training"
     order = 30
     gives_signs = True
 

@@ -25,6 +25,7 @@ class ImportedPredictions(RunKind):
     """Kind of run: predictions that another program made."""
 
     name = IMPORTED
+    metrics = "evaluation"
     order = 90
     gives_signs = True
     in_sweeps = False

@@ -43,6 +43,7 @@ class ItemTraining(TrainingKind):
     """Kind of run: the training of a model to predict the hidden items of a task, with a seed."""
 
     name = "entities"
+    metrics = "training"
     order = 40
     gives_signs = True
 

@@ -38,6 +38,7 @@ class PairEvaluation(RunKind):
     """Kind of run: the evaluation of a pre-training on a task of minimal pairs."""
 
     name = "evaluation-pairs"
+    metrics = "evaluation"
     order = 40
     gives_signs = True
     typical_s = 120.0  # of BLiMP, Shuffle + Random and a tiny encoder

@@ -57,6 +57,7 @@ class Pretraining(TrainingKind):
     """
 
     name = "pretrain"
+    metrics = "none"
     order = 10
     gives_signs = True
     # An earlier step comes after a later one, and reads nothing of it.

@@ -39,6 +39,7 @@ class RobustnessEvaluation(RunKind):
     """Kind of run: a fine-tuned model or a trivial baseline under noise, for experiments with `robustness`."""
 
     name = "robustness"
+    metrics = "none"
     order = 50
     gives_signs = True
     typical_s = 30.0  # of the example database

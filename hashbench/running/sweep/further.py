@@ -15,7 +15,7 @@ from typing import Any
 
 from hashbench.common.errors import InputError
 from hashbench.common.measured import COUNTED
-from hashbench.common.showing import tell
+from hashbench.common.showing import percent_text, tell
 from hashbench.data.sources.fingerprints import usable_cache_folder
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.base import Task
@@ -93,7 +93,7 @@ class EvaluatedRun:
         """The evaluation in one line, scores in percent."""
         scores = ", ".join(
             f"{metric}{f' of {self.counted[metric]!r}' if metric in self.counted else ''} "
-            f"{'undefined' if value is None else format(100 * value, '.1f')}"
+            f"{'undefined' if value is None else percent_text(value)}"
             for metric, value in self.scores.items()
         )
         seed = "" if self.seed is None else f", seed {self.seed}"

@@ -50,9 +50,14 @@ def results(resolved: ResolvedExperiment) -> list[tuple[str, list[SummaryRow], l
     return [(title, rows, notes) for title, rows, notes in shown if rows or notes]
 
 
-def print_results(resolved: ResolvedExperiment) -> None:
-    """Prints what is known of an experiment's models before their first run, each kind of measurement as a table."""
+def print_results(resolved: ResolvedExperiment, *, measured: bool = False) -> None:
+    """Prints what is known of an experiment's models before their first run, each kind of measurement as a table.
+
+    `measured`: also why nothing could be measured, where measurements were requested.
+    """
     for title, rows, remarks in results(resolved):
+        if not rows and not measured:
+            continue
         print(f"\n{title}")
         columns = list(dict.fromkeys(name for row in rows for name in row))  # a model not yet measured has fewer
         if rows:

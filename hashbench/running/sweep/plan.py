@@ -102,7 +102,7 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
     runs = tuple(run for kind in kinds().values() for run in kind.planned(resolved))
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
     notes = (
-        *on_devices, *_claim_notes(resolved), *_start_notes(loaded, models), *_rate_notes(models),
+        *on_devices, *_claim_notes(loaded, resolved), *_start_notes(loaded, models), *_rate_notes(models),
         *_spread_notes(resolved), *_vocabulary_notes(resolved), *_untuned_notes(resolved),
         *_source_notes(resolved, sources), *model_sizes.outside_budget(resolved),
     )  # fmt: skip
@@ -118,11 +118,13 @@ def _start_notes(loaded: Loaded, models: Mapping[str, ResolvedModel]) -> list[st
     return [f"{', '.join(labels)}: {note}" for note, labels in labels_by_note.items() if note]
 
 
-def _claim_notes(resolved: ResolvedExperiment) -> tuple[str, ...]:
+def _claim_notes(loaded: Loaded, resolved: ResolvedExperiment) -> tuple[str, ...]:
     claims = resolved.experiment.claims
     assert not isinstance(claims, str)  # the rows of a file are in its place
-    labels = [*resolved.models, resolved.baseline.label]
-    return tuple(absent_from(claims, labels, {entry.task.name: entry.task.metrics for entry in resolved.tasks}))
+    labels = dict.fromkeys((*resolved.models, resolved.baseline.label))
+    metrics = {entry.task.name: entry.task.metrics for entry in resolved.tasks}
+    where = [loaded.where("claims", place) for place in range(len(claims))]
+    return tuple(absent_from(claims, list(labels), metrics, where, selected=("models",) in loaded.overrides))
 
 
 def _spread_notes(resolved: ResolvedExperiment) -> Iterator[str]:

@@ -357,3 +357,21 @@ def test_models_of_another_encoder_or_start_change_no_interval(tmp_path: Path, o
     assert widths[0] == pytest.approx(widths[1], rel=0.02)
     differences = [compare([store], "a", "b", draws=DRAWS).lines[0].difference for store in (apart, together)]
     assert differences[0].high - differences[0].low == pytest.approx(differences[1].high - differences[1].low, rel=0.02)
+
+
+def test_a_model_with_a_number_for_a_name_is_compared_by_its_scores(tmp_path: Path) -> None:
+    runs = [Answers(name, right, seed) for name, right in (("128", 0.9), ("256", 0.6)) for seed in SEEDS]
+    store = build(tmp_path / "results.db", [*runs, Answers("majority", 0.5, None)])
+    found = _decide(store, tmp_path, left="256", right="128")
+    assert (found.outcome, found.shown.exact) == ("fails", False)
+    assert found.shown.value == pytest.approx(-30, abs=1)
+    with pytest.raises(InputError, match=r"own.csv:2: claim 'own-1': no model '512'; where a model's name is a number"):
+        _decide(store, tmp_path, left="512", right="128")
+
+
+def test_a_stored_claim_on_a_number_that_is_no_model_is_an_error(tmp_path: Path) -> None:
+    rows = [{"id": "c1", "kind": "greater", "left": "512", "right": "128", "column": "sst2", "unit": "percent"}]
+    runs = [Answers("128", 0.9, seed) for seed in SEEDS]
+    store = build(tmp_path / "results.db", [*runs, Answers("majority", 0.5, None)], claims=rows)
+    with pytest.raises(InputError, match="by-hand: claims, entry 1: claim 'c1': no model '512'"):
+        claim_sections(store, ReportRequest(), draws=DRAWS)

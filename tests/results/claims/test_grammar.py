@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
-from hashbench.results.claims.grammar import Claim, ColumnName, read_file, read_rows
+from hashbench.results.claims.grammar import Claim, ColumnName, constants, named, read_file, read_rows
 
 GOOD = {"id": "own-1a", "kind": "greater", "left": "a", "right": "b", "column": "sst2", "unit": "percent"}
 
@@ -100,3 +102,63 @@ def test_a_file_is_read_and_its_faults_name_the_line(tmp_path: Path) -> None:
         read_file(file)
     with pytest.raises(InputError, match="name a CSV file"):
         read_file(tmp_path / "none.csv")
+
+
+NUMBERED = ["128", "256", "0"]
+
+
+@pytest.mark.parametrize("kind", ["greater", "difference_at_least", "equal_within", "ratio_at_least"])
+def test_a_number_that_is_a_models_name_is_that_model(kind: str) -> None:
+    bound, unit = ("0", "percent") if kind == "greater" else ("2", "x")
+    claim = named(_read(kind=kind, left="256", right="mean(128,0)", bound=bound, unit=unit), NUMBERED)
+    assert claim.slugs == ("256", "128", "0") and constants(claim.parts[0].left) == []
+
+
+def test_all_forms_of_models_take_a_number_for_a_name() -> None:
+    chain = named(_read(kind="ordering", left="256 > 128 ~ 0", right="", bound="1"), NUMBERED)
+    assert [part.slugs for part in chain.parts] == [("256", "128"), ("128", "0")]
+    pairs = named(_read(kind="interaction", left="min(256,128) - a", right="a - 0"), [*NUMBERED, "a"])
+    assert [part.slugs for part in pairs.parts] == [("256", "a", "0"), ("128", "a", "0")]
+    assert named(_read(kind="count", left="128", right="", expected="3"), NUMBERED).slugs == ("128",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "models", "said"),
+    [
+        (
+            {"left": "512", "right": "128"},
+            NUMBERED,
+            "no model '512'; where a model's name is a number (0, 128, 1 more)",
+        ),
+        ({"left": "257", "right": "128"}, NUMBERED, "no model '257'; where"),
+        ({"left": "256.0", "right": "128"}, NUMBERED, "no model '256.0'"),
+        ({"kind": "difference_at_least", "left": "a", "right": "80"}, ["a", "128"], "no model '80'"),
+        ({"left": "512", "right": "a"}, ["a"], "no model '512'; 'greater' compares models: with a number"),
+        ({"left": "a", "right": "mean(80,b)"}, ["a", "b"], "no model '80'; 'greater' compares models"),
+        ({"kind": "ordering", "left": "a > 80", "right": "", "bound": "1"}, ["a"], "no model '80'; 'greater' compares"),
+        ({"kind": "difference_at_least", "left": "512", "right": "128"}, ["a"], "512 - 128: sst2 names no model"),
+        ({"kind": "count", "left": "5", "right": "", "expected": "5"}, ["a"], "5: sst2 names no model; at least one"),
+    ],
+)
+def test_a_number_that_is_no_model_and_no_constant_is_an_error(
+    changes: dict[str, str], models: list[str], said: str
+) -> None:
+    with pytest.raises(InputError) as error:
+        named(_read(**changes), models)
+    assert str(error.value).startswith("own.csv:2: claim 'own-1a': ") and said in str(error.value)
+
+
+def test_a_constant_stands_where_a_kind_has_a_bound_and_0_for_a_sign() -> None:
+    for changes in ({"right": "0"}, {"kind": "difference_at_least", "right": "80"},
+                    {"kind": "ordering", "left": "a ~ 80", "right": "", "bound": "1"}):  # fmt: skip
+        claim = _read(**changes)
+        assert named(claim, ["a", "b"]) == claim
+
+
+@given(st.lists(st.from_regex(r"[0-9]{1,3}(\.[0-9])?", fullmatch=True), min_size=2, max_size=4, unique=True))
+def test_no_number_of_a_claim_is_a_constant_beside_models_with_numbers(names: list[str]) -> None:
+    first, *others = names
+    claim = _read(left=first, right=f"mean({','.join(others)})")
+    assert named(claim, names).slugs == tuple(names)
+    with pytest.raises(InputError, match="no model"):
+        named(claim, others)

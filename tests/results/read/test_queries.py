@@ -34,7 +34,7 @@ def test_facts_and_costs_are_those_of_the_views(paper_store: Store) -> None:
 @pytest.mark.parametrize(("view", "query"), [("prr", queries.RATIOS), ("costs", queries.MODEL_FACTS)])
 def test_a_query_narrows_every_view_that_its_view_reads(view: str, query: str) -> None:
     read = set(re.findall(r"\b(?:FROM|JOIN) (\w+)", VIEWS[view]))
-    assert read <= set(re.findall(r"(\w+) AS MATERIALIZED", query))
+    assert read & VIEWS.keys() <= set(re.findall(r"(\w+) AS MATERIALIZED", query))
 
 
 @pytest.mark.parametrize("checkpoint", ["best", "last"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,9 @@ from hashbench.results.read.scores import results
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store
-from tests.databases.made_up import World, build
+from hashbench.store.planning import add_experiment
+from hashbench.store.status import versions
+from tests.databases.made_up import World, build, specs
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +40,18 @@ def test_one_row_a_model_task_and_seed_as_in_the_report(store: Store) -> None:
 def test_everything_has_the_last_evaluation_too(store: Store) -> None:
     table = results(store, everything=True)
     assert set(table.checkpoint) == {"best", "last"} and len(table) == 2 * len(results(store))
+
+
+def test_the_newest_version_of_a_name_counts_and_an_earlier_one_is_asked_for(tmp_path: Path) -> None:
+    world = World(tasks=("cola",), seeds=(0, 1))
+    store = build(tmp_path / "results.db", world)
+    (_, first), *_ = versions(store)
+    fewer = [row for row in specs(world) if (row.kind, row.seed) != ("finetune", 1)]
+    add_experiment(store, "made-up", {"name": "made-up"}, fewer, baseline="bert-mlm")
+    whole, newest = results(store, f"made-up@{first[:8]}"), results(store)
+    assert not newest.duplicated(["model", "task", "seed"]).any()
+    assert set(newest.experiment_id) == {2} and set(whole.experiment_id) == {1} and len(whole) > len(newest)
+    assert len(results(store, "made-up")) == len(newest)
 
 
 def test_a_file_is_closed_and_a_store_that_was_given_stays_open(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

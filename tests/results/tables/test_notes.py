@@ -25,10 +25,12 @@ from hashbench.results.tables.robustness import estimate_cell
 from hashbench.results.tables.table import Cell, Row, Table
 from hashbench.scores.estimates import Estimate
 from hashbench.store.engine import Store
+from hashbench.store.planning import add_experiment
 from hashbench.store.result import Predictions, Result
 from hashbench.store.schema import metric, run
+from tests.databases.empty import new_store
 from tests.databases.hand_made import STEP
-from tests.databases.made_up import World, build, model_block
+from tests.databases.made_up import World, build, model_block, specs
 from tests.results.claims.world import Answers, claims_file
 from tests.results.claims.world import build as build_answers
 
@@ -427,3 +429,15 @@ def test_different_code_is_one_line_with_a_count() -> None:
     assert one == "a group of runs was computed by several versions of the code; which: hashbench status x"
     two = _different_code(measured(*equal, ("cola", "c", "9d 2e"), ("rte", "a", "1f 2e"), ("rte", "b", "9d 2e")))
     assert two.startswith("2 groups of runs were computed")
+
+
+@pytest.mark.parametrize(("own", "deviates"), [("mine", False), ("bert-sr", True)])
+def test_no_paper_is_named_under_the_table_of_models_of_ones_own(tmp_path: Path, own: str, deviates: bool) -> None:
+    """A variation of a paper's model is no model of the paper."""
+    world = World(models=("bert-mlm",), tasks=("cola",), seeds=(0,), efficiency=False, floors=False)
+    rows = [replace(row, model=own) for row in specs(world)]
+    store = new_store(tmp_path / "results.db")
+    config = {"name": "made-up", "models": [{"name": own, "like": "bert-mlm"}]}
+    add_experiment(store, "made-up", config, rows, baseline=own)
+    facts = _facts(tables(store, ReportRequest())[0])
+    assert ("deviations" in facts) == deviates == any("(paper: " in text for text in facts.values())

@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from hashbench.common.showing import decimal_text
 from hashbench.results.papers.paper import Column
-from hashbench.results.tables.table import EACH_BEST, TRIVIAL, Cell, Row, RowKind, Table, mark_best, mark_under
+from hashbench.results.plots.sheet import baseline_scores
+from hashbench.results.tables.table import (
+    EACH_BEST,
+    TRIVIAL,
+    Cell,
+    Row,
+    RowKind,
+    Table,
+    floor_note,
+    mark_best,
+    mark_under,
+    table_floor,
+)
 
 SHARE = Column("cola", "percent", "fact", better="high")
 COUNT = Column("emb_params", "params", "fact", better="low")
@@ -70,7 +85,7 @@ def test_an_average_that_no_baseline_has_is_compared_with_the_best_of_each_task(
 
 def test_a_baseline_of_some_tasks_is_compared_with_the_best_one_on_the_others() -> None:
     words, pairs = (30.0, 30.0), (50.0, None)
-    assert _under_average((60.0, 19.0), words, pairs) == "baseline 1"  # 39.5 against 50 and 30
+    assert _under_average((60.0, 19.0), words, pairs) == EACH_BEST  # 39.5 against 50 and 30
     assert _under_average((60.0, 21.0), words, pairs) == ""
     assert _under_average((60.0, 5.0), words, (None, None)) == ""  # 32.5 against 30
 
@@ -78,7 +93,30 @@ def test_a_baseline_of_some_tasks_is_compared_with_the_best_one_on_the_others() 
 def test_an_average_of_tasks_that_are_all_under_a_baseline_is_under_it_too() -> None:
     assert _under_average((50.0, 50.0), (60.0, 10.0), (10.0, 60.0)) == EACH_BEST
     assert _under_average((50.0, 50.0), (60.0, 60.0)) == "baseline 0"
-    assert _under_average((61.0, 50.0), (60.0, 10.0), (10.0, 60.0)) == ""
+    assert _under_average((61.0, 50.0), (60.0, 10.0), (10.0, 60.0)) == EACH_BEST  # 55.5 against 60
+    assert _under_average((71.0, 50.0), (60.0, 10.0), (10.0, 60.0)) == ""
+
+
+FLOORS = st.lists(st.tuples(*[st.none() | st.floats(0, 100)] * 2), min_size=1, max_size=4)
+
+
+@given(st.tuples(st.floats(0, 100), st.floats(0, 100)), FLOORS)
+def test_sign_line_and_note_have_one_floor(
+    values: tuple[float, float], baselines: list[tuple[float | None, float | None]]
+) -> None:
+    rows = [_average_row(f"baseline {i}", each, TRIVIAL) for i, each in enumerate(baselines)]
+    table = Table("", "own", "", "", (*TASKS, AVERAGE), (_average_row("a", values), *rows))
+    floor, lines = table_floor(table, AVERAGE), baseline_scores(table, "average")
+    by_task = [[of[place] for of in baselines if of[place] is not None] for place in (0, 1)]
+    if not all(by_task):
+        assert floor is None and lines == {} and _under_average(values, *baselines) == ""
+        return
+    assert floor is not None and lines == {floor.name: floor.value}
+    assert floor.value == pytest.approx(sum(map(max, by_task)) / 2)  # type: ignore[arg-type]
+    under = sum(values) / 2 <= floor.value + 1e-9
+    assert _under_average(values, *baselines) == (floor.name if under else "")
+    noted = [f"average: the floor is {decimal_text(floor.value, 1)}, the mean of {EACH_BEST}."]
+    assert floor_note(floor, AVERAGE) == (noted if floor.name == EACH_BEST else [])
 
 
 def test_one_model_alone_is_not_best_of_anything() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.running.experiment.claims import absent_from
 from hashbench.running.experiment.load import load_experiment
+from hashbench.running.sweep.plan import plan
 from tests.running.experiment.conftest import Load
 
 MODELS = "models: [hashformer-md-proj, hashformer-lsh-proj]\n"
@@ -70,8 +71,38 @@ def test_what_a_claim_names_and_the_experiment_lacks_is_noted_before_the_sweep(e
     )
     claims = experiment(MODELS + "claims:\n" + rows).experiment.claims
     assert not isinstance(claims, str)
-    assert absent_from(claims, ["a", "ab-c"], {"rte": ("accuracy",), "cola": ("matthews", "accuracy")}) == [
+    known = (["a", "ab-c"], {"rte": ("accuracy",), "cola": ("matthews", "accuracy")}, ["a.yaml:9"] * len(claims))
+    with pytest.raises(InputError, match=r"^a.yaml:9: claim 'model': no model 'ab-d' in this experiment; did you mean"):
+        absent_from(claims, *known)
+    assert absent_from(claims, *known, selected=True) == [
         "claim model will not be decided: no model 'ab-d' in this experiment; did you mean 'ab-c'?",
         "claim column will not be decided: no column 'rtee'; did you mean 'rte'?",
         "claim task will not be decided: no column 'mnli'",
     ]
+
+
+NUMBERED = """
+models: [{name: "128", like: hashformer-md-proj}, {name: "256", like: hashformer-lsh-proj}]
+baseline: "128"
+"""
+
+
+def claims_on(left: str, right: str) -> str:
+    """The key `claims` with one claim on the average."""
+    return f"claims:\n  - {{id: c1, kind: greater, left: {left}, right: {right}, column: average}}\n"
+
+
+def test_check_refuses_a_number_that_is_no_model(experiment: Load) -> None:
+    assert not [note for note in plan(experiment(NUMBERED + claims_on("256", "'128'")), dry=True).notes if "c1" in note]
+    with pytest.raises(InputError, match=r"^a.yaml:\d+: claim 'c1': no model '512'; where a model's name is a number"):
+        plan(experiment(NUMBERED + claims_on("512", "128")), dry=True)
+
+
+def test_check_refuses_a_model_that_is_none_unless_the_call_selects_models(experiment: Load) -> None:
+    file = MODELS + "baseline: hashformer-md-proj\n" + claims_on("hashformer-lsh-proj", "mine")
+    with pytest.raises(InputError, match=r"^a.yaml:\d+: claim 'c1': no model 'mine' in this experiment; it has hashf"):
+        plan(experiment(file), dry=True)
+    notes = plan(experiment(file, "models=[hashformer-md-proj]"), dry=True).notes
+    assert any("claim c1 will not be decided: no model 'hashformer-lsh-proj'" in note for note in notes)
+    of_paper = MODELS + "baseline: hashformer-md-proj\n" + claims_on("hashformer-lsh-proj", "hashformer-md-pool")
+    assert any("claim c1 will not be decided" in note for note in plan(experiment(of_paper), dry=True).notes)

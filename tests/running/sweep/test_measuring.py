@@ -22,7 +22,9 @@ from hashbench.running.sweep.text_shares import LATER
 from hashbench.running.training.machine import Machine
 
 
-def test_every_measurement_is_taken_and_only_what_is_known_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_measurement_is_taken_and_only_what_is_known_is_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     taken: list[str] = []
 
     def one(title: str, rows: list[dict[str, Any]], notes: list[str]) -> Measurement:
@@ -37,6 +39,11 @@ def test_every_measurement_is_taken_and_only_what_is_known_is_shown(monkeypatch:
     take_all(resolved)
     assert taken == ["first", "second", "third"]
     assert results(resolved) == [("first", [{"model": "k1"}], []), ("third", [], ["not known"])]
+    capsys.readouterr()
+    print_results(resolved)
+    assert capsys.readouterr().out.split() == ["first", "model", "k1"]  # nobody asked for a measurement
+    print_results(resolved, measured=True)
+    assert capsys.readouterr().out.split() == ["first", "model", "k1", "third", "note:", "not", "known"]
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

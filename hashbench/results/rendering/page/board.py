@@ -23,8 +23,8 @@ from hashbench.results.rendering.page.lacking import KINDS
 from hashbench.results.rendering.page.main import Content, document, own_tables, written
 from hashbench.results.tables import numbers
 from hashbench.results.tables.request import ReportRequest, ReportSource
-from hashbench.results.tables.table import Cell, Row, Table
-from hashbench.store.status import StoredExperiment, versions
+from hashbench.results.tables.table import Cell, Row, Table, floor_of
+from hashbench.store.status import StoredExperiment, newest_versions
 
 INDEX = "index"
 UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")  # of a name, in that of a file
@@ -53,7 +53,7 @@ class Best:
     href: str
     tied: tuple[str, ...]  # not separable from it
     why: str  # nothing was compared; '' where it was
-    baseline: str  # the best trivial baseline, with its value
+    baseline: str  # the floor: the best trivial baseline, of an average that of each task, with its value
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class BoardPage:
     stem: str
     content: Content
     fingerprint: str
+    earlier: int = 0  # versions of the experiment that were swept before and have no page
 
     @property
     def table(self) -> Table:
@@ -113,14 +114,14 @@ class BoardPage:
         compared = [row for row in rows if row.cells[column.name].rank]
         first = max(compared or [row for row in rows if id(row) in scored], key=lambda row: scored[id(row)] or 0.0)
         tied = [row for row in compared if row.cells[column.name].best and row is not first]
-        floors = [row for row in self.table.rows if row.is_baseline and row.cells[column.name].value is not None]
-        floor = max(floors, key=lambda row: row.cells[column.name].value or 0.0, default=None)
+        baselines = [row for row in self.table.rows if row.is_baseline]
+        floor = floor_of(column, self.table.columns, baselines, first.cells)
         return Best(
             self.stem, self.name, self.warnings, at,
             " ".join(filter(None, (column.title or column.name, column.subtitle))),
             len(scored), _title(first), numbers.value(first.cells[column.name], column), self.href(first, column),
             tuple(map(_title, tied)), "" if compared else first.cells[column.name].rating or "not compared",
-            f"{floor.title} {numbers.value(floor.cells[column.name], column)}" if floor else "",
+            f"{floor.name} {numbers.number(floor.value, column.unit)}" if floor else "",
         )  # fmt: skip
 
     def tasks(self) -> Iterator[tuple[str, Best]]:
@@ -149,8 +150,8 @@ def site(of: Together) -> Iterator[tuple[str, str]]:
     """(name, text) of each file of a board."""
     taken: set[str] = {INDEX, "board"}
     pages = []
-    for experiment, fingerprint in versions(of.store):
-        page = _page(of, experiment, fingerprint, taken)
+    for experiment, fingerprint, earlier in newest_versions(of.store):
+        page = _page(of, experiment, fingerprint, earlier, taken)
         if page is not None:
             pages.append(page)
             yield f"{page.stem}.html", document(page.content)
@@ -161,8 +162,10 @@ def site(of: Together) -> Iterator[tuple[str, str]]:
     yield "board.json", _text(_of_board(pages, of.contributions))
 
 
-def _page(of: Together, experiment: StoredExperiment, fingerprint: str, taken: set[str]) -> BoardPage | None:
-    """The page of a version of an experiment under a name that no other file has; None where it has no runs."""
+def _page(
+    of: Together, experiment: StoredExperiment, fingerprint: str, earlier: int, taken: set[str]
+) -> BoardPage | None:
+    """The page of an experiment under a name that no other file has; None where its newest version has no runs."""
     measured = measure_version(of.store, experiment)
     if not measured.runs:
         return None
@@ -172,7 +175,7 @@ def _page(of: Together, experiment: StoredExperiment, fingerprint: str, taken: s
     names = (stem if number == 1 else f"{stem}-{number}" for number in range(1, len(taken) + 2))
     stem = next(name for name in names if name.lower() not in taken)  # there are file systems without capitals
     taken.add(stem.lower())
-    return BoardPage(experiment.name, stem, Content(measured, tables, board=from_), fingerprint)
+    return BoardPage(experiment.name, stem, Content(measured, tables, board=from_), fingerprint, earlier)
 
 
 def _index(pages: Sequence[BoardPage], contributions: Sequence[Contribution]) -> str:
@@ -246,12 +249,12 @@ def _of_board(pages: Sequence[BoardPage], contributions: Sequence[Contribution])
     """The board for programs: databases, experiments with their files, the best models, and all models."""
     return {
         "databases": [
-            {"name": of.name, "finished_runs": of.runs, "experiments": [name for name, _ in of.versions],
+            {"name": of.name, "finished_runs": of.runs, "experiments": list(of.names),
              "remarks": _remarks(of)}
             for of in contributions
         ],
         "experiments": [
-            {"name": page.name, "fingerprint": page.fingerprint, "page": f"{page.stem}.html",
+            {"name": page.name, "fingerprint": page.fingerprint, "earlier": page.earlier, "page": f"{page.stem}.html",
              "json": f"{page.stem}.json", "databases": page.content.board, "finished_runs": page.n_done,
              "warnings": page.warnings}
             for page in pages

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from hashbench.common.showing import percent_text
 from hashbench.common.texts_read import NOTE
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.measured import Measured
@@ -87,7 +88,7 @@ class RunsBehind:
 
     def _score(self, run: MeasuredRun) -> str:
         values = [score.value for score in self.measured.scores_of(run) if score.own and score.value is not None]
-        return f"{100 * values[0]:.2f}" if values else ""
+        return percent_text(values[0], 2) if values else ""
 
     def of_row(self, row: Row) -> list[int]:
         """Indexes of the runs behind a row: those of its entry, and its model's runs without a task."""
@@ -191,8 +192,8 @@ def pairs_data(pairs: ComparedPairs, table: Table) -> dict[str, Any]:
     return {
         "column": next(place for place, column in enumerate(table.columns) if column.name == pairs.column),
         "rows": [places.get(key) for key in pairs.rows],
-        "means": [round(mean, 3) for mean in pairs.means],
-        "half": [[round(half, 2) for half in row[:place]] for place, row in enumerate(pairs.half_widths)],
+        "means": [round(mean, 6) for mean in pairs.means],
+        "half": [[round(half, 4) for half in row[:place]] for place, row in enumerate(pairs.half_widths)],
     }
 
 

@@ -4,6 +4,9 @@ const panel = document.getElementById("panel");
 
 const text = (place) => (place === undefined || place === null ? "" : DATA.texts[place]);
 
+// A number as the tables print it: taken to nine decimals first, since its last bits depend on the order of sums.
+const decimals = (value, n) => Number(value.toFixed(9)).toFixed(n);
+
 // The runs that count in a column: those of its tasks, or those that timed and counted the model.
 function runsBehind(table, row, column) {
   const own = table.rows[row].runs;
@@ -20,7 +23,7 @@ function runsBehind(table, row, column) {
 
 function runRow(run, column) {
   const score = run.scores?.[column.reads];
-  const number = typeof score === "number" ? (100 * score).toFixed(2) : "";
+  const number = typeof score === "number" ? decimals(100 * score, 2) : "";
   const what = [text(run.task) || text(run.kind), run.seed === undefined ? "" : `seed ${run.seed}`].filter(Boolean).join(", ");
   const spent = `${(run.seconds ?? 0).toFixed(1)} s`;
   return make("tr", {}, make("th", { scope: "row" }, what, make("span", { class: "sub" }, text(run.model))),
@@ -79,7 +82,7 @@ function differences(table, a, b) {
   return found;
 }
 
-const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(1)}`;
+const signed = (value) => `${value < 0 ? "−" : "+"}${decimals(Math.abs(value), 1)}`;
 
 // Two lists of rows above a table that compares some, and what their difference is in each column.
 function comparer(grid) {
