@@ -148,7 +148,7 @@ class Results:
             return None
         by_unit: dict[str, list[float]] = {}
         kinds: dict[str, Hashable] = {}
-        for label in self.measured.labels():
+        for label in sorted(self.measured.labels()):  # else the last digits depend on the hash of names
             try:
                 entry, quantity = self.entry(label), evaluate(ModelName(label), columns, self.leaf)
             except Missing:
