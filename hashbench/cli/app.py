@@ -1,6 +1,6 @@
 """The program: its commands and the handling of errors.
 
-Exit codes: 0 done, 1 some runs failed, 2 wrong input, 129, 130 and 143 interrupted."""
+Exit codes: 0 done, 1 some runs failed, 2 wrong input, 128 and more: interrupted by a signal."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Runs the requested command; an interrupt, and a reader who left what has no end, end it without a traceback."""
+        """Runs the requested command; an interrupt, and a reader who left, end it without a traceback."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()  # that its reader has left shows itself here at the latest

@@ -40,7 +40,7 @@ class Spawned(SpawnProcess):
 class Spawning(SpawnContext):
     """A context of `multiprocessing` whose processes are `Spawned`: a fork would carry threads and memory along."""
 
-    Process = Spawned  # type: ignore[assignment]
+    Process = Spawned
 
 
 SPAWNING = Spawning()

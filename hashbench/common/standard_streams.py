@@ -23,7 +23,7 @@ class LastingFile(io.FileIO):
     """The file of a standard stream: where its reader has left, it goes nowhere from then on."""
 
     def write(self, data: Any) -> int:
-        """Writes bytes; waits where the stream is non-blocking and its reader slow. Raises OSError, as of full disks."""
+        """Writes bytes; waits for a slow reader of a non-blocking stream. Raises OSError, as of full disks."""
         try:
             while (written := super().write(data)) is None:
                 select.select((), (self,), ())
