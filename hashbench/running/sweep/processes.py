@@ -128,7 +128,7 @@ def is_one_stopped(process_id: int, spare: int = 0) -> bool:
 
 # SIGHUP: the terminal was closed. Where it is ignored (nohup) it stays so.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# What a batch system sends before its time limit, if told so. A program that handles them itself, as submitit, does so.
+# What a batch system sends before its time limit, on request. A program that handles them itself, as submitit, does so.
 BATCH_SIGNALS = (signal.SIGUSR1, signal.SIGUSR2)
 
 

@@ -65,7 +65,7 @@ def rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
 
 
 def _records(resolved: ResolvedExperiment) -> dict[str, dict[str, Any] | None]:
-    """What was measured of each model, by label; None where nothing was."""
+    """The record of each model, by label; None for one that was not measured."""
     task = _task(resolved)
     return {} if task is None else {m.label: recall(KIND, _digest(resolved, m, task)) for m in _models(resolved)}
 

@@ -171,7 +171,7 @@ def work(packed: str, index: int, pipe: Connection) -> None:
 
     control = ProcessControl(pipe)
     # Slurm sends one of them to all processes of a job. Lightning calls this handler beside its own. A guard that is
-    # begun takes SIGUSR2 for the stacks: then the process that sweeps tells the worker to stop.
+    # begun takes SIGUSR2 for the stacks: then the sweep requests the stop.
     for number in (signal.SIGTERM, *BATCH_SIGNALS):
         signal.signal(number, control.signalled)
     Worker(assignment, index, control).loop()
