@@ -184,7 +184,7 @@ def commands_page() -> str:
         "# All commands",
         "",
         "`hashbench COMMAND --help` prints the same. Exit codes: 0 done, 1 some runs failed, 2 wrong input (one line",
-        "says what, where and what to do), 129, 130 and 143 interrupted.",
+        "says what, where and what to do), 129, 130, 138, 140 and 143 interrupted.",
     ]
     for path, command in commands(typer.main.get_command(app), "hashbench"):
         lines += ["", f"## {path}", "", *help_of(command)]

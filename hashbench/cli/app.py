@@ -1,6 +1,6 @@
 """The program: its commands and the handling of errors.
 
-Exit codes: 0 done, 1 some runs failed, 2 wrong input, 129, 130 and 143 interrupted."""
+Exit codes: 0 done, 1 some runs failed, 2 wrong input, 128 and more: interrupted by a signal."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _sweep_meant(args: list[str]) -> str:
 
 
 class Commands(TyperGroup):
-    """The program's commands, including those of two words. Handles interrupts and closed pipes in place of typer."""
+    """The program's commands, including those of two words. Handles interrupts in place of typer."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command named by the first two words ('report claims') if there is one, else by the first."""
@@ -82,16 +82,15 @@ class Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Runs the requested command; an interrupt or a closed pipe ends the program without a traceback."""
+        """Runs the requested command; an interrupt, and a reader who left, end it without a traceback."""
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()  # a closed pipe shows itself here at the latest
+            sys.stdout.flush()  # that its reader has left shows itself here at the latest
             return result
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:  # the reader, `head` perhaps, has left
-            streams.leave()
+        except streams.ReaderGone:
             raise typer.Exit() from None
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hashbench.cli import streams
 from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName, TableFormat, TextOrJson
 from hashbench.cli.output import print_json, print_rows, show
 from hashbench.common.allocator import collecting_nothing
@@ -103,6 +104,7 @@ def _watch(store: Store, name: str | None) -> None:
     from hashbench.store.queue import pending
     from hashbench.store.status import counts, find_experiment
 
+    streams.end_with_reader()
     experiment = find_experiment(store, name)
     max_attempts = 1 + int(str(stored_value(experiment.config, "retries")))
     screen, unfinished = _Screen(), True

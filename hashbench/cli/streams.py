@@ -2,7 +2,8 @@
 
 A stream that was closed before the program began is replaced by one that goes nowhere: else the next file that is
 opened, perhaps the database, would get its number and what C libraries print. A result that would be printed there is
-an error, as on a full disk. A character that the encoding of a stream
+an error, as on a full disk. Where its reader leaves while a command is at work, the command goes on in silence and ends
+with the exit code of its work; only one that would print for ever ends there. A character that the encoding of a stream
 lacks is printed as an ASCII one, or escaped as in JSON.
 """
 
@@ -11,13 +12,13 @@ from __future__ import annotations
 import codecs
 import errno
 import io
-import os
 import sys
 import warnings
 from typing import Any, ClassVar, Literal
 
 from hashbench.common.secrecy import without_passwords
 from hashbench.common.showing import printable
+from hashbench.common.standard_streams import LastingFile, fill_numbers, outlive_readers, to_nowhere
 
 HANDLER = "hashbench"  # registered name
 SUBSTITUTES = {
@@ -31,30 +32,35 @@ class StdoutGone(OSError):
     """Stdout takes no more: the disk under it is full, say."""
 
 
-class _Stdout(io.FileIO):
+class ReaderGone(Exception):
+    """The reader of stdout has left a command that ends with its reader."""
+
+
+class _Stdout(LastingFile):
     """The file of stdout, whose errors differ from those of other files."""
 
     was_closed: ClassVar[bool] = False  # before the program began
+    ends_with_reader: ClassVar[bool] = False
+
+    def without_reader(self) -> None:
+        """Directs it to nowhere. Raises ReaderGone in a command that ends with its reader."""
+        super().without_reader()
+        if _Stdout.ends_with_reader:
+            raise ReaderGone
 
     def write(self, data: Any) -> int:
-        """Writes bytes. Raises StdoutGone, and BrokenPipeError where the reader has left."""
+        """Writes bytes. Raises StdoutGone, and ReaderGone as `without_reader`."""
         if _Stdout.was_closed:
             raise StdoutGone(errno.EBADF, "is closed")
         try:
             return super().write(data)
-        except (BrokenPipeError, BlockingIOError):
-            raise
         except OSError as error:
             raise StdoutGone(error.errno, error.strerror) from error
 
 
 def prepare() -> None:
     """Makes stdin, stdout and stderr streams that a command can use."""
-    number = os.open(os.devnull, os.O_RDWR)
-    while number <= 2:  # the lowest that is free, so that no number of a standard stream stays free
-        os.set_inheritable(number, True)
-        number = os.open(os.devnull, os.O_RDWR)
-    os.close(number)
+    fill_numbers()
     modes: dict[str, Literal["r", "w"]] = {"stdin": "r", "stdout": "w", "stderr": "w"}
     for number, (name, mode) in enumerate(modes.items()):
         if getattr(sys, name) is None:
@@ -62,15 +68,9 @@ def prepare() -> None:
             _Stdout.was_closed = _Stdout.was_closed or name == "stdout"
     codecs.register_error(HANDLER, _substitute)
     warnings.showwarning = _show_warning
-    # Streams that were replaced, as in tests, stay
-    plain: Any = sys.stdout
-    buffer: Any = getattr(plain, "buffer", None)  # with PYTHONUNBUFFERED the file itself
-    if type(getattr(buffer, "raw", buffer)) is io.FileIO:
-        file = _Stdout(plain.fileno(), "w", closefd=False)
-        options = {"line_buffering": plain.line_buffering, "write_through": plain.write_through}
-        above: Any = file if type(buffer) is io.FileIO else io.BufferedWriter(file)
-        sys.stdout = io.TextIOWrapper(above, plain.encoding, HANDLER, **options)
-    if isinstance(sys.stderr, io.TextIOWrapper):
+    _Stdout.ends_with_reader = False
+    outlive_readers(_Stdout, HANDLER)
+    if isinstance(sys.stderr, io.TextIOWrapper):  # one that was replaced, as in tests
         sys.stderr.reconfigure(errors=HANDLER)
 
 
@@ -82,7 +82,15 @@ def stdout_was_closed() -> bool:
 def leave() -> None:
     """Directs stdout to nowhere, so that what is left in its buffer is no error at the end of the program."""
     _Stdout.was_closed = False
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    to_nowhere(sys.stdout.fileno())
+
+
+def end_with_reader() -> None:
+    """Lets this command end, with exit code 0, when its reader leaves: it would print for ever, and does nothing else.
+
+    Any other one goes on in silence, since it may do more than print, and its exit code says how that ended.
+    """
+    _Stdout.ends_with_reader = True
 
 
 def _show_warning(

@@ -129,18 +129,20 @@ def print_own_table(db: str, loaded: Loaded) -> None:
 
 
 def _tell_of_the_best(db: str, loaded: Loaded) -> None:
-    """Prints the best model of each task whose weights were kept, with the command that exports it."""
+    """Prints the best of each task that can be exported, a trivial baseline too, with the command that does it."""
+    from hashbench.data.tasks.text import BAG_OF_WORDS
     from hashbench.results.read.trained import best_kept
     from hashbench.running.experiment.tasks import exported_tasks
     from hashbench.store.engine import open_results
 
     place = "" if db == DEFAULT_DB else f" --db {shlex.quote(argument_shown(db))}"
     exported = exported_tasks(loaded)
-    for choice in best_kept(open_results(db), loaded.experiment.name):
+    for choice in best_kept(open_results(db), loaded.experiment.name, (BAG_OF_WORDS,)):
         run = choice.run
         if run.task in exported:
             use = f"to use it: hashbench export --run {run.run_id[:8]}{place} {run.model}"
-            note("\n".join([f"best on {run.split} of {run.task}: {run.model}; {use}", *choice.remarks()]))
+            what = f"{run.model}, a trivial baseline" if run.is_baseline else run.model
+            note("\n".join([f"best on {run.split} of {run.task}: {what}; {use}", *choice.remarks()]))
 
 
 def worker(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from hashbench.cli import streams
 from hashbench.cli.options import DEFAULT_DB, Data, Database, TextOrJson, TrustCode, refuse_no_run
 from hashbench.cli.output import note, print_json, show
 from hashbench.common.errors import InputError
@@ -179,6 +180,8 @@ def predict(
 
     if stream and texts:
         raise InputError("predict --stream: reads lines of stdin; leave the texts out, or --stream")
+    if stream:
+        streams.end_with_reader()
     model = _loaded(Path(folder).expanduser(), trust_code=trust_code)
     inputs: Iterable[str | bytes] = texts or sys.stdin.buffer
     lines = (asked_line(line, f"line {number} of stdin", model.config.is_pair) for number, line in enumerate(inputs, 1))

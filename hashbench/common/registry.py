@@ -105,6 +105,7 @@ KINDS = {
 }
 _registered: dict[tuple[str, str], Mapping[str, Any]] = {}  # by kind and HASHBENCH_PLUGINS
 _own_modules: dict[str, ModuleType] = {}  # by name: looked up too often to go through all of sys.modules
+_running: list[Path] = []  # files that run now because they are imported
 _unreadable: dict[str, str] = {}  # plug-ins that cannot be imported -> why
 _importing: list[str] = []  # the plug-in that is being imported, if any
 
@@ -212,13 +213,21 @@ def import_file(path: Path) -> ModuleType:
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = _own_modules[name] = module  # before the file runs: dataclasses and pickle look it up
+    _running.append(path)
     try:
         loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name], _own_modules[name]
         reason = f"{type(error).__name__}: {first_line(error)}"
         raise InputError(f"{path}: cannot be imported: {reason}; correct the file") from error
+    finally:
+        _running.pop()
     return module
+
+
+def is_importing() -> bool:
+    """True while a user-defined file runs because it is imported."""
+    return bool(_running)
 
 
 def digest_of(path: Path) -> str:

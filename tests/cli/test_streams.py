@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from hashbench.cli.streams import SUBSTITUTES, prepare
+from hashbench.store.engine import open_results
+from hashbench.store.status import find_experiment, runs
 
 ROOT = Path(__file__).parents[2]
 FULL = Path("/dev/full")
@@ -76,3 +78,52 @@ def test_other_characters_are_escaped_as_json_does() -> None:
     text = "भाषा 🙂"
     assert json.loads(f'"{text}"'.encode("ascii", "hashbench")) == text
     assert "a\udcff".encode("utf-8", "hashbench") == b"a\xff"  # a byte of a file's name
+
+
+EXPERIMENT = """\
+name: mine
+data: builtin
+encoder: tiny
+models: [{name: k2, like: hash-emb-k2-sum, objective: none}]
+baseline: k2
+tasks: [cola]
+seeds: [0]
+floors: [majority, bag-of-words]
+finetune: {steps: 2, batch_size: 8, max_length: 16}
+threads: 1
+"""
+SWEEP, WORKER = ("-m", "hashbench", "sweep", "mine.yaml"), ("-m", "hashbench", "worker", "mine.yaml")
+CALL = ("-c", "import hashbench; hashbench.sweep('mine.yaml')")  # without a main guard
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(
+    ("arguments", "variables"),
+    [(SWEEP, {}), (SWEEP, {"FORCE_COLOR": "1"}), (SWEEP, {"PYTHONUNBUFFERED": "1"}), (WORKER, {}), (CALL, {})],
+)
+def test_a_sweep_whose_reader_leaves_does_its_work(
+    arguments: tuple[str, ...], variables: Mapping[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "mine.yaml").write_text(EXPERIMENT)
+    environment = {**os.environ, "HASHBENCH_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT), **variables}
+    program = [sys.executable, *arguments]
+    pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
+    with subprocess.Popen(program, cwd=tmp_path, env=environment, **pipe) as process:  # type: ignore[call-overload]
+        assert process.stdout.read(1)  # its first line is under way, and none of its runs
+        process.stdout.close()
+        assert process.wait(timeout=300) == 0
+    store = open_results(str(tmp_path / "results.db"))
+    assert [run.state for run in runs(store, find_experiment(store, "mine").id)] == ["done"] * 3
+
+
+def test_what_prints_for_ever_ends_with_its_reader() -> None:
+    endless = (
+        "import itertools, sys\nfrom hashbench.cli import app, streams\n"
+        "def forever():\n    streams.end_with_reader()\n    for n in itertools.count():\n        print(n)\n"
+        "app.app.command('forever')(forever)\napp.main(['forever'])\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", endless], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline() == b"0\n"
+        process.stdout.close()
+        assert (process.wait(timeout=60), process.stderr.read()) == (0, b"")

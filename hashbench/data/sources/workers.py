@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from hashbench.common.errors import InputError
 from hashbench.common.progress import progress
+from hashbench.common.spawning import SPAWNING
 
 CallResult = TypeVar("CallResult")
 # Each process is one of as many as there are cores; kernels, Arrow and the tokenizers' library read these
@@ -36,9 +37,7 @@ def call_each(
             progress("preparing data", step=False)
         return
     others = multiprocessing.active_children()
-    # A fork would carry the threads of arrow along
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context, initializer=begin_worker) as pool:
+    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=SPAWNING, initializer=begin_worker) as pool:
         futures = {pool.submit(function, *job): number for number, job in enumerate(jobs)}
         try:
             for future in as_completed(futures):

@@ -79,8 +79,8 @@ def publish(
     """Writes the results of some experiments (none named: of all) below a folder, which is made.
 
     `texts_of`: for example records, which hold the texts; None: aggregates alone. `draws`: of examples, for intervals;
-    tables take the default. Raises InputError for an unknown
-    experiment, a name that is none of an organisation, and a folder in which no file can be written.
+    tables take the default. Raises InputError for an unknown experiment, a name that is none of an organisation, and a
+    folder with other files, or in which no file can be written.
     """
     checked_organisation(organisation)
     names = list(dict.fromkeys(experiment_names(store)))
@@ -89,6 +89,7 @@ def publish(
             raise InputError(f"{store.name}: no experiment {name!r}{near_match(name, names) or '; see hashbench list'}")
     done = Publication()
     try:
+        _check_folder(folder)
         folder.mkdir(parents=True, exist_ok=True)
         written: set[Path] = set()
         for name in experiments or names:
@@ -106,6 +107,14 @@ def publish(
             "no file for the hub: these are of tasks whose data came from the hub (data: hub), which none did here"
         )
     return done
+
+
+def _check_folder(folder: Path) -> None:
+    """Raises InputError for a folder that has files, hidden ones apart, but no earlier publication."""
+    others = sorted(path.name for path in folder.glob("[!.]*"))
+    earlier = ("data/hashbench_*", "views/*.parquet", "hub/*/.eval_results")
+    if others and not any(True for pattern in earlier for _ in folder.glob(pattern)):
+        raise InputError(f"{folder}: has other files, as {others[0]}, and no results; name a new or an empty folder")
 
 
 def _experiment(

@@ -95,7 +95,7 @@ SCORES_OF_EXPERIMENT = of_version(SCORES_OF_ALL, "evaluated", "scores")
 # model; kept: 1 where its weights and head were kept
 TRAINED_RUNS = of_version(
     """
-SELECT s.task, s.model, s.seed, s.run_id, s.kind, s.data_fingerprint, COALESCE(c.split, s.split) AS split,
+SELECT s.task, s.model, s.seed, s.run_id, s.kind, s.data_fingerprint, s.metric, COALESCE(c.split, s.split) AS split,
        COALESCE(c.value, s.value) AS value,
        CASE WHEN EXISTS (SELECT 1 FROM artifact a WHERE a.attempt_id = s.attempt_id AND a.kind = 'head')
        THEN 1 ELSE 0 END AS kept

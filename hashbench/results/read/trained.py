@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.showing import few, percent_text
 from hashbench.results.read.queries import TRAINED_RUNS
 from hashbench.results.read.runs import BASELINE, EVALUATION, FURTHER_BASELINE, IMPORTED, PAIRS
+from hashbench.scores.registry import metric_of
 from hashbench.store.engine import Store
-from hashbench.store.status import find_experiment
+from hashbench.store.status import find_experiment, predictions
 
+CHOOSING = ("validation", "holdout")  # splits on which a model may be chosen
 NO_TRAINING = (EVALUATION, PAIRS, FURTHER_BASELINE, IMPORTED)  # of a model that another run trained
 
 
@@ -26,6 +28,7 @@ class CandidateRun:
     run_id: str
     kind: str  # as the sweep stored it
     data_fingerprint: str
+    metric: str
     split: str  # on which it is chosen: validation or held-out rows where the task has them
     value: float  # of the score there, in its natural range
     kept: bool  # whether the database lists its weights and head as kept
@@ -35,6 +38,11 @@ class CandidateRun:
         """Its model and seed in words."""
         return self.model if self.seed is None else f"{self.model} seed {self.seed}"
 
+    @property
+    def is_baseline(self) -> bool:
+        """True for a trivial baseline."""
+        return self.kind == BASELINE
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -43,9 +51,10 @@ class Choice:
     run: CandidateRun
     equal: tuple[CandidateRun, ...] = ()
     better: CandidateRun | None = None
+    model: CandidateRun | None = None  # the best training, where the best of all is a trivial baseline
 
     def remarks(self) -> list[str]:
-        """Remarks on the choice, in words: ties, and a better model without weights."""
+        """Remarks on the choice, in words: ties, a better model without weights, the best behind a trivial baseline."""
         score, lines = percent_text(self.run.value), []
         if self.equal:
             titles = few([run.title for run in self.equal])
@@ -53,14 +62,45 @@ class Choice:
         if self.better is not None:
             value = f"{percent_text(self.better.value)}, not {score}"
             lines.append(f"{self.better.title} is better on {self.run.task} ({value}), but its weights were not kept")
+        if self.model is not None:
+            lines.append(f"the best model is {self.model.title} ({percent_text(self.model.value)}, not {score})")
         return lines
 
 
-def best_kept(store: Store, experiment: str) -> list[Choice]:
-    """For each task of an experiment the best training whose weights were kept, in the order of the plan."""
-    trainings = [run for run in _trained(store, experiment) if run.kind != BASELINE]
-    tasks = dict.fromkeys(run.task for run in trainings if run.kept)
-    return [_best([run for run in trainings if run.task == task]) for task in tasks]
+def best_kept(store: Store, experiment: str, baselines: Collection[str] = ()) -> list[Choice]:
+    """For each task of an experiment the best that can be exported, in the order of the plan.
+
+    That is a training whose weights were kept, or one of the trivial `baselines` if it is better on the rows that
+    choose a model. What predicts one constant is no candidate; a task without another has no choice.
+    """
+    every = [run for run in _trained(store, experiment) if not run.is_baseline or run.model in baselines]
+    every.sort(key=lambda run: run.is_baseline)  # of equal ones a model comes first
+    choices = []
+    for task in dict.fromkeys(run.task for run in every if run.kept or run.is_baseline):
+        runs = [run for run in every if run.task == task]
+        # A trivial baseline may have no score on held-out rows, since it has learned them
+        splits = {run.split for run in runs if not run.is_baseline} or set(CHOOSING)
+        runs = _without_constants(store, [run for run in runs if run.split in splits])
+        if not any(run.kept or run.is_baseline for run in runs):
+            continue
+        choice = _best(runs)
+        trainings = [run for run in runs if run.kept and not run.is_baseline]
+        if choice.run.is_baseline and trainings:
+            choice = replace(choice, model=max(trainings, key=lambda run: run.value))
+        choices.append(choice)
+    return choices
+
+
+def _without_constants(store: Store, runs: Sequence[CandidateRun]) -> list[CandidateRun]:
+    """The runs without those that predict one constant and are not below the best that can be exported."""
+    constant = set()
+    for run in sorted(runs, key=lambda run: -run.value):
+        metric, stored = metric_of(run.metric), predictions(store, run.run_id, run.split, "best")
+        if metric is not None and stored is not None and metric.is_constant(stored.outputs):
+            constant.add(run.run_id)
+        elif run.kept:
+            break
+    return [run for run in runs if run.run_id not in constant]
 
 
 def chosen_run(store: Store, experiment: str | None, task: str | None, model: str | None, seed: int | None) -> Choice:

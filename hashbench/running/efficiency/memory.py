@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import multiprocessing
 import pickle
 import tempfile
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Literal
 import torch
 
 from hashbench.common.registry import import_file, is_own
+from hashbench.common.spawning import SPAWNING
 from hashbench.models.embeddings.base import Batch, ModelSpec
 from hashbench.running.experiment.recipes import Precision
 from hashbench.running.training.devices import autocast
@@ -60,9 +60,9 @@ def peak_bytes(
         family = spec.embedding.family
         file = inspect.getfile(family) if is_own(family.__module__) else None
         task = MemoryTask(pickle.dumps(spec), file, size, vocabulary_rows, path, device, threads, logits, precision)
-        context = multiprocessing.get_context("spawn")  # a fork would start at this process's peak
-        receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(target=_measure, args=(task, sender))
+        receiver, sender = SPAWNING.Pipe(duplex=False)
+        # a fork would start at this process's peak
+        process = SPAWNING.Process(target=_measure, args=(task, sender))
         process.start()
         sender.close()
         try:

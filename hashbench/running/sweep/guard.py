@@ -32,7 +32,8 @@ from typing import IO
 from hashbench.common import clock
 from hashbench.common.progress import LOOK_EVERY_S, Sign, Silence, begin_work, give_signs_to
 from hashbench.common.showing import duration_text
-from hashbench.running.sweep.processes import family_of, is_one_stopped, is_stopped, kill_family
+from hashbench.common.standard_streams import outlive_readers
+from hashbench.running.sweep.processes import BATCH_SIGNALS, SIGNALS, family_of, is_one_stopped, is_stopped, kill_family
 
 HUNG, TOO_LONG = "hung: ", "not done within run_hours: "  # begin the reasons of attempts that a guard has ended
 GRACE_S = (
@@ -220,7 +221,8 @@ class Watcher:
 
 def main(folder: Path, worker: int) -> None:
     """Watches a worker, the parent of this process, until one of the two ends."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # they mean the worker
+    outlive_readers()
+    for number in (*SIGNALS, *BATCH_SIGNALS):  # they mean the worker
         signal.signal(number, signal.SIG_IGN)
     watcher, rest = Watcher(folder, worker), b""
     try:

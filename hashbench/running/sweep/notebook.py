@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from hashbench.common.errors import InputError
+from hashbench.common.spawning import refuse_no_start
+from hashbench.common.standard_streams import outliving_readers
 from hashbench.results.rendering.notebook import Report, report
 from hashbench.running.experiment.load import load_experiment
 from hashbench.running.sweep.runner import DONE, SOME_FAILED
@@ -32,8 +34,7 @@ def sweep(
     `file`: an experiment file, the name of an experiment that comes with hashbench, or a mapping in the form of a file,
     in which paths are relative to the working folder.
     `overrides`: keys with other values, as "finetune.epochs=3". `data`: hub, builtin or folders in place of the file's.
-    Workers are other processes: a script calls this below `if __name__ == "__main__":`. The same call goes on
-    after an interruption. A run that failed is a missing cell of the table, with its reason.
+    The same call goes on after an interruption. A run that failed is a missing cell of the table, with its reason.
 
     Raises InputError for wrong input, SweepNotDone for an interrupted sweep.
     """
@@ -42,10 +43,11 @@ def sweep(
             f"hashbench.sweep: {type(file).__name__} given; give a YAML file, a name of `hashbench experiments list`, "
             "or a dict in the form of a file"
         )
+    refuse_no_start("hashbench.sweep")
     loaded = load_experiment(file, list(overrides))
     name = f"{loaded.experiment.name} (from Python)" if isinstance(file, Mapping) else str(file)
     sources = [data] if isinstance(data, str) else data
-    with _as_command(["sweep", name, *overrides, "--db", str(db)]):
+    with outliving_readers(), _as_command(["sweep", name, *overrides, "--db", str(db)]):
         code = carry_out(loaded, db=str(db), data=sources or None, workers=workers, max_hours=max_hours)
     if code not in (DONE, SOME_FAILED):
         raise SweepNotDone(f"{name}: interrupted; the same call goes on")

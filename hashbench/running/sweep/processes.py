@@ -10,9 +10,12 @@ import signal
 import socket
 import stat
 import subprocess
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import FrameType
+
+from hashbench.common.standard_streams import to_nowhere
 
 MACHINE_ID = ("/etc/machine-id", "/var/lib/dbus/machine-id")
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
@@ -125,6 +128,8 @@ def is_one_stopped(process_id: int, spare: int = 0) -> bool:
 
 # SIGHUP: the terminal was closed. Where it is ignored (nohup) it stays so.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# What a batch system sends before its time limit, on request. A program that handles them itself, as submitit, does so.
+BATCH_SIGNALS = (signal.SIGUSR1, signal.SIGUSR2)
 
 
 class Stopped(Exception):
@@ -141,11 +146,16 @@ class TimeIsUp(Exception):
 
 @contextlib.contextmanager
 def stop_signals() -> Iterator[None]:
-    """Raises `Stopped` for SIGINT, SIGTERM and SIGHUP; a second signal ends the program at once.
+    """Raises `Stopped` for SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2; a second signal ends the program at once.
 
-    A second SIGHUP does not: both the kernel and a shell send one when a terminal is closed.
+    A second SIGHUP does not: both the kernel and a shell send one when a terminal is closed. In another thread than
+    the main one no signal is heard, as Python has it.
     """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     heard = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+    heard += [number for number in BATCH_SIGNALS if signal.getsignal(number) == signal.SIG_DFL]
 
     def stop(number: int, frame: FrameType | None) -> None:
         for signal_number in heard:
@@ -167,4 +177,4 @@ def leave_closed_terminal() -> None:
     for stream in (1, 2):
         with contextlib.suppress(OSError):
             if stat.S_ISCHR(os.fstat(stream).st_mode) and not os.isatty(stream):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+                to_nowhere(stream)

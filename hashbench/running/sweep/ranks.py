@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import threading
 import traceback
 import uuid
@@ -24,9 +25,11 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from hashbench.common.errors import InputError
 from hashbench.common.progress import Sign, progress
+from hashbench.common.standard_streams import outlive_readers
 from hashbench.running.runs.base import carry_out
 from hashbench.running.sweep.assignment import Assignment, PackedAssignment
 from hashbench.running.sweep.guard import guard_of_process, write_stacks_to
+from hashbench.running.sweep.processes import BATCH_SIGNALS
 from hashbench.running.training.machine import Interrupted, Machine, Stop
 from hashbench.store.planning import Run
 from hashbench.store.result import Result
@@ -143,6 +146,9 @@ def share_of_process(
 
     `guarded_in`: the folder in which the worker's guard looks for signs of progress.
     """
+    outlive_readers()
+    for number in BATCH_SIGNALS:  # its worker, which gets them too, has all processes stop at one step
+        signal.signal(number, signal.SIG_IGN)
     write_stacks_to(guarded_in)
     threading.Thread(target=end_with_parent, daemon=True).start()
     carry_out_share(run, packed.open(), replace(machine, rank=int(os.environ["RANK"])), stop, outbox.put)

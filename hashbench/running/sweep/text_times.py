@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +12,9 @@ from typing import Any
 import torch
 from filelock import FileLock
 
+from hashbench.common.showing import duration_text
 from hashbench.data.tasks.base import LocatedTask
+from hashbench.models.text.compiled import usable_cores
 from hashbench.running.efficiency.measure import Setting, device_of, inference_facts
 from hashbench.running.experiment.identity import canonical, device_block
 from hashbench.running.experiment.measured_before import recall, remember
@@ -23,6 +27,10 @@ from hashbench.running.runs.provenance import hardware_name
 
 KIND = "text-time"  # of a record
 TITLE = "time of a text on this machine, weights fresh: ms from text to output, and times the baseline's, 95 % interval"
+COMPARED = (
+    "each model takes turns with the baseline, one model after the other: ms of two models are of different minutes, "
+    "so compare models by the last column"
+)
 NOT_MEASURED = "not measured"
 TEXTS = 16  # of the task: enough for a ratio, few enough for a large encoder on a CPU
 OPTIONS = Efficiency(infer_samples=TEXTS, limit_s=3.0)
@@ -44,16 +52,22 @@ def take(resolved: ResolvedExperiment, materials: Materials) -> None:
             facts = inference_facts(timed, baseline, materials.task_data(task.task.name), setting)
         values = {fact.name: fact.value for fact in facts}
         names = {"ms": "infer_text_ms", "low": "infer_text_ms_speedup_low", "high": "infer_text_ms_speedup_high"}
-        remember(KIND, digest, {name: values[fact] for name, fact in names.items()})
+        moment = {"at": time.time(), "load": os.getloadavg()[0]}
+        remember(KIND, digest, {name: values[fact] for name, fact in names.items()} | moment)
 
 
 def rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
     """A row for each model; none where nothing was measured."""
-    task = _task(resolved)
-    records = {} if task is None else {m.label: recall(KIND, _digest(resolved, m, task)) for m in _models(resolved)}
+    task, records = _task(resolved), _records(resolved)
     if task is None or not any(records.values()):
         return []
     return [{"model": label, **_in_short(record, task.task.name)} for label, record in records.items()]
+
+
+def _records(resolved: ResolvedExperiment) -> dict[str, dict[str, Any] | None]:
+    """The record of each model, by label; None for one that was not measured."""
+    task = _task(resolved)
+    return {} if task is None else {m.label: recall(KIND, _digest(resolved, m, task)) for m in _models(resolved)}
 
 
 def _in_short(record: dict[str, Any] | None, task: str) -> SummaryRow:
@@ -72,13 +86,27 @@ def _models(resolved: ResolvedExperiment) -> Iterator[ResolvedModel]:
 
 
 def notes(resolved: ResolvedExperiment) -> list[str]:
-    """A note where no text is timed because the baseline cannot be made."""
+    """When the times were measured and how to compare them; or that none are, because the baseline cannot be made."""
     if _has_baseline(resolved):
-        return []
+        records = [record for record in _records(resolved).values() if record is not None]
+        return [_when(records), COMPARED] if records else []
     label = resolved.baseline.label
     return [
         f"baseline {label} is none of the models, and its corpus is not read here; set baseline to a model of the file"
     ]
+
+
+def _when(records: list[dict[str, Any]]) -> str:
+    """When records were measured, and the machine's load in that minute."""
+    dated = [record for record in records if "at" in record]
+    if not dated:
+        return "measured at a time that was not noted"
+    ages = [duration_text(max(0.0, time.time() - record["at"])) for record in sorted(dated, key=lambda r: -r["at"])]
+    when = ages[0] if ages[0] == ages[-1] else f"{ages[0]} to {ages[-1]}"
+    load = max(record["load"] for record in dated)
+    older = ", some of them at a time that was not noted" if len(dated) < len(records) else ""
+    busy = "" if load <= usable_cores() else "; other work disturbs times"
+    return f"measured {when} ago{older}, at a load of up to {load:.1f} on {usable_cores()} cores{busy}"
 
 
 def _has_baseline(resolved: ResolvedExperiment) -> bool:

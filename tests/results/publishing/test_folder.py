@@ -107,8 +107,8 @@ def test_records_of_a_store_with_its_examples(own_store: Store, tmp_path: Path) 
 def test_entries_for_the_hub_are_read_by_its_own_functions(own_store: Store, tmp_path: Path) -> None:
     from huggingface_hub import parse_eval_result_entries
 
-    publish(own_store, tmp_path, "my-lab")
-    file = tmp_path / "hub" / "a_b" / ".eval_results" / "hashbench_mine.yaml"
+    publish(own_store, tmp_path / "out", "my-lab")
+    file = tmp_path / "out" / "hub" / "a_b" / ".eval_results" / "hashbench_mine.yaml"
     [entry] = parse_eval_result_entries(YAML(typ="safe").load(file))
     assert (entry.dataset_id, entry.task_id, entry.dataset_revision) == ("nyu-mll/glue", "cola", "bcdcba79d07b")
     assert entry.value == pytest.approx(0.9) and "mean of 2 seeds, 95 % interval over examples" in str(entry.notes)
@@ -126,11 +126,24 @@ def test_twice_is_the_same_and_older_files_are_named(own_store: Store, tmp_path:
     assert note.startswith("2 files of other results are in")
 
 
+def test_a_folder_with_other_files_is_refused(own_store: Store, tmp_path: Path) -> None:
+    thesis = tmp_path / "thesis"
+    (thesis / "data" / "glue").mkdir(parents=True)
+    (thesis / "data" / "glue" / "train.csv").write_text("a")
+    with pytest.raises(InputError, match="thesis: has other files, as data, and no results; name a new or an empty"):
+        publish(own_store, thesis, "my-lab")
+    assert [path.name for path in thesis.rglob("*") if path.is_file()] == ["train.csv"]
+    (tmp_path / "git" / ".git").mkdir(parents=True)
+    assert publish(own_store, tmp_path / "git", "my-lab").records == 1
+    (tmp_path / "git" / "README.md").write_text("ours")  # beside an earlier publication
+    assert publish(own_store, tmp_path / "git", "my-lab").records == 1
+
+
 def test_data_that_are_not_at_hand_leave_examples_out(own_store: Store, tmp_path: Path) -> None:
     def absent(_sample: object) -> SplitTexts:
         raise InputError("task cola: is another than the run's")
 
-    done = publish(own_store, tmp_path, "my-lab", texts_of=absent)
+    done = publish(own_store, tmp_path / "out", "my-lab", texts_of=absent)
     assert (done.records, done.examples) == (1, 0)
     assert done.notes == ["mine: cola: aggregates alone: task cola: is another than the run's"]
 
@@ -189,8 +202,8 @@ def test_the_validator_of_the_schema_passes(
     python = os.environ.get("EVERY_EVAL_EVER") or shutil.which("every_eval_ever")
     if python is None:
         pytest.skip("EVERY_EVAL_EVER names no Python (3.12) with every-eval-ever 0.3.0")
-    publish(own_store, tmp_path, "my-lab", texts_of=texts_of)
-    for folder in (example[0], tmp_path):
+    publish(own_store, tmp_path / "out", "my-lab", texts_of=texts_of)
+    for folder in (example[0], tmp_path / "out"):
         pattern = f"{folder}/data/*/*/*/*.json*"
         called = [python, "-m", "every_eval_ever", "validate", "--format", "json", pattern]
         outcome = subprocess.run(called, capture_output=True, text=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hashbench.common.errors import InputError
@@ -15,7 +16,7 @@ from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim
-from hashbench.store.result import Artifact, Result
+from hashbench.store.result import Artifact, Predictions, Result
 
 Scores = Mapping[str, Mapping[str, float]]  # by run id, by split
 
@@ -74,6 +75,55 @@ def test_a_test_set_chooses_no_model(tmp_path: Path) -> None:
     store = built(tmp_path / "r.db", runs, scores, {row.id for row in runs})
     found = [(of.run.task, of.run.model, of.run.split, of.run.value) for of in best_kept(store, "exp")]
     assert found == [("atis", "a", "validation", 0.8), ("ag_news", "a", "holdout", 0.8)]
+
+
+def outputs(*classes: int) -> np.ndarray:
+    """Logits of two classes that choose these."""
+    return np.eye(2, dtype=np.float32)[list(classes)]
+
+
+def built_with_outputs(path: Path, runs: list[Run], scores: Mapping[str, float], constant: set[str]) -> Store:
+    """A database of finished runs with these scores on validation, where all trainings kept their weights."""
+    store = open_store(path)
+    number = add_experiment(store, "exp", {}, runs, baseline="a")
+    while held := claim(store, number, worker="w", lease_s=60, max_attempts=1):
+        answers = outputs(1, 1, 1) if held.run_id in constant else outputs(0, 1, 1)
+        predicted = [Predictions("validation", "best", answers, np.array([0, 1, 1]), "ab" * 32)]
+        metrics = [MetricRow("matthews", scores[held.run_id], "validation", 7), MetricRow("best_step", 7)]
+        files = [] if held.kind == "floor" else [Artifact("head", f"{held.run_id}/head", 1, "ab" * 32)]
+        finish(store, held, Result([*metrics, MetricRow("last_step", 7)], artifacts=files, predictions=predicted))
+    return store
+
+
+@pytest.mark.parametrize(
+    ("scores", "constant", "best", "remarks"),
+    [
+        ({"a": 0.653, "b": 0.5, "bow": 0.89}, {"a"}, "bow", ["the best model is b seed 0 (50.0, not 89.0)"]),
+        ({"a": 0.653, "b": 0.653, "bow": 0.89}, {"a", "b"}, "bow", []),
+        ({"a": 0.95, "b": 0.5, "bow": 0.89}, set(), "a", []),
+        ({"a": 0.89, "b": 0.5, "bow": 0.89}, set(), "a", ["equal on validation of cola (89.0): bag-of-words"]),
+        ({"a": 0.653, "b": 0.6, "bow": 0.5}, {"a"}, "b", []),
+        ({"a": 0.653, "b": 0.653, "bow": 0.653}, {"a", "b", "bow"}, None, []),
+    ],
+)
+def test_the_best_that_is_exported_may_be_a_trivial_baseline_and_is_no_constant(
+    scores: dict[str, float], constant: set[str], best: str | None, remarks: list[str], tmp_path: Path
+) -> None:
+    floor = replace(run("bag-of-words", "cola", None, kind="floor"), id="bow")
+    runs = [floor, *(replace(run(name, "cola"), id=name) for name in ("a", "b"))]
+    store = built_with_outputs(tmp_path / "r.db", runs, scores, constant)
+    choices = best_kept(store, "exp", ("bag-of-words",))
+    assert [choice.run.run_id for choice in choices] == ([] if best is None else [best])
+    assert [line for choice in choices for line in choice.remarks()] == remarks
+    assert all(choice.run.is_baseline == (best == "bow") for choice in choices)
+
+
+def test_a_trivial_baseline_with_a_score_on_test_alone_is_not_chosen(tmp_path: Path) -> None:
+    runs = [run("a", "trec", split="test"), run("bag-of-words", "trec", None, split="test", kind="floor")]
+    scores = {"a-trec": {"test": 0.5, "holdout": 0.6}, "bag-of-words-trec-None": {"test": 0.9}}
+    store = built(tmp_path / "r.db", runs, scores, {"a-trec"})
+    (choice,) = best_kept(store, "exp", ("bag-of-words",))
+    assert choice.run.model == "a" and choice.remarks() == []
 
 
 @pytest.fixture(scope="module")

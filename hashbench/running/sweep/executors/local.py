@@ -19,15 +19,16 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from hashbench.common.spawning import SPAWNING
 from hashbench.running.sweep.assignment import Assignment, PackedAssignment
 from hashbench.running.sweep.executors.base import Control, Crash, Executor
 from hashbench.running.sweep.guard import kill_worker
-from hashbench.running.sweep.processes import name_of
+from hashbench.running.sweep.processes import BATCH_SIGNALS, SIGNALS, name_of
 from hashbench.running.sweep.progress import Event
 
 KILLED_WITHIN_S = 10.0  # a killed process ends
 # Exit codes of a process that another one ended: preempted, out of the machine's memory, its terminal closed
-FROM_OUTSIDE = {-number for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
+FROM_OUTSIDE = {-number for number in (signal.SIGKILL, *SIGNALS, *BATCH_SIGNALS)}
 
 
 @dataclass
@@ -48,8 +49,6 @@ class LocalExecutor(Executor):
 
     def __init__(self, assignment: Assignment, n_workers: int) -> None:
         super().__init__(assignment, n_workers)
-        # A fork would carry torch's thread pools along.
-        self._context = multiprocessing.get_context("spawn")
         # In a file: as an argument it would be longer than a pipe holds, and a worker reads its arguments only when it
         # has imported torch, for which the start of the next one would wait.
         self._packed = tempfile.NamedTemporaryFile(prefix="hashbench-assignment-")  # noqa: SIM115
@@ -116,8 +115,8 @@ class LocalExecutor(Executor):
         return code is None or worker.has_more() or (code != 0 and not self._stopping)
 
     def _started(self, index: int) -> LocalWorker:
-        here, there = self._context.Pipe()
-        process = self._context.Process(target=work, args=(self._packed.name, index, there), name=f"worker-{index}")
+        here, there = SPAWNING.Pipe()
+        process = SPAWNING.Process(target=work, args=(self._packed.name, index, there), name=f"worker-{index}")
         process.start()
         there.close()  # else the end of the worker would not end the pipe
         return LocalWorker(process, here, name_of(process.pid or 0))
@@ -171,7 +170,9 @@ def work(packed: str, index: int, pipe: Connection) -> None:
     from hashbench.running.sweep.worker import Worker
 
     control = ProcessControl(pipe)
-    # Slurm sends it to all processes of a job. Lightning calls this handler beside its own.
-    signal.signal(signal.SIGTERM, control.signalled)
+    # Slurm sends one of them to all processes of a job. Lightning calls this handler beside its own. A guard that is
+    # begun takes SIGUSR2 for the stacks: then the sweep requests the stop.
+    for number in (signal.SIGTERM, *BATCH_SIGNALS):
+        signal.signal(number, control.signalled)
     Worker(assignment, index, control).loop()
     pipe.close()
