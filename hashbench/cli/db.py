@@ -12,6 +12,7 @@ import typer
 
 from hashbench.cli.options import DEFAULT_DB, Data, Database, ExperimentName, TrustCode
 from hashbench.cli.output import note, note_unread, show
+from hashbench.cli.outputs import Writes
 from hashbench.common.errors import InputError
 from hashbench.common.secrecy import without_passwords
 
@@ -129,7 +130,7 @@ def _first(lines: Iterable[str]) -> Iterator[str]:
 
 @app.command()
 def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The new database.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The new database."), Writes("db export")],
     db: Database = DEFAULT_DB,
     replace: Annotated[bool, typer.Option("--replace", help="Replace FILE, if it is a results store.")] = False,
     experiments: Annotated[
@@ -153,7 +154,9 @@ def export(
 
 @app.command()
 def publish(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder for the files, which is made.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="The folder for the files, which is made."), Writes("db publish")
+    ],
     organisation: Annotated[
         str, typer.Option(help="Who publishes: the name of an organisation or user on the hub.", show_default=False)
     ],

@@ -21,6 +21,7 @@ from hashbench.cli.options import (
     option_of_executors,
 )
 from hashbench.cli.output import note
+from hashbench.cli.outputs import Writes, no_wandb_sweep
 from hashbench.common.secrecy import argument_shown
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ MaxHours = Annotated[
 CheapFirst = Annotated[bool, typer.Option("--nice", help="Do cheap runs first. The results stay the same.")]
 FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed run.")]
 ExportWandb = Annotated[
-    Path | None, typer.Option(help="Run nothing; write this file instead: a W&B sweep that does the same.")
+    Path | None,
+    typer.Option(help="Run nothing; write this file instead: a W&B sweep that does the same."),
+    Writes("--export-wandb", no_wandb_sweep),
 ]
 
 

@@ -12,6 +12,7 @@ import typer
 
 from hashbench.cli.options import DEFAULT_DB, Data, Database, TextOrJson, TrustCode, refuse_no_run
 from hashbench.cli.output import note, print_json, show
+from hashbench.cli.outputs import Writes
 from hashbench.common.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 NewFolder = Annotated[
     Path,
     typer.Argument(metavar="DIR", help="The folder to write, a new or empty one.", show_default=False),
+    Writes("export"),
 ]
 RunToExport = Annotated[
     str | None, typer.Option("--run", help="The finished run, by the first digits of its id.", show_default=False)

@@ -23,6 +23,7 @@ from sqlalchemy.engine import Connection
 
 from hashbench.common.atomic import atomic_write
 from hashbench.common.errors import InputError
+from hashbench.common.replacing import BESIDE
 from hashbench.results.exchange.foreign import CheckedDatabase
 from hashbench.results.exchange.merge import copy_attempt
 from hashbench.scores.base import Metric
@@ -45,7 +46,6 @@ from hashbench.store.schema import (
     run,
 )
 
-BESIDE = ("-wal", "-shm", "-journal")  # files of SQLite beside a database, which outlive a failed export
 # keys of an experiment whose values may be paths of any form
 PLACES = ("path", "data", "sources", "use")
 NO_PATHS = ("hub", "builtin")  # values of them that are none
@@ -68,7 +68,7 @@ def export_example(store: Store, file: Path, experiments: Sequence[str] = (), *,
     missing = sorted(set(experiments) - {row["name"] for row in store.query("SELECT name FROM experiment")})
     if missing:
         raise InputError(f"{store.name}: no experiment {missing[0]!r} to export")
-    with atomic_write(file) as part:
+    with atomic_write(file, over_database=True) as part:
         try:
             with contextlib.closing(open_store(part)) as example:
                 with store.read() as source, example.write() as target:
@@ -92,6 +92,12 @@ def _check_place(file: Path, replace: bool) -> None:
         tempfile.TemporaryFile(dir=file.parent).close()
     except OSError as error:
         raise InputError(f"{file}: no file can be made in '{file.parent}' ({error.strerror}); name another") from None
+    for end in BESIDE[::2]:  # what is in them would become part of the new database
+        log = file.with_name(f"{file.name}{end}")
+        if log.is_file() and log.stat().st_size:
+            raise InputError(
+                f"{file}: {log.name} is beside it, since a program has it open or was killed; name another"
+            )
     if file.exists():
         if not replace:
             raise InputError(f"{file}: is there already; name a new file, or add --replace")

@@ -35,6 +35,7 @@ from hashbench.store.engine import Store
 from hashbench.store.result import BY_TARGET
 from hashbench.store.status import experiment_names
 
+PARTS = ("data", "hub", "views")  # folders of a publication
 TextsOf = Callable[[Sample], SplitTexts]  # the texts of a sample's rows; raises InputError where they are not at hand
 
 
@@ -78,8 +79,8 @@ def publish(
     """Writes the results of some experiments (none named: of all) below a folder, which is made.
 
     `texts_of`: for example records, which hold the texts; None: aggregates alone. `draws`: of examples, for intervals;
-    tables take the default. Raises InputError for an unknown
-    experiment, a name that is none of an organisation, and a folder in which no file can be written.
+    tables take the default. Raises InputError for an unknown experiment, a name that is none of an organisation, and a
+    folder in which no file can be written.
     """
     checked_organisation(organisation)
     names = list(dict.fromkeys(experiment_names(store)))
@@ -89,6 +90,7 @@ def publish(
     done = Publication()
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        others = sorted(path.name for path in folder.glob("[!.]*") if path.name not in PARTS)
         written: set[Path] = set()
         for name in experiments or names:
             written |= set(_experiment(measure(store, name), folder, organisation, texts_of, draws, done))
@@ -96,6 +98,8 @@ def publish(
             _write_views(store, folder / "views", done)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}); name another folder") from error
+    if others:  # a clone of where results are collected has some
+        done.note(f"{len(others)} other files or folders are in {folder} and stay, as {others[0]}")
     if older := sorted({path for path in (folder / "data").glob("*/*/*/*.json*")} - written):
         done.note(f"{len(older)} files of other results are in {folder / 'data'} and stay, as {older[0].name}")
     if not done.records:

@@ -130,7 +130,7 @@ def test_data_that_are_not_at_hand_leave_examples_out(own_store: Store, tmp_path
     def absent(_sample: object) -> SplitTexts:
         raise InputError("task cola: is another than the run's")
 
-    done = publish(own_store, tmp_path, "my-lab", texts_of=absent)
+    done = publish(own_store, tmp_path / "out", "my-lab", texts_of=absent)
     assert (done.records, done.examples) == (1, 0)
     assert done.notes == ["mine: cola: aggregates alone: task cola: is another than the run's"]
 
@@ -195,3 +195,11 @@ def test_the_validator_of_the_schema_passes(
         called = [python, "-m", "every_eval_ever", "validate", "--format", "json", pattern]
         outcome = subprocess.run(called, capture_output=True, text=True)
         assert outcome.returncode == 0, outcome.stdout[-2000:]
+
+
+def test_files_of_others_in_the_folder_stay_and_are_named(own_store: Store, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "README.md").write_text("mine")
+    assert publish(own_store, out, "my-lab").notes == [f"1 other files or folders are in {out} and stay, as README.md"]
+    assert (out / "README.md").read_text() == "mine"
