@@ -27,8 +27,10 @@ from hashbench.common.secrecy import argument_shown
 if TYPE_CHECKING:
     from hashbench.running.experiment.load import Loaded
 
+MOST_WORKERS = 10_000  # as in `workers` of an experiment file, which is read later
 WorkersOption = Annotated[
-    int | None, typer.Option(min=1, help="How many runs to do at the same time. Default: as the file says.")
+    int | None,
+    typer.Option(min=1, max=MOST_WORKERS, help="How many runs to do at the same time. Default: as the file says."),
 ]
 ExecutorOption = Annotated[str | None, option_of_executors("Where runs are carried out.")]
 DryRun = Annotated[
@@ -151,7 +153,9 @@ def worker(
     overrides: Overrides = None,
     data: Data = None,
     db: Database = DEFAULT_DB,
-    workers: Annotated[int, typer.Option(min=1, help="How many runs to do at the same time on this machine.")] = 1,
+    workers: Annotated[
+        int, typer.Option(min=1, max=MOST_WORKERS, help="How many runs to do at the same time on this machine.")
+    ] = 1,
     artifacts: Artifacts = "",
 ) -> None:
     """Take part in the sweep of an experiment from this machine, until none of its runs is left.

@@ -232,7 +232,10 @@ Dataset = Annotated[
 ]
 SetName = Annotated[
     str | None,
-    typer.Option(help="The name of the set in tables, no column of theirs. Default: the name of its file or folder."),
+    typer.Option(
+        help="The name of the set in tables, no column of theirs. Default: the name of its file or folder, with the "
+        "folder above it in front where tables have that name."
+    ),
 ]
 SplitOfFolder = Annotated[
     str | None, typer.Option(help="The file to read of a folder. Default: test, else validation, else its only file.")

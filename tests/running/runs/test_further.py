@@ -12,8 +12,9 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.data.tasks.catalogue import load_task, own_task
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.running.experiment.schema import TaskEntry
-from hashbench.running.runs.further import FurtherRequest, find_set, with_classes
+from hashbench.results.reserved import check_name, reserved_columns
+from hashbench.running.experiment.schema import TaskEntry, baseline_names
+from hashbench.running.runs.further import FurtherRequest, default_name, find_set, with_classes
 
 
 def folder_of(path: Path, *names: str) -> Path:
@@ -129,3 +130,24 @@ def test_a_regression_has_no_mapping(tmp_path: Path) -> None:
     trained = task_of(table(tmp_path / "own" / "train.csv", [0.5, 1] * 6).parent, metric="pearson")
     with pytest.raises(InputError, match="--labels: task 'own' predicts numbers; leave --labels out"):
         read(table(tmp_path / "set.csv", [0, 1]), trained, labels="0=1")
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        ("subj_csv/test.csv", "subj_csv-test"),
+        ("subj_csv/adv.csv", "adv"),
+        ("adv_sst2.jsonl.gz", "adv_sst2"),
+        ("2024/words.tsv", "2024-words"),
+        ("subj_csv", "subj_csv"),
+    ],
+)
+def test_the_default_name_is_free(tmp_path: Path, place: str, name: str) -> None:
+    (tmp_path / "subj_csv").mkdir()
+    assert default_name(tmp_path / place) == name
+
+
+@pytest.mark.parametrize("column", [*list(reserved_columns())[:40], "test", "average", "majority"])
+def test_no_column_is_the_default_name_of_a_set(column: str) -> None:
+    for place in (f"{column}.csv", f"{column}/{column}.csv"):
+        check_name(default_name(Path("/") / place), "set", baselines=baseline_names(), remedy="")
