@@ -128,7 +128,7 @@ def _check_specs(store: Store, hosts: frozenset[str], experiments: Sequence[str]
         return
     (run_id, (key, what)), *more = private.items()
     also = f", and {len(more)} more runs" if len(more) > 1 else ", and 1 more run" if more else ""
-    listed = " ".join(f"--leave-out {one[:12]}" for one in list(private)[:LISTED])
+    listed = " ".join(f"--leave-out {name[:12]}" for name in list(private)[:LISTED])
     raise InputError(
         f"{store.name}: run {run_id[:12]}: {key} of its spec names {what}{also}; a spec is never changed, since its "
         f"hash is the run's id: leave them out, with the runs that need them: {listed}"
@@ -152,7 +152,7 @@ def _private_places(value: Any, hosts: frozenset[str], key: str = "") -> Iterato
 
 
 def _private_part(text: str, hosts: frozenset[str]) -> str:
-    """What of a text is not to be published, in words; "" where nothing is.
+    """The part of a text that is not to be published, in words; "" where nothing is.
 
     A text that is one plain word is the name of a size or a kind, even where a machine is called so.
 

@@ -98,11 +98,13 @@ def complaint(
     keys = next(keys for keys, _ in faults if len(keys) == deepest)
     at_keys = [fault for other, fault in faults if other == keys]
     if at_keys[0]["type"] == "missing" and (typed := _typed_for(keys, faults)):
-        known = list(fields_of(_block_of(block, at_keys[0]["loc"])))
+        allowed = list(fields_of(_block_of(block, at_keys[0]["loc"])))
         near = near_match(str(typed[-1]), [str(keys[-1])]) and [str(keys[-1])]
 
         def typo(prefix: Sequence[str | int]) -> str:
-            return f"{unknown_key((*prefix, *typed[:-1]), str(typed[-1]), near or known)}; key '{keys[-1]}' is missing"
+            return (
+                f"{unknown_key((*prefix, *typed[:-1]), str(typed[-1]), near or allowed)}; key '{keys[-1]}' is missing"
+            )
 
         return typed, typo
 

@@ -117,7 +117,7 @@ def _shapes(it: Specimen) -> None:
 
 
 def fault_of_shape(embedding: Embedding, codes: Tensor, dim: int) -> str:
-    """What is wrong with the shapes of an embedding's vectors of codes (n, c) and of special tokens; "" if nothing."""
+    """The fault in the shapes of an embedding's vectors of codes (n, c) and of special tokens; "" if nothing."""
     shape, wanted = tuple(embedding.embed_types(codes).shape), (len(codes), dim)
     if shape != wanted:
         return f"embed_types gave {shape}, not {wanted}; return one row of width dim for each code"
@@ -128,7 +128,7 @@ def fault_of_shape(embedding: Embedding, codes: Tensor, dim: int) -> str:
 
 
 def fault_of_forward(embedding: Embedding, batch: Batch, dim: int) -> str:
-    """What is wrong with the shape of an embedding's vectors of a batch; "" if nothing."""
+    """The fault in the shape of an embedding's vectors of a batch; "" if nothing."""
     wanted = (len(batch), batch.positions.shape[1] * embedding.tokens_per_item, dim)
     shape = tuple(embedding(batch).shape)
     return "" if shape == wanted else f"forward gave {shape}, not {wanted}; return tokens_per_item vectors a position"

@@ -168,7 +168,7 @@ class FurtherRequest:
 
 
 def default_name(path: Path) -> str:
-    """The name of a set in tables that has none of its own: that of its file or folder, where tables leave it free.
+    """The name in tables of a set to which none is given: that of its file or folder, where tables leave it free.
 
     Else with the folder above it in front: data/subj/test.csv is subj-test.
     """
