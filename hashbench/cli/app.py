@@ -24,6 +24,7 @@ from hashbench.cli.board import board, board_check
 from hashbench.cli.check import check, schema
 from hashbench.cli.figures import dashboard, plot
 from hashbench.cli.models import costs, encode, models, neighbours, params
+from hashbench.cli.outputs import guarded
 from hashbench.cli.report import compare, report, report_claims, report_robustness
 from hashbench.cli.status import list_experiments, log, status
 from hashbench.cli.sweep import sweep, worker
@@ -124,9 +125,11 @@ GROUPS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {  # as --help
 for group, members in GROUPS.items():
     for name, member in members.items():
         if isinstance(member, typer.Typer):
+            for command in member.registered_commands:
+                command.callback = guarded(command.callback) if command.callback else None
             app.add_typer(member, name=name, rich_help_panel=group)
         else:
-            app.command(name, rich_help_panel=group)(member)
+            app.command(name, rich_help_panel=group)(guarded(member))
 
 
 def _print_version(wanted: bool) -> None:

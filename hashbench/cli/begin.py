@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Annotated
@@ -62,7 +63,8 @@ def init(
 ) -> None:
     """Write NAME.yaml, an experiment with comments, and NAME.py, a user-defined embedding and its coder, to begin from.
 
-    The schema from which an editor completes keys is written beside them. Files that are there already are kept.
+    The schema from which an editor completes keys is written beside them. Files that are there already are kept, but
+    for the schema, which is that of this version.
 
     Example: hashbench init mine
     """
@@ -76,6 +78,8 @@ def init(
     for file in files:
         if file.exists():
             raise InputError(f"{file}: is there already; choose another name: hashbench init NAME")
+    if not _is_schema(Path(SCHEMA)):
+        raise InputError(f"{SCHEMA}: is there already, and is no schema of hashbench; move it away, or go elsewhere")
     from hashbench.cli.check import schema_text
 
     try:
@@ -86,6 +90,17 @@ def init(
         raise InputError(f"{error.filename or name}: {error.strerror}; write to another folder") from error
     print("\n".join([*map(str, files), SCHEMA]))
     note(f"next:  hashbench check {name}.yaml   then   hashbench sweep {name}.yaml")
+
+
+def _is_schema(file: Path) -> bool:
+    """True where a file is none, or a schema of experiment files, of whatever version."""
+    if not file.exists():
+        return not file.is_symlink()
+    try:
+        schema = json.loads(file.read_text(encoding="utf-8"))
+        return schema["title"] == "Experiment" and "models" in schema["properties"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 @app.command("list")

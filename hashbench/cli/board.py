@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from hashbench.cli.output import note, show
+from hashbench.cli.outputs import Writes
 from hashbench.common.allocator import collecting_nothing, one_thread_of_numpy
 from hashbench.common.errors import InputError
 
@@ -31,7 +32,9 @@ Databases = Annotated[
 def board(
     databases: Databases,
     out: Annotated[
-        Path, typer.Option("--out", metavar="FOLDER", help="Where the pages go; it is made where it is missing.")
+        Path,
+        typer.Option("--out", metavar="FOLDER", help="Where the pages go; it is made where it is missing."),
+        Writes("--out"),
     ],
 ) -> None:
     """Write a board: a folder of static pages over the experiments of one or several databases, with JSON beside them.

@@ -21,6 +21,7 @@ from hashbench.cli.options import (
     refuse_unknown,
 )
 from hashbench.cli.output import note, print_json, print_rows, show
+from hashbench.cli.outputs import Writes
 from hashbench.common.errors import InputError
 from hashbench.common.showing import percent_text
 
@@ -210,7 +211,9 @@ def prepare(
 def links(
     dump: Annotated[Path, typer.Option(help="The file ...-pages-articles.xml.bz2 of a dump.", show_default=False)],
     out: Annotated[
-        Path, typer.Option(help="The data folder, in which entities/links.parquet is written.", show_default=False)
+        Path,
+        typer.Option(help="The data folder, in which entities/links.parquet is written.", show_default=False),
+        Writes("--out"),
     ],
     workers: Annotated[int | None, typer.Option(min=1, help="Number of processes. Default: one for each core.")] = None,
     without_disambiguation: Annotated[

@@ -12,6 +12,7 @@ import typer
 
 from hashbench.cli.options import DEFAULT_DB, Data, Database, ExperimentName, TrustCode
 from hashbench.cli.output import note, note_unread, show
+from hashbench.cli.outputs import Writes
 from hashbench.common.errors import InputError
 from hashbench.common.secrecy import without_passwords
 
@@ -129,31 +130,46 @@ def _first(lines: Iterable[str]) -> Iterator[str]:
 
 @app.command()
 def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The new database.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The new database."), Writes("db export")],
     db: Database = DEFAULT_DB,
     replace: Annotated[bool, typer.Option("--replace", help="Replace FILE, if it is a results store.")] = False,
     experiments: Annotated[
         list[str] | None, typer.Option("--experiment", help="Export only this experiment. Repeat it for several.")
     ] = None,
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--leave-out",
+            metavar="RUN",
+            help="Leave this run out, by the first digits of its id, and those that need it. Repeat it for several.",
+        ),
+    ] = None,
 ) -> None:
     """Write a copy to publish: without host names, paths, diffs and logs, and with classes in place of outputs.
 
-    For a full copy, copy the file or use db merge.
+    Refused where the spec of a run names a path, a host or an address with a user: a spec is never changed, since its
+    hash is the run's id. For a full copy, copy the file or use db merge.
 
     Example: hashbench db export results.db.example
     """
     from hashbench.results.exchange.export import export_example
     from hashbench.store.engine import open_results
+    from hashbench.store.status import find_run
 
     store = open_results(db)
-    export_example(store, file, tuple(experiments or ()), replace=replace)
+    without = [find_run(store, run) for run in leave_out or ()]
+    left_out = export_example(store, file, tuple(experiments or ()), replace=replace, leave_out=without)
     note_unread(store)
     show(f"{store.name} -> {file}")
+    for line in _of_runs(left_out, "are left out"):
+        note(line)
 
 
 @app.command()
 def publish(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder for the files, which is made.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="The folder for the files, which is made."), Writes("db publish")
+    ],
     organisation: Annotated[
         str, typer.Option(help="Who publishes: the name of an organisation or user on the hub.", show_default=False)
     ],

@@ -9,6 +9,7 @@ import typer
 
 from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName
 from hashbench.cli.output import note, note_unread
+from hashbench.cli.outputs import Writes
 from hashbench.common.allocator import one_thread_of_numpy
 
 
@@ -27,7 +28,9 @@ def plot(
     ] = None,
     db: Database = DEFAULT_DB,
     folder: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for the figures. It is made if needed.")
+        Path,
+        typer.Option("--output", "-o", metavar="FOLDER", help="The folder for the figures. It is made if needed."),
+        Writes("--output"),
     ] = Path("figures"),
     style: Annotated[Literal["png", "svg", "pdf"], typer.Option("--format", help="The format of the files.")] = "png",
     width: Annotated[
@@ -63,7 +66,9 @@ def dashboard(
     entity: Annotated[str | None, typer.Option(help="The user or team at Weights & Biases. Default: your own.")] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Only write files, send nothing.")] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The folder for the files. Default: dashboard/NAME.")
+        Path | None,
+        typer.Option("--output", "-o", help="The folder for the files. Default: dashboard/NAME."),
+        Writes("--output"),
     ] = None,
 ) -> None:
     """Make an experiment in Weights & Biases from the database: runs, a workspace and a report.

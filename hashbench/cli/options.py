@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from hashbench.cli.outputs import Writes, no_report
 from hashbench.common.errors import InputError, near_match
 
 DEFAULT_DB = "results.db"
@@ -86,7 +87,9 @@ def _writable(output: Path | None) -> Path | None:
 
 
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", callback=_writable, help="Also write the output to this file.")
+    Path | None,
+    typer.Option("--output", "-o", callback=_writable, help="Also write the output to this file."),
+    Writes("--output", no_report),
 ]
 
 

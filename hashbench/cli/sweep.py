@@ -21,13 +21,16 @@ from hashbench.cli.options import (
     option_of_executors,
 )
 from hashbench.cli.output import note
+from hashbench.cli.outputs import Writes, no_wandb_sweep
 from hashbench.common.secrecy import argument_shown
 
 if TYPE_CHECKING:
     from hashbench.running.experiment.load import Loaded
 
+MOST_WORKERS = 10_000  # as in `workers` of an experiment file, which is read later
 WorkersOption = Annotated[
-    int | None, typer.Option(min=1, help="How many runs to do at the same time. Default: as the file says.")
+    int | None,
+    typer.Option(min=1, max=MOST_WORKERS, help="How many runs to do at the same time. Default: as the file says."),
 ]
 ExecutorOption = Annotated[str | None, option_of_executors("Where runs are carried out.")]
 DryRun = Annotated[
@@ -45,7 +48,9 @@ MaxHours = Annotated[
 CheapFirst = Annotated[bool, typer.Option("--nice", help="Do cheap runs first. The results stay the same.")]
 FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed run.")]
 ExportWandb = Annotated[
-    Path | None, typer.Option(help="Run nothing; write this file instead: a W&B sweep that does the same.")
+    Path | None,
+    typer.Option(help="Run nothing; write this file instead: a W&B sweep that does the same."),
+    Writes("--export-wandb", no_wandb_sweep),
 ]
 
 
@@ -150,7 +155,9 @@ def worker(
     overrides: Overrides = None,
     data: Data = None,
     db: Database = DEFAULT_DB,
-    workers: Annotated[int, typer.Option(min=1, help="How many runs to do at the same time on this machine.")] = 1,
+    workers: Annotated[
+        int, typer.Option(min=1, max=MOST_WORKERS, help="How many runs to do at the same time on this machine.")
+    ] = 1,
     artifacts: Artifacts = "",
 ) -> None:
     """Take part in the sweep of an experiment from this machine, until none of its runs is left.

@@ -13,6 +13,7 @@ import typer
 from hashbench.cli import streams
 from hashbench.cli.options import DEFAULT_DB, Data, Database, TextOrJson, TrustCode, refuse_no_run
 from hashbench.cli.output import note, print_json, show
+from hashbench.cli.outputs import Writes
 from hashbench.common.errors import InputError
 from hashbench.common.showing import percent_text
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 NewFolder = Annotated[
     Path,
     typer.Argument(metavar="DIR", help="The folder to write, a new or empty one.", show_default=False),
+    Writes("export"),
 ]
 RunToExport = Annotated[
     str | None, typer.Option("--run", help="The finished run, by the first digits of its id.", show_default=False)
@@ -234,7 +236,10 @@ Dataset = Annotated[
 ]
 SetName = Annotated[
     str | None,
-    typer.Option(help="The name of the set in tables, no column of theirs. Default: the name of its file or folder."),
+    typer.Option(
+        help="The name of the set in tables, no column of theirs. Default: the name of its file or folder, with the "
+        "folder above it in front where tables have that name."
+    ),
 ]
 SplitOfFolder = Annotated[
     str | None, typer.Option(help="The file to read of a folder. Default: test, else validation, else its only file.")

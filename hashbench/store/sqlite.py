@@ -18,9 +18,8 @@ from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from hashbench.common.errors import InputError, first_line
+from hashbench.common.replacing import BESIDE, DATABASE
 
-# the first 16 bytes of every database file, sqlite.org/fileformat
-HEADER = b"SQLite format 3\x00"
 # WAL shares memory between the processes, which these file systems do not carry to another machine
 NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "lustre", "gpfs", "beegfs", "fuse.sshfs", "9p"}
 BUSY_S = 30.0  # how long a writer waits for the transaction of another, which lasts milliseconds
@@ -36,6 +35,8 @@ def check_file(path: Path, name: str, *, create: bool, read_only: bool) -> None:
     if not folder.is_dir():
         raise InputError(f"{name}: no folder {str(folder)!r} for it; make that folder, or name another database")
     if not path.exists():
+        if path.name.endswith(BESIDE):
+            raise InputError(f"{name}: is a name that SQLite gives to a part of a database; name another database")
         if not create:
             raise InputError(f"{name}: no such database; run hashbench sweep first, or name another database")
         if not os.access(folder, os.W_OK):
@@ -43,11 +44,11 @@ def check_file(path: Path, name: str, *, create: bool, read_only: bool) -> None:
         return
     try:
         with path.open("rb") as file:
-            header = file.read(len(HEADER))
+            header = file.read(len(DATABASE))
     except PermissionError as error:
         raise InputError(f"{name}: cannot be read; check its permissions, or name another database") from error
     # An empty file passes: another process has just created it and not yet filled it.
-    if header and header != HEADER:
+    if header and header != DATABASE:
         raise InputError(f"{name}: not a database; name another database")
     if not read_only and not os.access(path, os.W_OK):
         raise InputError(f"{name}: cannot be written; check its permissions, or name another database")

@@ -15,7 +15,7 @@ from hashbench.running.experiment.identity import run_id
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.sweep import count_texts
 from hashbench.running.sweep.count_texts import CountedRuns
-from hashbench.store.engine import open_store
+from hashbench.store.engine import open_results, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim
@@ -227,3 +227,15 @@ def test_rename(command) -> None:
     assert command("db", "rename", "small", "big")[:2] == (0, "small -> big (results.db): 1 version\n")
     assert command("status")[1].startswith("big (results.db)")
     assert command("db", "rename", "big", "a b")[2].startswith("hashbench: db rename: 'a b' is no name")
+
+
+def test_export_names_what_is_left_out(command, tmp_path: Path) -> None:
+    code, out, err = command("db", "export", "copy.db", "--db", "example", "--experiment", "canine_tiny")
+    assert (code, err) == (0, "")
+    run = open_results(tmp_path / "copy.db").query("SELECT id FROM run WHERE kind = 'floor' LIMIT 1")[0]["id"]
+    code, out, err = command(
+        "db", "export", "less.db", "--db", "example", "--experiment", "canine_tiny", "--leave-out", run[:12]
+    )
+    assert (code, out, err) == (0, "example -> less.db\n", f"1 runs are left out: {run[:8]}\n")
+    code, out, err = command("db", "export", "no.db", "--db", "example", "--leave-out", "zzzz")
+    assert code == 2 and "zzzz" in err and not (tmp_path / "no.db").exists()

@@ -31,8 +31,9 @@ from hashbench.data.sources.labels import (
     named_by_features,
     values_by_features,
 )
-from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS
+from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS, TAGGED
 from hashbench.data.sources.mapped import MappedCells
+from hashbench.data.sources.opening import format_of
 from hashbench.data.sources.rows import missing_texts, row_notes
 from hashbench.data.sources.sources import Place, Source, SourceKind, find_label_names
 from hashbench.data.tasks.base import CheckedData, SplitOutputs, Task, TaskKind
@@ -292,13 +293,18 @@ class TextKind(TaskKind):
         """
         where = f"task {entry.name!r}"
         text = (entry.text,) if isinstance(entry.text, str) else tuple(entry.text)
-        if entry.label in text or len(set(text)) < len(text):
+        if len(set(text)) < len(text):
+            raise InputError(f"{where}: text names the column {text[0]!r} twice; name two columns, or one: {text[0]}")
+        if entry.label in text:
             raise InputError(f"{where}: text and label name the same column; name different ones")
         folder = (base / Path(entry.path).expanduser()).absolute()
         places = None if entry.columns is None else (entry.columns.word, entry.columns.tag)
         reading = ReadOptions(entry.delimiter, places, entry.on_bad_lines == "skip")
         files = None if entry.splits is None else {str(split): name for split, name in entry.splits.items()}
         splits, _ = own_tables(folder, where, reading, files)
+        paths = [path for table in splits.values() for path in table.paths]
+        if places is not None and paths and not any(format_of(path) == TAGGED for path in paths):
+            raise InputError(f"{where}: columns: are of CoNLL files, and {paths[0].name} is none; leave columns out")
         labels = self._labels(entry, where)
         task = Task(
             name=entry.name,

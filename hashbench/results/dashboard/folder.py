@@ -28,6 +28,8 @@ from hashbench.results.rendering.rows import json_text
 MANIFEST = "runs.json"
 LAYOUT = 1  # raised when the same ShownRun is written in another way
 SENT = "sent.json"  # the server to which the runs of a folder went
+LOG = "sync.log"
+OWN = ("workspace.json", "report.json", SENT, LOG)  # files that are replaced, where the folder has a MANIFEST
 ERROR = "ERROR"  # in a line of the log of `wandb sync`
 WRITTEN_AT_ONCE = 100  # runs; to end and start wandb's service takes a second
 STALL_S = 30.0  # without an arrived run or a new line of `wandb sync`, until it is ended
@@ -159,6 +161,8 @@ def _remove(path: Path, run_id: str) -> None:
 def _read(path: Path) -> dict[str, Written]:
     file = path / MANIFEST
     if not file.exists():
+        if strange := [name for name in OWN if (path / name).exists()]:
+            raise InputError(f"{path / strange[0]}: not written by hashbench dashboard; give another folder with -o")
         return {}
     try:
         return {key: Written(**values) for key, values in json.loads(file.read_text(encoding="utf-8")).items()}
@@ -190,7 +194,7 @@ def sync(folder: RunFolder, *, project: str, entity: str) -> None:
     if not waiting:
         return
     command = [sys.executable, "-m", "wandb", "sync", "-p", project, "-e", entity, *map(str, waiting)]
-    log = folder.path / "sync.log"
+    log = folder.path / LOG
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,

@@ -1,9 +1,11 @@
 """A small copy of the database to publish: the numbers, without where and by whom they were made.
 
-Left out: host and worker names, paths, commands, uncommitted changes, logs and artifacts. Kept: scores, facts, curves,
-commits, package versions, machine models, and of the predictions what intervals and comparisons need: those of the best
-checkpoint on the split that is reported, classes in place of logits, ordered by their targets. So they do not say which
-example has which label: data sets may not be passed on, and counts of labels are all that is left of them.
+Left out: host and worker names, paths, commands, uncommitted changes, logs and artifacts. The spec of a run is never
+changed, since its hash is the run's id: one with a path, a host or a password is refused, or its run is left out. Kept:
+scores, facts, curves, commits, package versions, machine models, and of the predictions what intervals and comparisons
+need: those of the best checkpoint on the split that is reported, classes in place of logits, ordered by their targets.
+So they do not say which example has which label: data sets may not be passed on, and counts of labels are all that is
+left of them.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import dataclasses
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,8 @@ from sqlalchemy.engine import Connection
 
 from hashbench.common.atomic import atomic_write
 from hashbench.common.errors import InputError
+from hashbench.common.replacing import BESIDE
+from hashbench.common.secrecy import without_passwords
 from hashbench.results.exchange.foreign import CheckedDatabase
 from hashbench.results.exchange.merge import copy_attempt
 from hashbench.scores.base import Metric
@@ -47,44 +51,122 @@ from hashbench.store.schema import (
     setting,
 )
 
-BESIDE = ("-wal", "-shm", "-journal")  # files of SQLite beside a database, which outlive a failed export
 # keys of an experiment whose values may be paths of any form
 PLACES = ("path", "data", "sources", "use")
 NO_PATHS = ("hub", "builtin")  # values of them that are none
 # What begins like a path, /x ./x ../x ~/x C:\x, at the start of a word. Hub names (owner/name), addresses (https://),
 # the token </s> and regular expressions are none.
-PATH = re.compile(r"(?:(?<![^\s\"'(=,\[{])|(?<=:)(?=/[^/]))(?:(?:~\w*|\.{1,2})?/|[A-Za-z]:[\\/])[^\s\"',;)]+")
+PATH = re.compile(
+    r"(?:(?<![^\s\"'(=,\[{])|(?<=file://)|(?<=:)(?=/[^/]))(?:(?:~\w*|\.{1,2})?/|[A-Za-z]:[\\/])[^\s\"',;)]+"
+)
 
+
+ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^/\s@]+@", re.IGNORECASE)  # of a user, perhaps with a password
+LISTED = 10  # runs that a message names
+FINISHED_SPECS = """
+SELECT r.id, r.spec, e.name AS experiment FROM run r
+JOIN experiment_run er ON er.run_id = r.id JOIN experiment e ON e.id = er.experiment_id
+WHERE r.state = 'done' ORDER BY e.id, er.position
+"""
 
 COPIED = (experiment, run, experiment_run, attempt, environment, metric, predictions)
 
 
-def export_example(store: Store, file: Path, experiments: Sequence[str] = (), *, replace: bool = False) -> None:
+def export_example(
+    store: Store, file: Path, experiments: Sequence[str] = (), *, replace: bool = False, leave_out: Collection[str] = ()
+) -> list[str]:
     """Writes the finished runs of some experiments (none named: of all) to a new SQLite file.
+
+    `leave_out`: ids of runs that are not copied, nor those that need them; the ids of all that are left out come back.
 
     Raises:
         InputError: an unknown experiment, a missing folder, or something in the file's place that is no store; a
-            store only where it may not be replaced.
+            store only where it may not be replaced. A run whose spec names a path, a host or an address with a user.
     """
     _check_place(file, replace)
     missing = sorted(set(experiments) - {row["name"] for row in store.query("SELECT name FROM experiment")})
     if missing:
         raise InputError(f"{store.name}: no experiment {missing[0]!r} to export")
-    with atomic_write(file) as part:
+    hosts = frozenset(row["host"] for row in store.query("SELECT DISTINCT host FROM environment") if row["host"])
+    without = _with_dependents(store, leave_out)
+    _check_specs(store, hosts, experiments, without)
+    with atomic_write(file, over_database=True) as part:
         try:
             with contextlib.closing(open_store(part)) as example:
                 with store.read() as source, example.write() as target:
                     for table in COPIED:
                         check_numbers(source, store.name, table.name, None)
-                    hosts = source.execute(sa.select(environment.c.host).distinct()).scalars()
-                    _Copy(store, example, source, target, frozenset(host for host in hosts if host)).experiments(
-                        experiments
-                    )
+                    _Copy(store, example, source, target, hosts, without).experiments(experiments)
                     sums.write_all(target)
             _seal(part)
         finally:
             for end in BESIDE:
                 part.with_name(f"{part.name}{end}").unlink(missing_ok=True)
+    return sorted(without)
+
+
+def _with_dependents(store: Store, run_ids: Collection[str]) -> frozenset[str]:
+    """The ids of runs, with those of all runs that need them."""
+    needed_by: dict[str, list[str]] = {}
+    for row in store.query("SELECT run_id, needs_run_id FROM dependency") if run_ids else ():
+        needed_by.setdefault(row["needs_run_id"], []).append(row["run_id"])
+    reached, waiting = set(run_ids), list(run_ids)
+    while waiting:
+        new = set(needed_by.get(waiting.pop(), ())) - reached
+        reached |= new
+        waiting += new
+    return frozenset(reached)
+
+
+def _check_specs(store: Store, hosts: frozenset[str], experiments: Sequence[str], without: Collection[str]) -> None:
+    """Raises InputError for the finished runs that would be copied whose specs have what is not to be published."""
+    rows = store.query(FINISHED_SPECS)
+    copied = {row["id"]: row["spec"] for row in rows if not experiments or row["experiment"] in experiments}
+    private = {}
+    for run_id, spec in copied.items():
+        if run_id not in without and (place := next(_private_places(json.loads(spec), hosts), None)):
+            private[run_id] = place
+    if not private:
+        return
+    (run_id, (key, what)), *more = private.items()
+    also = f", and {len(more)} more runs" if len(more) > 1 else ", and 1 more run" if more else ""
+    listed = " ".join(f"--leave-out {name[:12]}" for name in list(private)[:LISTED])
+    raise InputError(
+        f"{store.name}: run {run_id[:12]}: {key} of its spec names {what}{also}; a spec is never changed, since its "
+        f"hash is the run's id: leave them out, with the runs that need them: {listed}"
+        + (" ..." if len(private) > LISTED else "")
+    )
+
+
+def _private_places(value: Any, hosts: frozenset[str], key: str = "") -> Iterator[tuple[str, str]]:
+    """The keys of a spec whose texts are not to be published, each with what they name."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            place = f"{key}.{name}" if key else str(name)
+            if what := _private_part(str(name), hosts):
+                yield place, what
+            yield from _private_places(part, hosts, place)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _private_places(part, hosts, key)
+    elif isinstance(value, str) and (what := _private_part(value, hosts)):
+        yield key, what
+
+
+def _private_part(text: str, hosts: frozenset[str]) -> str:
+    """The part of a text that is not to be published, in words; "" where nothing is.
+
+    A text that is one plain word is the name of a size or a kind, even where a machine is called so.
+
+    >>> [_private_part(text, frozenset({"base"})) for text in ("base", "on base", "in /tmp/x", "s3://me:pw@box/a")]
+    ['', 'a host', 'a path', 'an address with a user']
+    """
+    if ADDRESS.search(text) or without_passwords(text) != text:
+        return "an address with a user"
+    if PATH.search(text):
+        return "a path"
+    others = frozenset(host for host in hosts if not (host == text and host.isalpha()))
+    return "a host" if scrub_text(text, others) != text else ""
 
 
 def _check_place(file: Path, replace: bool) -> None:
@@ -94,6 +176,12 @@ def _check_place(file: Path, replace: bool) -> None:
         tempfile.TemporaryFile(dir=file.parent).close()
     except OSError as error:
         raise InputError(f"{file}: no file can be made in '{file.parent}' ({error.strerror}); name another") from None
+    for end in BESIDE[::2]:  # what is in them would become part of the new database
+        log = file.with_name(f"{file.name}{end}")
+        if log.is_file() and log.stat().st_size:
+            raise InputError(
+                f"{file}: {log.name} is beside it, since a program has it open or was killed; name another"
+            )
     if file.exists():
         if not replace:
             raise InputError(f"{file}: is there already; name a new file, or add --replace")
@@ -126,13 +214,14 @@ def scrub_text(text: str, hosts: frozenset[str]) -> str:
 
 @dataclass(frozen=True)
 class _Copy:
-    """The copying of experiments from the source to the target, the new database `example`."""
+    """The copying of experiments from the source to the target, the new database `example`; `without`: ids of runs."""
 
     origin: Store
     example: Store
     source: Connection
     target: Connection
     hosts: frozenset[str]
+    without: frozenset[str]
 
     def experiments(self, names: Sequence[str]) -> None:
         """Copies these experiments (none named: all) with their finished runs."""
@@ -145,7 +234,7 @@ class _Copy:
             self.target.execute(sa.insert(experiment).values({**row, "config": config, "command": ""}))
             members = sa.select(experiment_run).join(run, run.c.id == experiment_run.c.run_id)
             members = members.where(experiment_run.c.experiment_id == row["id"], run.c.state == "done")
-            rows = self.source.execute(members).mappings().all()
+            rows = [row for row in self.source.execute(members).mappings().all() if row["run_id"] not in self.without]
             for run_id in dict.fromkeys(member["run_id"] for member in rows):
                 if run_id not in copied:
                     copied.add(run_id)
@@ -162,7 +251,7 @@ class _Copy:
 
     def _run(self, run_id: str) -> None:
         row = self.source.execute(sa.select(run).where(run.c.id == run_id)).mappings().one()
-        self.target.execute(sa.insert(run).values({**row, "spec": self._json(row["spec"])}))
+        self.target.execute(sa.insert(run).values(dict(row)))
         of_run = sa.select(attempt).where(attempt.c.id == row["finished_attempt"])
         counted = self.source.execute(of_run).mappings().one()
         place = self._environment(counted["environment_id"])

@@ -51,6 +51,7 @@ NAMED = ("encoder", "pre-training")  # of the provenance of a table
 # Characters of one point size: n points give 2.15 * 72 / n in an inch of small print.
 PER_INCH = 2.15
 DPI = 300  # of PNG
+BEGINS = {"png": b"\x89PNG", "pdf": b"%PDF"}  # first bytes of files
 # Font type 42 is one that a publisher can embed; the salt makes an SVG the same every time.
 STYLE: Any = {
     "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": TEXT, "axes.titlesize": TEXT,
@@ -315,8 +316,10 @@ def widen(axes: Axes, least: float) -> None:
 
 
 def save(drawn: Drawn, folder: Path, format: ImageFormat) -> Path:
-    """Writes a picture to a file of the folder and returns its path."""
+    """Writes a picture to a file of the folder and returns its path. Raises InputError where another file is there."""
     path = folder / f"{drawn.name}.{format}"
+    if path.is_file() and path.stat().st_size and not _is_figure(path, format):
+        raise InputError(f"--output {folder}: {path.name} is there already, and is no figure; name another folder")
     # The same figure is the same file.
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
     for artist in drawn.figure.findobj():
@@ -328,6 +331,13 @@ def save(drawn: Drawn, folder: Path, format: ImageFormat) -> Path:
     except OSError as error:
         raise InputError(f"--output {folder}: {error.strerror}; give a folder that can be written") from error
     return path
+
+
+def _is_figure(path: Path, format: ImageFormat) -> bool:
+    """True for a file that begins as those of its format do."""
+    with path.open("rb") as file:
+        head = file.read(1024)
+    return b"<svg" in head if format == "svg" else head.startswith(BEGINS[format])
 
 
 def _lines(figure: Figure, texts: Sequence[str], size: float) -> list[str]:

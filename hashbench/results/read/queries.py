@@ -40,6 +40,8 @@ WHERE a.reason IS NOT NULL AND EXISTS (
 """
 # an experiment, the one that was swept last first
 VERSIONS = "SELECT id, name, called_at, fingerprint FROM experiment ORDER BY called_at DESC, id DESC"
+# an experiment with its keys, and the command that planned it
+CALLS = "SELECT name, config, command FROM experiment ORDER BY id"
 # what the runs of each experiment are of
 MEMBERS_OF_ALL = """
 SELECT er.experiment_id, er.model, r.kind, r.task, r.encoder, MIN(er.position) AS position

@@ -28,7 +28,7 @@ from hashbench.models.layers import on_meta
 from hashbench.models.objectives.registry import objective_of, pretrains, reads_items, task_head
 from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.models.text.token_lengths import words_note
-from hashbench.running.experiment.contract import error_line
+from hashbench.running.experiment.contract import batch_of, error_line, fault_of_forward, fault_of_shape
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe, Pretrain
@@ -427,21 +427,26 @@ def _check_memory(loaded: Loaded, spec: ModelSpec, encoder: Encoder) -> None:
 
 
 def _build(full: ModelSpec, dim: int) -> Embedding:
-    """A model's embedding with few rows, tried on one code. Raises InputError where it does not fit its coder.
+    """A model's embedding with few rows, tried on two codes. Raises InputError where it does not fit its coder.
+
+    Or where one of a user gives vectors of another shape than its encoder reads.
 
     Codes of zeros alone do not show all: row numbers fit where bytes are looked up, until one is beyond 255. So codes
     must be of a kind (packed bytes, whole numbers, floats) that named models with this embedding have.
     """
     spec = with_dim(full.small(), dim)
     coder = make_coder(spec.code.coder, **spec.code.args)
-    codes = torch.from_numpy(np.zeros((1, coder.width), coder.dtype))  # 0 is a code of every coder
+    codes = torch.from_numpy(np.zeros((2, coder.width), coder.dtype))  # 0 is a code of every coder
     kinds = {np.dtype(cls.dtype).kind for name in _usual_coders(spec) if (cls := find_coder(name)) is not None}
     if kinds and np.dtype(coder.dtype).kind not in kinds:
         raise InputError(_other_codes(full, dim))
+    fault, own = "", is_own(spec.embedding.family.__module__)
     try:
         embedding = build_embedding(spec, dim)
         with warnings.catch_warnings(action="ignore"):  # torch's own words beside the error
             embedding.embed_types(codes)
+            if own:
+                fault = fault_of_shape(embedding, codes, dim) or fault_of_forward(embedding, batch_of(codes), dim)
     except InputError:
         raise
     except Exception as error:  # a user-defined class may raise anything
@@ -452,6 +457,8 @@ def _build(full: ModelSpec, dim: int) -> Embedding:
             ) from error
         reason = first_line(error) if isinstance(error, (TypeError, ValueError, RuntimeError)) else error_line(error)
         raise InputError(f"{_other_codes(full, dim)} ({reason})") from error
+    if fault:
+        raise InputError(f"{spec.embedding.family.stored_name()}: {fault} (hashbench check --embedding FILE.py:Class)")
     return embedding
 
 

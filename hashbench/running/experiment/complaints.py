@@ -97,11 +97,32 @@ def complaint(
     # A union reports a fault for each of its forms; the form that the value came nearest to is the deepest.
     keys = next(keys for keys, _ in faults if len(keys) == deepest)
     at_keys = [fault for other, fault in faults if other == keys]
+    if at_keys[0]["type"] == "missing" and (typed := _typed_for(keys, faults)):
+        allowed = list(fields_of(_block_of(block, at_keys[0]["loc"])))
+        near = near_match(str(typed[-1]), [str(keys[-1])]) and [str(keys[-1])]
+
+        def typo(prefix: Sequence[str | int]) -> str:
+            return (
+                f"{unknown_key((*prefix, *typed[:-1]), str(typed[-1]), near or allowed)}; key '{keys[-1]}' is missing"
+            )
+
+        return typed, typo
 
     def sentence(prefix: Sequence[str | int]) -> str:
         return _sentence((*prefix, *keys), at_keys, _block_of(block, at_keys[0]["loc"]))
 
     return keys, sentence
+
+
+def _typed_for(
+    missing: tuple[str | int, ...], faults: Sequence[tuple[tuple[str | int, ...], Mapping[str, Any]]]
+) -> tuple[str | int, ...]:
+    """The unknown key beside a missing one that was probably meant for it; () where every key is known."""
+    beside = [
+        keys for keys, fault in faults if fault["type"] == "extra_forbidden" and keys and keys[:-1] == missing[:-1]
+    ]
+    near = [keys for keys in beside if near_match(str(keys[-1]), [str(missing[-1])])]
+    return next(iter(near or beside), ())
 
 
 def _real_keys(values: Any, fault: Mapping[str, Any]) -> tuple[str | int, ...]:

@@ -112,16 +112,26 @@ def make_specimen(spec: ModelSpec, fitted_on: Sequence[str] = TYPES) -> Specimen
 
 
 def _shapes(it: Specimen) -> None:
-    vectors, specials = it.embedding.embed_types(it.codes), it.embedding.special_rows()
-    _require(
-        tuple(vectors.shape) == (len(TYPES), DIM),
-        f"embed_types gave {tuple(vectors.shape)}, not {(len(TYPES), DIM)}; return one row of width dim for each code",
-    )
-    wanted = (len(SPECIALS), DIM)
-    _require(
-        tuple(specials.shape) == wanted,
-        f"special_rows gave {tuple(specials.shape)}, not {wanted}; return a row of width dim for each special token",
-    )
+    fault = fault_of_shape(it.embedding, it.codes, DIM)
+    _require(not fault, fault)
+
+
+def fault_of_shape(embedding: Embedding, codes: Tensor, dim: int) -> str:
+    """The fault in the shapes of an embedding's vectors of codes (n, c) and of special tokens; "" if nothing."""
+    shape, wanted = tuple(embedding.embed_types(codes).shape), (len(codes), dim)
+    if shape != wanted:
+        return f"embed_types gave {shape}, not {wanted}; return one row of width dim for each code"
+    shape, wanted = tuple(embedding.special_rows().shape), (len(SPECIALS), dim)
+    if shape != wanted:
+        return f"special_rows gave {shape}, not {wanted}; return a row of width dim for each special token"
+    return ""
+
+
+def fault_of_forward(embedding: Embedding, batch: Batch, dim: int) -> str:
+    """The fault in the shape of an embedding's vectors of a batch; "" if nothing."""
+    wanted = (len(batch), batch.positions.shape[1] * embedding.tokens_per_item, dim)
+    shape = tuple(embedding(batch).shape)
+    return "" if shape == wanted else f"forward gave {shape}, not {wanted}; return tokens_per_item vectors a position"
 
 
 def _finite(it: Specimen) -> None:
@@ -184,10 +194,8 @@ def _padding(it: Specimen) -> None:
 
 
 def _forward(it: Specimen) -> None:
-    batch = _batch(it)
-    wanted = (len(batch), batch.positions.shape[1] * it.embedding.tokens_per_item, DIM)
-    shape = tuple(it.embedding(batch).shape)
-    _require(shape == wanted, f"forward gave {shape}, not {wanted}; return tokens_per_item vectors a position")
+    fault = fault_of_forward(it.embedding, _batch(it), DIM)
+    _require(not fault, fault)
 
 
 PROMISES: dict[str, Callable[[Specimen], None]] = {
@@ -204,12 +212,16 @@ PROMISES: dict[str, Callable[[Specimen], None]] = {
 
 
 def _batch(it: Specimen, padding: int = 0) -> Batch:
-    """A batch of two rows over all special tokens and types, with some padding at the end: positions (2, L)."""
-    row = torch.arange(len(SPECIALS) + len(TYPES))
+    return batch_of(it.codes, padding)
+
+
+def batch_of(codes: Tensor, padding: int = 0) -> Batch:
+    """A batch of two rows over all special tokens and codes (n, c), with some padding at the end: positions (2, L)."""
+    row = torch.arange(len(SPECIALS) + len(codes))
     positions = torch.stack([row, row.flip(0)])  # (2, L)
     pads = torch.full((2, padding), PAD)
     mask = torch.cat([torch.ones_like(positions), torch.zeros_like(pads)], 1).bool()
-    return Batch(it.codes, torch.cat([positions, pads], 1), mask)
+    return Batch(codes, torch.cat([positions, pads], 1), mask)
 
 
 def _require(holds: bool, problem: str) -> None:

@@ -104,6 +104,8 @@ def load_experiment(path: str | Path | Mapping[str, Any], overrides: Sequence[st
     overridden: dict[KeyPath, str] = {}
     for override in overrides:
         keys, value = _parse_override(override, values)
+        if lost := [earlier for at, earlier in overridden.items() if at[: len(keys)] == keys]:
+            raise InputError(f"override {override}: takes the place of {lost[0]}, which is given too; leave one out")
         _assign(values, keys, _named_in_file(values, keys, value))
         overridden[keys] = override
         # An override replaces the whole value, so lines inside of it are no longer places.

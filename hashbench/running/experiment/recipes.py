@@ -50,6 +50,9 @@ _NoDoubles = AfterValidator(_all_different)
 Grid = Annotated[tuple[Rate, ...], Field(min_length=1), _NoDoubles]
 # A value of a fine-tuning, or a list of two or more, which is searched as a grid of rates is
 AtLeastOne = Annotated[int, Field(gt=0)]
+MOST_ROWS = 2**20  # of a batch: no recipe has a tenth of it, and one more digit is soon typed
+BatchSize = Annotated[int, Field(gt=0, le=MOST_ROWS)]
+SeveralBatchSizes = Annotated[tuple[BatchSize, ...], Field(min_length=2), _NoDoubles]
 SeveralCounts = Annotated[tuple[AtLeastOne, ...], Field(min_length=2), _NoDoubles]
 SeveralSteps = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=2), _NoDoubles]
 SeveralRates = Annotated[tuple[Rate, ...], Field(min_length=2), _NoDoubles]
@@ -118,7 +121,7 @@ class Pretrain(OnHardware):
     max_epochs: int = Field(
         default=10, gt=0, description="passes over the corpus after which training ends even if steps remain"
     )
-    batch_size: int = Field(default=128, gt=0, description="sequences per step, over all devices")
+    batch_size: int = Field(default=128, gt=0, le=MOST_ROWS, description="sequences per step, over all devices")
     sequence_length: int = Field(
         default=512,
         ge=8,
@@ -216,7 +219,7 @@ class Finetune(OnHardware):
     """How a model is fine-tuned on a task. A list in the place of a value is searched on a held-out tenth of train."""
 
     epochs: AtLeastOne | SeveralCounts = Field(default=5, description="passes over the training set")
-    batch_size: AtLeastOne | SeveralCounts = Field(default=32, description="rows per step, over all devices")
+    batch_size: BatchSize | SeveralBatchSizes = Field(default=32, description="rows per step, over all devices")
     learning_rate: Rate | Grid | None = Field(
         default=None,
         description="peak; a list: a grid chosen on a seeded tenth of train; null: by encoder size (base: 3e-5)",

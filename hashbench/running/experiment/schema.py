@@ -51,6 +51,7 @@ FLOORS = (
     "shorter-sentence",
 )  # fmt: skip
 LEAST_HANG_MINUTES = 30.0  # a silence that no step, evaluation or file of a run has here, on a slow disk either
+MOST_WORKERS = 10_000  # on a cluster
 LARGEST_KEPT = 32 * 2**20  # bytes of a fine-tuned model that `keep_weights: auto` keeps: tiny encoders, most tables
 
 
@@ -332,7 +333,7 @@ class Experiment(Strict):
     executor: Annotated[str, NameOf(_executors)] = Field(
         default="local", description="where runs are done: local: on this machine, ray: on a Ray cluster"
     )
-    workers: int = Field(default=1, gt=0, description="number of runs done at the same time")
+    workers: int = Field(default=1, gt=0, le=MOST_WORKERS, description="number of runs done at the same time")
     threads: int | None = Field(
         default=None,
         gt=0,

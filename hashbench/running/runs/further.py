@@ -4,6 +4,7 @@ Such sets are AdvGLUE, or the test set of another year."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 from collections.abc import Collection, Mapping
@@ -29,6 +30,8 @@ from hashbench.data.sources.sources import SourceKind, find_label_names
 from hashbench.data.tasks.base import CheckedData, Task
 from hashbench.data.tasks.text import shift_notes, text_kind, text_notes
 from hashbench.data.tasks.text_data import HOLDOUT, Split, TaskData, label_names, reports_elsewhere
+from hashbench.results.reserved import check_name
+from hashbench.running.experiment.schema import baseline_names
 
 FURTHER = "test"  # the name of its one split
 IN_ORDER = ("test", "validation")  # which file of a folder is taken first
@@ -168,7 +171,7 @@ class FurtherRequest:
         task = replace(
             trained_on,
             labels=labels,
-            name=self.name or (path.name if path.is_dir() else path.name.removesuffix(ending_of(path))),
+            name=self.name or default_name(path),
             text=columns,
             label=label,
             select_splits=(),
@@ -181,6 +184,20 @@ class FurtherRequest:
             files=None,
         )
         return FurtherSet(task, table, trained_on.name)
+
+
+def default_name(path: Path) -> str:
+    """The name in tables of a set to which none is given: that of its file or folder, where tables leave it free.
+
+    Else with the folder above it in front: data/subj/test.csv is subj-test.
+    """
+    name = path.name if path.is_dir() else path.name.removesuffix(ending_of(path))
+    above = path.resolve().parent.name
+    for free in (name, f"{above}-{name}" if above else name, f"set-{name}"):
+        with contextlib.suppress(InputError):
+            check_name(free, "set", baselines=baseline_names(), remedy="")
+            return free
+    return name  # whoever stores it refuses it
 
 
 def spelled_labels(text: str) -> tuple[tuple[str, str], ...]:

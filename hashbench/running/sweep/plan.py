@@ -100,6 +100,10 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
         loaded.experiment, models, baseline, located_tasks, corpora, names, tuned, learned, blocks
     )
     runs = tuple(run for kind in kinds().values() for run in kind.planned(resolved))
+    if not runs:
+        raise InputError(
+            f"{loaded.where('tasks')}: tasks: is empty, and no model is pre-trained, so there is no run; name a task"
+        )
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
     notes = (
         *on_devices, *_claim_notes(loaded, resolved), *_start_notes(loaded, models), *_rate_notes(models),

@@ -156,9 +156,15 @@ def test_unknown_metric(tmp_path: Path) -> None:
     wrong(near, tmp_path, metric="acuracy")
 
 
+def test_columns_of_conll_files_on_a_set_of_another_format(tmp_path: Path) -> None:
+    write(tmp_path, train=ROWS, validation=ROWS)
+    message = r"task 'mine': columns: are of CoNLL files, and train\.\w+ is none; leave columns out"
+    wrong(message, tmp_path, columns={"word": 1, "tag": 2})
+
+
 def test_one_column_for_text_and_label(tmp_path: Path) -> None:
     wrong("text and label name the same column", tmp_path, label="text")
-    wrong("text and label name the same column", tmp_path, text=("text", "text"))
+    wrong("text names the column .text. twice; name two columns, or one: text", tmp_path, text=("text", "text"))
 
 
 def test_missing_column(tmp_path: Path) -> None:

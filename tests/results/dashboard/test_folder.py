@@ -108,6 +108,14 @@ def test_a_folder_of_someone_else_is_left_alone(tmp_path, text) -> None:
     assert (tmp_path / MANIFEST).read_text() == text
 
 
+@pytest.mark.parametrize("name", ["report.json", "workspace.json", "sync.log"])
+def test_a_file_of_someone_else_is_not_replaced(tmp_path, name) -> None:
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(InputError, match=rf"{name}: not written by hashbench dashboard; give another folder with -o"):
+        write_runs([], tmp_path, project="p", entity=None)
+    assert (tmp_path / name).read_text() == "mine"
+
+
 def test_a_folder_that_cannot_be_made(tmp_path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"--output .*file/x: Not a directory; give another folder"):

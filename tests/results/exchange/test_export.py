@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import stat
 from pathlib import Path
@@ -9,11 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
+from hashbench.results.exchange.checking import find_damage
 from hashbench.results.exchange.export import LEFT_OUT, PLACES, export_example, scrub, scrub_text
 from hashbench.results.exchange.merge import merge
+from hashbench.running.experiment.identity import run_id
 from hashbench.store import views
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
@@ -184,6 +189,98 @@ def test_a_run_keeps_the_spec_that_its_id_is_made_of(store: Store, lab: Lab, tmp
     copy = open_store(tmp_path / "out.db", read_only=True)
     assert run_spec(copy, lab.id("a")) == spec
     copy.close()
+
+
+def finished(store: Store, lab: Lab, specs: dict[str, dict[str, object]], needs: dict[str, str] | None = None) -> dict:
+    """Finishes a run for each spec; returns the ids, which are those of the specs, by name."""
+    whole = {name: {"kind": "finetune", "seed": 0, "task": {"name": "cola"}, **spec} for name, spec in specs.items()}
+    ids = {name: run_id(spec) for name, spec in whole.items()}
+    runs = [
+        dataclasses.replace(
+            lab.run("x", spec=spec), id=ids[name], needs=tuple(ids[n] for n in (needs or {}).get(name, ""))
+        )
+        for name, spec in whole.items()
+    ]
+    lab.finish_all(store, lab.plan(store, *runs))
+    return ids
+
+
+def intact(copy: Path, into: Path) -> list[str]:
+    """Specs of a copy that its own `db check` finds no damage in, and that an empty store takes over."""
+    store = open_store(copy, read_only=True)
+    assert list(find_damage(store, identify=run_id)) == []
+    rows = store.query("SELECT id, spec FROM run ORDER BY id")
+    store.close()
+    target = open_store(into)
+    assert merge(target, copy, identify=run_id).runs == len(rows)
+    target.close()
+    return [row["spec"] for row in rows]
+
+
+def test_a_spec_with_a_path_is_refused_with_its_run_and_key(store: Store, lab: Lab, tmp_path: Path) -> None:
+    path = {"model": {"tokenizer": {"kind": "words", "pattern": '[a-z]+|"/usr/[a-z]+"'}}}
+    ids = finished(store, lab, {"p": path, "q": {}, "r": {"of": "p"}, "s": {"of": "r"}}, {"r": "p", "s": "r"})
+    short = ids["p"][:12]
+    message = (
+        rf": run {short}: model.tokenizer.pattern of its spec names a path; a spec is never changed, since its hash is "
+        rf"the run's id: leave them out, with the runs that need them: --leave-out {short}$"
+    )
+    with pytest.raises(InputError, match=message):
+        export_example(store, tmp_path / "out.db")
+    assert not (tmp_path / "out.db").exists()
+    left_out = export_example(store, tmp_path / "out.db", leave_out=[ids["p"]])
+    assert left_out == sorted([ids["p"], ids["r"], ids["s"]])
+    (spec,) = intact(tmp_path / "out.db", tmp_path / "into.db")
+    assert spec == store.query("SELECT spec FROM run WHERE id = :id", id=ids["q"])[0]["spec"]
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        ("read on box7.lab", "a host"),
+        ({"labels": [["0", "~/x"]]}, "a path"),
+        ({"/home/anna": 1}, "a path"),
+        ("file:///home/anna/x", "a path"),
+        ("postgresql://me:pw@server/results", "an address with a user"),
+        ("s3://key@bucket/x", "an address with a user"),
+    ],
+)
+def test_private_parts_of_a_spec(store: Store, lab: Lab, tmp_path: Path, value: object, what: str) -> None:
+    fill(store, lab)
+    ids = finished(store, lab, {"p": {"x": value}, "q": {"x": ["https://hub.example/x", "<s>", r"\w+|[^/]", 0.5]}})
+    with pytest.raises(InputError, match=rf"run {ids['p'][:12]}: x\S* of its spec names {what};"):
+        export_example(store, tmp_path / "out.db", ["exp"])
+    assert export_example(store, tmp_path / "out.db", ["exp"], leave_out=[ids["p"]]) == [ids["p"]]
+    assert len(intact(tmp_path / "out.db", tmp_path / "into.db")) == 1
+
+
+PIECES = ["/", "a", " ", '"', ".", "~", "\\", ":", "@", "|", "box7", "//", "..", "[", "\u0000", "é"]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
+VALUES = st.recursive(
+    TEXTS | st.integers(-5, 5) | st.none() | st.booleans(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(VALUES)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_spec_is_copied_whole_or_refused(lab: Lab, tmp_path_factory: pytest.TempPathFactory, value: object) -> None:
+    folder = tmp_path_factory.mktemp("specs")
+    store = open_store(folder / "own.db")
+    ids = finished(store, lab, {"p": {"x": value}, "q": {}})
+    try:
+        export_example(store, folder / "out.db")
+    except InputError as error:
+        assert f"run {ids['p'][:12]}: x" in str(error)
+        export_example(store, folder / "out.db", leave_out=[ids["p"]])
+        assert len(intact(folder / "out.db", folder / "into.db")) == 1
+    else:
+        assert intact(folder / "out.db", folder / "into.db") == [
+            row["spec"] for row in store.query("SELECT spec FROM run ORDER BY id")
+        ]
+        assert scrub(value, frozenset()) == value
+    store.close()
 
 
 def test_a_failed_export_leaves_nothing_beside_the_file(

@@ -65,6 +65,20 @@ def test_formats_and_the_same_file_every_time(store: Store, tmp_path: Path, form
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
+@pytest.mark.parametrize("format", ["png", "pdf", "svg"])
+def test_a_figure_replaces_a_figure_alone(store: Store, tmp_path: Path, format: str) -> None:
+    other = tmp_path / "data.csv"
+    other.write_text("text,label\n")
+    file = tmp_path / f"shares.{format}"
+    file.symlink_to(other)
+    with pytest.raises(InputError, match=rf"shares.{format} is there already, and is no figure; name another folder"):
+        plot(store, ["shares"], folder=tmp_path, format=format)  # type: ignore[arg-type]
+    assert other.read_text() == "text,label\n"
+    file.unlink()
+    for _ in range(2):
+        assert plot(store, ["shares"], folder=tmp_path, format=format).files == (file,)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("width", ["single", "double"])
 def test_a_figure_has_the_width_of_a_paper_whatever_its_height(store: Store, width: str) -> None:
     assert drawn(store, "tasks", width).get_figwidth() == WIDTHS[width]

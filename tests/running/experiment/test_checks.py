@@ -275,6 +275,27 @@ def test_whatever_an_own_class_raises_is_one_line(experiment, tmp_path, parent, 
     assert message in str(error.value) and "KeyError: 'oops'" in str(error.value) and "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("def embed_types(self, codes):\n        return super().embed_types(codes)[:, :3]",
+         "Own: embed_types gave (2, 3), not (2, 128); return one row of width dim for each code"),
+        ("def embed_types(self, codes):\n        return super().embed_types(codes)[:1]",
+         "Own: embed_types gave (1, 128), not (2, 128); return one row"),
+        ("def special_rows(self):\n        return super().special_rows()[:4]",
+         "Own: special_rows gave (4, 128), not (5, 128); return a row of width dim for each special token"),
+        ("def forward(self, batch):\n        return super().forward(batch)[:, :-1]",
+         "Own: forward gave (2, 6, 128), not (2, 7, 128); return tokens_per_item vectors a position"),
+    ],
+)  # fmt: skip
+def test_an_own_embedding_of_another_shape_is_one_line(experiment, tmp_path, change: str, message: str) -> None:
+    parent = "from hashbench.models.embeddings.hashformer import Projection\n\n"
+    (tmp_path / "own.py").write_text(f"{parent}class Own(Projection):\n    {change}\n")
+    loaded = experiment('models: [{name: m, use: "own.py:Own", objective: none}]')
+    with pytest.raises(InputError, match=rf"^a\.yaml:\d+: model 'm': {re.escape(message)}"):
+        check_model(loaded, resolve_models(loaded)["m"])
+
+
 @pytest.mark.filterwarnings("error")
 def test_an_own_table_without_a_coder_is_one_line_that_says_which_key(experiment, tmp_path) -> None:
     """torch takes bytes for a mask, warns of it, and raises an error that speaks of masks alone."""

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
 from hashbench.running.experiment.load import Loaded, load_experiment
@@ -373,3 +375,71 @@ def test_devices(load, device: str) -> None:
 def test_what_is_no_device(load, device: str) -> None:
     with pytest.raises(InputError, match="device: must be auto, cpu, gpu, cuda, cuda:N .* or mps, not "):
         load(BASE, f"device='{device}'")
+
+
+TYPOS = {  # the whole file -> line, key as typed, key that is missing
+    "nmae: a\nmodels: [bert-mlm]\n": (1, "'nmae'", "name"),
+    "name: a\nmodles: [bert-mlm]\n": (2, "'modles'", "models"),
+    BASE + "tasks:\n- {name: t, pth: data, text: text}\n": (4, "'pth' of entry 1 of tasks", "path"),
+    BASE + "tasks:\n- {name: t, path: data, txt: text}\n": (4, "'txt' of entry 1 of tasks", "text"),
+    BASE + "budget: {embedding_params: 1000}\n": (3, "'budget.embedding_params'", "embedding_parameters"),
+    BASE + "finetune:\n  noise: {kindd: swap, rate: 0.1}\n": (4, "'finetune.noise.kindd'", "kind"),
+    "name: a\nmodels:\n- {nmae: x, like: bert-mlm}\n": (3, "'nmae' of entry 1 of models", "name"),
+}
+
+
+@pytest.mark.parametrize("text", TYPOS)
+def test_a_typo_of_a_required_key_names_the_typo(load, text: str) -> None:
+    line, typed, missing = TYPOS[text]
+    message = f"a.yaml:{line}: unknown key {typed}; did you mean '{missing}'? (list: hashbench schema); "
+    with pytest.raises(InputError, match=f"^{re.escape(message)}key '{missing}' is missing$"):
+        load(text)
+
+
+def test_an_unknown_key_beside_a_missing_one_is_named_whatever_it_is(load) -> None:
+    with pytest.raises(InputError, match=r"^a\.yaml:2: unknown key 'zzz' \(list: .*\); key 'models' is missing$"):
+        load("name: a\nzzz: 1\n")
+
+
+@given(st.sampled_from(["name", "models"]), st.data())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+def test_two_letters_in_the_other_order_are_a_typo(load, key: str, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(key) - 2))
+    typed = key[:at] + key[at + 1] + key[at] + key[at + 2 :]
+    with pytest.raises(InputError, match=rf"unknown key '{typed}'; did you mean '{key}'\?.*key '{key}' is missing$"):
+        load(BASE.replace(f"{key}:", f"{typed}:"))
+
+
+@pytest.mark.parametrize(
+    ("given_twice", "message"),
+    [
+        (["seeds=[0]", "seeds=[1]"], "override seeds=[1]: takes the place of seeds=[0], which is given too; leave one"),
+        (
+            ["finetune.epochs=2", "finetune={epochs: 1}"],
+            "override finetune={epochs: 1}: takes the place of finetune.ep",
+        ),
+        (["models.m.coder=a", "models.m.coder=b"], "override models.m.coder=b: takes the place of models.m.coder=a"),
+    ],
+)
+def test_no_override_takes_the_place_of_another(load, given_twice: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=f"^{re.escape(message)}"):
+        load("name: x\nmodels:\n- {name: m, like: hashformer-md-proj}\n", *given_twice)
+
+
+def test_an_override_within_another_stands(load) -> None:
+    assert load(BASE, "finetune={epochs: 1}", "finetune.steps=7").experiment.finetune.steps == 7
+
+
+@pytest.mark.parametrize("block", ["pretrain", "finetune"])
+def test_numbers_beyond_sense_are_refused(load, block: str) -> None:
+    with pytest.raises(InputError, match=rf"{block}\.batch_size: must be at most 1048576"):
+        load(BASE, f"{block}.batch_size=1e9")
+    with pytest.raises(InputError, match=r"workers: must be at most 10000, not 100000"):
+        load(BASE + "workers: 100000\n")
+    assert load(BASE, f"{block}.batch_size=1048576", "workers=10000").experiment.workers == 10_000
+
+
+@pytest.mark.parametrize("key", ["models", "seeds"])
+def test_an_empty_list_is_refused(load, key: str) -> None:
+    with pytest.raises(InputError, match=f"{key}: must not be empty; give at least 1"):
+        load(BASE, f"{key}=[]")

@@ -458,3 +458,9 @@ def test_what_two_folders_have_is_read_from_the_first_and_named(experiment, tmp_
     assert plan(loaded, data=[old, new]).resolved.tasks[0].fingerprint != planned.resolved.tasks[0].fingerprint
     (tmp_path / "old" / "glue" / "sst2" / "validation.csv").unlink()  # not whole, and still meant for the task
     assert set(named) < set(plan(loaded, data=[new, old]).notes)
+
+
+def test_an_experiment_without_a_run_is_refused(experiment) -> None:
+    with pytest.raises(InputError, match=r"tasks: is empty, and no model is pre-trained, so there is no run; name a t"):
+        plan(experiment("models: [{name: m, like: hashformer-md-proj, objective: none}]", "tasks=[]"))
+    assert [run.kind for run in plan(experiment("models: [bert-mlm]", "tasks=[]")).runs] == ["pretrain"]
