@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from hashbench.common.declared import LEARNED, LEARNED_MORE
 from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.text_data import reports_elsewhere
@@ -38,7 +39,7 @@ class TrivialBaseline(RunKind):
 
     def of(self, resolved: ResolvedExperiment, name: str, task: LocatedTask) -> Run:
         """The run of one trivial baseline on one task."""
-        learned = {"learned": "train and holdout"} if reports_elsewhere(task.task) else {}
+        learned = {LEARNED: LEARNED_MORE} if reports_elsewhere(task.task) else {}
         words = {"corpus_words": resolved.seen_words()} if name in task.task.kind.reads_words else {}
         spec = {"floor": name, "version": VERSION, **task.task.kind.protocol_spec(task.task), **learned, **words}
         return self.make(resolved.experiment.encoder, name, spec, task=task)

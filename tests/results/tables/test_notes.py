@@ -427,3 +427,17 @@ def test_different_code_is_one_line_with_a_count() -> None:
     assert one == "a group of runs was computed by several versions of the code; which: hashbench status x"
     two = _different_code(measured(*equal, ("cola", "c", "9d 2e"), ("rte", "a", "1f 2e"), ("rte", "b", "9d 2e")))
     assert two.startswith("2 groups of runs were computed")
+
+
+def test_a_run_that_could_compare_no_evaluation_has_no_best_one(tmp_path: Path) -> None:
+    notes = {"cola": {"unselected": "matthews has no value on validation: the targets are constant"}}
+    line = _facts(_table(tmp_path, World(tasks=("cola",), seeds=(0,), notes=notes), None))["checkpoint"]
+    assert line.startswith("last evaluation, since none could be compared: ")
+    assert "on cola: matthews has no value on validation: the targets are constant" in line
+    assert "best evaluation" not in line
+
+
+def test_the_rows_that_values_are_searched_on_are_described(tmp_path: Path) -> None:
+    notes = {"cola": {"searched_on": "searched on a seeded tenth of train (9 rows), of which 0 (0.0 %) lie in rows"}}
+    facts = _facts(_table(tmp_path, World(tasks=("cola",), seeds=(0,), notes=notes), None))
+    assert "on cola: searched on a seeded tenth of train (9 rows), of which 0 (0.0 %)" in facts["rows searched on"]
