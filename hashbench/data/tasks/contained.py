@@ -68,7 +68,7 @@ def _texts(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np
     added = interner.add(list(map(well_formed, texts)))
     ids, offsets = interner.finish()[1][added.ids].astype(np.int64), np.asarray(added.offsets, np.int64)
     known: dict[bytes, int] = {}
-    text_of, firsts = np.empty(len(texts), np.int64), []
+    text_of, firsts = np.empty(len(texts), np.int64), list[int]()
     for row in range(len(texts)):
         key = ids[offsets[row] : offsets[row + 1]].tobytes()
         if key not in known:

@@ -41,7 +41,8 @@ def drawn_groups(contained: Contained, seed: int, count: CountClasses) -> np.nda
     held = groups.held()
     while held.any() and len(lost := lost_classes(held, count)):
         rows = np.flatnonzero(held)
-        has = np.array([count(rows[place : place + 1])[lost] > 0 for place in range(len(rows))])  # (k, lost)
+        of_each = np.array([count(rows[place : place + 1]) for place in range(len(rows))])  # (k, n_classes)
+        has = of_each[:, lost] > 0
         groups.put_back([rows[of_class] for of_class in has.T])
         held = groups.held()
     return held if held.any() and not held.all() else drawn_rows(n, seed)
