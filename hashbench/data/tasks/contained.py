@@ -1,12 +1,12 @@
-"""Rows whose texts lie in those of other rows, word for word: found by hashes of runs of words.
+"""Rows whose texts lie in those of other rows, word for word, by hashes of runs of words.
 
-A text lies in another if its words stand there one behind the other. Words are the tokens of tokenizer `unicode`
+A text lies in another if its words are there, one behind the other. Words are the tokens of tokenizer `unicode`
 (version 2), so case, blanks and normal forms do not count. A text without words lies in no other but its equals. Of
 pairs both texts must lie in those of the other row, in this order or the other.
 
 A run of words has a hash of 64 bits at each power of two: that of 2 k words is mixed from those of its halves of k. A
 text of n words, k <= n < 2 k, is two such runs that may overlap, its first and its last k words. Only places where the
-first run of some text stands are looked at for each number of words. For N words in all that takes N log(longest text)
+first run of some text begins are looked at for each number of words. For N words in all that takes N log(longest text)
 steps, and a step for each number of words and such place. Two different runs with equal hashes are not to be expected
 before some billions of runs.
 """
@@ -67,15 +67,15 @@ def _texts(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np
     interner = UnicodeTokenizer(version=2).interner()
     added = interner.add(list(map(well_formed, texts)))
     ids, offsets = interner.finish()[1][added.ids].astype(np.int64), np.asarray(added.offsets, np.int64)
-    known: dict[bytes, int] = {}
+    numbers: dict[bytes, int] = {}
     text_of, firsts = np.empty(len(texts), np.int64), list[int]()
     for row in range(len(texts)):
         key = ids[offsets[row] : offsets[row + 1]].tobytes()
-        if key not in known:
-            known[key] = len(firsts)
+        if key not in numbers:
+            numbers[key] = len(firsts)
             firsts.append(row)
-        text_of[row] = known[key]
-    del known
+        text_of[row] = numbers[key]
+    del numbers
     starts, ends = offsets[:-1][firsts], offsets[1:][firsts]
     words = ends - starts
     at = _runs(starts, words)
@@ -86,28 +86,28 @@ def _within(ids: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     """Which of m distinct texts lies in which other, (p,) and (p,): ids of all words one text behind the other (N,)."""
     offsets = np.append(0, np.cumsum(words))
     text_at = np.repeat(np.arange(len(words), dtype=np.int32), words)  # (N,)
-    left = (np.repeat(offsets[1:], words) - np.arange(len(ids))).astype(np.int32)  # (N,) words to the text's end
+    n_behind = (np.repeat(offsets[1:], words) - np.arange(len(ids))).astype(np.int32)  # (N,) words to the text's end
     hashes = mix(ids.astype(np.uint64) + np.uint64(GAMMA))  # (N,) of runs of k words; over the end of a text unused
-    found, k = [np.empty(0, np.int64)], 1
+    codes_found, k = [np.empty(0, np.int64)], 1
     while k <= max(words, default=0):
         texts = np.flatnonzero((words >= k) & (words < 2 * k))
         heads = hashes[offsets[texts]]
-        places = np.flatnonzero(_among(hashes, heads) & (left >= k))
+        places = np.flatnonzero(_among(hashes, heads) & (n_behind >= k))
         for n in np.unique(words[texts]):
             of_length = texts[words[texts] == n]
             ends = offsets[of_length] + n - k
             keys = _joined(hashes[offsets[of_length]], hashes[ends])
-            there = places[left[places] >= n]
+            there = places[n_behind[places] >= n]
             order = np.argsort(keys)
             windows = _joined(hashes[there], hashes[there + n - k])
             at = np.minimum(np.searchsorted(keys, windows, sorter=order), len(keys) - 1)
             inner, is_one = of_length[order[at]], keys[order[at]] == windows
             inner, outer = inner[is_one], text_at[there[is_one]]
             other = inner != outer
-            found.append(np.unique(inner[other] * len(words) + outer[other]))
+            codes_found.append(np.unique(inner[other] * len(words) + outer[other]))
         hashes[:-k] = _joined(hashes[:-k], hashes[k:])
         k *= 2
-    links = np.concatenate(found)
+    links = np.concatenate(codes_found)
     return links // max(1, len(words)), links % max(1, len(words))
 
 
@@ -138,7 +138,7 @@ def _pairs(rows: np.ndarray, n_texts: int, inner: np.ndarray, outer: np.ndarray)
     n_above = np.add.reduceat(np.diff(place_at)[above], above_at[:-1]) if n_texts else np.empty(0, np.int64)
     rarer = np.argmin(n_above[rows], axis=1)  # (m,)
     looked, compared = rows[np.arange(len(rows)), rarer], rows[np.arange(len(rows)), 1 - rarer]
-    found = [np.empty(0, np.int64)]
+    codes_found = [np.empty(0, np.int64)]
     for block in _blocks(n_above[looked]):
         row = np.repeat(block, np.diff(above_at)[looked[block]])
         text = above[_runs(above_at[looked[block]], np.diff(above_at)[looked[block]])]
@@ -147,8 +147,8 @@ def _pairs(rows: np.ndarray, n_texts: int, inner: np.ndarray, outer: np.ndarray)
         other, side = place % len(rows), place // len(rows)
         code = compared[row] * n_texts + rows[other, 1 - side]
         is_in = (codes[np.minimum(np.searchsorted(codes, code), len(codes) - 1)] == code) & (row != other)
-        found.append(np.unique(row[is_in] * len(rows) + other[is_in]))
-    links = np.concatenate(found)
+        codes_found.append(np.unique(row[is_in] * len(rows) + other[is_in]))
+    links = np.concatenate(codes_found)
     return links // max(1, len(rows)), links % max(1, len(rows))
 
 

@@ -130,4 +130,4 @@ class _Groups:
         place = np.full(int(self._group.max(initial=0)) + 1, -1)
         place[self._drawn] = np.arange(len(self._drawn))
         of = self._group[self._contained.row_of]
-        self._drawn = np.delete(self._drawn, list({int(place[of[one]].max()) for one in rows}))
+        self._drawn = np.delete(self._drawn, list({int(place[of[of_class]].max()) for of_class in rows}))

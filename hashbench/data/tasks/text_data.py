@@ -129,7 +129,7 @@ class HeldOut:
 
     @property
     def shown(self) -> str:
-        """What is held out, in words, with the share of its rows that lie in rows of train."""
+        """The held-out rows in words, with the share of its rows that lie in rows of train."""
         n = len(self.held)
         share = f"{self.lying:,} ({100 * self.lying / n:.1f} %)"
         return f"a seeded tenth of train ({n:,} row{'' if n == 1 else 's'}), of which {share} lie in rows of train"

@@ -386,7 +386,7 @@ def _noted(measured: Measured, topic: str) -> str:
 
 
 def _baselines_learn_more(measured: Measured) -> str:
-    """What trivial baselines learn from where models learn from less: the held-out rows too, for a test set."""
+    """A line on tasks whose trivial baselines learn from more rows than models: from those held out too; or ''."""
     more = distinct(run.task for run in measured.apart if run.is_baseline and run.spec.get(LEARNED) == LEARNED_MORE)
     if not more:
         return ""

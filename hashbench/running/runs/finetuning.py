@@ -200,8 +200,8 @@ def tune(run: Run, place: Workplace, machine: Machine, *, keep_best: bool) -> Tu
     if done.best.selection is None:
         notes[UNSELECTED_NOTE] = without_value(data, recipe.select_metric)
     if machine.rank == 0:
-        for said in filter(None, [undecided(scores), notes.get(UNSELECTED_NOTE)]):
-            tell(f"{run.model} on {run.task}: {said}")
+        for remark in filter(None, [undecided(scores), notes.get(UNSELECTED_NOTE)]):
+            tell(f"{run.model} on {run.task}: {remark}")
     return Tuned(done, data, recipe, scores, chosen_values(model.finetune, recipe), notes)
 
 
