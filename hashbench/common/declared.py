@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 STORED = "tuning"  # key of a stored experiment: by model, by name of the value
-CHOSEN_NOTE = "searched"  # topic of a run's note: JSON of the values that it chose
+# Topics of a run's notes: JSON of the values that it chose; the rows on which it did; why no evaluation was the best
+CHOSEN_NOTE, SEARCHED_ON_NOTE, UNSELECTED_NOTE = "searched", "searched_on", "unselected"
+# Key of a trivial baseline's spec and its value, where it learns from the rows too that are held out of train
+LEARNED, LEARNED_MORE = "learned", "train and holdout"
 Declaration = Mapping[str, Any]  # tried, on, by
 
 

@@ -23,6 +23,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from hashbench.common.errors import InputError, located, near_match
+from hashbench.common.numbers import whole_number
 from hashbench.data.sources.files import Cells
 
 # 1, -1, and 1.0 as pandas writes 1 in a column with gaps; longer ones are no numbers of classes
@@ -145,7 +146,10 @@ class Classes:
             places = (self.order if self.has_positions else ())[int(label.text) :][:1]
             means = {*places, *self._by_truth(label.text)}
             return means.pop() if len(means) == 1 else None
-        return self._by_variant.get(variant_key(written))
+        name = self._by_variant.get(variant_key(written))
+        # NFKC makes numbers of superscripts and of digits in circles, which are none
+        is_odd = any(letter.isnumeric() and not letter.isdecimal() for letter in written)
+        return None if is_odd and name is not None and label_of(name).kind != "name" else name
 
     def _by_truth(self, number: str) -> list[str]:
         """The class that 0 or 1 means where the classes are true and false."""
@@ -405,7 +409,8 @@ class _Discovered:
             if len(group) > 1:
                 first, second = sorted(group)[:2]
                 # 01 and 1 in one split are two codes; nobody means two classes by +1 and 1, or by Yes and yes
-                if not (first.isdigit() and second.isdigit() and self._in_one_split(first, second)):
+                are_numbers = whole_number(first) is not None and whole_number(second) is not None
+                if not (are_numbers and self._in_one_split(first, second)):
                     raise InputError(
                         f"labels {apart(first, second)}: one class in two spellings, or two classes? list the "
                         "classes in the task's entry, labels: [...], or join them, labels: "

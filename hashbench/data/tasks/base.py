@@ -20,11 +20,11 @@ from hashbench.common.measured import MetricRow
 from hashbench.data.sources.files import PLAIN, DataTable, ReadOptions
 from hashbench.data.sources.hub import HubPlace
 from hashbench.data.sources.sources import Source, SourceKind, names_of
-from hashbench.data.tasks.blocks import Strict, TaskEntry
+from hashbench.data.tasks.blocks import BY_GROUPS, HoldOut, Strict, TaskEntry
 
 if TYPE_CHECKING:  # kinds are listed to check the names in a file: that loads nothing that trains
     from hashbench.data.sources.loader import LoadedData
-    from hashbench.data.tasks.text_data import TaskData
+    from hashbench.data.tasks.text_data import Split, TaskData
 
 # The rule that reproduces all eight intervals of the HashFormers paper's table 5
 EVALUATIONS_PER_EPOCH = 5
@@ -70,6 +70,7 @@ class Task:
     splits_as_found: bool = False
     hub: HubPlace | None = None
     builtin: bool = False  # whether the built-in data have it
+    hold_out: HoldOut = BY_GROUPS  # how rows of train are held out, where no split or no value is given
     protocol: Strict | None = None  # the experiment's block of its kind, where the kind has one
 
     @property
@@ -221,6 +222,10 @@ class TaskKind(ABC):
     def protocol_spec(self, task: Task) -> dict[str, Any]:
         """The part of a run's identity that comes from the kind's block, under the kind's name."""
         return {} if task.protocol is None else {self.name: task.protocol.model_dump()}
+
+    def class_counts(self, split: Split, n_classes: int) -> np.ndarray | None:
+        """How often each class (n_classes,) is a label of the split; None for labels that are no classes."""
+        return None
 
     @abstractmethod
     def predictions(self, baseline: str, data: Any) -> dict[str, SplitOutputs]:

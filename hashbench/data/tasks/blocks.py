@@ -51,6 +51,12 @@ Beams = Annotated[
 
 SplitName = Literal["train", "validation", "test"]
 
+# How a tenth of train is held out (`holding_out.py`): in groups of rows that lie in one another, or each row by itself,
+# which experiments meant that were stored without the key
+HoldOut = Literal["groups", "rows"]
+BY_GROUPS: HoldOut = "groups"
+BY_ROWS: HoldOut = "rows"
+
 
 class WordColumns(Strict):
     """The columns of a CoNLL file, counted from 1."""

@@ -17,7 +17,7 @@ from hashbench.data.sources.files import DataTable
 from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
 from hashbench.data.sources.sources import Source
 from hashbench.data.tasks.base import LocatedTask, Task, TaskKind
-from hashbench.data.tasks.blocks import Strict, TaskEntry
+from hashbench.data.tasks.blocks import BY_GROUPS, HoldOut, Strict, TaskEntry
 from hashbench.data.tasks.items import ItemKind
 from hashbench.data.tasks.text_data import TaskData, sample_note
 from hashbench.scores.registry import find_metric
@@ -80,15 +80,18 @@ def _check_part(name: str, tasks: Mapping[str, Task]) -> None:
     raise InputError(f"unknown task {name!r}: {collection} has no {part!r}; {hint} (list: hashbench data list)")
 
 
-def under_protocol(tasks: Sequence[Task], blocks: Mapping[str, Strict], base: Path) -> list[Task]:
+def under_protocol(
+    tasks: Sequence[Task], blocks: Mapping[str, Strict], base: Path, hold_out: HoldOut = BY_GROUPS
+) -> list[Task]:
     """The tasks, each with the experiment's block of its kind, which sets how items are split and tested.
 
-    `base` is the folder of the experiment file, from which paths are read. Raises InputError for a missing file.
+    `hold_out`: how rows of train are held out. `base` is the folder of the experiment file, from which paths are read.
+    Raises InputError for a missing file.
     """
     return [
-        replace(task, protocol=task.kind.checked_block(blocks[task.kind.name], base))
+        replace(task, hold_out=hold_out, protocol=task.kind.checked_block(blocks[task.kind.name], base))
         if task.kind.name in blocks
-        else task
+        else replace(task, hold_out=hold_out)
         for task in tasks
     ]
 

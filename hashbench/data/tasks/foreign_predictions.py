@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from hashbench.common.errors import InputError
+from hashbench.common.numbers import whole_number
+from hashbench.data.sources.labels import Classes, label_of
 from hashbench.data.sources.opening import opened
 from hashbench.data.sources.values import LARGEST, narrowed
 from hashbench.data.tasks.base import Task
@@ -61,6 +63,7 @@ class _Rows:
     def __init__(self, file: Path, data: TaskData, columns: Sequence[str], label: str, seed: str | None) -> None:
         self._file, self._data, self._columns, self._label, self._seed = file, data, columns, label, seed
         self.form = ""
+        self._classes = Classes.of_trained(data.label_names, data.task.label_order, data.task.labels)
 
     def read(self) -> list[ForeignRow]:
         """The rows. Raises InputError, with the line, for one that is in no known form."""
@@ -109,8 +112,9 @@ class _Rows:
             text = answers[0][0] if isinstance(answers[0], list) and answers[0] else answers[0]
             return self._row(texts, doc, self._named(text, where), where)
         choice = NumberedChoice(int(np.argmax([_likelihood(answer, where) for answer in answers])))
-        target = str(record.get("target"))
-        right = int(target) if target.isdigit() else choice.number if record.get("acc") == 1 else None
+        right = whole_number(str(record.get("target")))
+        if right is None and record.get("acc") == 1:
+            right = choice.number
         return self._row(texts, doc, choice, where, target=right)
 
     def _texts(self, record: Mapping[str, Any], where: str) -> list[str]:
@@ -135,7 +139,7 @@ class _Rows:
     def _answer(self, record: Mapping[str, Any], where: str) -> int | float:
         """The prediction of a plain row. Raises InputError for a number beside a name: it has no order to count in."""
         answer, label = record["prediction"], record.get(self._label)
-        counts, named = isinstance(answer, int | float), isinstance(label, str) and not label.strip().isdigit()
+        counts, named = isinstance(answer, int | float), isinstance(label, str) and label_of(label).kind == "name"
         if counts and named and self._data.label_names and str(answer) not in self._data.label_names:
             raise InputError(
                 f"{where}: prediction {answer} is a number, and label {_short(label)} a name; write a name"
@@ -143,18 +147,20 @@ class _Rows:
         return self._named(answer, where)
 
     def _named(self, value: object, where: str) -> int | float:
-        """A class by its name, else by its number; of a regression the value. Raises InputError for neither."""
+        """A class as all labels are read (`Classes.name_of`); of a regression the value. Raises InputError for neither.
+
+        A number is a place only where the classes have an order and none of them is named by a number.
+        """
         names = self._data.label_names
         if not names:
             if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
                 return float(value)
             raise InputError(f"{where}: {_short(value)} is no number; task {self._data.task.name} predicts numbers")
-        whole = isinstance(value, bool | int | float) and float(value).is_integer()
-        text = str(int(value)) if whole else str(value).strip()  # type: ignore[call-overload]
-        if text in names:
-            return names.index(text)
-        if text.isdigit() and int(text) < len(names):
-            return int(text)
+        name = self._classes.name_of(value)
+        if name is None and isinstance(value, bool):  # of classes that have another name, 0 or 1
+            name = self._classes.name_of(int(value))
+        if name is not None:
+            return names.index(name)
         listed = ", ".join(names[:8]) + (" ..." if len(names) > 8 else "")
         raise InputError(f"{where}: {_short(value)} is no class of task {self._data.task.name} ({listed})")
 

@@ -37,10 +37,10 @@ from hashbench.data.sources.opening import format_of
 from hashbench.data.sources.rows import missing_texts, row_notes
 from hashbench.data.sources.sources import Place, Source, SourceKind, find_label_names
 from hashbench.data.tasks.base import CheckedData, SplitOutputs, Task, TaskKind
-from hashbench.data.tasks.blocks import TaskEntry
+from hashbench.data.tasks.blocks import BY_ROWS, TaskEntry
 from hashbench.data.tasks.text_data import (
     HOLDOUT,
-    HOLDOUT_SHARE,
+    HeldOut,
     Split,
     TaskData,
     hold_out,
@@ -90,6 +90,8 @@ class LocatedTexts:
         more += [] if task.protocol is None else [f"protocol {task.protocol.model_dump_json()}"]
         more += [f"labels {json.dumps(task.labels)}"] if task.labels else []
         more += [f"positive {task.positive}"] if task.positive is not None else []
+        is_drawn = HOLDOUT in task.evaluation_splits and task.hold_out != BY_ROWS
+        more += [f"held out {task.hold_out}"] if is_drawn else []
         of_all = ("task", *parts, *task.text, task.label, task.kind.name, names, *task.evaluation_splits, *more)
         if task.folder is None or task.labels:  # named tasks declare their classes, and the key is newer than the rule
             return digest(*of_all)
@@ -139,13 +141,15 @@ class LocatedTexts:
             splits[split] = Split(texts, labels[split])
             kind.check_rows(splits[split], where[split])
         splits, sampled = sample_rows(splits, self.task.max_rows)
-        notes = (*odd, *sampled, *self._notes(splits, task.label_names), *task.label_notes)
+        parts = hold_out(task, splits["train"]) if HOLDOUT in task.evaluation_splits else None
+        notes = (*odd, *sampled, *self._notes(splits, task.label_names, parts), *task.label_notes)
         if self.kind != "builtin":  # generated texts repeat each other
             notes = (*notes, *text_notes(splits, splits, self.task.select_splits))
-        if HOLDOUT in task.evaluation_splits:
-            splits["train"], splits[HOLDOUT] = hold_out(splits["train"])
+        if parts is not None:
+            splits["train"], splits[HOLDOUT] = parts.kept, parts.held
         refuse_changed(self, where["train"])
-        return TaskData(task, splits, self.fingerprint, self._copy_read(), self.kind, notes)
+        data = TaskData(task, splits, self.fingerprint, self._copy_read(), self.kind, notes)
+        return replace(data, notes=(*notes, *undefined_notes(data)))
 
     def _labels(self, cells: dict[str, Cells], names: Sequence[str]) -> tuple[dict[str, np.ndarray], Task]:
         """The labels of each split from its cells, and the task with its classes known; `names`: of a file."""
@@ -164,13 +168,13 @@ class LocatedTexts:
         table = next(iter(self.tables.values()))
         return f"{self.origin}@{table.copy().revision[:SHORT_COMMIT]}" if isinstance(table, HubTable) else self.origin
 
-    def _notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> tuple[str, ...]:
+    def _notes(self, splits: Mapping[str, Split], names: Sequence[str], parts: HeldOut | None) -> tuple[str, ...]:
+        """Notes on the splits as they are in the files; `parts`: of train, where rows of it are held out."""
         notes = [NOTE] if self.kind == "builtin" else []
         note = sample_note(self.task, {name: len(split) for name, split in splits.items()})
         notes += [note] if note and self.kind != "builtin" else []
-        if HOLDOUT in self.task.evaluation_splits:
-            n_held = max(1, len(splits["train"]) // HOLDOUT_SHARE)
-            notes.append(f"no validation split: selected on a seeded tenth of train ({n_held:,} rows)")
+        if parts is not None:
+            notes += [f"no validation split: selected on {parts.shown}", *parts.notes(names)]
         notes += shift_notes(self.task, splits, names) if self.kind != "builtin" else []
         return (*notes, *text_kind(self.task).label_notes(splits, names))
 
@@ -257,9 +261,9 @@ class TextKind(TaskKind):
         """The targets (n,) of a split, which its outputs are scored against."""
         return split.labels
 
-    def class_counts(self, split: Split, n_classes: int) -> np.ndarray | None:
-        """How often each class (n_classes,) is a label of the split; None for labels that are no classes."""
-        return None
+    def right_outputs(self, task: Task, split: Split) -> np.ndarray:
+        """Outputs (n, ...) of a split that are right on each row, as a trivial baseline would give them."""
+        return split.labels
 
     @abstractmethod
     def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
@@ -407,6 +411,38 @@ class TextKind(TaskKind):
 
     def scores(self, task: Task, result: SplitOutputs) -> list[MetricRow]:
         return list(evaluate(task.metrics, result.targets, result.outputs).values())
+
+
+def no_value(data: TaskData, metric: str, splits: Sequence[str]) -> str:
+    """The reason why a metric has no value on splits laid together even where every output is right; "" if it has one.
+
+    The metric itself says it, of outputs that are right.
+    """
+    task, kind = data.task, text_kind(data.task)
+    parts = [data.splits[split] for split in splits]
+    targets, right = (np.concatenate([of(task, part) for part in parts]) for of in (kind.targets, kind.right_outputs))
+    scored = find_metric(metric).scored(targets, right)
+    if scored.value is not None and np.isfinite(scored.value):
+        return ""
+    reason = scored.reason or "it gives no finite number"
+    number = find_metric(metric).counted_class
+    counted = "" if number is None else f" (class {number} is {data.label_names[number]!r})"
+    constant = len(targets) > 0 and bool((targets == targets[0]).all()) and kind.own_classes is not None
+    return f"{reason}{counted}" + (f" (every label is {targets[0]:g}: are there labels?)" if constant else "")
+
+
+def undefined_notes(data: TaskData, metric: str | None = None) -> list[str]:
+    """Notes, one a set of rows, on those on which the metric that selects (None: the task's) has no value.
+
+    The sets are the splits that are selected on, laid together, and each split that is reported.
+    """
+    task, name = data.task, metric or data.task.select_metric
+    notes = []
+    for splits in dict.fromkeys((task.select_splits, *((split,) for split in task.report_splits))):
+        if splits and (reason := no_value(data, name, splits)):
+            chosen = "; no evaluation can be chosen by it" if splits == task.select_splits else ""
+            notes.append(f"{name} has no value on {' and '.join(splits)}, even if all is right: {reason}{chosen}")
+    return notes
 
 
 def text_kind(task: Task) -> TextKind:

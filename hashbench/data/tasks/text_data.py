@@ -16,13 +16,16 @@ import numpy as np
 from hashbench.common.errors import InputError
 from hashbench.data.sources.files import PLAIN, FileTable, ReadOptions, check_file
 from hashbench.data.sources.fingerprints import digest
+from hashbench.data.sources.labels import listed
 from hashbench.data.sources.layout import FORMATS_TEXT, find_splits, named_splits
 from hashbench.data.sources.mapped import taken
 from hashbench.data.sources.sources import LABEL_NAMES, SourceKind
 from hashbench.data.tasks.base import Task
+from hashbench.data.tasks.blocks import BY_ROWS
+from hashbench.data.tasks.contained import Contained
+from hashbench.data.tasks.holding_out import drawn_groups, drawn_rows, lost_classes
 from hashbench.scores.registry import find_metric
 
-HOLDOUT_SHARE = 10  # one training row of ten
 HOLDOUT = "holdout"  # a seeded tenth of train, where there is no validation split
 
 
@@ -86,10 +89,13 @@ class TaskData:
 
     def held_out(self, seed: int = 0) -> TaskData:
         """A copy in which a seeded tenth of train, as split `holdout`, replaces the evaluation splits."""
-        kept, held = hold_out(self.splits["train"], seed)
+        parts = hold_out(self.task, self.splits["train"], seed)
         task = replace(self.task, select_splits=(HOLDOUT,), report_splits=(HOLDOUT,))
-        splits = {"train": kept, HOLDOUT: held}
-        return replace(self, task=task, splits=splits, fingerprint=digest(self.fingerprint, HOLDOUT, str(seed)))
+        splits = {"train": parts.kept, HOLDOUT: parts.held}
+        rule = () if self.task.hold_out == BY_ROWS else (self.task.hold_out,)
+        fingerprint = digest(self.fingerprint, HOLDOUT, str(seed), *rule)
+        notes = (f"searched on {parts.shown}", *parts.notes(self.label_names))
+        return replace(self, task=task, splits=splits, fingerprint=fingerprint, notes=notes)
 
 
 def sample_note(task: Task, rows: Mapping[str, int | None]) -> str:
@@ -116,8 +122,30 @@ def sample_rows(splits: Mapping[str, Split], most: int | None) -> tuple[dict[str
     return kept, [f"sample: {', '.join(sampled)}"] if sampled else []
 
 
-def hold_out(train: Split, seed: int = 0) -> tuple[Split, Split]:
-    """Train as nine tenths and a tenth, chosen by the seed; both keep the order of the rows.
+@dataclass(frozen=True)
+class HeldOut:
+    """Train without the rows that are held out, and these; both in the order of the rows."""
+
+    kept: Split
+    held: Split
+    lying: int  # held-out rows that equal a row that is kept, or lie in one
+    lost: tuple[int, ...]  # ids of classes that only held-out rows have
+
+    @property
+    def shown(self) -> str:
+        """The held-out rows in words, with the share of its rows that lie in rows of train."""
+        n = len(self.held)
+        share = f"{self.lying:,} ({100 * self.lying / n:.1f} %)"
+        return f"a seeded tenth of train ({n:,} row{'' if n == 1 else 's'}), of which {share} lie in rows of train"
+
+    def notes(self, names: Sequence[str]) -> list[str]:
+        """A note on classes that train has lost, or none. `names`: of the classes by their ids."""
+        lost = [repr(names[number]) for number in self.lost]
+        return [f"all rows of these classes are held out, so that training sees none: {listed(lost)}"] if lost else []
+
+
+def hold_out(task: Task, train: Split, seed: int = 0) -> HeldOut:
+    """Train as nine tenths and a tenth, chosen by the seed and the rule of the task (`holding_out.py`).
 
     Raises:
         InputError: too few rows.
@@ -125,10 +153,14 @@ def hold_out(train: Split, seed: int = 0) -> tuple[Split, Split]:
     n = len(train)
     if n < 2:
         raise InputError(f"train has {n} row; a tenth of it cannot be held out, so give a validation split")
-    # RandomState: NumPy keeps its stream the same in all versions.
-    order = np.random.RandomState([seed, HOLDOUT_SHARE]).permutation(n)
-    n_held = max(1, n // HOLDOUT_SHARE)
-    return train.take(np.sort(order[n_held:])), train.take(np.sort(order[:n_held]))
+
+    def count(rows: np.ndarray) -> np.ndarray | None:
+        return task.kind.class_counts(train.take(rows), len(task.label_names))
+
+    contained = Contained.of(train.texts)
+    held = drawn_rows(n, seed) if task.hold_out == BY_ROWS else drawn_groups(contained, seed, count)
+    kept, lost = np.flatnonzero(~held), tuple(lost_classes(held, count).tolist())
+    return HeldOut(train.take(kept), train.take(np.flatnonzero(held)), contained.lying_in(held), lost)
 
 
 def with_splits(task: Task, splits: Collection[str]) -> Task:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from hashbench.common.numbers import whole_number
 from hashbench.common.showing import decimal_text
 from hashbench.results.claims.grammar import Claim
 from hashbench.results.claims.report import DecidedClaims, claim_sections
@@ -269,8 +270,8 @@ def wanted_seeds(claim: Claim) -> int | None:
     """The least number of seeds that a claim needs ('3 x 2 hash seeds': 3), None where it names none."""
     for need in claim.needs.split(";"):
         key, _, value = need.strip().partition("=")
-        if key == "seeds" and value.split(" ")[0].isdigit():
-            return int(value.split(" ")[0])
+        if key == "seeds" and (number := whole_number(value.split(" ")[0])) is not None:
+            return number
     return None
 
 

@@ -9,7 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from hashbench.common.declared import CHOSEN_NOTE, searched_values
+from hashbench.common.declared import (
+    CHOSEN_NOTE,
+    LEARNED,
+    LEARNED_MORE,
+    SEARCHED_ON_NOTE,
+    UNSELECTED_NOTE,
+    searched_values,
+)
 from hashbench.common.showing import batch_text, decimal_text
 from hashbench.results.papers.paper import Paper
 from hashbench.results.read import queries
@@ -130,6 +137,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
         ("tokens of pre-training", measured.once(_tokens_read)),
         ("fine-tuning", measured.once(_finetuning) if scores else ""),
         ("search", measured.once(_search) if scores else ""),
+        ("rows searched on", _noted(measured, SEARCHED_ON_NOTE) if scores else ""),
         ("noise in training texts", measured.once(training_noise) if scores else ""),
         ("tuning", measured.once(tuning_line) if scores or facts else ""),
         ("constant predictions", measured.once(_constant_predictions) if scores else ""),
@@ -138,6 +146,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
         ("words", _noted(measured, "words") if scores else ""),
         ("texts read", texts_line(measured, _readings(measured, table)) if scores else ""),
         ("texts cut otherwise than in train", cut_line(measured, _readings(measured, table)) if scores else ""),
+        ("trivial baselines", measured.once(_baselines_learn_more) if scores else ""),
         ("checkpoint", _checkpoint(measured, table) if scores and not items else ""),
         ("deviations", "" if items or is_foreign else _deviations(measured, paper)),
         ("timing", measured.once(_timing) if facts else ""),
@@ -376,13 +385,25 @@ def _noted(measured: Measured, topic: str) -> str:
     return "; ".join(f"{distinct(models)} on {task}: {note}" for (task, note), models in by_note.items())
 
 
+def _baselines_learn_more(measured: Measured) -> str:
+    """A line on tasks whose trivial baselines learn from more rows than models: from those held out too; or ''."""
+    more = distinct(run.task for run in measured.apart if run.is_baseline and run.spec.get(LEARNED) == LEARNED_MORE)
+    if not more:
+        return ""
+    return f"fitted for the test set of {more} on all of train, with the tenth that is held out of the models' training"
+
+
 def _checkpoint(measured: Measured, table: Table) -> str:
     if not measured.trainings():
         return ""
     if measured.checkpoint == "last":
         return "last evaluation"
     splits = {split for _, _, split in _readings(measured, table)}
-    words = ["best evaluation of each run by the task's metric, ties to the later"]
+    tuned = [run for run in measured.trainings_apart if "finetune" in run.spec and run.state == "done"]
+    is_none_best = bool(tuned) and all(UNSELECTED_NOTE in dict(run.origin.notes) for run in tuned)
+    words = [] if is_none_best else ["best evaluation of each run by the task's metric, ties to the later"]
+    if unselected := _noted(measured, UNSELECTED_NOTE):
+        words.append(f"last evaluation, since none could be compared: {unselected}")
     if any(split.startswith("validation") for split in splits):
         words.append("what is reported on validation is selected there too, as the papers do with GLUE")
     if "test" in splits:

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.registry import registered
-from hashbench.data.tasks.blocks import NameOf, Seed, Strict, TaskEntry
+from hashbench.data.tasks.blocks import BY_GROUPS, HoldOut, NameOf, Seed, Strict, TaskEntry
 from hashbench.models.names import EncoderSize, Pooling
 from hashbench.results.dashboard.live import PROJECT, Mode
 from hashbench.running.experiment.claims import ClaimEntry
@@ -295,6 +295,14 @@ class Experiment(Strict):
     )
     tasks: str | tuple[str | TaskEntry, ...] = Field(
         default="glue", description="glue, entities, phrases, or a list of task names and own data sets"
+    )
+    hold_out: HoldOut = Field(
+        default=BY_GROUPS,
+        description=(
+            "how a tenth of train is held out, where a task has no validation split and where values are searched; "
+            "groups: rows of which one lies in the other together; rows: each by itself, as experiments stored "
+            "without this key"
+        ),
     )
     averages: dict[AverageName, Annotated[tuple[str, ...], Field(min_length=2)]] = Field(
         default={},

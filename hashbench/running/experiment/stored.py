@@ -10,6 +10,7 @@ from typing import Any
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources.sources import locate_corpus, open_sources
+from hashbench.data.tasks.blocks import BY_ROWS
 from hashbench.data.tasks.catalogue import load_task, locate_task
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.text.base import VERSION, lasting
@@ -22,6 +23,7 @@ from hashbench.store.engine import Store
 from hashbench.store.environment import LEFT_OUT
 from hashbench.store.status import experiment_of_run, run_spec
 
+MEANT_BEFORE = {"hold_out": BY_ROWS}  # keys of an experiment whose default is another than what was done without them
 READS_TEXT = ("tokenizer", "coder", "embedding_args")  # of a model's block: what its codes depend on
 
 
@@ -92,7 +94,8 @@ def _resolved(
 
 
 def _keys_of(config: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: config[key] for key in Experiment.model_fields if key in config}
+    """The keys of a stored experiment; one that is newer than it has the value that was meant then."""
+    return {**MEANT_BEFORE, **{key: config[key] for key in Experiment.model_fields if key in config}}
 
 
 def _experiment_of(config: Mapping[str, Any]) -> Experiment:

@@ -22,10 +22,10 @@ def find_tasks(loaded: Loaded) -> list[Task]:
                 if task.name in [other.name for other in named]:
                     raise InputError(f"task '{task.name}' stands twice; rename one of them")
                 named.append(task)
-    protocols = []
+    protocols, blocks = [], loaded.experiment.task_blocks
     for task in named:
         with located(loaded.where(task.kind.name)):
-            protocols += under_protocol([task], loaded.experiment.task_blocks, loaded.folder)
+            protocols += under_protocol([task], blocks, loaded.folder, loaded.experiment.hold_out)
     return protocols
 
 
@@ -46,7 +46,7 @@ def task_of(loaded: Loaded, name: str) -> Task:
             "by a relative path, run this in the folder of the experiment file"
         )
     task = find_task(name) if entry is None else own_task(entry, loaded.folder)
-    return under_protocol([task], loaded.experiment.task_blocks, loaded.folder)[0]
+    return under_protocol([task], loaded.experiment.task_blocks, loaded.folder, loaded.experiment.hold_out)[0]
 
 
 def learned_tasks(loaded: Loaded, learn_on: tuple[str, ...]) -> tuple[Task, ...]:
@@ -64,7 +64,10 @@ def learned_tasks(loaded: Loaded, learn_on: tuple[str, ...]) -> tuple[Task, ...]
         if name == TASKS:
             named = [task for task in own.values() if isinstance(task.kind, TextKind)]
         else:
-            named = [own[name]] if name in own else expand_tasks([name], loaded.folder)
+            others = [] if name in own else expand_tasks([name], loaded.folder)
+            named = (
+                [own[name]] if name in own else under_protocol(others, {}, loaded.folder, loaded.experiment.hold_out)
+            )
         for task in named:
             if not isinstance(task.kind, TextKind):
                 raise InputError(f"learn_on: task {task.name!r} is {task.kind.description}: it has no training texts")

@@ -91,6 +91,8 @@ class RunKind(ABC):
     is_tracked: ClassVar[bool] = False  # whether Weights & Biases shows it while it runs
     # Whether it trains; then estimates of one kind correct those of the others.
     is_training: ClassVar[bool] = False
+    # Whether a line says that a run begins, since it shows no steps and may last.
+    announced: ClassVar[bool] = False
     # Whether its runs call `progress` from their start on; those of other kinds count as hung only after a first call.
     gives_signs: ClassVar[bool] = False
 

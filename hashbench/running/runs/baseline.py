@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from typing import Any
 
+from hashbench.common.declared import LEARNED, LEARNED_MORE
 from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.base import LocatedTask
+from hashbench.data.tasks.catalogue import known_kinds
 from hashbench.data.tasks.text_data import reports_elsewhere
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_metrics, stored_predictions
 from hashbench.running.runs.further import FurtherSet, behind_train
-from hashbench.running.training.machine import Machine
+from hashbench.running.training.machine import Interrupted, Machine, Stop
 from hashbench.store.planning import Run
 from hashbench.store.result import Checkpoint, Result
 
 VERSION = 1  # raised when the meaning of a trivial baseline changes
+SECONDS_PER_ROW = 5e-4  # of train, about a linear model on the words of AG News
+LOOK_EVERY_S = 0.2  # for a request to stop
 CHECKPOINTS: tuple[Checkpoint, ...] = ("best", "last")  # both are what was predicted once
 
 
@@ -26,6 +32,7 @@ class TrivialBaseline(RunKind):
     metrics = "training"
     order = 20
     gives_signs = True
+    announced = True
     typical_s = 2.0  # of the example database
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
@@ -39,15 +46,20 @@ class TrivialBaseline(RunKind):
 
     def of(self, resolved: ResolvedExperiment, name: str, task: LocatedTask) -> Run:
         """The run of one trivial baseline on one task."""
-        learned = {"learned": "train and holdout"} if reports_elsewhere(task.task) else {}
+        learned = {LEARNED: LEARNED_MORE} if reports_elsewhere(task.task) else {}
         words = {"corpus_words": resolved.seen_words()} if name in task.task.kind.reads_words else {}
         spec = {"floor": name, "version": VERSION, **task.task.kind.protocol_spec(task.task), **learned, **words}
         return self.make(resolved.experiment.encoder, name, spec, task=task)
 
+    def seconds(self, run: Run, rows: int) -> float:
+        is_constant = any(run.model in kind.constant_baselines for kind in known_kinds().values())
+        return self.typical_s if is_constant else self.typical_s + SECONDS_PER_ROW * rows
+
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         counted = "corpus_words" in run.spec
         words = {"words": place.materials.seen_types(run.spec["corpus_words"])} if counted else {}
-        return predicted(run.model, place.materials.data(str(run.task)), **words)
+        data = place.materials.data(str(run.task))
+        return until_stopped(lambda: predicted(run.model, data, **words), machine.should_stop)
 
 
 def predicted(name: str, data: Any, **options: Any) -> Result:
@@ -57,6 +69,32 @@ def predicted(name: str, data: Any, **options: Any) -> Result:
         metrics += scored_metrics(data.task, result, split)
         predictions += [stored_predictions(split, checkpoint, *result) for checkpoint in CHECKPOINTS]
     return Result(metrics=metrics, predictions=predictions, notes=notes_on(data))
+
+
+def until_stopped(work: Callable[[], Result], stop: Stop | None) -> Result:
+    """The result of work that may be one long call: it is done in a thread, so that a request to stop is heard.
+
+    Raises Interrupted on request, and whatever the work raises. What is left of the work ends with the process.
+    """
+    if stop is None:
+        return work()
+    done: Future[Result] = Future()
+
+    def carry_out() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=carry_out, name="trivial baseline", daemon=True).start()
+    while True:
+        try:
+            return done.result(LOOK_EVERY_S)
+        except TimeoutError:
+            if done.done():  # it is the work's own
+                raise
+            if stop.is_set():
+                raise Interrupted from None
 
 
 def counts_words(resolved: ResolvedExperiment) -> bool:
@@ -87,7 +125,8 @@ class FurtherBaseline(RunKind):
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         rows, trained = (place.materials.task_data(task) for task in (str(run.task), run.spec["learned"]["task"]))
-        return predicted(run.spec["floor"], behind_train(rows, trained))
+        data = behind_train(rows, trained)
+        return until_stopped(lambda: predicted(run.spec["floor"], data), machine.should_stop)
 
 
 BASELINES, FURTHER = TrivialBaseline(), FurtherBaseline()

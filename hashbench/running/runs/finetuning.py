@@ -9,12 +9,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hashbench.common.declared import CHOSEN_NOTE, searched_values
+from hashbench.common.declared import CHOSEN_NOTE, SEARCHED_ON_NOTE, UNSELECTED_NOTE, searched_values
 from hashbench.common.measured import MetricRow
+from hashbench.common.showing import tell
 from hashbench.common.texts_read import NOTE
 from hashbench.data.perturbations.base import VERSION
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.data.tasks.base import LocatedTask
+from hashbench.data.tasks.blocks import BY_ROWS
 from hashbench.data.tasks.encoding import unknown_note
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.embeddings.base import ModelSpec
@@ -47,13 +49,17 @@ TOKENS_PER_ROW = 40
 
 @dataclass(frozen=True)
 class Tuned:
-    """A finished fine-tuning with its data, its recipe, the scores of what was searched, and the chosen values."""
+    """A finished fine-tuning with its data, its recipe, the scores of what was searched, and the chosen values.
+
+    `notes`: by topic, on the rows that a search chose on, and where there was nothing to choose by.
+    """
 
     done: Finetuned
     data: FinetuningData
     recipe: FinetuneRecipe
     grid_scores: list[MetricRow]
     chosen: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
 
 
 class Finetuning(TrainingKind):
@@ -87,6 +93,7 @@ class Finetuning(TrainingKind):
             "threads": resolved.experiment.threads,
             **weights_setting(model.spec),
             **({"perturbations": VERSION} if recipe.noise is not None else {}),
+            **({"hold_out": task.task.hold_out} if recipe.searches and task.task.hold_out != BY_ROWS else {}),
         }
         needs = (source.id,) if source else ()
         return self.make(resolved.experiment.encoder, model.label, spec, task=task, seed=seed, needs=needs)
@@ -123,7 +130,14 @@ class Finetuning(TrainingKind):
             metrics=[*facts_of(run, tuned, data, place), *points],
             predictions=predictions,
             artifacts=artifacts,
-            notes={**notes_on(data), **chosen, "precision_found": precision, **unknown, NOTE: read.note()},
+            notes={
+                **notes_on(data),
+                **chosen,
+                **tuned.notes,
+                "precision_found": precision,
+                **unknown,
+                NOTE: read.note(),
+            },
         )
 
     def left_files(self, run: Run, artifacts: ArtifactFolder) -> list[dict[str, Path]]:
@@ -160,7 +174,14 @@ def rows_shown(run: Run, rows: int) -> int:
 
 def tune(run: Run, place: Workplace, machine: Machine, *, keep_best: bool) -> Tuned:
     """Fine-tunes a run's model on its task; `keep_best`: the best weights are kept in memory."""
-    from hashbench.running.training.finetuning import Job, best_recipe, chosen_values, finetune
+    from hashbench.running.training.finetuning import (
+        Job,
+        best_recipe,
+        chosen_values,
+        finetune,
+        undecided,
+        without_value,
+    )
 
     model, task_data = place.model(run), place.materials.task_data(str(run.task))
     seed = int(run.seed or 0)
@@ -168,13 +189,21 @@ def tune(run: Run, place: Workplace, machine: Machine, *, keep_best: bool) -> Tu
     def prepared(data: TaskData, recipe: FinetuneRecipe) -> tuple[Model, FinetuningData]:
         return starting_model(run, place), batches_of(data, run, place, machine, batch_size=recipe.batch_size)
 
+    searched = task_data.held_out(seed=0) if model.finetune.searches else task_data
+
     def held_out(recipe: FinetuneRecipe) -> tuple[Model, FinetuningData]:
-        return prepared(task_data.held_out(seed=0), recipe)
+        return prepared(searched, recipe)
 
     recipe, scores = best_recipe(model.finetune, model.spec, held_out, seed=seed, machine=machine)
+    notes = {SEARCHED_ON_NOTE: "; ".join([*searched.notes, *filter(None, [undecided(scores)])])} if scores else {}
     built, data = prepared(task_data, recipe)
     done = finetune(built, data, Job(model.spec, recipe, seed, keep_best), machine=machine)
-    return Tuned(done, data, recipe, scores, chosen_values(model.finetune, recipe))
+    if done.best.selection is None:
+        notes[UNSELECTED_NOTE] = without_value(data, recipe.select_metric)
+    if machine.rank == 0:
+        for remark in filter(None, [undecided(scores), notes.get(UNSELECTED_NOTE)]):
+            tell(f"{run.model} on {run.task}: {remark}")
+    return Tuned(done, data, recipe, scores, chosen_values(model.finetune, recipe), notes)
 
 
 def starting_model(run: Run, place: Workplace) -> Model:

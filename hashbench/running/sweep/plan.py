@@ -16,6 +16,7 @@ from hashbench.data.tasks.base import LocatedTask, Task
 from hashbench.data.tasks.catalogue import locate_task
 from hashbench.data.tasks.encoding import READ_BEFORE, counts_before, tokenizer_fingerprint, unknown_note
 from hashbench.data.tasks.items import LinkSet
+from hashbench.data.tasks.text import undefined_notes
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import make_coder
 from hashbench.models.coders.bloom import Bloom
@@ -262,6 +263,7 @@ def check_data(planned: Plan) -> dict[str, tuple[str, ...]]:
         of_texts: list[str] = []
         if checked.texts is not None:
             check_outputs(checked.texts.task, checked.texts)
+            of_texts += _notes_on_search(planned, checked.texts)
             of_texts += unknown_tokens(planned, checked.texts)
             of_texts += word_shapes(checked.texts, planned.resolved.models.values())
             of_texts += [
@@ -269,6 +271,18 @@ def check_data(planned: Plan) -> dict[str, tuple[str, ...]]:
                 if not any(note.startswith(f"{metric} is of ") for note in checked.notes)
             ]  # fmt: skip
         notes[task.task.name] = (*checked.notes, *of_texts)
+    return notes
+
+
+def _notes_on_search(planned: Plan, data: TaskData) -> list[str]:
+    """Notes on the rows that values are searched on, and on metrics of a recipe that select and have no value."""
+    task = data.task
+    recipes = [model.recipe(task.name) for model in planned.resolved.models.values()] if task.kind.learned else []
+    searched = [data.held_out()] if any(recipe.searches for recipe in recipes) else []
+    notes = [note for rows in searched for note in (*rows.notes, *undefined_notes(rows))]
+    for metric in dict.fromkeys(recipe.select_metric for recipe in recipes):
+        if metric is not None and metric != task.select_metric:
+            notes += [note for rows in (data, *searched) for note in undefined_notes(rows, metric)]
     return notes
 
 

@@ -23,11 +23,12 @@ LINE_EVERY_S = 60.0  # in a log, a sign of life of a long run this often
 
 @dataclass(frozen=True)
 class RunStarted:
-    """Event: a worker has started a run."""
+    """Event: a worker has started a run. `announced`: of a kind that shows no steps, so that a line says so."""
 
     worker: int
     run_id: str
     label: str
+    announced: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,9 @@ class SweepProgress:
             self._remove_row(event.worker)
             self._rows[event.worker] = self._bars.add_task(f"  {name}", total=None, note="")
             self._show_sweep()
-        elif not self._started_any:  # a sign of life, which the first run gives only at its end otherwise
+        elif (
+            event.announced or not self._started_any
+        ):  # a sign of life, which the first run gives only at its end otherwise
             self._line(f"[{self._n_done}/{self._n_runs}{self._rest()}] {name}: begins")
         self._started_any = True
 

@@ -114,7 +114,7 @@ class Worker:
         """Makes one attempt at a claimed run and sends the events of its start and its end."""
         run = self._assignment.runs[held.run_id]
         label = label_of(run)
-        self._control.tell(RunStarted(self._index, run.id, label))
+        self._control.tell(RunStarted(self._index, run.id, label, kind_of(run).announced))
         began = time.monotonic()
         ending = self._attempt(run, held)
         note = ending.note if ending.result is None else kind_of(run).headline(ending.result)

@@ -40,7 +40,10 @@ class Evaluation:
 
 @dataclass
 class Progress:
-    """The best and the last evaluation of a training so far, and the number of evaluations since the last gain."""
+    """The best and the last evaluation of a training so far, and the number of evaluations since the last gain.
+
+    One without a value is neither a gain nor none: it cannot be compared.
+    """
 
     best: Evaluation | None = None
     last: Evaluation | None = None
@@ -51,7 +54,8 @@ class Progress:
         self.last = evaluation
         ahead = self.best is None or _at_least(evaluation.selection, self.best.selection)
         gained = self.best is None or _above(evaluation.selection, self.best.selection)
-        self.without_gain = 0 if gained else self.without_gain + 1
+        if evaluation.selection is not None:
+            self.without_gain = 0 if gained else self.without_gain + 1
         if ahead:
             self.best = evaluation
         return ahead

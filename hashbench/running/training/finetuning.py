@@ -5,7 +5,7 @@ A learning rate may be chosen from a grid on rows of the training set that are h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from torch import Tensor
 from hashbench.common.declared import searched_values
 from hashbench.common.measured import MetricRow
 from hashbench.common.progress import progress
-from hashbench.data.tasks.text import text_kind
+from hashbench.data.tasks.text import no_value, text_kind
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.embeddings.base import Batch, ModelSpec
@@ -152,7 +152,8 @@ def best_recipe(
     """The best combination of the values that are searched, and the score of each on held-out rows.
 
     Of equal ones the first, which has the smaller values; `held_out` makes a fresh model and the data of a recipe,
-    whose selection split is a seeded tenth of train. Where nothing is searched nothing is tried.
+    whose selection split is a seeded tenth of train. Where nothing is searched nothing is tried; where no combination
+    has a score the first is taken, and `undecided` says so.
     """
     recipes = requested.recipes()
     if not requested.searches:
@@ -168,10 +169,29 @@ def best_recipe(
         except NotFinite as error:  # values that diverge lose; the others are worth a try
             scores.append(MetricRow(name, None, "holdout", reason=str(error)))
         else:
-            scores.append(MetricRow(name, trained.best.selection, "holdout"))
+            value = trained.best.selection
+            reason = None if value is not None else without_value(data, recipe.select_metric)
+            scores.append(MetricRow(name, value, "holdout", reason=reason))
     values = [score.value for score in scores]
     best = max(range(len(recipes)), key=lambda i: (values[i] is not None, values[i] or 0.0, -i))
     return recipes[best], scores
+
+
+def undecided(scores: Sequence[MetricRow]) -> str:
+    """The reason why a search could choose nothing: none of its combinations has a score; "" where one has."""
+    if not scores or any(score.value is not None for score in scores):
+        return ""
+    reasons = "; ".join(dict.fromkeys(str(score.reason) for score in scores))
+    return (
+        f"no combination has a score ({reasons}), so that nothing was chosen and the first is taken: {scores[0].name}"
+    )
+
+
+def without_value(data: FinetuningData, metric: str | None = None) -> str:
+    """The reason why the metric that selects (None: the task's) has no value on the splits that it selects on."""
+    name = metric or data.data.task.select_metric
+    reason = no_value(data.data, name, data.select_splits) or "not for what was predicted there"
+    return f"{name} has no value on {' and '.join(data.select_splits)}: {reason}"
 
 
 def chosen_values(requested: Finetune, recipe: FinetuneRecipe) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,57 @@ def test_values_keep_the_digits_that_tell_them_apart(tmp_path: Path) -> None:
     path = write(tmp_path / "x.jsonl", [row | {"prediction": 1e300} for row in rows])
     with pytest.raises(InputError, match=r"prediction 1e\+300 is too large; a regression has numbers below 3\.4e38"):
         matched(path, data, "validation")
+
+
+def of_classes(names: Sequence[str], order: tuple[str, ...] | None = ()) -> TaskData:
+    """Data with a row of each class, which a task of no declared order has unless `order` says another thing."""
+    data = data_of([f"text {name}" for name in names], range(len(names)))
+    return replace(data, task=replace(data.task, n_classes=len(names), label_names=tuple(names), label_order=order))
+
+
+def predicted(folder: Path, data: TaskData, predictions: Sequence[object]) -> list[int]:
+    names = data.label_names
+    rows = [
+        {"sentence": f"text {name}", "label": name, "prediction": answer}
+        for name, answer in zip(names, predictions, strict=True)
+    ]
+    return matched(write(folder / "x.jsonl", rows), data, "validation").outputs.tolist()
+
+
+STARS = ("1", "2", "3", "4", "5")
+
+
+@pytest.mark.parametrize("order", [STARS, ()])
+def test_a_number_is_no_place_where_classes_are_named_by_numbers(tmp_path: Path, order: tuple[str, ...]) -> None:
+    data = of_classes(STARS, order)
+    for written in ([1, 2, 3, 4, 5], ["1", "2", "3", "4", "5"], [1.0, 2.0, "3.0", " 4", 5]):
+        assert predicted(tmp_path, data, written) == [0, 1, 2, 3, 4]
+    for written in ([0, 1, 2, 3, 4], ["0", "1", "2", "3", "4"]):
+        with pytest.raises(InputError, match=r"x.jsonl:1: '?0'? is no class of task cola \(1, 2, 3, 4, 5\)"):
+            predicted(tmp_path, data, written)
+
+
+def test_a_number_is_a_place_only_where_an_order_is_declared(tmp_path: Path) -> None:
+    names = ("no", "yes")
+    data = of_classes(names, names)
+    rows = [{"sentence": f"text {name}", "label": place, "prediction": place} for place, name in enumerate(names)]
+    assert matched(write(tmp_path / "x.jsonl", rows), data, "validation").outputs.tolist() == [0, 1]
+    with pytest.raises(InputError, match="0 is no class of task cola"):
+        matched(write(tmp_path / "x.jsonl", rows), of_classes(names), "validation")
+
+
+@pytest.mark.parametrize("answer", ["\u00b2", "\u2460", "9" * 5000, "-1", "1_0", 1e300, [1], {}, None, 2**70])
+def test_what_is_no_class_is_refused_in_one_line(tmp_path: Path, answer: object) -> None:
+    for data in (of_classes(STARS), of_classes(("a", "b", "c", "d", "e"), ("a", "b", "c", "d", "e"))):
+        with pytest.raises(InputError, match=r"x.jsonl:1: .* (is no class of task cola|write a name)") as refused:
+            predicted(tmp_path, data, [answer] * 5)
+        assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("target", ["\u00b2", "9" * 5000])
+def test_a_target_that_is_no_number_numbers_no_choice(tmp_path: Path, target: str) -> None:
+    rows = [sample(text, label, label, acc=1) | {"target": target} for text, label, _ in ROWS]
+    assert matched(write(tmp_path / "x.jsonl", rows), DATA, "validation").outputs.tolist() == [0, 1, 1]
 
 
 def test_too_few_rows_are_refused_with_counts(tmp_path: Path) -> None:

@@ -17,10 +17,13 @@ from hashbench.data.tasks.catalogue import find_task
 from hashbench.data.tasks.kinds.classification import KIND
 from hashbench.data.tasks.kinds.entities import ENTITIES
 from hashbench.data.tasks.kinds.regression import KIND as VALUES
-from hashbench.data.tasks.text import LocatedTexts, cells_as_texts, text_kind
+from hashbench.data.tasks.text import LocatedTexts, cells_as_texts, text_kind, undefined_notes
 from hashbench.data.tasks.text_data import TaskData, with_splits
+from hashbench.scores.base import UndefinedScore
+from hashbench.scores.classes import Accuracy
 
 ROWS = [f"text {i},{'good' if i % 3 else 'bad'}" for i in range(30)]
+RARE = set(np.random.RandomState([0, 10]).permutation(30)[:3].tolist())  # the tenth that is drawn row by row
 ATIS = "classification/atis"
 
 
@@ -145,6 +148,80 @@ def test_repeated_and_missing_texts_and_held_out_rows_are_said(tmp_path: Path) -
     assert len(data.splits["train"]) + len(data.splits["holdout"]) == 31
     checked = KIND.locate_own(own(tmp_path / "own"), tmp_path / "own").checked_items()
     assert checked.notes == data.notes and checked.n_items is None
+
+
+PHRASED = [row for i in range(40) for row in (f"one{i} two{i} three{i},good", f"TWO{i}  three{i},bad")]
+
+
+def test_rows_that_lie_in_one_another_are_held_out_together_and_the_share_is_said(tmp_path: Path) -> None:
+    folder = write(tmp_path / "own", train=PHRASED, test=ROWS[:9])
+    task = own(folder)
+    data = KIND.locate_own(task, folder).load()
+    numbers = {split: {text.split()[-1] for text in data.splits[split].texts[0]} for split in ("train", "holdout")}
+    assert len(data.splits["holdout"]) == 8 and not numbers["train"] & numbers["holdout"]
+    assert "tenth of train (8 rows), of which 0 (0.0 %) lie in rows of train" in data.notes[0]
+    before = KIND.locate_own(replace(task, hold_out="rows"), folder).load()
+    rows = np.sort(np.random.RandomState([0, 10]).permutation(80)[:8])  # as it has always been
+    assert before.splits["holdout"].texts[0] == [PHRASED[row].split(",")[0] for row in rows]
+    lying = sum(row % 2 and row - 1 not in rows for row in rows)  # the second of two lies in the first
+    assert f"tenth of train (8 rows), of which {lying} ({lying / 0.08:.1f} %) lie in rows of train" in before.notes[0]
+
+
+def test_the_rule_of_the_held_out_rows_is_in_the_fingerprint_where_rows_are_held_out(tmp_path: Path) -> None:
+    def fingerprints(folder: Path) -> set[str]:
+        rules = [replace(own(folder), hold_out=rule) for rule in ("groups", "rows")]
+        return {KIND.locate_own(task, folder).fingerprint for task in rules}
+
+    assert len(fingerprints(write(tmp_path / "a", train=ROWS, test=ROWS[:9]))) == 2
+    assert len(fingerprints(write(tmp_path / "b", train=ROWS, validation=ROWS[:9], test=ROWS[:9]))) == 1
+    data = loaded(tmp_path / "b")
+    before = replace(data, task=replace(data.task, hold_out="rows"))
+    assert data.held_out().fingerprint != before.held_out().fingerprint
+
+
+def test_a_class_of_which_all_rows_are_held_out_is_named(tmp_path: Path) -> None:
+    rows = [f"text {i},{'rare' if i in RARE else 'good' if i % 2 else 'bad'}" for i in range(30)]
+    folder = write(tmp_path / "own", train=rows, test=ROWS[:9])
+    (folder / "label_names.json").write_text('["bad", "good", "rare"]')
+    data = loaded(folder)
+    assert set(data.splits["train"].labels) == {0, 1, 2}
+    assert not any("held out, so that" in note for note in data.notes)
+    before = KIND.locate_own(replace(own(folder), hold_out="rows"), folder).load()
+    assert "all rows of these classes are held out, so that training sees none: 'rare'" in before.notes
+
+
+def test_a_metric_without_a_value_on_what_selects_or_is_reported_is_noted(tmp_path: Path) -> None:
+    folder = write(tmp_path / "own", train=ROWS, validation=["c,bad", "d,bad"], test=["e,good", "f,good"])
+    where = "even if all is right: the targets are constant"
+    assert [note for note in loaded(folder, metric="matthews").notes if "no value" in note] == [
+        f"matthews has no value on validation, {where}; no evaluation can be chosen by it",
+        f"matthews has no value on test, {where}",
+    ]
+    assert [note for note in loaded(folder, metric="f1").notes if "no value" in note] == [
+        "f1 has no value on validation, even if all is right: class 1 is neither in the targets nor predicted "
+        "(class 1 is 'good'); no evaluation can be chosen by it"
+    ]
+    assert not any("no value" in note for note in loaded(folder).notes), "accuracy always has one"
+
+
+class Strict(Accuracy):
+    """A user's metric, which wants each of three classes."""
+
+    name = "strict"
+
+    def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
+        if len(set(targets.tolist())) < 3:
+            raise UndefinedScore("a class is not there")
+        return super().score(targets, outputs)
+
+
+def test_a_users_metric_says_itself_where_it_has_no_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = loaded(write(tmp_path / "own", train=ROWS, validation=ROWS[:9]))
+    monkeypatch.setattr("hashbench.data.tasks.text.find_metric", lambda name: Strict())
+    assert undefined_notes(data, "strict") == [
+        "strict has no value on validation, even if all is right: a class is not there; no evaluation can be chosen "
+        "by it"
+    ]
 
 
 def test_a_sample_has_at_most_so_many_rows_of_a_split(tmp_path: Path) -> None:

@@ -441,3 +441,17 @@ def test_no_paper_is_named_under_the_table_of_models_of_ones_own(tmp_path: Path,
     add_experiment(store, "made-up", config, rows, baseline=own)
     facts = _facts(tables(store, ReportRequest())[0])
     assert ("deviations" in facts) == deviates == any("(paper: " in text for text in facts.values())
+
+
+def test_a_run_that_could_compare_no_evaluation_has_no_best_one(tmp_path: Path) -> None:
+    notes = {"cola": {"unselected": "matthews has no value on validation: the targets are constant"}}
+    line = _facts(_table(tmp_path, World(tasks=("cola",), seeds=(0,), notes=notes), None))["checkpoint"]
+    assert line.startswith("last evaluation, since none could be compared: ")
+    assert "on cola: matthews has no value on validation: the targets are constant" in line
+    assert "best evaluation" not in line
+
+
+def test_the_rows_that_values_are_searched_on_are_described(tmp_path: Path) -> None:
+    notes = {"cola": {"searched_on": "searched on a seeded tenth of train (9 rows), of which 0 (0.0 %) lie in rows"}}
+    facts = _facts(_table(tmp_path, World(tasks=("cola",), seeds=(0,), notes=notes), None))
+    assert "on cola: searched on a seeded tenth of train (9 rows), of which 0 (0.0 %)" in facts["rows searched on"]

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
+import pytest
+
+from hashbench.data.tasks.catalogue import find_task
+from hashbench.data.tasks.text_data import Split, TaskData
+from hashbench.running.runs.base import kind_of
+from hashbench.running.runs.baseline import predicted, until_stopped
+from hashbench.running.sweep.estimate import TimeEstimate
 from hashbench.running.sweep.plan import plan
+from hashbench.running.training.machine import Interrupted
 from hashbench.store.planning import Run
 
 
@@ -28,3 +39,49 @@ def test_one_that_learns_from_held_out_rows_too_has_an_id_of_its_own(experiment,
     assert held.spec["learned"] == "train and holdout"
     assert "learned" not in given.spec
     assert held.id != given.id
+
+
+def test_a_request_to_stop_is_heard_during_one_long_call() -> None:
+    goes_on, stop = threading.Event(), threading.Event()
+    stop.set()
+    with pytest.raises(Interrupted):
+        until_stopped(lambda: goes_on.wait(60) and SimpleNamespace(), stop)
+    goes_on.set()
+
+
+@pytest.mark.parametrize("error", [ValueError("odd"), TimeoutError("its own"), KeyboardInterrupt()])
+def test_what_the_work_raises_is_raised(error: BaseException) -> None:
+    def work() -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        until_stopped(work, threading.Event())
+
+
+def test_predictions_are_those_without_a_request_to_stop() -> None:
+    random = np.random.RandomState(0)
+    texts = [" ".join(f"w{i}" for i in random.randint(0, 300, 30)) for _ in range(400)]
+    labels = random.randint(0, 4, 400)
+    data = TaskData(
+        find_task("wisesight"),
+        {"train": Split((texts[:300],), labels[:300]), "test": Split((texts[300:],), labels[300:])}
+        | {"validation": Split((texts[300:],), labels[300:])},
+        "f", "here", "own",
+    )  # fmt: skip
+    alone = predicted("bag-of-words", data)
+    heard = until_stopped(lambda: predicted("bag-of-words", data), threading.Event())
+    assert alone.metrics == heard.metrics
+    for one, other in zip(alone.predictions, heard.predictions, strict=True):
+        assert (one.outputs == other.outputs).all()
+
+
+def test_estimates_count_a_linear_model_by_its_rows(experiment, tmp_path: Path) -> None:
+    runs = baselines(experiment, tmp_path / "a", ("train", "test"))
+    few, many = ({name: kind_of(run).seconds(run, rows) for name, run in runs.items()} for rows in (1_000, 1_000_000))
+    assert few["majority"] == many["majority"] and many["bag-of-words"] > 100 * few["bag-of-words"]
+    estimate = TimeEstimate(None, list(runs.values()), 1, {"atis": 1_000_000})
+    assert estimate.total() > 60
+
+
+def test_a_line_says_that_one_begins(experiment, tmp_path: Path) -> None:
+    assert all(kind_of(run).announced for run in baselines(experiment, tmp_path / "a", ("train", "test")).values())

@@ -96,3 +96,13 @@ def test_a_line_is_printed_once_while_bars_are_shown(monkeypatch):
     with SweepProgress(4, 1, lambda: None, terminal):
         tell("the database is away")
     assert shown_on(terminal).count("the database is away") == 1
+
+
+def test_a_run_that_shows_no_steps_is_announced() -> None:
+    stream = io.StringIO()
+    with SweepProgress(3, 0, lambda: None, stream) as progress:
+        progress.show(RunStarted(0, "a" * 64, "first"))
+        progress.show(RunStarted(0, "b" * 64, "second"))
+        progress.show(RunStarted(0, "c" * 64, "bag-of-words on mine", announced=True))
+    assert "second: begins" not in stream.getvalue()
+    assert "bag-of-words on mine: begins" in stream.getvalue()

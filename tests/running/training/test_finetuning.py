@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 import torch
 
+from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.catalogue import find_task
 from hashbench.data.tasks.noise import TrainingNoise
+from hashbench.data.tasks.text import no_value
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.objectives.classification import ClassificationHead
 from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe
@@ -21,6 +23,8 @@ from hashbench.running.training.finetuning import (
     finetune,
     report_once,
     score_splits,
+    undecided,
+    without_value,
 )
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import build_model
@@ -53,6 +57,12 @@ def test_an_undefined_score_never_beats_a_defined_one():
 def test_patience_counts_evaluations_without_gain():
     assert taken(0.5, 0.5, 0.4).without_gain == 2
     assert taken(0.5, 0.6).without_gain == 0
+
+
+def test_patience_does_not_count_evaluations_without_a_value():
+    assert taken(None, None, None).without_gain == 0
+    assert taken(0.5, None, 0.4, None).without_gain == 1
+    assert taken(None, 0.5, None).without_gain == 0
 
 
 @pytest.mark.parametrize(
@@ -230,6 +240,26 @@ def test_a_grid_takes_the_rate_with_the_best_held_out_score(prepared, tmp_path):
     assert [point.name for point in tried] == ["learning_rate=1e-09", "learning_rate=0.003"]
     highest = max(tried, key=lambda point: point.value)
     assert best.learning_rate == (3e-3 if highest.name == "learning_rate=0.003" else 1e-9)
+
+
+def test_a_grid_without_a_score_says_that_nothing_was_chosen():
+    scores = [MetricRow(f"learning_rate={rate}", None, "holdout", reason="no span is there") for rate in (1, 2)]
+    assert undecided(scores) == (
+        "no combination has a score (no span is there), so that nothing was chosen and the first is taken: "
+        "learning_rate=1"
+    )
+    assert undecided([]) == undecided([scores[0], MetricRow("learning_rate=2", 0.5, "holdout")]) == ""
+
+
+def test_a_search_on_rows_of_one_class_says_which_metric_has_no_value(prepared, tmp_path):
+    made = prepared("hashformer-md-proj")
+    data = made.finetuning("cola", rows=40)
+    one = data.data.splits["validation"].take(np.flatnonzero(data.data.splits["validation"].labels == 1)[:8])
+    constant = replace(data.data, splits={**data.data.splits, "validation": one})
+    assert without_value(SimpleNamespace(data=constant, select_splits=("validation",))) == (
+        "matthews has no value on validation: the targets are constant"
+    )
+    assert no_value(data.data, "matthews", ["validation"]) == ""
 
 
 def test_a_rate_of_a_grid_at_which_the_loss_is_lost_loses(prepared, tmp_path):

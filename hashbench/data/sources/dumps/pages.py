@@ -13,10 +13,12 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 
 from hashbench.common.errors import InputError
+from hashbench.common.numbers import whole_number
 
 ROOT_TAG = "mediawiki"
 ARTICLES, TEMPLATES = 0, 10  # numbers of namespaces, the same in every wiki
 WIKITEXT = "wikitext"
+SHOWN = 60  # characters of a text in a message
 # What MediaWiki's title parser takes for a blank, and the marks of direction that it drops.
 BLANKS = re.compile("[ _\xa0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 DIRECTIONS = re.compile("[\u200e\u200f\u202a-\u202e]")
@@ -84,7 +86,7 @@ def pages_in(pieces: Iterable[bytes], *, where: str, starts: bool, ends: bool) -
                 if root is None:
                     root = element
                 elif event == "end" and _name(element) == "page":
-                    yield _page(element)
+                    yield _page(element, where)
                     root.clear()  # else all pages would stay in memory
         if not ends:
             parser.feed(f"</{ROOT_TAG}>")
@@ -95,8 +97,12 @@ def pages_in(pieces: Iterable[bytes], *, where: str, starts: bool, ends: bool) -
         raise _no_dump(where, str(error)) from error
 
 
-def _page(page: ElementTree.Element) -> WikiPage:
-    title, namespace = page.findtext("{*}title") or "", int(page.findtext("{*}ns") or ARTICLES)
+def _page(page: ElementTree.Element, where: str) -> WikiPage:
+    title, written = page.findtext("{*}title") or "", (page.findtext("{*}ns") or "").strip()
+    number = whole_number(written.removeprefix("-")) if written else ARTICLES
+    if number is None:
+        raise _no_dump(where, f"namespace {written[:SHOWN]!r} of page {title[:SHOWN]!r} is no number")
+    namespace = -number if written.startswith("-") else number
     redirect = page.find("{*}redirect")
     text = ""
     for revision in page.iterfind("{*}revision"):  # the last one, where a dump has several

@@ -35,15 +35,8 @@ class Regression(TextKind):
         return read.labels, replace(task, label_notes=read.notes)
 
     def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
-        """Notes, one a split, on evaluation splits of one value, which may have no labels."""
-        constant = {
-            split: part.labels[0] for split, part in splits.items() if split != "train" and len(set(part.labels)) == 1
-        }
-        return [
-            f"every label of {split} is {value:g}, so that correlations have no value: does the split have labels?"
-            for split, value in constant.items()
-            if len(splits[split]) > 1
-        ]
+        """No notes: a split of one value is one on which correlations have none (`undefined_notes`)."""
+        return []
 
     def constant(self, labels: np.ndarray) -> np.generic:
         """The mean of labels (n,)."""

@@ -150,6 +150,11 @@ class Tagging(TextKind):
             if (words := len(words_of(text))) != len(tags):
                 raise InputError(f"{where}: row {row}: {len(tags)} tags for {words} words; give each word one")
 
+    def right_outputs(self, task: Task, split: Split) -> np.ndarray:
+        """Counts of spans (n, 4) of a split where each word has its right tag."""
+        tags = padded(split.labels)
+        return TagScheme(task.label_names).counts(tags, tags)[:, 1:]
+
     def class_counts(self, split: Split, n_classes: int) -> np.ndarray:
         """The number of words with each tag (n_classes,)."""
         return np.bincount([tag for tags in split.labels for tag in tags], minlength=n_classes)

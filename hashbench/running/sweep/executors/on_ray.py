@@ -25,6 +25,7 @@ import ray
 from ray.exceptions import RayActorError, RayError, RayTaskError
 
 from hashbench.common.errors import InputError
+from hashbench.common.numbers import whole_number
 from hashbench.running.runs.base import Workplace
 from hashbench.running.sweep.assignment import Assignment, PackedAssignment
 from hashbench.running.sweep.executors.base import Crash, Executor, ThreadControl
@@ -267,10 +268,11 @@ def first_words(error: Exception) -> str:
 def check_address(address: str) -> None:
     """Raises InputError where nothing listens at HOST:PORT; Ray itself would try for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if not colon or not port.isdigit():
+    number = whole_number(port) if colon else None
+    if number is None:
         return  # "auto" and the like
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS).close()
+        socket.create_connection((host.strip("[]"), number), timeout=REACH_SECONDS).close()
     except OSError as error:
         raise no_cluster(address) from error
 
