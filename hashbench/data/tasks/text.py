@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from hashbench.common.errors import InputError
+from hashbench.common.invisible import invisible_notes
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.builtin import NOTE, Generated
 from hashbench.data.sources.files import Cells, DataTable, ReadOptions
@@ -135,7 +136,8 @@ class LocatedTexts:
         notes = (*odd, *sampled, *self._notes(splits, task.label_names), *task.label_notes)
         if self.kind != "builtin":  # generated texts repeat each other
             notes = (*notes, *missing_texts(splits), *repeated_rows(splits))
-            notes = (*notes, *form_notes({split: part.texts for split, part in splits.items()}))
+            texts = {split: part.texts for split, part in splits.items()}
+            notes = (*notes, *form_notes(texts), *invisible_notes(texts))
         if HOLDOUT in task.evaluation_splits:
             splits["train"], splits[HOLDOUT] = hold_out(splits["train"])
         return TaskData(task, splits, self.fingerprint, self._copy_read(), self.kind, notes)

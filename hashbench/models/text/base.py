@@ -53,6 +53,8 @@ class Tokenizer(ABC):
     trained = False
     learn_on: tuple[str, ...] = (CORPUS,)  # the texts that a vocabulary which is learned comes from
     vocabulary_size: int | None = None  # requested for training, specials included
+    # Special tokens that a text has which spells them out; none where "special tokens never arise from a text" holds
+    spelled_specials: tuple[str, ...] = ()
 
     @property
     def lowers(self) -> bool:
@@ -81,6 +83,10 @@ class Tokenizer(ABC):
     def unreachable(self) -> str | None:
         """A piece that no text can give, however it is spelled, because of how texts are read; None where all can."""
         return None
+
+    def remarks(self) -> list[str]:
+        """What a user should know of how its files are read."""
+        return []
 
     def options(self) -> dict[str, object]:
         """The options besides the vocabulary that decide the pieces of a text."""
@@ -155,6 +161,7 @@ class NormalisedTokenizer(Tokenizer):
         self.kind, self.makes_words, self.unknown = inner.kind, inner.makes_words, inner.unknown
         self.title, self.argument, self.from_recipe = inner.title, inner.argument, inner.from_recipe
         self.trained, self.learn_on = inner.trained, inner.learn_on
+        self.spelled_specials = inner.spelled_specials
 
     @property
     def vocabulary_size(self) -> int | None:
@@ -182,6 +189,10 @@ class NormalisedTokenizer(Tokenizer):
     def unreachable(self) -> str | None:
         """As of the tokenizer within."""
         return self._inner.unreachable()
+
+    def remarks(self) -> list[str]:
+        """As of the tokenizer within."""
+        return self._inner.remarks()
 
     def options(self) -> dict[str, object]:
         """The options of the tokenizer within, and the normal form."""
