@@ -22,8 +22,8 @@ SHOWN = (
     "ZERO WIDTH NON-JOINER", "ZERO WIDTH JOINER", "MONGOLIAN VOWEL SEPARATOR", "TAG ", "CANCEL TAG", "INTERLINEAR ",
     "EGYPTIAN HIEROGLYPH ",
 )  # fmt: skip
-# What version 3 leaves out besides format characters that show nothing, by the beginnings of their names; tags and marks
-# of interlinear annotation are format characters that version 2 keeps
+# What version 3 leaves out besides, by the beginnings of their names; tags and marks of interlinear annotation are
+# format characters that version 2 keeps
 FORMS = (
     "VARIATION SELECTOR", "MONGOLIAN FREE VARIATION SELECTOR", "COMBINING GRAPHEME JOINER", "HANGUL CHOSEONG FILLER",
     "HANGUL JUNGSEONG FILLER", "HANGUL FILLER", "HALFWIDTH HANGUL FILLER", "KHMER VOWEL INHERENT",

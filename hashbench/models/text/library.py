@@ -36,12 +36,17 @@ PROBES, LONG = ("a", "a b"), "a " * 40
 # Texts by which the library's reading is held against that of a tokenizer.json: blank lines, case, accents,
 # apostrophes, digits, signs, other scripts, compatibility characters, what shows nothing
 TEXTS = (
-    "a\n\n\nb\t c  d \r\n", " Good DAY, Don't e-mail; it's 'so' (now)...", "caf\u00e9 cafe\u0301 \u00c7ocuk \u0130stanbul",
-    "1,234.56 and 2026-11-28 x\u00b2 007", "\u00a350 50% a@b.example #x_y http://a.example/?q=1&r=%20",
-    "\u041c\u0438\u0440 \u0439\u043e\u0434 \u039f\u0394\u039f\u03a3", "\u6771\u4eac\u90fd\u306e\u5929\u6c17\u3002a\u4e2db",
-    "\ud55c\uad6d\uc5b4 \u0939\u093f\u0928\u094d\u0926\u0940 \u0e20\u0e32\u0e29\u0e32 \u05e2\u05b4\u05d1", "\ufb01x \uff21\uff42 \u00bd \u2026 \u2019s \u201cq\u201d \u2014",
+    "a\n\n\nb\t c  d \r\n",
+    " Good DAY, Don't e-mail; it's 'so' (now)...",
+    "caf\u00e9 cafe\u0301 \u00c7ocuk \u0130stanbul",
+    "1,234.56 and 2026-11-28 x\u00b2 007",
+    "\u00a350 50% a@b.example #x_y http://a.example/?q=1&r=%20",
+    "\u041c\u0438\u0440 \u0439\u043e\u0434 \u039f\u0394\u039f\u03a3",
+    "\u6771\u4eac\u90fd\u306e\u5929\u6c17\u3002a\u4e2db",
+    "\ud55c\uad6d\uc5b4 \u0939\u093f\u0928\u094d\u0926\u0940 \u0e20\u0e32\u0e29\u0e32 \u05e2\u05b4\u05d1",
+    "\ufb01x \uff21\uff42 \u00bd \u2026 \u2019s \u201cq\u201d \u2014",
     "\U0001f600\u2764\ufe0f co\u00adld a\u200bb\ufeff \u00a0x\u0000y\u0001",
-)  # fmt: skip
+)
 LONG_WORDS = (90, 101, 150, 250)  # letters
 OF_VOCABULARY = 2_000  # pieces, at most, that are probes as well
 PARTS = ("normalizer", "pre_tokenizer", "model")
@@ -234,7 +239,7 @@ def _holds_vocabulary(file: Path) -> bool:
 
 @functools.lru_cache(maxsize=4)
 def loaded(folder: Path, digest: str, where: str) -> tuple[Any, tuple[str, ...]]:
-    """-> (the library's tokenizer of a folder, the parts that it has from tokenizer.json against the library's reading).
+    """-> (the library's tokenizer of a folder, its parts that are from tokenizer.json against the library's reading).
 
     `digest` is of its files, so that changed ones are read anew.
     """

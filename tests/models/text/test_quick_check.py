@@ -18,7 +18,10 @@ from hashbench.models.text.unicode import LEFT_OUT, NOT_BY_CHARACTER, join, utf8
 NASTY = (
     "aeEA<é\u0301\u0323\u0327\u0315\u0345\u0338Ḥḥ\u1e96H\u0331\u0bc6\u0bbe\u0bc7க\u1025\u102eက\u093c\u0928ह\u1100\u1161"
 )
-NASTY += "\u11a8가각\u3099かがﬁ①Ω\u2126\u212b\u0958\u0344\u00ad\u200b\ufeff\u0130\u03a3ß \u0653ا\u0627\U0001d15f\U000f0000\u115f\u1160\u034f\u3164\ufe0f\uffa0"
+NASTY += (
+    "\u11a8가각\u3099かがﬁ①Ω\u2126\u212b\u0958\u0344\u00ad\u200b\ufeff\u0130\u03a3ß \u0653ا\u0627\U0001d15f\U000f0000"
+)
+NASTY += "\u115f\u1160\u034f\u3164\ufe0f\uffa0"
 FORMS = [("none", True), ("NFC", True), ("NFC", False), ("NFKC", True)]
 
 

@@ -40,7 +40,8 @@ ODD_TEXTS = [
     "می\u200cخواهم _x_ 3.14 a‿b",
     "end\ud800 pair\ud83d\ude00",
     "co\u00adld wo\u2060rd \ufeffbom \u200eltr\u200e.\u200f \u061c e\u00ad\u0301 a\u200bb .\u200b. \u180ea",
-    "\u2764\ufe0f 1\ufe0f\u20e3 a\u034f\u0301 \u1820\u180b\u1820 x\u3164y \ufff9k\ufffav\ufffb \u115f\u1161 \u6f22\U000e0100\u5b57",
+    "\u2764\ufe0f 1\ufe0f\u20e3 a\u034f\u0301 \u1820\u180b\u1820 x\u3164y",
+    "\ufff9k\ufffav\ufffb \u115f\u1161 \u6f22\U000e0100\u5b57",
     "\u0958 \u0915\u093c \u212b A\u030a .\u060012 \u06dd3 \U0001f3f4\U000e0067\U000e007f! \ufff9x\ufffb",
 ]
 VERSIONS = [1, 2, 3]
