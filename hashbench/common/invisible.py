@@ -42,7 +42,7 @@ def without(ranges: Ranges, points: Iterable[int]) -> Ranges:
 
 
 UNSEEN = re.compile(f"[{characters(INVISIBLE)}]")
-# A letter of a script in which joiners are seen stands beside them there
+# Not joiners beside a letter of a script that they change
 _NOTED = re.compile(
     f"[{characters(without(INVISIBLE, map(ord, JOINERS)))}]"
     f"|(?<![\u0530-\u200b\u200e-\U0010ffff])[{JOINERS}](?![\u0530-\u200b\u200e-\U0010ffff])"
@@ -73,7 +73,7 @@ def invisible_notes(splits: Mapping[str, Iterable[Sequence[str]]]) -> list[str]:
     if not counts:
         return []
     most = sorted(counts, key=lambda character: (-counts[character].total(), character))
-    said = [
+    listed = [
         f"{character_name(character)} in "
         + " and ".join(f"{n:,} text{'s' if n > 1 else ''} of {split}" for split, n in counts[character].items())
         for character in most[:NAMED]
@@ -82,4 +82,4 @@ def invisible_notes(splits: Mapping[str, Iterable[Sequence[str]]]) -> list[str]:
     kept = [f"U+{ord(character):04X}" for character in most if character in JOINERS + ZERO_WIDTH_SPACE]
     remedy = "tokenizer: unicode leaves them out" + (f", but for {' and '.join(kept)}" if kept else "")
     reading = "a word with one is another word, also to trivial baselines, which read with tokenizer words"
-    return [f"characters that show nothing: {', '.join([*said, *more])}; {reading}; {remedy}"]
+    return [f"characters that show nothing: {', '.join([*listed, *more])}; {reading}; {remedy}"]

@@ -154,10 +154,10 @@ def unknown_note(counts: Mapping[str, Unknown]) -> str:
 def spelled_note(data: TaskData, specials: Sequence[str]) -> str:
     """A note on the texts of each split that spell special tokens; "" where none does."""
     expression = re.compile("|".join(map(re.escape, specials)))
-    texts, found = Counter[str](), Counter[str]()
+    texts, kinds = Counter[str](), Counter[str]()
     for split, part in data.splits.items():
         for spelled in (expression.findall(text) for column in part.texts for text in column):
             texts[split] += bool(spelled)
-            found.update(set(spelled))
+            kinds.update(set(spelled))
     counted = [f"{n:,} text{'s' if n > 1 else ''} of {split}" for split, n in texts.items() if n]
-    return f"{', '.join(sorted(found))} spelled in {', '.join(counted)}" if counted else ""
+    return f"{', '.join(sorted(kinds))} spelled in {', '.join(counted)}" if counted else ""

@@ -53,8 +53,6 @@ class Tokenizer(ABC):
     trained = False
     learn_on: tuple[str, ...] = (CORPUS,)  # the texts that a vocabulary which is learned comes from
     vocabulary_size: int | None = None  # requested for training, specials included
-    # Special tokens that a text has which spells them out; none where "special tokens never arise from a text" holds
-    spelled_specials: tuple[str, ...] = ()
 
     @property
     def lowers(self) -> bool:
@@ -80,12 +78,17 @@ class Tokenizer(ABC):
         """The string of every id, specials included; ids without a piece are empty."""
         return []
 
+    @property
+    def spelled_specials(self) -> tuple[str, ...]:
+        """Special tokens that arise from a text that spells them, as in a library's tokenizer; else none."""
+        return ()
+
     def unreachable(self) -> str | None:
         """A piece that no text can give, however it is spelled, because of how texts are read; None where all can."""
         return None
 
     def remarks(self) -> list[str]:
-        """What a user should know of how its files are read."""
+        """Remarks for the user on how its files are read."""
         return []
 
     def options(self) -> dict[str, object]:
@@ -161,7 +164,6 @@ class NormalisedTokenizer(Tokenizer):
         self.kind, self.makes_words, self.unknown = inner.kind, inner.makes_words, inner.unknown
         self.title, self.argument, self.from_recipe = inner.title, inner.argument, inner.from_recipe
         self.trained, self.learn_on = inner.trained, inner.learn_on
-        self.spelled_specials = inner.spelled_specials
 
     @property
     def vocabulary_size(self) -> int | None:
@@ -185,6 +187,11 @@ class NormalisedTokenizer(Tokenizer):
     def spellings(self) -> list[str]:
         """As of the tokenizer within."""
         return self._inner.spellings()
+
+    @property
+    def spelled_specials(self) -> tuple[str, ...]:
+        """As of the tokenizer within."""
+        return self._inner.spelled_specials
 
     def unreachable(self) -> str | None:
         """As of the tokenizer within."""

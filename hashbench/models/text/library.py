@@ -257,15 +257,17 @@ def loaded(folder: Path, digest: str, where: str) -> tuple[Any, tuple[str, ...]]
     if not tokenizer.is_fast:
         return tokenizer, ()
     if not (folder / FILE).is_file():
-        if (folder / LIST).is_file() and (said := not_read(read_config(folder, where))):
-            raise InputError(f"{where}: {PACKAGE} does not read {said} of its config; put a {FILE} beside the weights")
+        if (folder / LIST).is_file() and (option := not_read(read_config(folder, where))):
+            raise InputError(
+                f"{where}: {PACKAGE} does not read {option} of its config; put a {FILE} beside the weights"
+            )
         return tokenizer, ()
     return tokenizer, read_by_file(tokenizer, folder, where)
 
 
 def read_by_file(tokenizer: Any, folder: Path, where: str) -> tuple[str, ...]:
     """The parts of the tokenizer.json of a folder by which it reads probe texts otherwise than `tokenizer`, in whose
-    place they are put; () where all are read alike.
+    place they are put; () where all are read in one way.
 
     Raises InputError where the tokens differ even then, or tokenizer_config.json says otherwise than tokenizer.json.
     """
@@ -279,8 +281,8 @@ def read_by_file(tokenizer: Any, folder: Path, where: str) -> tuple[str, ...]:
     if _readings(own, texts) == _readings(backend, texts):
         return ()
     content = json.loads(own.to_str())
-    if said := disagreement(content, read_config(folder, where)):
-        raise InputError(f"{where}: {said}; make the two files agree")
+    if problem := disagreement(content, read_config(folder, where)):
+        raise InputError(f"{where}: {problem}; make the two files agree")
     other = tuple(part for part in PARTS if _state(own, part) != _state(backend, part))
     for part in other:
         setattr(backend, part, getattr(own, part))
@@ -302,7 +304,7 @@ def probe_texts(tokenizer: LibraryTokenizer) -> list[str]:
 
 
 def _readings(tokenizer: LibraryTokenizer, texts: Sequence[str]) -> list[Any]:
-    """What a tokenizer makes of texts: ids, and of the first ones also words."""
+    """The ids of texts under a tokenizer, and of the first texts also the words."""
     ids: list[Any] = [encoding.ids for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
     return [ids, [_words(tokenizer, text) for text in texts[: len(TEXTS)]]]
 

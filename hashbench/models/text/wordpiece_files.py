@@ -96,8 +96,8 @@ def _of_file(path: Path, name: str) -> dict[str, Any]:
     special = SPECIALS | {content["model"]["unk_token"]}
     content["model"]["vocab"] = {of["content"]: of["id"] for of in tokens if of["content"] in special} | pieces
     content["added_tokens"] = [of for of in tokens if of["content"] not in special]
-    if path.name == FILE and (said := disagreement(content, read_config(path.parent, where))):
-        raise InputError(f"{where}: {said}; make the two files agree")
+    if path.name == FILE and (problem := disagreement(content, read_config(path.parent, where))):
+        raise InputError(f"{where}: {problem}; make the two files agree")
     return content
 
 
@@ -120,12 +120,12 @@ def _of_list(path: Path, name: str) -> dict[str, Any]:
     kind = str(config.get("tokenizer_class") or "BertTokenizer").removesuffix("Fast")
     if kind not in CLASSES:
         raise InputError(f"{where}: {CONFIG}: tokenizer_class: {kind} does not read as BERT's; give a {FILE}")
-    if said := not_read(config):
-        raise InputError(f"{where}: {CONFIG}: {said} cannot be had; give a {FILE} that reads so, or other weights")
-    said_there = {OPTIONS[key]: value for key, value in config.items() if key in OPTIONS and value is not None}
+    if option := not_read(config):
+        raise InputError(f"{where}: {CONFIG}: {option} cannot be had; give a {FILE} that reads so, or other weights")
+    options = {OPTIONS[key]: value for key, value in config.items() if key in OPTIONS and value is not None}
     unknown = _string(config.get("unk_token")) or UNKNOWN
     return {
-        "normalizer": {**BERT, "lowercase": None, **said_there},  # None: not said
+        "normalizer": {**BERT, "lowercase": None, **options},  # None: no file has it
         "pre_tokenizer": {"type": "BertPreTokenizer"},
         "added_tokens": _added(path.parent, config, SPECIALS | {unknown}, where),
         "model": {
@@ -201,8 +201,8 @@ def _added(folder: Path, config: Mapping[str, Any], special: frozenset[str], whe
             names += list(json.loads((folder / ADDED).read_text("utf-8")))
         except (OSError, ValueError, TypeError) as error:
             raise InputError(f"{where}: {ADDED} cannot be read ({first_line(error)[:120]}); correct it") from None
-    known = {str(token["content"]) for token in added} | special
-    if missing := [name for name in map(_string, names) if name not in known]:
+    there = {str(token["content"]) for token in added} | special
+    if missing := [name for name in map(_string, names) if name not in there]:
         raise InputError(f"{where}: {missing[0]!r} is a token that was added to its {LIST}; give a {FILE} that has it")
     return sorted(added, key=lambda token: int(token["id"]))
 
@@ -225,9 +225,9 @@ def _settle_case(content: dict[str, Any], where: str, lowercase: bool | None) ->
         normalizer["lowercase"] = lowercase is not False
         return
     model = {**content["model"], "vocab": {}}
-    said = lower_cases(Tokenizer.from_str(json.dumps({**content, "model": model, "added_tokens": []})))
-    if lowercase is not None and lowercase != said:
-        written, other = json.dumps(lowercase), "are" if said else "are not"
+    lowers = lower_cases(Tokenizer.from_str(json.dumps({**content, "model": model, "added_tokens": []})))
+    if lowercase is not None and lowercase != lowers:
+        written, other = json.dumps(lowercase), "are" if lowers else "are not"
         raise InputError(
             f"{where}: lowercase: {written}, but its files say that texts {other} lower-cased; leave it out"
         )
@@ -244,9 +244,9 @@ def _made(content: dict[str, Any], where: str) -> WordPieceFile:
     except Exception as error:  # the library raises no narrower one
         raise InputError(f"{where}: cannot be read ({first_line(error)[:160]}); give another {FILE}") from None
     for token in content["added_tokens"]:
-        if (found := tokenizer.token_to_id(token["content"])) != token["id"]:
-            said = f"the added token {token['content']!r} has the number {token['id']}, and by its place {found}"
-            raise InputError(f"{where}: {said}; correct it")
+        if (place := tokenizer.token_to_id(token["content"])) != token["id"]:
+            problem = f"the added token {token['content']!r} has the number {token['id']}, and by its place {place}"
+            raise InputError(f"{where}: {problem}; correct it")
     strings = spelled(tokenizer.get_vocab(with_added_tokens=True))
     other = _unlike_bert(content)
     reading = [json.dumps(other, sort_keys=True)] if other else []

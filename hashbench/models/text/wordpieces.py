@@ -52,9 +52,9 @@ class WordPieceTokenizer(TrainablePieces):
         super().__init__(vocab, learn_on)
         self.unknown, self.special_tokens, self.lowercase = UNKNOWN, SPECIALS, lowercase is not False
         if vocab != TRAIN:
-            found = read_word_pieces(vocab, lowercase)
-            self._take_file(found.identity, found.tokenizer)
-            self.vocabulary_size = found.size
+            file = read_word_pieces(vocab, lowercase)
+            self._take_file(file.identity, file.tokenizer)
+            self.vocabulary_size = file.size
             self._read_off()
 
     def _read_off(self) -> None:
