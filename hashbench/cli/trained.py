@@ -178,14 +178,14 @@ def predict(
 
     Example: hashbench predict my-model "a gripping film"
     """
-    from hashbench.deployment.inputs import asked_line
+    from hashbench.deployment.inputs import asked_line, without_mark
 
     if stream and texts:
         raise InputError("predict --stream: reads lines of stdin; leave the texts out, or --stream")
     if stream:
         streams.end_with_reader()
     model = _loaded(Path(folder).expanduser(), trust_code=trust_code)
-    inputs: Iterable[str | bytes] = texts or sys.stdin.buffer
+    inputs: Iterable[str | bytes] = texts or without_mark(sys.stdin.buffer)
     lines = (asked_line(line, f"line {number} of stdin", model.config.is_pair) for number, line in enumerate(inputs, 1))
     for part in ([line] for line in lines) if stream else [list(lines)]:
         for answer in _answers(model, part, style):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -95,6 +96,12 @@ def asked_line(line: str | bytes, where: str, is_pair: bool) -> str:
     if is_pair and "\t" not in text:
         raise InputError(f"{where}: no pair; write two texts with a tab between")
     return text
+
+
+def without_mark(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a file or of stdin without the byte order mark that the first may begin with, as data files."""
+    for number, line in enumerate(lines):
+        yield line if number else line.removeprefix(BOM_UTF8)
 
 
 def of_lines(lines: Sequence[str], is_pair: bool) -> list[str] | list[Pair]:

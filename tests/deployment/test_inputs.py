@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.deployment.inputs import asked_line, of_lines, question
+from hashbench.deployment.inputs import asked_line, of_lines, question, without_mark
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,10 @@ def test_lines_are_texts_or_pairs() -> None:
 def test_a_line_that_is_no_text_or_no_pair_is_named(line: str | bytes, is_pair: bool, message: str) -> None:
     with pytest.raises(InputError, match=message):
         asked_line(line, "line 7", is_pair)
+
+
+def test_one_byte_order_mark_before_all_lines_is_left_out() -> None:
+    mark = b"\xef\xbb\xbf"
+    assert list(without_mark([mark + b"a\n", b"b\n"])) == [b"a\n", b"b\n"]
+    assert list(without_mark([mark + mark + b"a", mark + b"b"])) == [mark + b"a", mark + b"b"]
+    assert list(without_mark([])) == []

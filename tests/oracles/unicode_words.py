@@ -22,13 +22,24 @@ SHOWN = (
     "ZERO WIDTH NON-JOINER", "ZERO WIDTH JOINER", "MONGOLIAN VOWEL SEPARATOR", "TAG ", "CANCEL TAG", "INTERLINEAR ",
     "EGYPTIAN HIEROGLYPH ",
 )  # fmt: skip
+# What version 3 leaves out besides, by the beginnings of their names; tags and marks of interlinear annotation are
+# format characters that version 2 keeps
+FORMS = (
+    "VARIATION SELECTOR", "MONGOLIAN FREE VARIATION SELECTOR", "COMBINING GRAPHEME JOINER", "HANGUL CHOSEONG FILLER",
+    "HANGUL JUNGSEONG FILLER", "HANGUL FILLER", "HALFWIDTH HANGUL FILLER", "KHMER VOWEL INHERENT",
+    "MONGOLIAN VOWEL SEPARATOR", "TAG ", "CANCEL TAG", "INTERLINEAR ",
+)  # fmt: skip
+# Unassigned code points of which Unicode says that whatever they become shows nothing
+RESERVED = (0x2065, *range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000))
 
 
 def kind(character: str, version: int = 1) -> str:
-    """space, mark, letter (a token by itself), word or other; in version 2 also nothing."""
+    """space, mark, letter (a token by itself), word or other; from version 2 on also nothing."""
     category = unicodedata.category(character)
     name = unicodedata.name(character, "")
-    if version == 2 and category == "Cf":
+    if version == 3 and (name.startswith(FORMS) or ord(character) in RESERVED):
+        return "nothing"
+    if version > 1 and category == "Cf":
         if name == "ZERO WIDTH SPACE":
             return "space"
         if name.startswith(ENCLOSING):
@@ -45,8 +56,8 @@ def kind(character: str, version: int = 1) -> str:
 
 
 def words(text: str, lowercase: bool = True, version: int = 1) -> list[str]:
-    """The definition, one character at a time; version 2 in the normal form C, its lower case too."""
-    if version == 2:
+    """The definition, one character at a time; from version 2 on in the normal form C, its lower case too."""
+    if version > 1:
         text = unicodedata.normalize("NFC", "".join(c for c in text if kind(c, version) != "nothing"))
     if lowercase:
         text = text.lower() if version == 1 else unicodedata.normalize("NFC", text.lower())

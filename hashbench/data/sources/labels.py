@@ -23,6 +23,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from hashbench.common.errors import InputError, located, near_match
+from hashbench.common.invisible import UNSEEN
 from hashbench.common.numbers import whole_number
 from hashbench.data.sources.files import Cells
 
@@ -31,8 +32,6 @@ WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,29}))(?:\.0*)?")
 CODE = re.compile(r"[+-]?[0-9]{1,30}")  # of the others: 01, +1, 007, whose spelling may be their meaning
 DECIMAL = re.compile(r"[+-]?[0-9]*[.,]?[0-9]+(?:[eE][+-]?[0-9]+)?")
 LARGEST_FLOAT, LARGEST_DECIMAL = 2**53, 10**30  # whole floats above it are not the number that was written
-# Selectors of a letter's form, as that of an emoji, and fillers: invisible, though Unicode calls them no format
-UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 LIST = re.compile(r"\[.*\]", re.DOTALL)  # several labels of a row, as a table writes them
 TRUTH = {"false": "0", "true": "1"}
 # How pandas and spreadsheets spell a cell that is not there. "none" and "null" are names of classes in published sets.
@@ -94,8 +93,7 @@ def variant_key(name: str) -> str:
     True
     """
     plain = unicodedata.normalize("NFKC", name)
-    seen = (letter for letter in plain if unicodedata.category(letter) != "Cf" and not UNSEEN.match(letter))
-    return " ".join("".join(seen).casefold().split())
+    return " ".join(UNSEEN.sub("", plain).casefold().split())
 
 
 @dataclass(frozen=True)

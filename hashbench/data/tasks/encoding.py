@@ -6,6 +6,8 @@ Counted beside it: tokens that mean "unknown", which are words that no pieces sp
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,3 +149,15 @@ def unknown_note(counts: Mapping[str, Unknown]) -> str:
         for split, count in counts.items()
         if count.unknown > NOTED * count.tokens
     )
+
+
+def spelled_note(data: TaskData, specials: Sequence[str]) -> str:
+    """A note on the texts of each split that spell special tokens; "" where none does."""
+    expression = re.compile("|".join(map(re.escape, specials)))
+    texts, kinds = Counter[str](), Counter[str]()
+    for split, part in data.splits.items():
+        for spelled in (expression.findall(text) for column in part.texts for text in column):
+            texts[split] += bool(spelled)
+            kinds.update(set(spelled))
+    counted = [f"{n:,} text{'s' if n > 1 else ''} of {split}" for split, n in texts.items() if n]
+    return f"{', '.join(sorted(kinds))} spelled in {', '.join(counted)}" if counted else ""

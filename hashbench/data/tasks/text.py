@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from hashbench.common.errors import InputError
+from hashbench.common.invisible import invisible_notes
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.builtin import NOTE, Generated
 from hashbench.data.sources.files import Cells, DataTable, ReadOptions
@@ -194,10 +195,12 @@ def shift_notes(task: Task, splits: Mapping[str, Split], names: Sequence[str]) -
 def text_notes(splits: Mapping[str, Split], about: Collection[str], selected: Collection[str]) -> list[str]:
     """Notes on the texts of the splits `about`, counted in all; `selected`: splits that are selected on."""
     noted = {split: splits[split] for split in about}
+    texts = {split: part.texts for split, part in noted.items()}
     return [
         *missing_texts(noted),
         *row_notes(splits, about=about, selected=selected),
-        *form_notes({split: part.texts for split, part in noted.items()}),
+        *form_notes(texts),
+        *invisible_notes(texts),
     ]
 
 

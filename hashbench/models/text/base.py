@@ -78,9 +78,18 @@ class Tokenizer(ABC):
         """The string of every id, specials included; ids without a piece are empty."""
         return []
 
+    @property
+    def spelled_specials(self) -> tuple[str, ...]:
+        """Special tokens that arise from a text that spells them, as in a library's tokenizer; else none."""
+        return ()
+
     def unreachable(self) -> str | None:
         """A piece that no text can give, however it is spelled, because of how texts are read; None where all can."""
         return None
+
+    def remarks(self) -> list[str]:
+        """Remarks for the user on how its files are read."""
+        return []
 
     def options(self) -> dict[str, object]:
         """The options besides the vocabulary that decide the pieces of a text."""
@@ -179,9 +188,18 @@ class NormalisedTokenizer(Tokenizer):
         """As of the tokenizer within."""
         return self._inner.spellings()
 
+    @property
+    def spelled_specials(self) -> tuple[str, ...]:
+        """As of the tokenizer within."""
+        return self._inner.spelled_specials
+
     def unreachable(self) -> str | None:
         """As of the tokenizer within."""
         return self._inner.unreachable()
+
+    def remarks(self) -> list[str]:
+        """As of the tokenizer within."""
+        return self._inner.remarks()
 
     def options(self) -> dict[str, object]:
         """The options of the tokenizer within, and the normal form."""

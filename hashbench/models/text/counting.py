@@ -244,7 +244,7 @@ class ScanInterner(Interner):
         version."""
         self._words_apart, self.lowercase = words_apart, lowercase
         self._fold = fold_table(words_apart, lowercase) if fold is None else fold
-        self._marks = change_marks("none", False, True) if lowercase else None
+        self._marks = change_marks("none", (), True) if lowercase else None
         self._reading: Callable[[str], str] | None = None
         recipe = (words_apart, lowercase, version)
         self._readers = [_Reader(_shared_words(recipe, thread)) for thread in range(thread_count())]

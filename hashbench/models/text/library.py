@@ -2,6 +2,10 @@
 
 A type is a token as its vocabulary spells it, a special token that a text spells out included: the library reads it as
 that token too.
+
+Since version 5 the library builds some tokenizers (of BERT, DistilBERT, ELECTRA, RoBERTa and GPT-2) by their class, and
+passes over normalizer, pre-tokenizer and longest word of the tokenizer.json beside the weights. So both are compared on
+probe texts, and where they differ texts are read as the file says.
 """
 
 from __future__ import annotations
@@ -9,23 +13,43 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
+from tokenizers import Tokenizer as LibraryTokenizer
+
 from hashbench.common.errors import InputError, first_line
-from hashbench.models.text.pieces import PieceTokenizer, lower_cases, noted
+from hashbench.models.text.pieces import FILE, PieceTokenizer, folder_from_hub, lower_cases
 from hashbench.models.text.unicode import well_formed
+from hashbench.models.text.wordpiece_files import LIST, disagreement, not_read, read_config
 
 PACKAGE = "transformers"
-PATTERNS = ["*.json", "*.txt", "*.model"]  # of a tokenizer's files, which lie beside the weights
 # Of these the identity is made, besides the files that hold a vocabulary.
 SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
 FIRST, SECOND = "A", "B"  # the place of a text in a layout
 # Chosen here: two texts of different length by which a layout is found, and one that is longer than what is kept of it.
 PROBES, LONG = ("a", "a b"), "a " * 40
+# Texts by which the library's reading is held against that of a tokenizer.json: blank lines, case, accents,
+# apostrophes, digits, signs, other scripts, compatibility characters, what shows nothing
+TEXTS = (
+    "a\n\n\nb\t c  d \r\n",
+    " Good DAY, Don't e-mail; it's 'so' (now)...",
+    "caf\u00e9 cafe\u0301 \u00c7ocuk \u0130stanbul",
+    "1,234.56 and 2026-11-28 x\u00b2 007",
+    "\u00a350 50% a@b.example #x_y http://a.example/?q=1&r=%20",
+    "\u041c\u0438\u0440 \u0439\u043e\u0434 \u039f\u0394\u039f\u03a3",
+    "\u6771\u4eac\u90fd\u306e\u5929\u6c17\u3002a\u4e2db",
+    "\ud55c\uad6d\uc5b4 \u0939\u093f\u0928\u094d\u0926\u0940 \u0e20\u0e32\u0e29\u0e32 \u05e2\u05b4\u05d1",
+    "\ufb01x \uff21\uff42 \u00bd \u2026 \u2019s \u201cq\u201d \u2014",
+    "\U0001f600\u2764\ufe0f co\u00adld a\u200bb\ufeff \u00a0x\u0000y\u0001",
+)
+LONG_WORDS = (90, 101, 150, 250)  # letters
+OF_VOCABULARY = 2_000  # pieces, at most, that are probes as well
+PARTS = ("normalizer", "pre_tokenizer", "model")
 
 
 @functools.cache
@@ -70,15 +94,31 @@ class LibraryTokens(PieceTokenizer):
             raise InputError(f"tokenizer transformers: {name!r} is no name; give a folder or a hub name")
         super().__init__()
         folder = Path(name).expanduser()
-        folder = folder if folder.is_dir() else fetched(name)
         self._where = f"tokenizer of {name}"
+        if not folder.is_dir():
+            folder = folder_from_hub(name, f"{self._where}: no such folder, and the hub gave none", "name another")
         self._digest = digest_of(folder)
-        self._tokenizer = loaded(folder, self._digest, self._where)
+        self._tokenizer, self._otherwise = loaded(folder, self._digest, self._where)
         self._strings = spelled(self._tokenizer)
 
     def recipe(self) -> dict[str, object]:
-        """The kind, and a digest of the content of its files; never a path."""
-        return {"kind": self.kind, self.argument: {"sha256": self._digest}}
+        """The kind, and a digest of the content of its files and of what is read by the file alone; never a path."""
+        digest = self._digest
+        if self._otherwise:  # earlier runs read as the library does
+            digest = hashlib.sha256(f"{digest} {' '.join(PARTS)} of {FILE}".encode()).hexdigest()
+        return {"kind": self.kind, self.argument: {"sha256": digest}}
+
+    def remarks(self) -> list[str]:
+        """A remark where the library would read texts otherwise than the file."""
+        if not self._otherwise:
+            return []
+        passed_over = f"{PACKAGE} {library().__version__} passes over its {' and '.join(self._otherwise)}"
+        return [f"texts are read as the {FILE} of the weights says; {passed_over}"]
+
+    @property
+    def spelled_specials(self) -> tuple[str, ...]:
+        """The special tokens, which a text that spells one has."""
+        return tuple(str(token) for token in self._tokenizer.all_special_tokens)
 
     @property
     def pieces(self) -> list[str]:
@@ -183,28 +223,6 @@ class LibraryTokens(PieceTokenizer):
         return "longest_first" if n_first > kept // 2 else "longer_keeps"
 
 
-@functools.cache
-def fetched(name: str) -> Path:
-    """The folder with the files of a model of the hub that a tokenizer may need, in the hub's cache.
-
-    Raises InputError where there is no such model, or the hub is out of reach.
-    """
-    # here: a network client, which most uses never need.
-    from huggingface_hub import snapshot_download
-
-    repository, _, revision = name.partition("@")
-    try:
-        folder = snapshot_download(
-            repository, revision=revision or None, allow_patterns=PATTERNS, ignore_patterns="*/*"
-        )
-        return noted(name, Path(folder))
-    except (OSError, ValueError) as error:  # the hub's errors derive from these
-        reason = first_line(error)
-        raise InputError(
-            f"tokenizer of {name}: no such folder, and the hub gave none ({reason}); name another"
-        ) from None
-
-
 def digest_of(folder: Path) -> str:
     """SHA-256 (hex) of the files of a tokenizer, by name and content."""
     digest = hashlib.sha256()
@@ -220,8 +238,11 @@ def _holds_vocabulary(file: Path) -> bool:
 
 
 @functools.lru_cache(maxsize=4)
-def loaded(folder: Path, digest: str, where: str) -> Any:
-    """The library's tokenizer of a folder. `digest` is of its files, so that changed ones are read anew."""
+def loaded(folder: Path, digest: str, where: str) -> tuple[Any, tuple[str, ...]]:
+    """-> (the library's tokenizer of a folder, its parts that are from tokenizer.json against the library's reading).
+
+    `digest` is of its files, so that changed ones are read anew.
+    """
     package = library()
     try:
         tokenizer = package.AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
@@ -233,7 +254,73 @@ def loaded(folder: Path, digest: str, where: str) -> Any:
         raise InputError(
             f"{where}: no {' or '.join(sorted(files))} in it; put the tokenizer's files beside the weights"
         )
-    return tokenizer
+    if not tokenizer.is_fast:
+        return tokenizer, ()
+    if not (folder / FILE).is_file():
+        if (folder / LIST).is_file() and (option := not_read(read_config(folder, where))):
+            raise InputError(
+                f"{where}: {PACKAGE} does not read {option} of its config; put a {FILE} beside the weights"
+            )
+        return tokenizer, ()
+    return tokenizer, read_by_file(tokenizer, folder, where)
+
+
+def read_by_file(tokenizer: Any, folder: Path, where: str) -> tuple[str, ...]:
+    """The parts of the tokenizer.json of a folder by which it reads probe texts otherwise than `tokenizer`, in whose
+    place they are put; () where all are read in one way.
+
+    Raises InputError where the tokens differ even then, or tokenizer_config.json says otherwise than tokenizer.json.
+    """
+    try:
+        own = LibraryTokenizer.from_file(str(folder / FILE))
+    except Exception as error:  # the library raises no narrower one
+        raise InputError(f"{where}: {FILE} cannot be read ({first_line(error)[:160]}); give another") from None
+    backend, texts = tokenizer.backend_tokenizer, probe_texts(own)
+    own.no_truncation()
+    own.no_padding()
+    if _readings(own, texts) == _readings(backend, texts):
+        return ()
+    content = json.loads(own.to_str())
+    if problem := disagreement(content, read_config(folder, where)):
+        raise InputError(f"{where}: {problem}; make the two files agree")
+    other = tuple(part for part in PARTS if _state(own, part) != _state(backend, part))
+    for part in other:
+        setattr(backend, part, getattr(own, part))
+    if _readings(own, texts) != _readings(backend, texts):
+        raise InputError(f"{where}: {PACKAGE} reads texts otherwise than its {FILE}; take another encoder")
+    return other
+
+
+def probe_texts(tokenizer: LibraryTokenizer) -> list[str]:
+    """Texts on which two readings of one vocabulary differ, where they do: TEXTS, and words of the vocabulary."""
+    pieces = sorted(tokenizer.get_vocab(with_added_tokens=False))
+    some = pieces[:: max(1, len(pieces) // OF_VOCABULARY)]
+    words = [piece.strip("#\u2581\u0120 ") for piece in some if not piece.startswith(("[", "<"))]
+    letters = [word for word in words if len(word) == 1 and word.isalpha()]
+    long = [letter * n for letter in ["a", *letters[:3]] for n in LONG_WORDS]
+    joined = [" ".join(words[i : i + 50]) for i in range(0, len(words), 50)]
+    added = [f"a {token.content} b" for token in tokenizer.get_added_tokens_decoder().values()]
+    return [*TEXTS, *long, *added, *joined, *(text.upper() for text in joined), *(text.title() for text in joined)]
+
+
+def _readings(tokenizer: LibraryTokenizer, texts: Sequence[str]) -> list[Any]:
+    """The ids of texts under a tokenizer, and of the first texts also the words."""
+    ids: list[Any] = [encoding.ids for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+    return [ids, [_words(tokenizer, text) for text in texts[: len(TEXTS)]]]
+
+
+def _words(tokenizer: LibraryTokenizer, text: str) -> list[str]:
+    """The words into which a text is split before its pieces are found."""
+    normal = text if tokenizer.normalizer is None else tokenizer.normalizer.normalize_str(text)
+    if tokenizer.pre_tokenizer is None:
+        return [normal]
+    return [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normal)]
+
+
+def _state(tokenizer: LibraryTokenizer, part: str) -> Any:
+    """The settings of a part of a tokenizer; those of a model without its vocabulary, which both have."""
+    value = json.loads(tokenizer.to_str())[part]
+    return {key: of for key, of in value.items() if key not in ("vocab", "merges")} if part == "model" else value
 
 
 def spelled(tokenizer: Any) -> list[str]:

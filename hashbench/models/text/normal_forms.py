@@ -1,4 +1,4 @@
-"""One spelling of a text for its tokenizer: Unicode's normal forms, and format characters that show nothing left out.
+"""One spelling of a text for its tokenizer: Unicode's normal forms, and characters that show nothing left out.
 
 The same word may be written as several sequences of code points: é is one or two, a word may hold a soft hyphen or a
 direction mark. A hash sees other words then. Normal forms are those of UAX 15, by the Unicode version of this Python.
@@ -20,12 +20,13 @@ from typing import Any, Literal
 import numpy as np
 
 from hashbench.common.errors import InputError, near_match
+from hashbench.common.invisible import Ranges, characters
 from hashbench.models.portable.letters import SIGMA
 from hashbench.models.text.counting import ScanInterner
 from hashbench.models.text.quick_check import change_marks
 from hashbench.models.text.shipped import case_values, packed
 from hashbench.models.text.types import Distinct, Interner, TokenizedTexts
-from hashbench.models.text.unicode import CODE_POINTS, IGNORED, well_formed
+from hashbench.models.text.unicode import CODE_POINTS, well_formed
 
 NormalForm = Literal["none", "NFC", "NFKC"]
 FORMS: tuple[NormalForm, ...] = ("none", "NFC", "NFKC")
@@ -45,14 +46,14 @@ def checked_form(value: object, kind: str) -> NormalForm:
 class TextForm:
     """A change of a text before it is cut into tokens: to a normal form, without some characters.
 
-    >>> TextForm("NFC", drops=True)("cafe\\u0301 co\\u00adld")
+    >>> TextForm("NFC", dropped=((0xAD, 0xAD),))("cafe\\u0301 co\\u00adld")
     'café cold'
     >>> TextForm("NFC", lowers=True)("H\\u0331") == "\\u1e96"
     True
     """
 
     form: NormalForm = "none"
-    drops: bool = False  # whether format characters that show nothing are left out
+    dropped: Ranges = ()  # code points that are left out
     lowers: bool = False  # whether the form must hold for the lower case, too
 
     def __call__(self, text: str) -> str:
@@ -63,8 +64,8 @@ class TextForm:
         if text.isascii():
             return text
         text = well_formed(text)
-        if self.drops:
-            text = _ignored().sub("", text)
+        if self.dropped:
+            text = _expression(self.dropped).sub("", text)
         if self.form == "none":
             return text
         text = unicodedata.normalize(self.form, text)
@@ -86,7 +87,7 @@ class TextForm:
         A form is normalised by the device's Unicode. Characters that this Python does not know are left alone there,
         too, and those that it knows have one normal form in every version of Unicode (the stability policy).
         """
-        dropped = {"dropped": packed(members(IGNORED))} if self.drops else {}
+        dropped = {"dropped": packed(members(self.dropped))} if self.dropped else {}
         if self.form == "none":
             return dropped
         cases = {key: case_values()[key] for key in ("lower", "lower_others")} if self.lowers else None
@@ -114,7 +115,7 @@ class TextForm:
         if self.is_plain:
             return inner
         if isinstance(inner, ScanInterner):
-            return inner.read_by(self, change_marks(self.form, self.drops, inner.lowercase))
+            return inner.read_by(self, change_marks(self.form, self.dropped, inner.lowercase))
         return _PreparedInterner(inner, self)
 
 
@@ -146,8 +147,8 @@ class ReadTexts:
         return map(self._reading, self._texts)
 
 
-def members(ranges: Iterable[tuple[int, int]]) -> np.ndarray:
-    """Ranges of code points, both ends included, as a set: bool (0x110000,)."""
+def members(ranges: Ranges) -> np.ndarray:
+    """Ranges of code points as a set: bool (0x110000,)."""
     points = np.zeros(CODE_POINTS, bool)
     for first, last in ranges:
         points[first : last + 1] = True
@@ -160,10 +161,10 @@ def _known() -> np.ndarray:
     return np.array([unicodedata.category(chr(point)) not in ("Cn", "Cs") for point in range(CODE_POINTS)], bool)
 
 
-@lru_cache(maxsize=1)
-def _ignored() -> re.Pattern[str]:
-    """A regular expression of the format characters that show nothing."""
-    return re.compile("[" + "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in IGNORED) + "]")
+@lru_cache(maxsize=4)
+def _expression(ranges: Ranges) -> re.Pattern[str]:
+    """A regular expression of the characters of ranges."""
+    return re.compile(f"[{characters(ranges)}]")
 
 
 def form_notes(splits: Mapping[str, Iterable[Sequence[str]]]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from abc import abstractmethod
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer as LibraryTokenizer
 
-from hashbench.common.errors import InputError
+from hashbench.common.errors import InputError, first_line
 from hashbench.models.text.base import CORPUS, LEARN_ON, TASKS, Tokenizer
 from hashbench.models.text.types import Distinct, Interner, TokenizedTexts, distinct_of, lay_end_to_end
 from hashbench.models.text.unicode import well_formed
@@ -120,7 +121,7 @@ class TrainablePieces(PieceTokenizer):
     @property
     def pieces(self) -> list[str]:
         """The vocabulary in the order of its ids, without special tokens."""
-        vocabulary = self.library_tokenizer().get_vocab(with_added_tokens=False)
+        vocabulary = self.library_tokenizer().get_vocab(with_added_tokens=True)
         return [piece for piece in sorted(vocabulary, key=vocabulary.__getitem__) if piece not in self.special_tokens]
 
     def piece_ids(self, texts: Sequence[str]) -> list[list[int]]:
@@ -147,11 +148,19 @@ class TrainablePieces(PieceTokenizer):
 
     def spellings(self) -> list[str]:
         """The string of every id, specials included; ids without a piece are empty."""
-        vocabulary = self.library_tokenizer().get_vocab(with_added_tokens=False)
-        strings = [""] * (max(vocabulary.values()) + 1)
-        for piece, i in vocabulary.items():
-            strings[i] = piece
-        return strings
+        return spelled(self.library_tokenizer().get_vocab(with_added_tokens=True))
+
+
+def spelled(vocabulary: Mapping[str, int]) -> list[str]:
+    """The string of every id of a vocabulary; empty for an id that no string has.
+
+    >>> spelled({"b": 2, "a": 0})
+    ['a', '', 'b']
+    """
+    strings = [""] * (max(vocabulary.values(), default=-1) + 1)
+    for string, i in vocabulary.items():
+        strings[i] = string
+    return strings
 
 
 def lower_cases(tokenizer: LibraryTokenizer | None) -> bool:
@@ -209,8 +218,11 @@ def read_model(text: str, kind: str, where: str, *, remedy: str, wanted: str) ->
     """The content of a tokenizer.json with a model of this kind. Raises InputError, with what to give, for another."""
     try:
         content: dict[str, Any] = json.loads(text)
-        stored, _ = content["model"]["type"], content["model"]["vocab"]
-    except (ValueError, KeyError, TypeError):
+        model = content["model"]
+        if "type" not in model and "max_input_chars_per_word" in model:  # as early files of word pieces
+            model["type"] = "WordPiece"
+        stored, _ = model["type"], model["vocab"]
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{where}: no {FILE} of the tokenizers library; {remedy}") from None
     if stored != kind:
         raise InputError(f"{where}: holds a {stored} model; give {wanted}")
@@ -248,6 +260,29 @@ def from_hub(name: str, file: str, where: str) -> Path:
     try:
         return noted(name, Path(hf_hub_download(repository, file, revision=revision or None)))
     except (OSError, ValueError) as error:  # the hub's errors derive from these
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         remedy = f"give the path of a {file}, or {TRAIN}"
-        raise InputError(f"{where} {name}: no such file, and the hub gave none ({reason}); {remedy}") from None
+        raise InputError(
+            f"{where} {name}: no such file, and the hub gave none ({first_line(error)}); {remedy}"
+        ) from None
+
+
+PATTERNS = ["*.json", "*.txt", "*.model"]  # of a tokenizer's files, which lie beside the weights
+
+
+@functools.cache
+def folder_from_hub(name: str, problem: str, remedy: str) -> Path:
+    """The folder with the files of a model of the hub that a tokenizer may need, in the hub's cache.
+
+    Raises InputError (`problem`, the reason, `remedy`) where there is no such model, or the hub is out of reach.
+    """
+    # here: a network client, which most uses never need.
+    from huggingface_hub import snapshot_download
+
+    repository, _, revision = name.partition("@")
+    try:
+        folder = snapshot_download(
+            repository, revision=revision or None, allow_patterns=PATTERNS, ignore_patterns="*/*"
+        )
+        return noted(name, Path(folder))
+    except (OSError, ValueError) as error:  # the hub's errors derive from these
+        raise InputError(f"{problem} ({first_line(error)}); {remedy}") from None

@@ -13,10 +13,11 @@ from typing import Literal
 
 import numpy as np
 
+from hashbench.common.invisible import Ranges
 from hashbench.models.text.compiled import compiled, inlined
 from hashbench.models.text.machine import BLOCK, masks, trailing_zeros
 from hashbench.models.text.scan import code_point
-from hashbench.models.text.unicode import CODE_POINTS, IGNORED, NOT_BY_CHARACTER
+from hashbench.models.text.unicode import CODE_POINTS, NOT_BY_CHARACTER
 
 # Of a code point, above its canonical combining class: a text with it may change; it begins a composition, or may join
 # what begins one
@@ -27,16 +28,16 @@ HANGUL, LEADING, VOWELS, TRAILING = (0xAC00, 0xD7A4), (0x1100, 0x1113), (0x1161,
 
 
 @lru_cache(maxsize=8)
-def change_marks(form: Literal["none", "NFC", "NFKC"], drops: bool, lowers: bool) -> np.ndarray:
+def change_marks(form: Literal["none", "NFC", "NFKC"], dropped: Ranges, lowers: bool) -> np.ndarray:
     """Code point -> its marks and combining class (n,) uint16, n = 0x110000.
 
-    `form`: none, NFC or NFKC; `drops`: IGNORED characters are left out; `lowers`: a lower case is made, and the form
+    `form`: none, NFC or NFKC; `dropped`: code points that are left out; `lowers`: a lower case is made, and the form
     must hold for it, too.
     """
     marks = np.zeros(CODE_POINTS, np.uint16)
     if form != "none":
         _mark_form(marks, form, lowers)
-    for first, last in IGNORED if drops else ():
+    for first, last in dropped:
         marks[first : last + 1] |= CHANGES
     for character in NOT_BY_CHARACTER if lowers else ():
         marks[ord(character)] |= CHANGES

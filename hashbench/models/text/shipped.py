@@ -119,7 +119,7 @@ def class_values(words_apart: bool) -> dict[str, str]:
     return {"word": packed(classes == WORD), "space": packed(classes == SPACE)}
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=3)
 def unicode_values(version: int) -> dict[str, str]:
     """The classes of characters by Unicode's categories, as a version of the tokenizer `unicode` has them."""
     classes = unicode_table(False, version) & ((1 << CLASS_BITS) - 1)

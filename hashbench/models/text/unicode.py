@@ -9,11 +9,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from hashbench.common.invisible import INVISIBLE, JOINERS, ZERO_WIDTH_SPACE, Ranges, without
+
 CODE_POINTS = 0x110000
 # Classes of a code point. A token is a run of WORD or of OTHER, or one LETTER, each with the MARKs behind it.
 SPACE, WORD, OTHER, LETTER, MARK = 0, 1, 2, 3, 4
 CLASS_BITS = 3  # scan.py has this number written out
-JOINERS = "\u200c\u200d"
 # Letters of scripts that put no white space between words, as ranges of code points, both ends included: of these
 # blocks those that Unicode calls letters, or numbers that are written with them
 UNSPACED = (
@@ -31,11 +32,13 @@ AM = "\u0e33\u0eb3"
 # but the zero width space. Those that show nothing (Default_Ignorable_Code_Point) would make another word of each that
 # holds one and are left out, but for those that change the letters beside them or an emoji: joiners, Mongolian vowel
 # separator, tags.
-IGNORED = (
+IGNORED: Ranges = (
     (0x00AD, 0x00AD), (0x061C, 0x061C), (0x200E, 0x200F), (0x202A, 0x202E), (0x2060, 0x2064), (0x2066, 0x206F),
     (0xFEFF, 0xFEFF), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0001, 0xE0001),
 )  # fmt: skip
-ZERO_WIDTH_SPACE = "\u200b"
+# What the versions of the tokenizer `unicode` leave out. Version 3: all that shows nothing, but for joiners, which
+# change the letters beside them, and the zero width space, which parts words.
+LEFT_OUT: dict[int, Ranges] = {1: (), 2: IGNORED, 3: without(INVISIBLE, map(ord, JOINERS + ZERO_WIDTH_SPACE))}
 # Signs that begin a number or a word and enclose it (Prepended_Concatenation_Mark), which WB4 does not speak of
 PREPENDED = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
 # str.lower() works character by character but for these two: U+0130 becomes two characters, and capital sigma
@@ -166,7 +169,7 @@ def fold_table(words_apart: bool, lowercase: bool) -> np.ndarray:
     return _folded(classes, lowercase)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=6)
 def unicode_table(lowercase: bool, version: int = 1) -> np.ndarray:
     """Code point -> (its lower case << 3) | class: (n,) int32, by Unicode's categories.
 

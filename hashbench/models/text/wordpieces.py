@@ -1,12 +1,12 @@
-"""Word pieces: BERT's uncased subwords, trained on a corpus or taken from any vocabulary (the `tokenizers` library).
+"""Word pieces: BERT's uncased subwords trained on a corpus, or those of any file (the `tokenizers` library).
 
-Text is normalised and split as BERT does it; a word is cut greedily into the longest pieces, all but the first spelled
-with "##" before them. A word that cannot be cut is one [UNK].
+Text is normalised and split as BERT does it, or as the file says (`wordpiece_files`); a word is cut greedily into the
+longest pieces, all but the first spelled with "##" before them. A word that cannot be cut is one [UNK].
 """
 
 from __future__ import annotations
 
-import re
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,15 +17,10 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from hashbench.common.errors import InputError
 from hashbench.models.text.base import CORPUS, PortablePart
 from hashbench.models.text.normaliser import normaliser_values
-from hashbench.models.text.pieces import FILE, TRAIN, TrainablePieces, read_file, read_model
+from hashbench.models.text.pieces import FILE, TRAIN, TrainablePieces, lower_cases
 from hashbench.models.text.unicode import in_chunks, well_formed
+from hashbench.models.text.wordpiece_files import LIST, LONGEST_WORD, MARKER, SPECIALS, UNKNOWN, read_word_pieces
 
-# BERT's: never pieces, but for [UNK].
-SPECIALS = frozenset(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"))
-UNKNOWN = "[UNK]"
-MARKER = "##"  # before a piece that goes on with a word
-LIST = "vocab.txt"  # one piece a line
-LONGEST_WORD = 100  # characters; longer words are [UNK], as in BERT
 # Characters that a trained vocabulary can spell, the most frequent ones; the library's BERT recipe.
 ALPHABET = 1_000
 MIN_FREQUENCY = 2  # of a merged pair; as above
@@ -36,50 +31,79 @@ class WordPieceTokenizer(TrainablePieces):
     """BERT's word pieces. A type is a piece as its vocabulary spells it, "##" included."""
 
     kind = "wordpieces"
-    unknown = UNKNOWN
     title = "word-piece vocabulary"
     argument = "vocab"
     from_recipe = True
     facts_file = "wordpieces.json"
-    special_tokens = SPECIALS
 
-    def __init__(self, vocab: str = TRAIN, lowercase: bool = True, learn_on: Sequence[str] = (CORPUS,)) -> None:
-        """`vocab`: train, a vocab.txt or tokenizer.json, a folder with one, or a hub name.
+    def __init__(self, vocab: str = TRAIN, lowercase: bool | None = None, learn_on: Sequence[str] = (CORPUS,)) -> None:
+        """`vocab`: train, a vocab.txt or tokenizer.json, a folder with them, or a hub name.
 
-        `learn_on`, of one that is trained: corpus, tasks (training texts of the experiment's tasks) or names of tasks.
+        `lowercase`: None: as the files say, and true where none does. `learn_on`, of one that is trained: corpus, tasks
+        (training texts of the experiment's tasks) or names of tasks.
 
         Raises:
-            InputError: no such file, nor such a name on the hub, or it holds no word pieces; a wrong `learn_on`.
+            InputError: no such file, nor such a name on the hub, or it holds no word pieces; a wrong `learn_on`; files
+                that disagree, or whose reading cannot be had.
         """
-        if not isinstance(vocab, str) or not vocab or not isinstance(lowercase, bool):
+        if not isinstance(vocab, str) or not vocab or not isinstance(lowercase, bool | None):
             options = f"vocab {vocab!r}, lowercase {lowercase!r}"
             raise InputError(f"tokenizer wordpieces: {options}; give train, a {LIST} or a hub name, and true or false")
         super().__init__(vocab, learn_on)
-        self.lowercase = lowercase
+        self.unknown, self.special_tokens, self.lowercase = UNKNOWN, SPECIALS, lowercase is not False
         if vocab != TRAIN:
-            pieces = read_vocabulary(vocab)
-            self._take_file("\n".join(pieces), word_piece_tokenizer(pieces, lowercase))
-            self.vocabulary_size = len(pieces)
+            file = read_word_pieces(vocab, lowercase)
+            self._take_file(file.identity, file.tokenizer)
+            self.vocabulary_size = file.size
+            self._read_off()
+
+    def _read_off(self) -> None:
+        """Takes what the library's tokenizer says of itself."""
+        tokenizer = self.library_tokenizer()
+        self.unknown, self.lowercase = tokenizer.model.unk_token, lower_cases(tokenizer)
+        self.special_tokens = SPECIALS | {self.unknown}
+
+    def load(self, folder: Path) -> None:
+        """Loads the tokenizer that `save` wrote, with its reading."""
+        super().load(folder)
+        self._read_off()
 
     def options(self) -> dict[str, object]:
         """The option `lowercase`, and what the vocabulary is learned on."""
         return {"lowercase": self.lowercase, **super().options()}
 
-    def portable(self) -> PortablePart:
-        """The step for a device without hashbench: a tokenizer.json, and how the library normalises each character."""
+    def portable(self) -> PortablePart | None:
+        """The step for a device without hashbench: a tokenizer.json, and how the library normalises each character.
+
+        None for a file that is not split as BERT's, or normalised by more than its own normalizer.
+        """
         library = self.library_tokenizer()
-        return PortablePart(
-            "wordpieces", "wordpieces",
-            {"marker": MARKER, "unknown": UNKNOWN, "longest": LONGEST_WORD, **normaliser_values(library)},
-            {FILE: library.to_str().encode()}, needs=("letters",),
-        )  # fmt: skip
+        content = json.loads(library.to_str())
+        normalizer, split = content["normalizer"] or {}, content["pre_tokenizer"] or {}
+        bert = normalizer.get("type") == "BertNormalizer" and normalizer["clean_text"]
+        if not bert or split.get("type") != "BertPreTokenizer" or content["added_tokens"]:
+            return None
+        model = library.model
+        values = {
+            "marker": model.continuing_subword_prefix, "unknown": model.unk_token,
+            "longest": model.max_input_chars_per_word,
+        }  # fmt: skip
+        values |= normaliser_values(library)
+        return PortablePart("wordpieces", "wordpieces", values, {FILE: library.to_str().encode()}, needs=("letters",))
 
     def unreachable(self) -> str | None:
-        """The first piece with a Latin capital, where texts are lower-cased; None where there is none."""
-        if not self.lowercase or self.needs_training:
+        """The first piece with a capital letter, where texts are lower-cased; None where there is none."""
+        if self.needs_training or not self.lowers:
             return None
-        words = (piece for piece in self.pieces if not piece.startswith("["))
-        return next((piece for piece in words if re.search("[A-Z]", piece)), None)
+        normaliser = self.library_tokenizer().normalizer
+        words = (piece for piece in self.pieces if not piece.startswith("[") and any(map(str.isupper, piece)))
+        return next((piece for piece in words if normaliser.normalize_str(piece) != piece), None)
+
+    def remarks(self) -> list[str]:
+        """A remark on pieces with capital letters, where texts are lower-cased."""
+        piece = self.unreachable()
+        keep = "tokenizer: {lowercase: false} keeps the case of texts"
+        return [] if piece is None else [f"texts are lower-cased, so pieces as {piece!r} never occur; {keep}"]
 
     def train(self, texts: Iterable[str], vocabulary_size: int, *, bars: bool = False) -> None:
         """Learns `vocabulary_size` - 5 pieces (five rows are for special tokens), or fewer where texts give no more.
@@ -133,32 +157,3 @@ def continues(tokenizer: Tokenizer, character: str) -> bool:
     """True for a character that can follow another one in a word: punctuation and ideographs are separate words."""
     text = tokenizer.normalizer.normalize_str(f"a{character}")
     return len(tokenizer.pre_tokenizer.pre_tokenize_str(text)) == 1
-
-
-def read_vocabulary(name: str) -> list[str]:
-    """The pieces of a file, a folder or a hub name, in the order of their ids.
-
-    Raises:
-        InputError: there is no such file, or it is no vocabulary with [UNK] in which each piece occurs once.
-    """
-    path = Path(name).expanduser()
-    if path.is_dir():
-        there = [path / file for file in (LIST, FILE) if (path / file).is_file()]
-        if not there:
-            raise InputError(f"vocab {name}: neither {LIST} nor {FILE} is in it; name another folder")
-        path = there[0]
-    text = read_file(path, name, LIST, "vocab")
-    if path.suffix == ".json":
-        content = read_model(text, "WordPiece", f"vocab {name}", remedy=f"give one, or a {LIST}", wanted="word pieces")
-        vocabulary = content["model"]["vocab"]
-        pieces = sorted(vocabulary, key=vocabulary.__getitem__)
-    else:
-        pieces = [line.rstrip("\r") for line in text.split("\n")]
-    while pieces and not pieces[-1]:
-        pieces.pop()
-    if UNKNOWN not in pieces:
-        raise InputError(f"vocab {name}: there is no {UNKNOWN} in it; give a {LIST} of BERT's form, one piece a line")
-    if len(set(pieces)) < len(pieces):
-        double = next(piece for piece, n in Counter(pieces).items() if n > 1)
-        raise InputError(f"vocab {name}: the piece {double!r} stands twice; leave one out")
-    return pieces

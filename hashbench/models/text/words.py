@@ -6,7 +6,8 @@ characters. A mark or joiner belongs to the character before it, so that no word
 token is one letter with its marks: a character of Han, kana or Bopomofo; of Thai, Lao, Khmer and Myanmar a grapheme
 cluster (UAX 29, but for a few vowel signs of Myanmar, which are tokens there). Version 2 brings texts to normal form C,
 leaves out format characters that show nothing (soft hyphen, word joiner, byte order mark, direction marks) and parts
-words at the zero width space; in version 1 each of these is a token that parts a word.
+words at the zero width space; in version 1 each of these is a token that parts a word. Version 3 leaves out all
+characters that show nothing, selectors of a letter's or an emoji's form, fillers and tags among them; joiners stay.
 
 `icu` splits by UAX 29, and by dictionaries where no white space is written: Thai, Lao, Khmer, Myanmar, Chinese and
 Japanese. Other editions of ICU have other dictionaries, so its version is part of a run's identity, and a device that
@@ -27,7 +28,7 @@ from hashbench.models.text.counting import ScanInterner
 from hashbench.models.text.normal_forms import ARGUMENT, NormalForm, TextForm, checked_form
 from hashbench.models.text.shipped import alternatives, case_values, class_values, unicode_values
 from hashbench.models.text.types import DictInterner, Interner
-from hashbench.models.text.unicode import unicode_table, well_formed
+from hashbench.models.text.unicode import LEFT_OUT, unicode_table, well_formed
 
 PATTERNS = {
     # The released HashFormers code; `don't` -> don ' t, `!!!` is one token.
@@ -89,10 +90,10 @@ class WordTokenizer(Tokenizer):
         return DictInterner(self.tokenize)
 
 
-VERSIONS = (1, 2)  # a further one where the meaning of a token changes
+VERSIONS = tuple(LEFT_OUT)  # a further one where the meaning of a token changes
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=3)
 def expression(version: int) -> re.Pattern[str]:
     """A regular expression that matches the tokens of a text, with every range of characters written out."""
     return re.compile(pattern_of(unicode_values(version)))
@@ -104,7 +105,7 @@ class UnicodeTokenizer(Tokenizer):
     kind = "unicode"
 
     def __init__(self, lowercase: bool = True, version: int = VERSIONS[-1], normalise: str | None = None) -> None:
-        """`normalise`: a normal form of texts; None: none in version 1, NFC in version 2."""
+        """`normalise`: a normal form of texts; None: none in version 1, else NFC."""
         if not isinstance(lowercase, bool):
             raise InputError(f"tokenizer unicode: lowercase {lowercase!r}; give true or false")
         if isinstance(version, bool) or version not in VERSIONS:
@@ -112,7 +113,7 @@ class UnicodeTokenizer(Tokenizer):
         self.lowercase, self.version = lowercase, int(version)
         usual: NormalForm = "none" if self.version == 1 else "NFC"
         form = usual if normalise is None else checked_form(normalise, self.kind)
-        self._reading = TextForm(form, drops=self.version > 1, lowers=lowercase and form != "none")
+        self._reading = TextForm(form, LEFT_OUT[self.version], lowers=lowercase and form != "none")
         self._unusual = {} if form == usual else {ARGUMENT: form}
 
     def recipe(self) -> dict[str, object]:

@@ -154,7 +154,7 @@ _outlines: dict[tuple[int, str, int, int | None], tuple[ModelSpec, Outline]] = {
 def outline_of(model: ResolvedModel, size: str, n_classes: int | None = None) -> Outline:
     """The sizes of a model at an encoder size; `n_classes` of its head, None: the paper's.
 
-    A vocabulary that is learned has all rows it may have.
+    A vocabulary that is learned has all rows it may have, one of a file its own.
     """
     key = (id(model.spec), size, model.pretrain.vocabulary_size, n_classes)
     if key not in _outlines:
@@ -165,7 +165,11 @@ def outline_of(model: ResolvedModel, size: str, n_classes: int | None = None) ->
 def _counted(model: ResolvedModel, size: str, n_classes: int | None) -> Outline:
     spec = model.spec
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
-    rows = model.pretrain.vocabulary_size if tokenizer.needs_training else None
+    coder = make_coder(spec.code.coder, **spec.code.args)
+    if tokenizer.needs_training:
+        rows: int | None = model.pretrain.vocabulary_size
+    else:
+        rows = coder.num_rows if coder.needs_fit and coder.fit_pieces(tokenizer.pieces) else None
     encoder = encoder_outline(spec.encoder.kind, size, **spec.encoder.args)
     with on_meta():
         embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=rows)

@@ -14,7 +14,7 @@ from hashbench.data.sources.fingerprints import usable_cache_folder
 from hashbench.data.sources.sources import Folder, Source, locate_corpus, open_sources
 from hashbench.data.tasks.base import LocatedTask, Task
 from hashbench.data.tasks.catalogue import locate_task
-from hashbench.data.tasks.encoding import READ_BEFORE, counts_before, tokenizer_fingerprint, unknown_note
+from hashbench.data.tasks.encoding import READ_BEFORE, counts_before, spelled_note, tokenizer_fingerprint, unknown_note
 from hashbench.data.tasks.items import LinkSet
 from hashbench.data.tasks.text import undefined_notes
 from hashbench.data.tasks.text_data import TaskData
@@ -108,7 +108,8 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
     notes = (
         *on_devices, *_claim_notes(loaded, resolved), *_start_notes(loaded, models), *_rate_notes(models),
-        *_spread_notes(resolved), *_vocabulary_notes(resolved), *_untuned_notes(resolved),
+        *_spread_notes(resolved), *_vocabulary_notes(resolved), *_reading_notes(resolved),
+        *_untuned_notes(resolved),
         *_source_notes(resolved, sources), *model_sizes.outside_budget(resolved),
     )  # fmt: skip
     return Plan(resolved, runs, places, notes, tuple(absent.errors))
@@ -191,6 +192,16 @@ def _vocabulary_notes(resolved: ResolvedExperiment) -> Iterator[str]:
         yield f"{', '.join(labels)}: vocabulary learned on {texts}"
 
 
+def _reading_notes(resolved: ResolvedExperiment) -> Iterator[str]:
+    """Notes on how the files of models' tokenizers are read, with the models."""
+    labels_by_remark: dict[str, list[str]] = {}
+    for label, model in resolved.models.items():
+        for remark in make_tokenizer(model.spec.text.tokenizer, **model.spec.text.args).remarks():
+            labels_by_remark.setdefault(remark, []).append(label)
+    for remark, labels in labels_by_remark.items():
+        yield f"{', '.join(labels)}: {remark}"
+
+
 def _rate_notes(models: Mapping[str, ResolvedModel]) -> Iterator[str]:
     """Notes on learning rates above 1: AdamW moves every weight by about the rate at each step."""
     for label, model in models.items():
@@ -265,6 +276,7 @@ def check_data(planned: Plan) -> dict[str, tuple[str, ...]]:
             check_outputs(checked.texts.task, checked.texts)
             of_texts += _notes_on_search(planned, checked.texts)
             of_texts += unknown_tokens(planned, checked.texts)
+            of_texts += spelled_specials(planned, checked.texts)
             of_texts += word_shapes(checked.texts, planned.resolved.models.values())
             of_texts += [
                 f"{metric} is of class {name!r}" for metric, name in checked.texts.counted.items()
@@ -301,6 +313,20 @@ def unknown_tokens(planned: Plan, data: TaskData) -> list[str]:
         labels_by_note.setdefault(counted[key], []).append(label)
     first = f"of the first {READ_BEFORE:,} texts of each split"
     return [f"unknown to {', '.join(labels)}: {note}, {first}" for note, labels in labels_by_note.items() if note]
+
+
+def spelled_specials(planned: Plan, data: TaskData) -> list[str]:
+    """Notes on the texts that spell special tokens, where a model's tokenizer reads them as such."""
+    labels_by_specials: dict[tuple[str, ...], list[str]] = {}
+    for label, model in planned.resolved.models.items():
+        tokenizer = make_tokenizer(model.spec.text.tokenizer, **model.spec.text.args)
+        if tokenizer.spelled_specials:
+            labels_by_specials.setdefault(tokenizer.spelled_specials, []).append(label)
+    return [
+        f"{note}; read as special tokens by {', '.join(labels)}, as text by other models"
+        for specials, labels in labels_by_specials.items()
+        if (note := spelled_note(data, specials))
+    ]
 
 
 def check_loaded(planned: Plan, data: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hashbench.cli.app import main
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
-from hashbench.data.tasks.encoding import Unknown, counts_before, counts_of, encode_task, unknown_note
+from hashbench.data.tasks.encoding import Unknown, counts_before, counts_of, encode_task, spelled_note, unknown_note
 from hashbench.data.tasks.text_data import Split, TaskData
 from hashbench.models.coders.base import make_coder
 from hashbench.models.coders.vocabulary import Vocabulary
@@ -51,6 +51,14 @@ def test_a_hash_of_words_knows_every_word(data: TaskData, tmp_path: Path) -> Non
 def test_one_token_of_twenty_is_not_yet_noted() -> None:
     assert unknown_note({"train": Unknown(5, 100), "test": Unknown(0, 0)}) == ""
     assert unknown_note({"train": Unknown(6, 100)}) == "6 of 100 tokens of train (6.0 %)"
+
+
+def test_special_tokens_that_texts_spell_are_counted(data: TaskData) -> None:
+    texts = {"train": ["a [SEP] b [SEP]", "[MASK]", "sep"], "test": ["[sep] [ SEP ]", ""]}
+    splits = {name: Split((of,), np.zeros(len(of), int)) for name, of in texts.items()}
+    spelled = TaskData(data.task, splits, "f" * 64, "here", "folder")
+    assert spelled_note(spelled, ("[SEP]", "[MASK]", "[PAD]")) == "[MASK], [SEP] spelled in 2 texts of train"
+    assert spelled_note(data, ("[SEP]",)) == ""
 
 
 def test_check_says_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -200,7 +200,7 @@ def test_roberta_is_no_bert(folders: dict[str, Path], tmp_path: Path) -> None:
     folder = copied(folders["roberta-base"], tmp_path / "weights")
     (folder / "vocab.txt").write_bytes((folders["bert-base-uncased"] / "vocab.txt").read_bytes())
     shape = SMALL_HERE.replace("}", ", type_rows: 1, eps: 1.0e-5, max_positions: 514}")
-    with pytest.raises(InputError, match="(roberta counts positions from 2, .*like: roberta-base|two segments)"):
+    with pytest.raises(InputError, match="holds a BPE model; give word pieces"):
         started("bert-base-uncased", folder, tmp_path, shape)
 
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from tokenizers import Tokenizer
 
 from hashbench.common.errors import InputError
 from hashbench.models.coders.vocabulary import Vocabulary
-from hashbench.models.text.library import LibraryTokens
+from hashbench.models.text.library import TEXTS as BY_HAND
+from hashbench.models.text.library import LibraryTokens, digest_of, probe_texts
+from hashbench.models.text.wordpieces import WordPieceTokenizer
+from tests.published_bert import saved_bert
 from tests.published_library import saved_encoder
 
 pytestmark = pytest.mark.e2e  # the library that is compared with takes a second to import
@@ -22,15 +28,89 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return saved_encoder("distilbert", tmp_path_factory.mktemp("tokens") / "distilbert")
 
 
-def test_ids_are_the_librarys_and_types_their_strings(folder: Path) -> None:
-    import transformers
+def rewritten(folder: Path, place: Path, **parts: object) -> Path:
+    """A copy of a folder whose tokenizer.json has other parts."""
+    shutil.copytree(folder, place)
+    content = json.loads((place / "tokenizer.json").read_text("utf-8"))
+    longest = parts.pop("max_input_chars_per_word", 100)
+    content["model"]["max_input_chars_per_word"] = longest
+    (place / "tokenizer.json").write_text(json.dumps({**content, **parts}), encoding="utf-8")
+    return place
 
-    theirs = transformers.AutoTokenizer.from_pretrained(folder)
+
+def test_ids_are_those_of_the_file_and_types_their_strings(folder: Path) -> None:
+    file = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokens = LibraryTokens(str(folder))
-    expected = theirs(["Can it be done?", "", "a [SEP] b\ufffd"], add_special_tokens=False)["input_ids"]
+    texts = ["Can it be done?", "", "a [SEP] b\ufffd"]
+    expected = [encoding.ids for encoding in file.encode_batch(texts, add_special_tokens=False)]
     assert tokens.piece_ids(TEXTS) == expected and tokens.piece_ids([]) == []
-    assert tokens.tokenize(TEXTS[2]) == theirs.convert_ids_to_tokens(expected[2])
+    assert tokens.tokenize(TEXTS[2]) == [file.id_to_token(i) for i in expected[2]]
     assert "[SEP]" in tokens.tokenize(TEXTS[2])  # the library reads it as the special token
+    assert "[SEP]" in tokens.spelled_specials and tokens.remarks() == []
+
+
+WORDS_OF_TEXTS = {"normalizer": {"type": "NFC"}, "pre_tokenizer": {"type": "WhitespaceSplit"}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "parts", "passed_over"),
+    [
+        ("bert", WORDS_OF_TEXTS, "normalizer and pre_tokenizer"),
+        ("distilbert", WORDS_OF_TEXTS, "normalizer and pre_tokenizer"),
+        ("electra", {"pre_tokenizer": {"type": "WhitespaceSplit"}}, "pre_tokenizer"),
+        ("bert", {"max_input_chars_per_word": 200}, "model"),
+        ("modernbert", WORDS_OF_TEXTS, ""),
+        ("bert", {}, ""),
+    ],
+)
+def test_texts_are_read_by_the_file_where_the_library_passes_it_over(
+    tmp_path: Path, kind: str, parts: dict, passed_over: str
+) -> None:
+    base = saved_encoder(kind, tmp_path / "base")
+    place = rewritten(base, tmp_path / "own", **parts)
+    file, tokens = Tokenizer.from_file(str(place / "tokenizer.json")), LibraryTokens(str(place))
+    for text in probe_texts(file):
+        assert tokens.piece_ids([text]) == [file.encode(text, add_special_tokens=False).ids], text
+    remarks = [remark.partition(" passes over its ")[2] for remark in tokens.remarks()]
+    assert remarks == ([passed_over] if passed_over else [])
+    # what earlier runs read otherwise is another run
+    assert (tokens.recipe()["name"] == {"sha256": digest_of(place)}) == (not passed_over)
+    tokens.save(tmp_path / "saved")
+    again = LibraryTokens.saved(tmp_path / "saved", {"name": "elsewhere"})
+    assert again.piece_ids(list(BY_HAND)) == tokens.piece_ids(list(BY_HAND))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        WORDS_OF_TEXTS,
+        {"max_input_chars_per_word": 200},
+        {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFKC"}, {"type": "Lowercase"}]}},
+    ],
+)
+def test_both_ways_to_one_model_give_equal_pieces(tmp_path: Path, parts: dict) -> None:
+    place = rewritten(saved_encoder("bert", tmp_path / "base"), tmp_path / "own", **parts)
+    weights, used = WordPieceTokenizer(str(place)), LibraryTokens(str(place))
+    assert [weights.tokenize(text) for text in BY_HAND] == [used.tokenize(text) for text in BY_HAND]
+
+
+def test_files_that_disagree_are_refused_in_both_ways(tmp_path: Path) -> None:
+    place = rewritten(saved_encoder("bert", tmp_path / "base"), tmp_path / "own")
+    content = json.loads((place / "tokenizer.json").read_text("utf-8"))
+    content["normalizer"]["lowercase"] = False
+    (place / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
+    said = "tokenizer_config.json says do_lower_case: true, tokenizer.json lowercase: false; make the two files agree"
+    for made in (WordPieceTokenizer, LibraryTokens):
+        with pytest.raises(InputError, match=said):
+            made(str(place))
+
+
+def test_an_option_that_the_library_does_not_read_is_refused(tmp_path: Path) -> None:
+    saved_bert(tmp_path / "own")
+    (tmp_path / "own" / "tokenizer_config.json").write_text('{"do_basic_tokenize": false}')
+    with pytest.raises(InputError, match="transformers does not read do_basic_tokenize: False of its config"):
+        LibraryTokens(str(tmp_path / "own"))
 
 
 def test_a_vocabulary_of_its_strings_counts_as_the_library_does(folder: Path) -> None:

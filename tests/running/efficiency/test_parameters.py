@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -88,3 +89,11 @@ def test_sizes_heads_and_learned_vocabularies_are_told_apart() -> None:
     assert (small.output_rows, large.output_rows) == (400, 500) and large.weights - small.weights == 100 * small.dim
     assert outline_of(model("bert-mlm"), "tiny", 7).weights > small.weights
     assert outline_of(model("bert-mlm"), "mini").dim == 256
+
+
+def test_a_vocabulary_of_a_file_has_its_own_rows(tmp_path: Path) -> None:
+    """Not the 30,522 of BERT's: five special ones, and a row a piece."""
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n")
+    named = model("bert-tiny")
+    spec = replace(named.spec, text=replace(named.spec.text, args={"vocab": str(tmp_path)}))
+    assert outline_of(replace(named, spec=spec), "tiny").embedding == (5 + 2) * 128
