@@ -16,7 +16,7 @@ from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.builtin import NOTE, Generated
 from hashbench.data.sources.files import Cells, DataTable, ReadOptions
-from hashbench.data.sources.fingerprints import cache_folder, digest, file_fingerprint, read_note, write_note
+from hashbench.data.sources.fingerprints import cache_room, digest, file_fingerprint, read_note, write_note
 from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
 from hashbench.data.sources.labels import (
     Classes,
@@ -93,7 +93,7 @@ class LocatedTexts:
 
         It is found out once for data of this `key`.
         """
-        note = cache_folder() / "fingerprints" / f"{digest('labels', key)}.json"
+        note = cache_room("fingerprints") / f"{digest('labels', key)}.json"
         if (remembered := read_note(note)) is not None:
             return bool(remembered["differ"])
         try:
