@@ -95,7 +95,7 @@ def complaint(error: ValidationError) -> str:
     """
     fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
     place = ".".join(str(part) for part in fault["loc"])[:80]
-    sentence = "unknown key" if fault["type"] == "extra_forbidden" else " ".join(fault["msg"].split())[:160]
+    sentence = " ".join(fault["msg"].split())[:160]
     return f"{place + ': ' if place else ''}{sentence[:1].lower()}{sentence[1:]}"
 
 
