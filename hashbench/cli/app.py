@@ -29,6 +29,7 @@ from hashbench.cli.report import compare, report, report_claims, report_robustne
 from hashbench.cli.status import list_experiments, log, status
 from hashbench.cli.sweep import sweep, worker
 from hashbench.cli.trained import evaluate, export, predict
+from hashbench.common.cache import FONTS, FONTS_VARIABLE
 from hashbench.common.errors import InputError
 from hashbench.common.secrecy import keep_secrets, without_passwords
 from hashbench.common.shipped import YAML, experiments
@@ -53,6 +54,13 @@ OF_OTHERS = (
     "bench",
     "benchmark",
 )  # commands that other programs have for a sweep
+# that name folders, for this program and for the libraries that it uses
+FOLDER_VARIABLES = (
+    "HASHBENCH_CACHE", "HASHBENCH_ARTIFACTS", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+    "HF_HOME", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_ASSETS_CACHE", "HF_XET_CACHE", "HUGGINGFACE_HUB_CACHE",
+    "MPLCONFIGDIR", "NUMBA_CACHE_DIR", "TORCH_HOME", "TORCHINDUCTOR_CACHE_DIR", "WANDB_DIR", "WANDB_DATA_DIR",
+    "WANDB_CACHE_DIR", "WANDB_CONFIG_DIR", "RAY_TMPDIR", "TMPDIR",
+)  # fmt: skip
 WRONG_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 # typer carries its own click: this is that click's error for a wrong command line
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
@@ -185,7 +193,7 @@ def _unset_empty_folders() -> None:
 
     Libraries that do not know it, such as numba with its machine code, write into the working folder.
     """
-    for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+    for name in FOLDER_VARIABLES:
         if os.environ.get(name) == "":
             del os.environ[name]
 
@@ -199,7 +207,7 @@ def _keep_fonts() -> None:
         if not why_not_writable(Path.home()):
             return
     if not why_not_writable(cache_folder()):
-        os.environ.setdefault("MPLCONFIGDIR", str(cache_folder() / "matplotlib"))
+        os.environ.setdefault(FONTS_VARIABLE, str(cache_folder() / FONTS))
 
 
 def _run(arguments: list[str] | None) -> object:

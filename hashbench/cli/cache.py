@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 
 from hashbench.cli.options import TableFormat
-from hashbench.cli.output import note, print_rows
+from hashbench.cli.output import note, print_rows, show
+from hashbench.common.errors import InputError
 
 app = typer.Typer(help="List the cache folder, or remove from it what was not used for long.", no_args_is_help=True)
 
@@ -18,13 +20,15 @@ def list_cache(style: TableFormat = "text") -> None:
 
     Example: hashbench cache list
     """
-    from hashbench.common.cache import rooms
+    from hashbench.common.cache import rooms, why_no_cache
     from hashbench.common.showing import day_text
     from hashbench.data.sources.fingerprints import cache_folder
     from hashbench.results.rendering.rows import ListedRows
 
     cache = cache_folder()
     folders = rooms(cache)
+    if why := why_no_cache(cache):
+        note(f"{cache}: is no cache of hashbench ({why}); cache clean removes nothing from it")
     rows: ListedRows = [
         {
             "folder": folder.name,
@@ -46,22 +50,49 @@ def clean(
         float, typer.Option("--older-than", min=0, help="Remove what was not used for this number of days.")
     ] = 30.0,
     weights: Annotated[
-        bool, typer.Option("--weights", help="Also remove weights of finished runs, which export and evaluate need.")
+        bool,
+        typer.Option(
+            "--weights",
+            help="Also remove weights of runs that none of the databases --db has. Export and evaluate need weights.",
+        ),
     ] = False,
+    databases: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--db",
+            help="With --weights: a database whose weights stay. Repeat it for each one that shares the cache.",
+            show_default=False,
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be removed.")] = False,
 ) -> None:
     """Remove from the cache what was not used for some days. A later sweep makes again what it needs.
 
-    Refused while a sweep uses the cache.
+    Weights of finished runs stay without --weights. Only what hashbench made goes, never anything behind a link.
+    Refused for a folder that is no cache of hashbench, and while a sweep uses the cache.
 
     Example: hashbench cache clean --older-than 7 --dry-run
     """
     from hashbench.common.cache import DAY_S, cleaned, total_bytes
     from hashbench.data.sources.fingerprints import cache_folder
 
+    if weights != bool(databases):
+        raise InputError(
+            "cache clean: --weights and --db go together: weights stay that one of the databases has, so name every "
+            "database that shares the cache, as in --weights --db results.db"
+        )
     cache = cache_folder()
-    old = cleaned(cache, older_than_s=older_than * DAY_S, weights=weights, dry_run=dry_run)
+    named = _named_runs(databases or ()) if weights else None
+    old = cleaned(cache, older_than_s=older_than * DAY_S, named=named, dry_run=dry_run)
     for entry in old if dry_run else ():
-        print(f"{entry.n_bytes / 1e6:10,.1f} MB  {entry.path.relative_to(cache)}")
+        show(f"{entry.n_bytes / 1e6:10,.1f} MB  {entry.path.relative_to(cache)}")
     size = f"{len(old)} entries of {total_bytes(old) / 1e6:,.1f} MB"
-    print(f"{cache}: {size} {'would be removed' if dry_run else 'removed'}")
+    show(f"{cache}: {size} {'would be removed' if dry_run else 'removed'}")
+
+
+def _named_runs(databases: Iterable[str]) -> set[str]:
+    """Ids of the runs that one of the databases has, or names files of."""
+    from hashbench.store.engine import open_results
+    from hashbench.store.status import named_runs
+
+    return {run_id for database in databases for run_id in named_runs(open_results(database))}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -339,15 +338,14 @@ def delete(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Delete an experiment with its runs, their results, and their files in the cache of this machine.
+    """Delete an experiment with its runs and their results from the database.
 
     Runs that another experiment has, or that its runs need, stay. Refused while a worker has one of the runs. Before
-    it deletes anything, it saves a copy of a SQLite file.
+    it deletes anything, it saves a copy of a SQLite file. Files in the cache stay, since another database may have the
+    same runs; it prints their size, and the command that removes them.
 
     Example: hashbench db delete quickstart
     """
-    from hashbench.data.sources.fingerprints import cache_folder
-    from hashbench.running.runs.artifacts import ArtifactFolder
     from hashbench.store.deleting import delete as delete_experiment
     from hashbench.store.deleting import planned_deletion
     from hashbench.store.engine import open_store
@@ -365,20 +363,19 @@ def delete(
         raise typer.Exit(TO_DECIDE)
     _name_copy(store)
     delete_experiment(store, planned)
-    files = ArtifactFolder(cache_folder())
-    for run_id in planned.runs:
-        for of_run in (files.files(run_id), files.waiting(run_id)):
-            files.remove(of_run.folder)
     show("deleted")
+    if planned.n_files:
+        note("their files stay, since another database may have the same runs; to remove weights that none has:")
+        note(f"hashbench cache clean --weights --db {store.name} (and a --db for each other one that shares the cache)")
 
 
 def _what_goes(planned: Deletion) -> str:
     """Counts of what a deletion takes away, and of the runs that stay, in words."""
     counts = [(len(planned.experiments), "version"), (len(planned.runs), "run"), (planned.n_attempts, "attempt")]
     goes = ", ".join(f"{n:,} {what}{'' if n == 1 else 's'}" for n, what in counts)
-    files = f", {planned.n_files:,} files of {planned.n_bytes / 1e6:,.1f} MB" if planned.n_files else ""
     stays = f"; {planned.n_staying:,} of its runs stay, since others use them" if planned.n_staying else ""
-    return f"{goes}{files} go{stays}"
+    size = f"{planned.n_files:,} files of {planned.n_bytes / 1e6:,.1f} MB"
+    return f"{goes} go{stays}{f'; {size} stay in the cache' if planned.n_files else ''}"
 
 
 def _name_copy(store: Store) -> None:
@@ -397,12 +394,14 @@ def rename(
 
     Example: hashbench db rename quickstart first_try
     """
-    from hashbench.running.experiment.schema import NAME
+    from hashbench.running.experiment.schema import LONGEST_NAME, is_name
     from hashbench.store.deleting import rename as rename_experiment
     from hashbench.store.engine import open_store
 
-    if not re.match(NAME, name):
-        raise InputError(f"db rename: {name!r} is no name; it has letters, digits, '.', '_' and '-'")
+    if not is_name(name):
+        raise InputError(
+            f"db rename: {name!r} is no name; it has at most {LONGEST_NAME} letters, digits, '.', '_', '-'"
+        )
     store = open_store(db, create=False)
     number = rename_experiment(store, experiment, name)
     show(f"{experiment} -> {name} ({store.name}): {number} version{'' if number == 1 else 's'}")

@@ -111,12 +111,19 @@ def read_listing(manifest: Path) -> Listing | None:
 
 
 def listed_in(content: bytes, where: str) -> Listing:
-    """The checksums in the content of a `files.json`. Raises Damaged where it cannot be parsed."""
+    """The checksums in the content of a `files.json`.
+
+    Raises Damaged where it cannot be parsed, or names a file elsewhere.
+    """
     try:
         files = json.loads(content)["files"]
-        return {name: FileSum(int(entry["bytes"]), str(entry["sha256"])) for name, entry in files.items()}
+        listing = {name: FileSum(int(entry["bytes"]), str(entry["sha256"])) for name, entry in files.items()}
     except (ValueError, KeyError, TypeError, AttributeError):  # no UTF-8 and no JSON are ValueErrors
         raise Damaged(f"{where}: is no list of sizes and checksums") from None
+    for name in listing:
+        if not {"", ".", ".."}.isdisjoint(name.split("/")):
+            raise Damaged(f"{where}: lists {name!r}, which lies elsewhere")
+    return listing
 
 
 def is_listed(path: Path) -> bool:

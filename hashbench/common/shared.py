@@ -176,8 +176,6 @@ class SharedFolder:
             listing = {} if manifest is None else listed_in(manifest, f"{self._name(path)}.{MANIFEST}")
         is_file = set(listing) == {path.name}
         for name, written in listing.items():
-            if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-                raise Damaged(f"{self._name(path)}: lists {name!r}, which lies elsewhere")
             self._take(self._content(path, name, written), into if is_file else into / name, written)
         return bool(listing)
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError, located
@@ -117,10 +117,33 @@ class WrittenSpec(WrittenEmbedding):
     initial_spread: Literal["matched"] | Annotated[float, Field(gt=0)] | None = None
 
 
-class WrittenConfig(WrittenValues):
-    """The schema of config.json. Keys of other libraries may be beside it."""
+class OfTransformers(WrittenValues):
+    """Keys that transformers reads in config.json, and those that it writes there; hashbench reads none of them."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_type: Literal["hashed"] | None = None
+    auto_map: dict[str, Any] = {}
+    architectures: tuple[str, ...] | None = None
+    embedding: dict[str, Any] = {}
+    below: list[Any] = []
+    encoder: dict[str, Any] = {}
+    hidden_size: int | None = None
+    head_size: int | None = None
+    pooling: str | None = None
+    dense_head: bool | None = None
+    specials: int | None = None
+    scaled: bool | None = None
+    id2label: dict[str, str] = {}
+    label2id: dict[str, int] = {}
+    dtype: str | None = None
+    torch_dtype: str | None = None
+    problem_type: str | None = None
+    transformers_version: str | None = None
+    name_or_path: str | None = Field(default=None, alias="_name_or_path")
+
+
+class WrittenConfig(OfTransformers):
+    """The schema of config.json, with the keys of transformers that may be beside its own; others are refused."""
+
     name: str = Field(pattern=r"^[^\x00-\x1f\x7f]{1,200}$")
     run: str = Field(pattern=r"^[0-9a-f]{64}$")
     size: ShortText

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from hashbench.common.atomic import atomic_write, replace_text
 from hashbench.common.errors import InputError
-from hashbench.data.sources.fingerprints import usable_cache_folder
+from hashbench.data.sources.fingerprints import cache_room, usable_cache_folder
 from hashbench.deployment.loading import Predictor
 
 RUNTIME, VERSION = "onnxruntime-web", "1.30.0"
@@ -35,7 +35,8 @@ def write_page(predictor: Predictor, device: Path) -> str:
     """
     check_page(predictor)
     model = next(path.name for path in device.iterdir() if path.suffix == ".onnx")
-    for file in runtime_files(usable_cache_folder() / "npm"):
+    usable_cache_folder()
+    for file in runtime_files(cache_room("npm")):
         shutil.copy(file, device / file.name)
     page = resources.files("hashbench.models.portable").joinpath("page.html").read_text(encoding="utf-8")
     for key, value in {"name": predictor.config.name, "graph": model}.items():

@@ -59,7 +59,12 @@ def note_taken(connection: Connection, run_id: str) -> None:
 
 
 def mend(store: Store, experiment_id: int) -> None:
-    """Corrects the notes on which runs of an experiment are free; locks nothing where all are right."""
+    """Corrects the notes on which runs of an experiment are free; locks nothing where all are right.
+
+    Does nothing for a database that is only read: its workers do it.
+    """
+    if store.read_only:
+        return
     right = experiment_run.c.free_tries.is_not_distinct_from(_free_tries())
     wrong = sa.and_(experiment_run.c.experiment_id == experiment_id, sa.not_(right))
     with store.read() as connection:

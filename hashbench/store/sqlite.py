@@ -20,8 +20,19 @@ from sqlalchemy.exc import DBAPIError
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.replacing import BESIDE, DATABASE
 
-# WAL shares memory between the processes, which these file systems do not carry to another machine
-NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "lustre", "gpfs", "beegfs", "fuse.sshfs", "9p"}
+# WAL shares memory between the processes, which these file systems do not carry to another machine. Of virtual machines
+# and containers they are another machine's, too. "nfs4" and "smb3" are those of the name without the number.
+NETWORK = {
+    "nfs", "cifs", "smb", "smbfs", "afpfs", "afs", "coda", "ncpfs", "davfs", "webdav", "9p", "v9fs",
+    "ceph", "lustre", "gpfs", "mmfs", "beegfs", "glusterfs", "wekafs", "panfs", "orangefs", "pvfs", "gfs", "ocfs",
+    "virtiofs", "vboxsf", "vmhgfs", "prl_fs", "drvfs", "fakeowner", "osxfs", "grpcfuse",
+}  # fmt: skip
+# A program behind FUSE may keep files anywhere. These are known to keep them on a disk of this machine.
+LOCAL_FUSE = {
+    "ntfs", "ntfs-3g", "exfat", "exfat-fuse", "ext2", "fuse-ext2", "zfs", "zfs-fuse", "apfs", "bindfs", "mergerfs",
+    "unionfs", "unionfs-fuse", "overlayfs", "fuse-overlayfs", "squashfuse", "encfs", "cryfs", "gocryptfs", "securefs",
+    "ecryptfs", "lxcfs", "snapfuse", "fuseiso", "archivemount", "ratarmount", "portal",
+}  # fmt: skip
 BUSY_S = 30.0  # how long a writer waits for the transaction of another, which lasts milliseconds
 SHORT_S = 1.0  # how long a reader waits that can do without
 MALFORMED = 11  # primary code of a damaged file; a file that is no database at all is noticed when it is opened
@@ -30,6 +41,8 @@ MALFORMED = 11  # primary code of a damaged file; a file that is no database at 
 def check_file(path: Path, name: str, *, create: bool, read_only: bool) -> None:
     """Raises InputError unless `path` is a SQLite file, or may become one."""
     folder = path.parent
+    if path.exists() and not path.is_file() and not path.is_dir():  # to open a pipe may never return
+        raise InputError(f"{name}: a pipe, a socket or a device, not a database; name a file")
     if path.is_dir():
         raise InputError(f"{name}: a folder, not a database; name a file in it, as in {path / 'results.db'}")
     if not folder.is_dir():
@@ -62,12 +75,26 @@ def check_file(path: Path, name: str, *, create: bool, read_only: bool) -> None:
 def warn_if_on_network(path: Path, name: str) -> None:
     """Warns where the database is on a network file system, on which locks cannot be trusted."""
     kind = file_system(path)
-    if kind in NETWORK:
+    if is_on_network(kind):
         warnings.warn(
             f"{name}: on a network file system ({kind}), where SQLite can lose claims and results;"
             " use a local disk, or a PostgreSQL address",
             stacklevel=3,
         )
+
+
+def is_on_network(kind: str) -> bool:
+    """True for a type of file system, as `file_system` gives it, whose files are or may be on another machine.
+
+    >>> [is_on_network(kind) for kind in ("nfs4", "smb3", "fuse.rclone", "fuse", "virtiofs")]
+    [True, True, True, True, True]
+    >>> [is_on_network(kind) for kind in ("ext4", "tmpfs", "overlay", "fuseblk", "fuse.ntfs-3g", "btrfs", "")]
+    [False, False, False, False, False, False, False]
+    """
+    base, _, program = kind.lower().partition(".")
+    if base in ("fuse", "osxfuse", "macfuse"):
+        return program not in LOCAL_FUSE
+    return base in NETWORK or base.rstrip("0123456789") in NETWORK
 
 
 def file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> str:

@@ -366,6 +366,12 @@ def needed_by_others(store: Store) -> set[str]:
     return {row["needs_run_id"] for row in store.query(NEEDED)}
 
 
+def named_runs(store: Store) -> set[str]:
+    """Ids of all runs, whatever their state, and of those in whose folder a file of an attempt is."""
+    of_files = {str(row["url"]).partition("/")[0] for row in store.query("SELECT url FROM artifact")}
+    return {str(row["id"]) for row in store.query("SELECT id FROM run")} | of_files
+
+
 def artifacts(store: Store, run_id: str) -> list[Artifact]:
     """The files of a finished run; none of any other. Raises InputError for one outside the artifact root."""
     files = [Artifact(**row) for row in store.query(ARTIFACTS, run=run_id)]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hashbench.common.cache import mark
 from hashbench.common.measured import MetricRow
 from hashbench.running.experiment.identity import run_id
 from hashbench.running.runs.artifacts import ArtifactFolder
@@ -191,10 +192,36 @@ def test_delete_prints_what_goes_copies_and_deletes(command, tmp_path: Path, mon
     monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
     weights = finished_with_weights(tmp_path / "cache")
     code, out, err = command("db", "delete", "small", "--yes")
-    goes = "small (results.db): 1 version, 2 runs, 2 attempts, 1 files of 0.0 MB go"
+    goes = "small (results.db): 1 version, 2 runs, 2 attempts go; 1 files of 0.0 MB stay in the cache"
     assert (code, out) == (0, f"{goes}\ndeleted\n") and "as it was before: results.db.saved-1" in err
-    assert not weights.exists() and "no experiment in it" in command("status")[2]
+    assert "to remove weights that none has:\nhashbench cache clean --weights --db results.db (and" in err
+    assert weights.exists() and "no experiment in it" in command("status")[2]
     assert "small" in command("list", "--db", "results.db.saved-1")[1]
+
+
+@pytest.mark.parametrize("run", ["../../victim", "..", "{folder}/victim"])
+def test_the_id_of_a_run_is_no_path(command, tmp_path: Path, monkeypatch, run: str) -> None:
+    """Whatever a database from elsewhere has in its place."""
+    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
+    mark(tmp_path / "cache")
+    weights = finished_with_weights(tmp_path / "cache")
+    victim = tmp_path / "victim" / "weights.safetensors"
+    victim.parent.mkdir()
+    victim.write_bytes(b"thesis")
+    run = run.format(folder=tmp_path)
+    with contextlib.closing(sqlite3.connect("results.db")) as connection:
+        for table, column in (("run", "id"), ("attempt", "run_id"), ("experiment_run", "run_id")):
+            connection.execute(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", (run, SECOND))
+        connection.execute("UPDATE artifact SET url = ?", (f"{run}/weights.safetensors",))
+        connection.commit()
+    code, out, err = command("export", "out", "--run", run.ljust(4, "/"))
+    assert (code, out, err.count("\n")) == (2, "", 1) and not Path("out").exists()
+    command("status", "--run", run)
+    command("db", "void", run, "--reason", "x")
+    assert command("db", "check")[0] == 1
+    assert command("db", "delete", "small", "--yes")[0] == 0
+    assert command("cache", "clean", "--weights", "--db", "results.db", "--older-than", "0")[0] == 0
+    assert not weights.exists() and victim.read_bytes() == b"thesis"
 
 
 @pytest.mark.parametrize("answer", ["y", "n"])

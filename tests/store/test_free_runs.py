@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from hashbench.store.engine import Store
+from hashbench.store.engine import Store, open_results
 from hashbench.store.finishing import finish, void
 from hashbench.store.free_runs import chunks, mend
 from hashbench.store.planning import retry_failed
@@ -93,6 +93,17 @@ def test_a_run_that_was_not_noted_is_found_when_nothing_else_is_left(store: Stor
     assert lab.claim(store, experiment_id) is None
     assert pending(store, experiment_id, 2)
     assert lab.claim(store, experiment_id).run_id == lab.id("a")
+
+
+def test_who_only_reads_mends_nothing(new_store, lab: Lab) -> None:
+    """As `status --watch`, in a folder that cannot be written or of a database of others."""
+    store = new_store("read.db")
+    experiment_id = lab.plan(store, lab.run("a"))
+    with store.write() as connection:
+        connection.execute(sa.update(experiment_run).values(free_tries=None))
+    assert pending(open_results(store.address), experiment_id, 2)
+    assert wrong_notes(store) != []
+    assert pending(store, experiment_id, 2) and wrong_notes(store) == []
 
 
 def test_a_worker_without_work_locks_nothing(new_store, lab: Lab) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -63,6 +65,36 @@ def test_a_network_file_system_is_warned_of(tmp_path: Path, monkeypatch: pytest.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sqlite.warn_if_on_network(tmp_path / "results.db", "results.db")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    "nfs nfs4 cifs smb2 smb3 9p ceph virtiofs vboxsf wekafs panfs drvfs ocfs2 gfs2 fuse fuse.sshfs fuse.gcsfuse "
+    "fuse.s3fs fuse.rclone fuse.glusterfs fuse.juicefs fuse.ceph fuse.drive fuse.any-other".split(),
+)
+def test_kinds_whose_files_may_be_elsewhere(kind: str) -> None:
+    assert sqlite.is_on_network(kind)
+
+
+@pytest.mark.parametrize("kind", "ext4 xfs btrfs zfs apfs tmpfs overlay fuseblk fuse.ntfs-3g fuse.bindfs".split())
+def test_kinds_of_this_machine(kind: str) -> None:
+    assert not sqlite.is_on_network(kind)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "device"])
+@pytest.mark.parametrize("options", [{}, {"create": False}, {"read_only": True}])
+def test_what_is_no_file_is_refused_before_it_is_opened(tmp_path: Path, kind: str, options: dict[str, bool]) -> None:
+    """To open a pipe would wait for whoever writes into it."""
+    path = tmp_path / "a"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "socket":
+        with contextlib.closing(socket.socket(socket.AF_UNIX)) as listening:
+            listening.bind(str(path))
+    else:
+        path = Path("/dev/zero")
+    with pytest.raises(InputError, match=r"a pipe, a socket or a device, not a database; name a file"):
+        open_store(path, **options)
 
 
 # Root may write everywhere, unless the program gives that right away.

@@ -46,7 +46,7 @@ from hashbench.data.corpora.tokenizing import (
 from hashbench.data.corpora.vocabularies import corpus_texts, first_texts, trained_recipe
 from hashbench.data.sources import shards
 from hashbench.data.sources.documents import Again, CorpusSource
-from hashbench.data.sources.fingerprints import cache_folder, digest, refuse_changed, write_json
+from hashbench.data.sources.fingerprints import cache_room, digest, refuse_changed, write_json
 from hashbench.data.sources.shards import CorpusShard
 from hashbench.data.sources.sources import Source, locate_corpus
 from hashbench.data.sources.workers import call_each
@@ -121,7 +121,7 @@ def prepare(
         json.dumps([max_documents, first_chunk_only, *([] if words_per_row is None else [words_per_row])]),
         *([learned] if learned else []),
     )
-    place = (folder or cache_folder() / "corpora") / key
+    place = (folder or cache_room("corpora")) / key
     say = progress or (lambda text: None)
     making = _Making(
         located, tokenizer, vocabulary_size, max_documents, first_chunk_only, bool(learned), words_per_row,

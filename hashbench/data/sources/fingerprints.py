@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hashbench.common.atomic import atomic_write
+from hashbench.common.cache import DEFAULT, mark, named_cache
 from hashbench.common.checksums import FileSum, set_aside, state_of
 from hashbench.common.errors import InputError
 
@@ -20,7 +21,18 @@ CONTENT, CHECK = "content", "check"  # of a note
 
 def cache_folder() -> Path:
     """Folder of everything that can be made again: HASHBENCH_CACHE, else .hashbench in the working folder."""
-    return Path(os.environ["HASHBENCH_CACHE"] if "HASHBENCH_CACHE" in os.environ else ".hashbench").absolute()
+    return named_cache() or Path(DEFAULT).absolute()
+
+
+def marked_cache_folder() -> Path:
+    """The cache folder, to write in: it is made, if it can be, and bears its mark from now on."""
+    mark(cache_folder())
+    return cache_folder()
+
+
+def cache_room(name: str) -> Path:
+    """One of the folders in the cache folder, to write in."""
+    return marked_cache_folder() / name
 
 
 def usable_cache_folder() -> Path:
@@ -68,7 +80,7 @@ def file_fingerprint(path: Path) -> str:
     state = state_of(path)
     if state is None:
         return FileSum.of(path).sha256
-    note = cache_folder() / "fingerprints" / f"{digest(str(path))}.json"
+    note = cache_room("fingerprints") / f"{digest(str(path))}.json"
     remembered = read_note(note)
     if remembered is not None and remembered["state"] == state:
         return str(remembered["sha256"])

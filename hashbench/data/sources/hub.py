@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from hashbench.common.errors import InputError, located
 from hashbench.data.sources.files import Cells, FileTable, column_hint
-from hashbench.data.sources.fingerprints import cache_folder, digest, read_note, write_note
+from hashbench.data.sources.fingerprints import cache_room, digest, read_note, write_note
 from hashbench.data.sources.hub_copies import (
     HubCopy,
     answering,
@@ -157,11 +157,7 @@ class HubTable:
             InputError: the hub is out of reach, or has no such config or split.
         """
         at, copy = self.place, self.copy()
-        note = (
-            cache_folder()
-            / "hub"
-            / f"{digest('files', at.repository, copy.revision, at.config or '', self.split)}.json"
-        )
+        note = cache_room("hub") / f"{digest('files', at.repository, copy.revision, at.config or '', self.split)}.json"
         remembered = read_note(note)
         if remembered is not None:
             return tuple(remembered["files"])

@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from hashbench.common.errors import InputError, NotAtHand, first_line
-from hashbench.data.sources.fingerprints import cache_folder, digest, read_note, write_note
+from hashbench.data.sources.fingerprints import cache_room, digest, read_note, write_note
 
 REACH_SECONDS = 10.0  # after which the hub counts as out of reach
 CONVERTED = "refs/convert/parquet"  # the branch
@@ -144,7 +144,7 @@ def _newest(repository: str) -> HubCopy:
 
 
 def _note(repository: str) -> Path:
-    return cache_folder() / "hub" / f"{digest(repository)}.json"
+    return cache_room("hub") / f"{digest(repository)}.json"
 
 
 def hub_error(where: str, error: BaseException) -> InputError:
@@ -189,7 +189,7 @@ def is_unreachable(error: BaseException) -> bool:
 
 def endpoint() -> str:
     """The hub's address, as `huggingface_hub` reads it."""
-    return os.environ["HF_ENDPOINT"] if "HF_ENDPOINT" in os.environ else "https://huggingface.co"
+    return os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
 
 
 @contextmanager

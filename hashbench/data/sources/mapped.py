@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources.fingerprints import cache_folder
+from hashbench.data.sources.fingerprints import cache_folder, marked_cache_folder
 
 LARGE = 1 << 24  # characters of a column, bytes of an array; smaller ones are Python's and NumPy's own
 MOST_SHARED = 1_000  # different texts of a column, as labels are, that are kept once
@@ -179,8 +179,7 @@ def large_array(length: int, dtype: npt.DTypeLike) -> np.ndarray:
 def _nameless() -> IO[bytes] | None:
     """A new file without a name in the cache folder; None where none can be made."""
     try:
-        cache_folder().mkdir(parents=True, exist_ok=True)
-        return tempfile.TemporaryFile(dir=cache_folder())
+        return tempfile.TemporaryFile(dir=marked_cache_folder())
     except OSError:
         return None
 

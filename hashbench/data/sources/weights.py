@@ -20,7 +20,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from hashbench.common.errors import InputError, first_line
-from hashbench.data.sources.fingerprints import cache_folder, digest, file_fingerprint, read_note, write_note
+from hashbench.data.sources.fingerprints import cache_room, digest, file_fingerprint, read_note, write_note
 from hashbench.data.sources.hub_copies import REACH_SECONDS, answering, import_package, kind_of_error, meaning
 from hashbench.models.embeddings.base import Published
 
@@ -108,7 +108,7 @@ class HubWeights:
 
     def _found(self) -> dict[str, str]:
         """File, commit and SHA-256 of the weights, requested once and remembered."""
-        note = cache_folder() / "hub" / f"{digest('weights', self.repository, self.revision or '')}.json"
+        note = cache_room("hub") / f"{digest('weights', self.repository, self.revision or '')}.json"
         remembered = read_note(note)
         if remembered is not None:
             return remembered

@@ -17,7 +17,7 @@ import numpy as np
 
 from hashbench.common.progress import progress
 from hashbench.common.shared import make_once
-from hashbench.data.sources.fingerprints import cache_folder, digest
+from hashbench.data.sources.fingerprints import cache_room, digest
 from hashbench.data.sources.mapped import large_array
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder
@@ -45,7 +45,7 @@ class EncodedTask:
 def encode_task(data: TaskData, tokenizer: Tokenizer, folder: Path | None = None) -> EncodedTask:
     """The task as type ids, tokenized now if no worker did before. `folder` holds all encoded tasks."""
     key = digest("task", str(FORMAT), data.fingerprint, tokenizer_fingerprint(tokenizer))
-    place = make_once((folder or cache_folder() / "tasks") / key, lambda partial: _build(data, tokenizer, partial))
+    place = make_once((folder or cache_room("tasks")) / key, lambda partial: _build(data, tokenizer, partial))
     splits = {
         split: tuple(_load(place, split, column) for column in range(len(part.texts)))
         for split, part in data.splits.items()

@@ -22,7 +22,7 @@ from hashbench.common.shared import make_once
 from hashbench.data.sources.builtin import NOTE
 from hashbench.data.sources.documents import Again, CorpusSource
 from hashbench.data.sources.files import DataTable
-from hashbench.data.sources.fingerprints import cache_folder, digest, refuse_changed, write_json
+from hashbench.data.sources.fingerprints import cache_room, digest, refuse_changed, write_json
 from hashbench.data.sources.sources import SourceKind
 from hashbench.data.tasks.base import CheckedData, Task
 from hashbench.data.tasks.blocks import Beams, Seed, Strict
@@ -146,7 +146,7 @@ class LocatedPhrases:
         Raises:
             InputError: too few documents, or none with a word.
         """
-        folder = make_once(cache_folder() / NAME / self.fingerprint, self._make)
+        folder = make_once(cache_room(NAME) / self.fingerprint, self._make)
         documents = np.load(folder / DOCUMENTS)
         items = TypeTable.load(folder / TYPES)
         ids = np.memmap(folder / IDS, dtype=np.int32, mode="r")

@@ -9,7 +9,7 @@ import numpy as np
 
 from hashbench.common.texts_read import TextCounts, TextsRead
 from hashbench.data.sources.batching import kept_tokens
-from hashbench.data.sources.fingerprints import cache_folder
+from hashbench.data.sources.fingerprints import marked_cache_folder
 from hashbench.data.sources.mapped import taken
 from hashbench.data.tasks.encoding import encode_task
 from hashbench.data.tasks.text_data import TaskData
@@ -58,7 +58,7 @@ class _Lengths:
     def __init__(self, data: TaskData, tokenizer: Tokenizer, folder: Path | None) -> None:
         self._data, self._tokenizer = data, tokenizer
         self._parts, self._offsets = data.task.kind.tokenized_parts(data)
-        self._encoded = encode_task(self._parts, tokenizer, (folder or cache_folder()) / "tasks")
+        self._encoded = encode_task(self._parts, tokenizer, (folder or marked_cache_folder()) / "tasks")
 
     def of_texts(self, split: str) -> list[np.ndarray]:
         """Tokens of each text (n,) of each column."""

@@ -18,7 +18,7 @@ from hashbench.common.measured import MetricRow
 from hashbench.data.sources.builtin import NOTE, Generated
 from hashbench.data.sources.files import Cells, DataTable, ReadOptions
 from hashbench.data.sources.fingerprints import (
-    cache_folder,
+    cache_room,
     digest,
     file_fingerprint,
     read_note,
@@ -103,7 +103,7 @@ class LocatedTexts:
 
         It is found out once for data of this `key`.
         """
-        note = cache_folder() / "fingerprints" / f"{digest('labels', key)}.json"
+        note = cache_room("fingerprints") / f"{digest('labels', key)}.json"
         if (remembered := read_note(note)) is not None:
             return bool(remembered["differ"])
         try:

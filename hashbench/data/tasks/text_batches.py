@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from hashbench.data.sources.batching import Collator, encode_rows, evaluation_batches, text_batches
-from hashbench.data.sources.fingerprints import cache_folder
+from hashbench.data.sources.fingerprints import marked_cache_folder
 from hashbench.data.sources.loader import EvaluationLoader, Make, TrainingData
 from hashbench.data.tasks.encoding import EncodedTask, counts_of, encode_task
 from hashbench.data.tasks.kinds.tagging import by_word
@@ -64,7 +64,7 @@ class FinetuningData(TrainingData):
         self._tokenize = tokenizer.tokenize
         self.length = max_length if pad_to_max else None
         self.evaluation_batch_size = evaluation_batch_size or EVALUATION_BATCHES * batch_size
-        folder = folder or cache_folder()
+        folder = folder or marked_cache_folder()
         encoded = self.encoded(tokenizer, folder / "tasks")
         self.rows = {split: encode_rows(columns, template, max_length) for split, columns in encoded.splits.items()}
         self.codes = type_codes(coder, encoded.types, folder / "codes")

@@ -10,10 +10,11 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import RLock
 from types import FunctionType
 from typing import Any, TypeVar, cast
+
+from hashbench.common.cache import mark, named_cache
 
 F = TypeVar("F", bound=Callable[..., object])
 _handing_over = RLock()
@@ -89,9 +90,11 @@ class Instruction(Kernel):
 
 def _own_cache() -> str:
     """A folder for machine code below HASHBENCH_CACHE, "" where there is none that can be written."""
-    if not os.environ.get("HASHBENCH_CACHE"):
+    cache = named_cache()
+    if cache is None:
         return ""
-    folder = Path(os.environ["HASHBENCH_CACHE"]).absolute() / "numba"
+    mark(cache)
+    folder = cache / "numba"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:

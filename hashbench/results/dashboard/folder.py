@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -22,11 +23,13 @@ from typing import Any
 
 from hashbench.common.atomic import atomic_write
 from hashbench.common.errors import InputError
+from hashbench.common.showing import printable
 from hashbench.results.dashboard.runs import ShownRun
 from hashbench.results.rendering.rows import json_text
 
 MANIFEST = "runs.json"
 LAYOUT = 1  # raised when the same ShownRun is written in another way
+WANDB_ID = re.compile("[0-9a-f]{32}")  # as `live.wandb_id` makes it
 SENT = "sent.json"  # the server to which the runs of a folder went
 LOG = "sync.log"
 OWN = ("workspace.json", "report.json", SENT, LOG)  # files that are replaced, where the folder has a MANIFEST
@@ -153,9 +156,16 @@ def _own_data_folder(path: Path) -> Iterator[None]:
 
 
 def _remove(path: Path, run_id: str) -> None:
-    """Removes the subfolders of a run, also those that an interrupted call left behind."""
-    for folder in (path / "wandb").glob(f"offline-run-*-{run_id}"):
-        shutil.rmtree(folder)
+    """Removes the subfolders of a run, also those that an interrupted call left behind. Goes behind no link.
+
+    Raises InputError for an id that is none, which a database may hold.
+    """
+    if not WANDB_ID.fullmatch(run_id):
+        raise InputError(f"W&B run {printable(run_id[:80])!r}: no id of a run; see hashbench db check")
+    parent = path / "wandb"
+    for folder in () if parent.is_symlink() else parent.glob(f"offline-run-*-{run_id}"):
+        if folder.is_dir() and not folder.is_symlink():
+            shutil.rmtree(folder)
 
 
 def _read(path: Path) -> dict[str, Written]:
@@ -165,7 +175,11 @@ def _read(path: Path) -> dict[str, Written]:
             raise InputError(f"{path / strange[0]}: not written by hashbench dashboard; give another folder with -o")
         return {}
     try:
-        return {key: Written(**values) for key, values in json.loads(file.read_text(encoding="utf-8")).items()}
+        written = {key: Written(**values) for key, values in json.loads(file.read_text(encoding="utf-8")).items()}
+        for key, run in written.items():
+            if not WANDB_ID.fullmatch(key) or not re.fullmatch(rf"wandb/offline-run-[0-9_]+-{key}", run.folder):
+                raise ValueError("a place elsewhere")
+        return written
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise InputError(f"{file}: not written by hashbench dashboard; give another folder with -o") from error
 

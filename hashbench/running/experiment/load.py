@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ from hashbench.running.experiment.schema import Experiment, ModelEntry, TaskEntr
 
 Block = TypeVar("Block", bound=BaseModel)
 KeyPath = tuple[str | int, ...]
+HALF = re.compile("[\ud800-\udfff]")  # of a character beyond 16 bits, which no UTF-8 has
 LARGEST = 2**63 - 1  # of a whole number: a database stores no larger one
 ENTRIES: Mapping[str, type[BaseModel]] = {"models": ModelEntry, "tasks": TaskEntry}  # lists of named blocks
 GIVEN = "the experiment"  # one that is no file, in messages
@@ -129,7 +131,11 @@ def load_experiment(path: str | Path | Mapping[str, Any], overrides: Sequence[st
 
 
 def _check_stored(values: object, loaded: Loaded, keys: KeyPath = ()) -> None:
-    """Raises InputError for a whole number that no database can store, in whatever block."""
+    """Raises InputError for a whole number or a text that no database can store, in whatever block, keys included."""
+    for text in (values, *values) if isinstance(values, dict) else (values,):
+        if isinstance(text, str) and (half := HALF.search(text)):
+            where = f"{loaded.where(*keys)}: {place(keys)}" if keys else loaded.where()
+            raise InputError(f"{where}: holds {ascii(half[0])}, half of a character; write the whole character")
     if isinstance(values, int) and abs(values) > LARGEST:
         raise InputError(
             f"{loaded.where(*keys)}: {place(keys)}: is beyond {LARGEST}, the largest number; take a smaller"

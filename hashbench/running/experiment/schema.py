@@ -44,7 +44,15 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Parameters = Annotated[int, Field(gt=0)]
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"  # of an experiment, and of a model in it
-AverageName = Annotated[str, Field(pattern=NAME)]
+LONGEST_NAME = 128  # letters: folders and files are named after both, and a budget or step comes behind
+
+
+def is_name(text: str) -> bool:
+    """True for what can be the name of an experiment or model."""
+    return len(text) <= LONGEST_NAME and re.fullmatch(NAME, text) is not None
+
+
+AverageName = Annotated[str, Field(pattern=NAME, max_length=LONGEST_NAME)]
 # Trivial baselines of the suite's kinds of task, in the order in which messages name them.
 FLOORS = (
     "majority", "bag-of-words", "bag-of-pairs", "popularity", "co-occurrence", "most-frequent-tag", "unigrams",
@@ -106,6 +114,7 @@ class ModelEntry(Strict):
 
     name: str = Field(
         min_length=1,
+        max_length=LONGEST_NAME,
         pattern=NAME,
         description="unique in the experiment; no column of tables, task or trivial baseline",
     )
@@ -259,6 +268,7 @@ class Experiment(Strict):
 
     name: str = Field(
         min_length=1,
+        max_length=LONGEST_NAME,
         pattern=NAME,
         description="name of the experiment, as in hashbench report NAME",
     )

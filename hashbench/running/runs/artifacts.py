@@ -7,10 +7,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from hashbench.common.cache import CHECKPOINTS, SHOWN, WAITING, WEIGHTS, folder_of_run
 from hashbench.common.checksums import FileSum, manifest_of, read_listing, remove
 from hashbench.common.errors import InputError
 from hashbench.common.shared import SharedFolder, make_once
 from hashbench.common.shipped import EXAMPLE
+from hashbench.common.showing import printable
 from hashbench.store.engine import Store
 from hashbench.store.result import Artifact
 from hashbench.store.status import artifacts
@@ -59,7 +61,7 @@ class ArtifactFolder:
     @classmethod
     def of_environment(cls, cache: Path) -> ArtifactFolder:
         """The artifact folder of a cache, shared at the URL in HASHBENCH_ARTIFACTS, if that is set."""
-        url = os.environ[PLACE] if PLACE in os.environ else ""
+        url = os.environ.get(PLACE, "")
         return cls(cache, SharedFolder.at(url, cache) if url else None)
 
     @classmethod
@@ -70,19 +72,26 @@ class ArtifactFolder:
     @property
     def root(self) -> Path:
         """The folder to which the store's artifact URLs are relative."""
-        return self.cache / "artifacts"
+        return self.cache / WEIGHTS
 
     def files(self, run_id: str) -> ModelFiles:
         """Paths of the files that a run leaves for good."""
-        return ModelFiles(self.root / run_id)
+        return ModelFiles(folder_of_run(self.cache, WEIGHTS, run_id))
 
     def waiting(self, run_id: str) -> ModelFiles:
         """Paths of the files that a run leaves until the runs that need it are done."""
-        return ModelFiles(self.cache / "finetuned" / run_id)
+        return ModelFiles(folder_of_run(self.cache, WAITING, run_id))
 
     def running(self, run_id: str) -> Path:
         """The folder of a run that is being carried out, for its checkpoints and logs."""
-        return self.cache / "running" / run_id
+        return folder_of_run(self.cache, CHECKPOINTS, run_id)
+
+    def stored_at(self, url: str) -> Path:
+        """The path of a file of the store by its URL, "ID/NAME". Raises InputError for any other one."""
+        run_id, _, name = url.partition("/")
+        if name != Path(name).name or name in ("", "..") or not name.isprintable():
+            raise InputError(f"artifact {printable(url[:SHOWN])!r}: no name of a run's file; see hashbench db check")
+        return folder_of_run(self.cache, WEIGHTS, run_id) / name
 
     def stored(self, kind: str, path: Path) -> Artifact:
         """The store's entry for a file under the root that a run has just written, which is shared too."""
@@ -134,7 +143,7 @@ def sum_of(artifact: Artifact) -> FileSum:
 def kept_files(store: Store, run_id: str, folder: ArtifactFolder, *, with_head: bool) -> dict[str, Path]:
     """Paths of the files that a finished training kept, by kind. Raises InputError for missing weights or head."""
     stored = {artifact.kind: artifact for artifact in artifacts(store, run_id)}
-    files = {kind: folder.root / artifact.url for kind, artifact in stored.items()}
+    files = {kind: folder.stored_at(artifact.url) for kind, artifact in stored.items()}
     short = run_id[:SHORT]
     for kind in ("weights", "head") if with_head else ("weights",):
         if kind not in files:

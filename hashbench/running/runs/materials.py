@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hashbench.common.cache import mark
 from hashbench.common.errors import InputError, located
 from hashbench.common.shared import SharedFolder, make_once
 from hashbench.data.corpora.corpus import Corpus
@@ -96,6 +97,7 @@ class Materials:
         self._sources = open_sources(sources)
         self._tasks = {task.task.name: task for task in tasks}
         self._named = {corpus.fingerprint: name for name, corpus in (corpora or {}).items()}
+        mark(cache)
         self.cache, self._shared, self._workers, self._progress = cache, shared, workers, progress
         self._texts: dict[str, Texts] = {}
         self._data: dict[str, Any] = {}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hashbench.common.atomic import atomic_write
+from hashbench.common.cache import DEFAULT, mark
 from hashbench.common.errors import InputError
 from hashbench.common.registry import VARIABLE, import_file, own_modules, plugin_files
 from hashbench.running.experiment.resolved import ResolvedExperiment
@@ -104,7 +105,7 @@ class PackedAssignment:
         plug-ins of the process that planned.
         """
         is_here = all(file.is_here() for file in self.files)
-        root = (cache or Path(".hashbench")) / "own"
+        root = (cache or Path(DEFAULT)) / "own"
         paths = [Path(file.path) for file in self.files] if is_here else self._copies(root)
         for path in paths:
             import_file(path)
@@ -117,6 +118,7 @@ class PackedAssignment:
 
     def _copies(self, root: Path) -> list[Path]:
         """Writes copies of all user-defined files below `root`, those of one folder together; returns their paths."""
+        mark(root.parent)
         digests: dict[Path, str] = {}
         for file in self.files:
             folder = Path(file.path).parent

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hashbench.common.cache import mark
 from hashbench.common.errors import InputError, located
 from hashbench.common.registry import own_name
 from hashbench.common.texts_read import TextCounts
@@ -135,6 +136,7 @@ def read(
 ) -> TextReading:
     """The counts of the data under a way of reading, whose vocabulary is learned from the training texts if need be."""
     cache, learned = usable_cache_folder(), []
+    mark(cache)
     if way.tokenizer.needs_training:
         texts = LearnedTexts(data.fingerprint, partial(training_texts, located_task), TRAINING_CHARACTERS)
         learn_vocabulary(way.tokenizer, vocabulary_size, [texts], cache / "vocabularies", progress=progress)

@@ -16,6 +16,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from hashbench.common.cache import RUN_ID
 from hashbench.common.checksums import Damaged, is_listed, remove, sealed_write, set_aside
 from hashbench.common.errors import first_line
 from hashbench.common.measured import MetricRow
@@ -128,7 +129,7 @@ class ResultSpool:
             else:
                 taken.append(held.run_id)
                 self._artifacts.remove(self._artifacts.running(held.run_id))
-            self.drop(held.token)
+            remove(path)  # whatever token it holds: it may be anybody's file
         return taken
 
     def _path(self, token: str) -> Path:
@@ -160,6 +161,8 @@ def _read(path: Path) -> tuple[ClaimedRun, Result] | None:
                 for n, fields in enumerate(about["predictions"])
             ]
         held = about.pop("held")
+        if not RUN_ID.fullmatch(held["run_id"]):
+            raise ValueError("the id of its run is none")
         parts = {
             "metrics": [MetricRow(**row) for row in about["metrics"]],
             "artifacts": [Artifact(**file) for file in about["artifacts"]],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from hashbench.data.tasks.text_data import TaskData
 from hashbench.results.read.measured import Measured, measure
 from hashbench.results.read.runs import SeedScore
 from hashbench.results.reserved import check_apart, check_model_name
-from hashbench.running.experiment.schema import NAME, baseline_names
+from hashbench.running.experiment.schema import LONGEST_NAME, baseline_names, is_name
 from hashbench.running.experiment.stored import task_data_of_run
 from hashbench.running.runs.base import notes_on, scored_metrics, stored_predictions
 from hashbench.running.runs.imported import KIND
@@ -106,8 +105,8 @@ def _score_on(measured: Measured, task: str) -> SeedScore:
 
 def _check_label(measured: Measured, name: str) -> None:
     """Raises InputError for a name that a model, a baseline, a task or a column of the experiment has."""
-    if not re.match(NAME, name):
-        raise InputError(f"--name {name!r}: is no name; it has letters, digits, '.', '_' and '-'")
+    if not is_name(name):
+        raise InputError(f"--name {name!r}: is no name; it has at most {LONGEST_NAME} letters, digits, '.', '_', '-'")
     tasks = {*measured.tasks(), *known_tasks()}
     check_model_name(name, "--name", baselines=baseline_names(), tasks=tasks, remedy=REMEDY)
     check_apart([name], measured.tasks(), "--name", remedy=REMEDY)

@@ -100,7 +100,21 @@ def test_an_interrupted_call_goes_on_behind_the_files_that_are_whole(store, tmp_
     assert all(run.ended for run in read_all(tmp_path).values())
 
 
-@pytest.mark.parametrize("text", ["[1]", "{", '{"a": {"name": 1}}'])
+ID = "a1" * 16
+WRITTEN = {"name": "a", "kind": "finetune", "fingerprint": "f", "folder": f"wandb/offline-run-20260101_000000-{ID}"}
+ELSEWHERE = [
+    json.dumps({key: {**WRITTEN, "folder": folder}})
+    for key, folder in [
+        ("*", "wandb"),
+        ("*/../../mine", "wandb"),
+        (ID, "../mine"),
+        (ID, f"wandb/../mine-{ID}"),
+        (ID, "/"),
+    ]
+]
+
+
+@pytest.mark.parametrize("text", ["[1]", "{", '{"a": {"name": 1}}', *ELSEWHERE])
 def test_a_folder_of_someone_else_is_left_alone(tmp_path, text) -> None:
     (tmp_path / MANIFEST).write_text(text)
     with pytest.raises(InputError, match=r"runs.json: not written by hashbench dashboard; give another folder with -o"):
@@ -114,6 +128,26 @@ def test_a_file_of_someone_else_is_not_replaced(tmp_path, name) -> None:
     with pytest.raises(InputError, match=rf"{name}: not written by hashbench dashboard; give another folder with -o"):
         write_runs([], tmp_path, project="p", entity=None)
     assert (tmp_path / name).read_text() == "mine"
+
+
+@pytest.mark.parametrize("run_id", ["*", "../../mine", f"x/../../mine-{ID}", "", ID[:-1], f"{ID}\n"])
+def test_the_id_of_a_run_is_no_pattern_and_no_path(store, tmp_path, run_id) -> None:
+    """A database from elsewhere may hold any text in its place."""
+    own = tmp_path / "out" / "wandb" / f"offline-run-20260101_000000-{'b2' * 16}"
+    own.mkdir(parents=True)
+    run = replace(shown(store).runs[0], id=run_id)
+    with pytest.raises(InputError, match="no id of a run; see hashbench db check"):
+        write_runs([run], tmp_path / "out", project="p", entity=None)
+    assert own.exists()
+
+
+def test_nothing_is_removed_behind_a_link(tmp_path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "out" / "wandb").mkdir(parents=True)
+    (tmp_path / "out" / "wandb" / f"offline-run-20260101_000000-{ID}").symlink_to(tmp_path / "mine")
+    (tmp_path / "out" / MANIFEST).write_text(json.dumps({ID: WRITTEN}))
+    assert write_runs([], tmp_path / "out", project="p", entity=None).runs == {}
+    assert (tmp_path / "mine").exists()
 
 
 def test_a_folder_that_cannot_be_made(tmp_path) -> None:

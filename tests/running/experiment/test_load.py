@@ -68,6 +68,14 @@ FAULTS = {
         "finetune:\n  per_task:\n    cola: {epochs: 9223372036854775808}\n",
         "a.yaml:5: finetune.per_task.cola.epochs: is beyond 9223372036854775807, the largest number; take a smaller",
     ),
+    "half of a character": (
+        'data: "\\ud800"\n',
+        "a.yaml:3: data: holds '\\ud800', half of a character; write the whole character",
+    ),
+    "half of a character in a key": (
+        'finetune: {"x\\udfff": 1}\n',
+        "a.yaml:3: finetune: holds '\\udfff', half of a character; write the whole character",
+    ),
     "a directive": (
         "%YAML 1.1\n",
         "a.yaml:3: a line that begins with % is a directive of YAML; leave it out",
@@ -163,6 +171,25 @@ FAULTS = {
         "a.yaml:3: tracking.wandb: must be 'off', 'offline' or 'online', not 'no'; correct the value",
     ),
 }
+
+
+@pytest.mark.parametrize("what", ["experiment", "model"])
+def test_names_have_a_limit(load, what: str) -> None:
+    """Folders and files are named after both."""
+
+    def named(length: int) -> str:
+        name = "a" * length
+        return (
+            f"name: {name}\nmodels: [bert-mlm]\n"
+            if what == "experiment"
+            else f"name: e\nmodels:\n- {{name: {name}, like: bert-mlm}}\n"
+        )
+
+    assert load(named(128))
+    with pytest.raises(
+        InputError, match=r"a.yaml:[13]: name.*: must be text of at most 128 characters, not 'a+\.\.\.;"
+    ):
+        load(named(129))
 
 
 @pytest.mark.parametrize(("lines", "message"), FAULTS.values(), ids=FAULTS)

@@ -119,6 +119,20 @@ def without_key(path: Path) -> None:
         np.savez(file, about=np.array(json.dumps(about)), **rest)
 
 
+def with_the_id(run_id: str) -> Callable[[Path], None]:
+    """A result of whatever run: its id names a folder that goes once it is stored."""
+
+    def change(path: Path) -> None:
+        with np.load(path) as arrays:
+            about = json.loads(str(arrays["about"]))
+            rest = {name: arrays[name] for name in arrays.files if name != "about"}
+        about["held"]["run_id"] = run_id
+        with path.open("wb") as file:
+            np.savez(file, about=np.array(json.dumps(about)), **rest)
+
+    return change
+
+
 def a_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()
@@ -131,6 +145,8 @@ UNREADABLE = {
     "objects": lambda path: path.write_bytes(b"\x93NUMPY\x01\x00v\x00" + b"{'descr': '|O', 'shape': (1,)}".ljust(118)),
     "folder": a_folder,
     "another version": without_key,
+    "an id that is a path": with_the_id("../../victim"),
+    "no id": with_the_id(""),
     "no JSON": lambda path: np.savez(path, about=np.array("{")),
     "no block": lambda path: np.savez(path, about=np.array("[]")),
 }

@@ -24,6 +24,7 @@ from typing import Any
 import ray
 from ray.exceptions import RayActorError, RayError, RayTaskError
 
+from hashbench.common.cache import named_cache
 from hashbench.common.errors import InputError
 from hashbench.common.numbers import whole_number
 from hashbench.running.runs.base import Workplace
@@ -35,7 +36,6 @@ from hashbench.store.planning import Run
 from hashbench.store.result import Result
 
 WAIT_S = 5.0  # that a slot waits for an event before it answers that there is none
-CACHE_VARIABLE = "HASHBENCH_CACHE"  # the variable of a node that has its cache elsewhere
 REACH_SECONDS = 10.0  # for a cluster's address to answer
 LATE_S = 60.0  # after which a sweep says that workers have not started yet
 STORE_BYTES = 128 * 2**20  # of a cluster of our own: nothing large goes through its object store
@@ -87,7 +87,7 @@ class Slot:
         from hashbench.running.sweep.processes import own_name
         from hashbench.running.sweep.worker import Worker
 
-        cache = Path(os.environ[CACHE_VARIABLE]).absolute() if CACHE_VARIABLE in os.environ else None
+        cache = named_cache()  # of a node that has it elsewhere
         assignment = self._packed.open(cache)
         assignment = replace(assignment, cache=cache or assignment.cache)
         refuse_other_runs(assignment.resolved, assignment.runs, f"worker on {socket.gethostname()}")
@@ -290,7 +290,7 @@ def connect() -> None:
     if ray.is_initialized():
         return
     options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
-    address = os.environ["RAY_ADDRESS"] if "RAY_ADDRESS" in os.environ else ""
+    address = os.environ.get("RAY_ADDRESS", "")
     check_address(address)
     before = signal.getsignal(signal.SIGTERM)  # Ray takes the signal for itself, the sweep wants it back
     try:

@@ -19,6 +19,7 @@ import ray.train
 from ray.train import FailureConfig, RunConfig, ScalingConfig
 from ray.train.torch import TorchTrainer
 
+from hashbench.common.cache import named_cache
 from hashbench.common.progress import Sign, give_signs_to
 from hashbench.running.sweep.assignment import Assignment, PackedAssignment
 from hashbench.running.sweep.ranks import Launch, Message, carry_out_share, gather
@@ -100,7 +101,7 @@ def share_of_worker(config: dict[str, Any]) -> None:
     os.environ["GROUP_RANK"] = os.environ["NODE_RANK"]  # torchrun's word for it
     outbox, stop = config["outbox"], threading.Event()
     threading.Thread(target=watch_for_stop, args=(outbox, stop), daemon=True).start()
-    cache = Path(os.environ["HASHBENCH_CACHE"]).absolute() if "HASHBENCH_CACHE" in os.environ else None
+    cache = named_cache()
     assignment = config["packed"].open(cache)
     assignment = replace(assignment, cache=cache or assignment.cache)
     machine = replace(machine, rank=ray.train.get_context().get_world_rank())
