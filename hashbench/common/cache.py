@@ -55,6 +55,8 @@ FOLDERS = {
     FONTS: "its list of fonts, where the home folder cannot be written",
 }
 KEPT = ("finished",)  # never removed: nowhere else
+# Beside the folders; the example database is unpacked into ~/.cache/hashbench, which is also a usual place of a cache
+OWN_FILE = re.compile(rf"{re.escape(LOCK)}|{re.escape(MEASURING)}|example-[0-9a-f]+\.db")
 RUN_ID = re.compile("[0-9a-f]{64}")
 SHOWN = 80  # letters of a name in a message
 
@@ -133,9 +135,9 @@ def why_no_cache(cache: Path) -> str:
     if os.environ.get(FONTS_VARIABLE) == str(cache / FONTS):
         names.pop(FONTS, None)
     for name, path in names.items():
-        if not (name in FOLDERS and is_folder(path) or name in (LOCK, MEASURING) and _is_plain(path)):
+        if not (name in FOLDERS and is_folder(path) or OWN_FILE.fullmatch(name) and _is_plain(path)):
             return f"{printable(name[:SHOWN])!r} in it is not of hashbench"
-    is_older = not names or LOCK in names or cache.name == DEFAULT
+    is_older = not names.keys() & FOLDERS.keys() or LOCK in names or cache.name == DEFAULT
     return "" if is_older else f"it has neither {MARK} nor the lock of a sweep"
 
 

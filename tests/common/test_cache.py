@@ -187,6 +187,14 @@ def test_an_older_cache_is_one_with_known_folders_alone(tmp_path: Path, name: st
         cleaned(older, older_than_s=0)
 
 
+def test_the_example_database_may_be_beside_the_folders(tmp_path: Path) -> None:
+    """It is unpacked into ~/.cache/hashbench, which is also a usual place of a cache."""
+    example = put(tmp_path / f"example-{'0' * 16}.db")
+    assert mark(tmp_path)
+    put(tmp_path / "corpora" / "wiki")
+    assert names(cleaned(tmp_path, older_than_s=0)) == {"corpora/wiki"} and example.exists()
+
+
 def test_a_mark_is_a_file_with_its_text(tmp_path: Path) -> None:
     put(tmp_path / "home" / "tasks" / "mine.csv")
     (tmp_path / "home" / MARK).write_text("mine")
