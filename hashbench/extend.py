@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from hashbench.models.embeddings.neighbours import OverNeighbours
     from hashbench.models.encoders.base import Architecture, Encoder
     from hashbench.models.objectives.base import Head, Objective, TaskHead
-    from hashbench.models.text.base import Tokenizer
+    from hashbench.models.text.base import PortablePart, Tokenizer
     from hashbench.models.text.types import DictInterner, Interner
     from hashbench.models.text.unicode import split
     from hashbench.results.papers.paper import Column
@@ -85,6 +85,7 @@ PLACES = {  # name -> module below `hashbench`, and the object's name there wher
     "Head": "models.objectives.base",
     "Objective": "models.objectives.base",
     "TaskHead": "models.objectives.base",
+    "PortablePart": "models.text.base",
     "Tokenizer": "models.text.base",
     "DictInterner": "models.text.types",
     "Interner": "models.text.types",
@@ -133,6 +134,7 @@ __all__ = [
     "OverNeighbours",
     "Perturbation",
     "Plot",
+    "PortablePart",
     "REGRESSION",
     "Renderer",
     "Result",

@@ -29,6 +29,7 @@ from hashbench.cli.report import compare, report, report_claims, report_robustne
 from hashbench.cli.status import list_experiments, log, status
 from hashbench.cli.sweep import sweep, worker
 from hashbench.cli.trained import evaluate, export, predict
+from hashbench.common.allocator import wanted_threads
 from hashbench.common.cache import FONTS, FONTS_VARIABLE
 from hashbench.common.errors import InputError
 from hashbench.common.secrecy import keep_secrets, without_passwords
@@ -155,6 +156,7 @@ def _root(
     ] = False,
 ) -> None:
     """Options of the program itself."""
+    wanted_threads()  # a wrong setting is refused before any work, not in a worker after an hour
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -105,14 +105,20 @@ def check_experiment(
 
 def _print_code(loaded: Loaded) -> bool:
     """Prints the Python files that an experiment names, without importing them; returns True if there are any."""
-    from hashbench.running.experiment.code import code_of
+    from hashbench.running.experiment.code import code_of, sha256
 
     named = code_of(loaded)
     if named:
         print(f"{loaded.shown}: valid keys and names; not imported, and their models not checked:")
         rows = [
-            {"model": code.model, "code": code.reference, "file": str(code.path or "not there"), "sha256": code.digest}
+            {
+                "model": code.model,
+                "code": code.reference,
+                "file": str(path or "not there"),
+                "sha256": sha256(path) if path else "",
+            }
             for code in named
+            for path in code.files() or [None]
         ]
         print_rows(list(rows[0]), rows, "text")
     return bool(named)

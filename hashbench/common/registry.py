@@ -15,7 +15,7 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
@@ -47,25 +47,38 @@ class Kind:
         return base
 
     def offered(self, module: ModuleType) -> Iterator[tuple[str, Any]]:
-        """Things of this kind that a module offers, by name. Raises InputError where its export holds other things."""
+        """Things of this kind that a module offers, by name. What is none, or has a fault, is left out."""
+        for name, thing in self.things(module):
+            if self.has(thing) and not self.fault(name, thing):
+                yield name, thing
+
+    def things(self, module: ModuleType) -> list[tuple[Any, Any]]:
+        """What a module offers as this kind, by name (None: it has none): its export, or its own classes."""
         if not self.export:
-            for value in vars(module).values():
-                if isinstance(value, type) and f"{value.__module__}.".startswith(f"{module.__name__}."):
-                    if issubclass(value, self.base_class()) and hasattr(value, self.key):
-                        yield getattr(value, self.key), value
-            return
+            own = [cls for cls in vars(module).values() if isinstance(cls, type)]
+            own = [cls for cls in own if f"{cls.__module__}.".startswith(f"{module.__name__}.") and self.has(cls)]
+            return [(getattr(cls, self.key), cls) for cls in own if hasattr(cls, self.key)]
         exported = getattr(module, self.export, ())
         if isinstance(exported, Mapping):
-            yield from exported.items()
-            return
-        for thing in exported if isinstance(exported, list | tuple) else (exported,):
-            if isinstance(thing, self.base_class()):
-                yield getattr(thing, self.key), thing
-            elif not hasattr(thing, self.key):  # a kind of task and a kind of run are both a KIND
-                name = self.base.rpartition(":")[2]
-                raise InputError(f"{module.__file__}: no list {self.export} of {name}; end the file with one")
+            return list(exported.items())
+        listed = exported if isinstance(exported, list | tuple) else [exported]
+        return [(getattr(thing, self.key, None), thing) for thing in listed]
+
+    def has(self, thing: object) -> bool:
+        """True for a thing of this kind. Its classes are known by name: the room of the base is not imported for it."""
+        cls = type(thing) if self.export or not isinstance(thing, type) else thing
+        return any(f"{part.__module__}:{part.__qualname__}" == self.base for part in cls.__mro__)
+
+    def fault(self, name: object, thing: Any) -> str:
+        """The reason why a thing of this kind cannot be used, as the end of a line; "" where it can."""
+        if not isinstance(name, str) or not name:
+            return f"{self.key} is {name!r}; give it a text"
+        if missing := sorted(getattr(thing, "__abstractmethods__", ())) if isinstance(thing, type) else []:
+            return f"the class has no {', no '.join(missing)}; define it"
+        return thing.fault() if self.base == METRIC else ""
 
 
+METRIC = "hashbench.scores.base:Metric"
 TASK_FILES = ("hashbench.data.tasks.named", "hashbench.data.tasks.kinds")
 KINDS = {
     kind.what: kind
@@ -79,7 +92,7 @@ KINDS = {
         Kind("task", TASK_FILES, "hashbench.data.tasks.base:Task", "TASKS"),
         Kind("group of tasks", TASK_FILES, "builtins:tuple", "GROUPS"),
         Kind("kind of task", TASK_FILES[1:], "hashbench.data.tasks.base:TaskKind", "KIND"),
-        Kind("metric", ("hashbench.scores",), "hashbench.scores.base:Metric", "METRICS"),
+        Kind("metric", ("hashbench.scores",), METRIC, "METRICS"),
         Kind(
             "perturbation",
             ("hashbench.data.perturbations",),
@@ -107,6 +120,7 @@ _registered: dict[tuple[str, str], Mapping[str, Any]] = {}  # by kind and HASHBE
 _own_modules: dict[str, ModuleType] = {}  # by name: looked up too often to go through all of sys.modules
 _running: list[Path] = []  # files that run now because they are imported
 _unreadable: dict[str, str] = {}  # plug-ins that cannot be imported -> why
+_faulty: dict[str, list[str]] = {}  # plug-ins of which things are left out -> why
 _importing: list[str] = []  # the plug-in that is being imported, if any
 
 
@@ -116,7 +130,10 @@ def registered(what: str) -> Mapping[str, Any]:
     if key not in _registered:
         kind, files = KINDS[what], dict[str, str | None]()
         things: dict[str, Any] = {}
-        for module in [module for package in kind.packages for module in modules_of(package)] + plugins(key[1]):
+        suite = [module for package in kind.packages for module in modules_of(package)]
+        for reason in [reason for module in suite for reason in faults_of(module, [kind])]:
+            raise InputError(reason)
+        for module in suite + plugins(key[1]):
             for name, thing in kind.offered(module):
                 if name in things and things[name] is not thing:
                     double = f"{what} {name!r} is already in {files[name]}"
@@ -127,6 +144,31 @@ def registered(what: str) -> Mapping[str, Any]:
             return things
         _registered[key] = things
     return _registered[key]
+
+
+def faults_of(module: ModuleType, kinds: Collection[Kind], place: str = "") -> list[str]:
+    """What is wrong with the things that a module offers of some kinds, a line each. `place`: its file, for messages.
+
+    One export may be that of several kinds, as KIND is: then its things are of any of them.
+    """
+    reasons: list[str] = []
+    for kind in kinds:
+        alike = [other for other in kinds if other.export == kind.export] if kind.export else [kind]
+        for name, thing in kind.things(module) if kind is alike[0] else ():
+            of = next((other for other in alike if other.has(thing)), None)
+            shown = f"{kind.export or kind.what}{f' {name!r}' if isinstance(name, str) else ''}"
+            if of is not None:
+                reason = of.fault(name, thing)
+            elif isinstance(thing, type):
+                reason = f"a class ({thing.__name__}), no object of {_bases(alike)}; see docs/extend.md"
+            else:
+                reason = f"of the class {type(thing).__name__}, no {_bases(alike)}; see docs/extend.md"
+            reasons += [f"{place or module.__file__}: {shown}: {reason}"] if reason else []
+    return reasons
+
+
+def _bases(kinds: Collection[Kind]) -> str:
+    return " or ".join(kind.base.rpartition(":")[2] for kind in kinds)
 
 
 @functools.cache
@@ -143,7 +185,8 @@ def modules_of(package: str) -> tuple[ModuleType, ...]:
 def plugins(places: str) -> list[ModuleType]:
     """The plug-ins of installed packages, and those that `places`, the text of HASHBENCH_PLUGINS, names.
 
-    One that cannot be imported is left out, with one line on stderr. Raises InputError where a place is no plug-in.
+    One that cannot be imported is left out, and so is a thing of one that has a fault, with one line on stderr. Raises
+    InputError where a place is no plug-in.
     """
     modules: list[ModuleType] = []
     for entry in entries():
@@ -178,7 +221,8 @@ def plugin_files(places: str) -> list[Path]:
 def unreadable() -> str:
     """Plug-ins that could not be imported, as the end of a message about an unknown name; "" where all could."""
     named = {str(file) for file in plugin_files(os.environ.get(VARIABLE, ""))}
-    reasons = [why for place, why in _unreadable.items() if place in named or not place.endswith(".py")]
+    known = [*_unreadable.items(), *((place, why) for place, reasons in _faulty.items() for why in reasons)]
+    reasons = [why for place, why in known if place in named or not place.endswith(".py")]
     return "".join(f"; not read: {why}" for why in reasons)
 
 
@@ -188,7 +232,13 @@ def _imported(place: str, load: Callable[[], ModuleType]) -> list[ModuleType]:
         return []
     _importing.append(place)
     try:
-        return [load()]
+        module = load()
+        reasons = faults_of(module, KINDS.values(), place if place.endswith(".py") else "")
+        for reason in reasons:
+            if reason not in _faulty.get(place, ()):
+                tell(f"{reason}; it is left out")
+        _faulty[place] = reasons
+        return [module]
     except (Exception, SystemExit) as error:
         reason = f"{place}: cannot be imported: {type(error).__name__}: {first_line(error)}; correct it"
         _unreadable[place] = str(error) if isinstance(error, InputError) else reason
@@ -321,6 +371,8 @@ def make(what: str, name: str, arguments: Mapping[str, object], *, elsewhere: tu
     """
     kind = KINDS[what]
     cls = listed_class(what, name)
+    if reason := kind.fault(name, cls):
+        raise InputError(f"{what} {name}: {reason}")
     parameters = inspect.signature(cls).parameters
     for argument in arguments:
         if argument not in parameters:

@@ -22,8 +22,9 @@ from hashbench.data.tasks.text_baselines import fitted_bag_of_words
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.deployment.evaluation import TIMED, Form, imported, median_milliseconds, scored, table_of
 from hashbench.deployment.forms import FACTS, stored_forms
-from hashbench.deployment.text_side import filled, joined_sources, size_of, source_of
+from hashbench.deployment.text_side import filled, joined_sources, size_of
 from hashbench.models.portable.bag_of_words import FEATURES, NUMBERS, SETTINGS
+from hashbench.models.text.base import shipped_source
 from hashbench.models.text.words import WordTokenizer
 from hashbench.results.rendering.rows import json_text
 from hashbench.running.experiment.stored import task_data_of_run
@@ -116,12 +117,13 @@ def write_folder(learned: Learned, kind: str, task: str, folder: Path) -> None:
         "tokenizer": _words().values,
     }
     imports = ("import sys\n", "from pathlib import Path\n")
-    parts, needed = joined_sources((*_words().needs, _words().source, "bag_of_words"), imports)
+    texts = {name: shipped_source(f"{name}.py") for name in (*_words().needs, _words().source, "bag_of_words")}
+    parts, needed = joined_sources(texts, imports)
     calls = {"task": task, "version": hashbench.__version__, "imports": needed, "parts": parts}
     (folder / FEATURES).write_bytes("\n".join(learned.features).encode())
     (folder / NUMBERS).write_bytes(numbers)
     (folder / SETTINGS).write_text(json.dumps(values, separators=(",", ":")), encoding="utf-8")
-    (folder / CODE).write_text(filled(source_of("bag_of_words.txt"), calls), encoding="utf-8")
+    (folder / CODE).write_text(filled(shipped_source("bag_of_words.txt"), calls), encoding="utf-8")
 
 
 def _words() -> Any:

@@ -1,128 +1,403 @@
 """The source of some classes and all that they use of hashbench, as one file that does not import hashbench.
 
-Names are followed from a class to what its code mentions, through imports, module by module. Code that hashes is not
-followed: what it makes is in the weights, so only constants are taken from `hashbench.models.coders` and `.text`.
+Names are followed from a class to what its code uses, through imports, module by module. Where two modules mean
+different things by one name, one of them gets another name in the file. Coders and tokenizers stay behind, since what
+they make is in the weights: a class that refuses to be made has the place of each.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import importlib
+import importlib.util
 import inspect
-from collections.abc import Iterator, Sequence
+import re
+import symtable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 from hashbench.common.errors import InputError
+from hashbench.extend import PLACES
+from hashbench.models.coders.base import Coder
+from hashbench.models.text.base import Tokenizer
 
-PACKAGE = "hashbench"
-CONSTANTS_ALONE = ("hashbench.models.coders", "hashbench.models.text")  # of these rooms no function and no class
-Statement = ast.ClassDef | ast.FunctionDef | ast.Assign | ast.AnnAssign
+PACKAGE, EXTEND = "hashbench", "hashbench.extend"
+DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+SCOPES = (*DEFINITIONS, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+STAYS = '''class {name}:
+    """Makes codes or tokens, in hashbench alone: what it made is in the weights."""
+
+    def __init__(self, *values, **named):
+        raise NotImplementedError("{name} makes codes or tokens in hashbench alone")'''
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a name of a module means: a name of its own, or one that it imports from a package that is not followed."""
+
+    module: str
+    name: str  # there; "": the module itself
+    bound: str = ""  # the name that the import binds; "": no import
+
+    @property
+    def wanted(self) -> str:
+        """The name that it has in its own module."""
+        return self.bound or self.name
+
+    def line(self, name: str) -> str:
+        """The line that imports it under a name."""
+        if self.name:
+            return f"from {self.module} import {self.name}{'' if name == self.name else f' as {name}'}\n"
+        return f"import {self.module}{'' if name == self.module else f' as {name}'}\n"
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """The text of a bundled file, and the names in it of the classes that were asked for, in their order."""
+
+    source: str
+    names: tuple[str, ...]
 
 
 @dataclass
 class Collected:
-    """The contents of a bundled file: statements by module and name, and lines that import other packages."""
+    """The contents of a bundled file: statements by module, and all that their names mean."""
 
-    statements: dict[tuple[str, str], Statement] = field(default_factory=dict)
-    imports: set[str] = field(default_factory=set)
-    order: list[str] = field(default_factory=list)  # modules, each behind those that it imports
+    what: str  # the model, for messages
+    followed: tuple[str, ...]  # packages
+    statements: dict[str, list[ast.stmt]] = field(default_factory=dict)  # by module
+    meanings: dict[Meaning, None] = field(default_factory=dict)  # in the order in which they were met
+    packages: dict[str, set[str]] = field(default_factory=dict)  # lines that import further modules of a package
+
+    def meaning(self, module: str, name: str) -> Meaning | None:
+        """What a name means in a module; None for a name of Python's, or of a function's own."""
+        names = names_of(module)
+        if name in names.own:
+            return Meaning(module, name)
+        if name not in names.imports:
+            return None
+        source, original = names.imports[name]
+        if source.partition(".")[0] not in self.followed:
+            if not original:
+                self.packages.setdefault(source, set()).update(names.packages.get(source, ()))
+            return Meaning(source, original, bound=name)
+        found = self.meaning(source, original) if original else None
+        if found is None:
+            there = f"{source}.{original}".rstrip(".")
+            raise InputError(f"{self.what}: {module} imports {there} as a whole; import its names to export it")
+        return found
+
+    def add(self, meaning: Meaning) -> None:
+        """Adds a meaning, the statements that make it, and all that these use."""
+        if meaning in self.meanings:
+            return
+        self.meanings[meaning] = None
+        if meaning.bound:
+            return
+        for node in names_of(meaning.module).own[meaning.name]:
+            kept = self.statements.setdefault(meaning.module, [])
+            if node in kept:
+                continue
+            kept.append(node)
+            names = [] if stays_behind(meaning.module, node) else list(_mentioned(node))
+            places = [(meaning.module, name) for name in (*bound_names(node), *names)]
+            inside = [] if names == [] else list(_own_imports(node, meaning.module, self.followed))
+            for place in [*places, *inside]:
+                if (found := self.meaning(*place)) is not None:
+                    self.add(found)
+                elif place in inside:
+                    raise InputError(
+                        f"{self.what}: {meaning.module} imports {'.'.join(place)} inside of a function or "
+                        "class, as a whole; import its names to export it"
+                    )
 
 
-def bundled(roots: Sequence[type], what: str) -> str:
+def bundled(roots: Sequence[type], what: str, reserved: Iterable[str] = ()) -> Bundle:
     """The source of classes and all that they use of hashbench, imports first. `what`: the model, for messages.
 
-    Raises InputError where two of the names that meet in the file mean different things.
+    `reserved`: names that the file must leave free, for what is written around it.
+    Raises InputError where the code cannot be followed, or a name with two meanings cannot be replaced.
     """
-    collected = Collected()
-    for root in roots:
-        _collect(root.__module__, root.__name__, collected)
-    names: dict[str, str] = {}
-    for module, name in collected.statements:
-        if names.setdefault(name, module) != module:
-            raise InputError(f"{what}: {name} is in {names[name]} and in {module}; rename one to export it")
-    parts = []
-    for module in collected.order:
-        of_module = {id(node): node for (place, _), node in collected.statements.items() if place == module}
-        parts += [_source(module, node) for node in sorted(of_module.values(), key=lambda node: node.lineno)]
-    return "".join(sorted(collected.imports)) + "\n\n" + "\n\n\n".join(parts) + "\n"
+    followed = dict.fromkeys([PACKAGE, *(root.__module__.partition(".")[0] for root in roots)])
+    collected = Collected(what, tuple(followed))
+    wanted = [Meaning(root.__module__, root.__name__) for root in roots]
+    for meaning in wanted:
+        collected.add(meaning)
+    order = dict.fromkeys([*wanted, *collected.meanings])
+    names: dict[Meaning, str] = {}
+    taken = set(reserved)
+    for meaning in order:
+        names[meaning] = _free_name(meaning, taken)
+        taken.add(names[meaning])
+    modules = sorted(collected.statements, key=lambda module: _depth(module, collected.followed))
+    parts = [
+        _written(module, node, collected, names)
+        for module in modules
+        for node in sorted(collected.statements[module], key=lambda node: node.lineno)
+    ]
+    lines = {meaning.line(name) for meaning, name in names.items() if meaning.bound}
+    lines |= {line for meaning in order if meaning.bound for line in collected.packages.get(meaning.module, ())}
+    source = "".join(sorted(lines)) + "\n\n" + "\n\n\n".join(parts) + "\n"
+    return Bundle(source, tuple(names[meaning] for meaning in wanted))
 
 
-def _collect(module: str, name: str, collected: Collected) -> None:
-    """Adds to `collected` the statement that defines a name in a module, and all that it uses."""
-    if (module, name) in collected.statements:
-        return
-    imports, own = _names_of(module)
-    if name in imports:
-        line, source, original = imports[name]
-        if not source.startswith(PACKAGE):
-            collected.imports.add(line)
+def _free_name(meaning: Meaning, taken: set[str]) -> str:
+    """The name of a meaning in the file: its own, or where that is taken with its module's behind it."""
+    name = meaning.wanted
+    tail = meaning.module.rpartition(".")[2]
+    while name in taken:
+        name = f"{name}_{tail}"
+    return name
+
+
+def check_closed(source: str, file: str, what: str) -> None:
+    """Raises InputError where a Python file uses a name that it does not define, or imports hashbench."""
+    tree = parsed(source, f"{what}: {file}")
+    imported = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    imported += [str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level]
+    if any(name.partition(".")[0] == PACKAGE for name in imported):
+        raise InputError(f"{what}: {file} would import hashbench; import names at the top of your own file")
+    if missing := sorted(undefined(source)):
+        raise InputError(f"{what}: {file} would lack {', '.join(missing)}; define or import them in a plain statement")
+
+
+def parsed(source: str, where: str) -> ast.Module:
+    """A Python file as a tree. Raises InputError where it is none."""
+    try:
+        return ast.parse(source)
+    except SyntaxError as error:
+        raise InputError(
+            f"{where}: would be no Python, in line {error.lineno}: {error.msg}; write plain lines"
+        ) from error
+
+
+def undefined(source: str) -> set[str]:
+    """The names that a Python file uses and neither defines, nor imports, nor has from Python.
+
+    >>> sorted(undefined("import math\\ndef area(r): return math.pi * square(r) * len(FACTORS)"))
+    ['FACTORS', 'square']
+    """
+    whole = symtable.symtable(source, "file", "exec")
+    known = {each.get_name() for each in whole.get_symbols() if each.is_assigned() or each.is_imported()}
+    known |= {"__file__", "__name__", "__doc__", *vars(builtins)}
+
+    def used(table: symtable.SymbolTable) -> Iterator[str]:
+        if table.get_type() == "annotation":  # never evaluated
             return
-        if original != name:
-            raise InputError(f"{module}: imports {original} as {name}; import it under its own name to export it")
-        _collect(source, original, collected)
-        return
-    if name not in own:
-        return  # a name of Python's, or of a function's own
-    node = own[name]
-    if module.startswith(CONSTANTS_ALONE) and not isinstance(node, ast.Assign | ast.AnnAssign):
-        return
-    collected.statements[module, name] = node
-    for used in _mentioned(node):
-        if used != name:
-            _collect(module, used, collected)
-    if module not in collected.order:
-        collected.order.append(module)
-    collected.order.sort(key=_depth)
+        for each in table.get_symbols():
+            if each.is_referenced() and (each.is_global() or table is whole) and each.get_name() not in known:
+                yield each.get_name()
+        for child in table.get_children():
+            yield from used(child)
+
+    return set(used(whole))
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names at the top of a module: what it imports (module and name there, "" for the module), and its own."""
+
+    imports: dict[str, tuple[str, str]]
+    own: dict[str, list[ast.stmt]]  # the statements that bind a name, in their order
+    packages: dict[str, set[str]]  # lines as `import a.b`, by the package, a
 
 
 @cache
-def _names_of(module: str) -> tuple[dict[str, tuple[str, str, str]], dict[str, Statement]]:
-    """A module's imports (line, module, name there) and its own statements, each by name."""
-    tree = ast.parse(inspect.getsource(importlib.import_module(module)))
-    imports: dict[str, tuple[str, str, str]] = {}
-    own: dict[str, Statement] = {}
-    for node in tree.body:
+def names_of(module: str) -> Names:
+    """The names of a module, from its source."""
+    loaded = importlib.import_module(module)
+    names = Names({}, {}, {})
+    if module == EXTEND:
+        for name, place in PLACES.items():
+            source, _, other = place.partition(":")
+            names.imports[name] = f"{PACKAGE}.{source}", other or name
+        return names
+    for node in ast.parse(inspect.getsource(loaded)).body:
         if isinstance(node, ast.ImportFrom) and node.module != "__future__":
+            source = _absolute(node, module)
             for alias in node.names:
-                shown = alias.name if alias.asname is None else f"{alias.name} as {alias.asname}"
-                line = f"from {node.module} import {shown}\n"
-                imports[alias.asname or alias.name] = line, str(node.module), alias.name
+                found = names_of(EXTEND).imports.get(alias.name) if source == EXTEND else None
+                names.imports[alias.asname or alias.name] = found or (source, alias.name)
         elif isinstance(node, ast.Import):
             for alias in node.names:
-                shown = alias.name if alias.asname is None else f"{alias.name} as {alias.asname}"
-                imports[alias.asname or alias.name.partition(".")[0]] = f"import {shown}\n", alias.name, alias.name
-        elif isinstance(node, ast.ClassDef | ast.FunctionDef):
-            own[node.name] = node
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names = [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
-            own.update(dict.fromkeys(names, node))
-    return imports, own
+                parent, _, child = alias.name.rpartition(".")
+                package = alias.name.partition(".")[0]
+                if alias.asname is not None:
+                    names.imports[alias.asname] = (parent, child) if parent else (alias.name, "")
+                else:
+                    names.imports[package] = package, ""
+                    names.packages.setdefault(package, set()).add(f"import {alias.name}\n")
+        elif not _is_for_type_checkers(node):
+            for name in bound_names(node):
+                names.own.setdefault(name, []).append(node)
+    return names
+
+
+def _absolute(node: ast.ImportFrom, module: str) -> str:
+    """The module that an import names, without leading dots."""
+    package = importlib.import_module(module).__package__
+    return importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+
+
+def _is_for_type_checkers(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def bound_names(node: ast.stmt) -> list[str]:
+    """The names that a statement at the top of a module binds there, in the order of its text."""
+    if isinstance(node, DEFINITIONS):
+        return [node.name]
+    names: list[str] = []
+    for child in _same_scope(node):
+        if isinstance(child, ast.Name) and not isinstance(child.ctx, ast.Load):
+            names.append(child.id)
+        elif isinstance(child, DEFINITIONS):
+            names.append(child.name)
+        elif isinstance(child, ast.alias):
+            names.append(child.asname or child.name.partition(".")[0])
+    return list(dict.fromkeys(names))
+
+
+def _same_scope(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of code, without those of functions, classes and comprehensions in it, which have names of their own.
+
+    These themselves are among the nodes.
+    """
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, SCOPES):
+            yield child
+        else:
+            yield from _same_scope(child)
 
 
 def _mentioned(node: ast.AST) -> Iterator[str]:
     """The names used in code, without those in annotations, which are never evaluated."""
-    for child_field, value in ast.iter_fields(node):
-        if child_field in ("annotation", "returns", "type_comment"):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.Name):
-                yield child.id
-            if isinstance(child, ast.AST):
-                yield from _mentioned(child)
+    for child in _evaluated(node):
+        if isinstance(child, ast.Name):
+            yield child.id
+
+
+def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes of code but those in annotations."""
+    yield node
+    for name, value in ast.iter_fields(node):
+        if name not in ("annotation", "returns", "type_comment"):
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    yield from _evaluated(child)
+
+
+def _own_imports(node: ast.stmt, module: str, followed: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The names, with their modules, that a statement imports inside (in a function, say) of followed packages."""
+    for child in ast.walk(node):
+        if isinstance(child, ast.ImportFrom):
+            source = _absolute(child, module)
+            if source.partition(".")[0] in followed:
+                yield from ((source, alias.name) for alias in child.names)
+
+
+def stays_behind(module: str, node: ast.stmt) -> bool:
+    """True for the class of a coder or a tokenizer."""
+    cls = getattr(importlib.import_module(module), node.name, None) if isinstance(node, ast.ClassDef) else None
+    return isinstance(cls, type) and issubclass(cls, Coder | Tokenizer)
 
 
 @cache
-def _depth(module: str) -> int:
-    """The length of the longest chain of imports from a module through modules of hashbench."""
-    below = {source for _, source, _ in _names_of(module)[0].values() if source.startswith(PACKAGE)}
-    return 1 + max((_depth(imported) for imported in below if not imported.startswith(CONSTANTS_ALONE)), default=0)
+def _depth(module: str, followed: tuple[str, ...]) -> int:
+    """The length of the longest chain of imports from a module through modules that are followed."""
+    below = {source for source, _ in names_of(module).imports.values() if source.partition(".")[0] in followed}
+    return 1 + max((_depth(imported, followed) for imported in below), default=0)
 
 
-def _source(module: str, node: Statement) -> str:
-    """The source lines of a statement, with its decorators and comments at the ends of its lines."""
-    lines = inspect.getsource(importlib.import_module(module)).splitlines()
-    decorators = node.decorator_list if isinstance(node, ast.ClassDef | ast.FunctionDef) else []
+def _written(module: str, node: ast.stmt, collected: Collected, names: dict[Meaning, str]) -> str:
+    """The source of a statement with its decorators and comments, its names being those of the file."""
+    if isinstance(node, ast.ClassDef) and stays_behind(module, node):
+        return STAYS.format(name=names[Meaning(module, node.name)])
+    changed: dict[str, str] = {}
+    for name in {*bound_names(node), *_mentioned(node)}:
+        meaning = collected.meaning(module, name)
+        if meaning is not None and names[meaning] != name:
+            changed[name] = names[meaning]
+    if hidden := sorted(_local_names(node) & set(changed)):
+        raise InputError(
+            f"{collected.what}: {hidden[0]} means two things in the file to write, and is a name inside of a function "
+            f"or class of {module}; rename it there to export it"
+        )
+    lines = inspect.getsource(importlib.import_module(module)).encode().splitlines()
+    edits = [*_imports_replaced(node, module, collected, names), *_names_replaced(node, changed, lines)]
+    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
+        (line, column), (last, end) = edit.start, edit.end
+        if edit.before and lines[line - 1][column:end].decode() != edit.before:  # in an f-string of Python 3.11, say
+            raise InputError(
+                f"{collected.what}: {module}, line {line}: {edit.before} cannot be replaced; rename it there"
+            )
+        lines[line - 1] = lines[line - 1][:column] + edit.text.encode() + lines[last - 1][end:]
+        for number in range(line, last):  # the further lines of an import
+            lines[number] = b""
+    decorators = node.decorator_list if isinstance(node, DEFINITIONS) else []
     first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-    return "\n".join(lines[first - 1 : node.end_lineno])
+    return b"\n".join(lines[first - 1 : node.end_lineno]).decode()
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A text to put in the place of another, between two places: line and column, in bytes."""
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+    text: str
+    before: str = ""  # the name that must be there
+
+
+def _names_replaced(node: ast.stmt, changed: dict[str, str], lines: Sequence[bytes]) -> Iterator[Edit]:
+    """The edits that give the names of a statement other ones."""
+    for child in _evaluated(node) if changed else ():
+        if isinstance(child, ast.Name) and child.id in changed:
+            end = child.end_lineno or child.lineno, child.end_col_offset or 0
+            yield Edit((child.lineno, child.col_offset), end, changed[child.id], child.id)
+        elif isinstance(child, DEFINITIONS) and child.name in changed:
+            found = re.compile(rb"(?:class|def)\s+(\w+)").search(lines[child.lineno - 1], child.col_offset)
+            if found is not None:
+                place = child.lineno, found.start(1)
+                yield Edit(place, (child.lineno, found.end(1)), changed[child.name], child.name)
+
+
+def _imports_replaced(node: ast.stmt, module: str, collected: Collected, names: dict[Meaning, str]) -> Iterator[Edit]:
+    """The edits that replace imports inside of a statement, in a function say, by what the file has in their place."""
+    for child in ast.walk(node):
+        if not isinstance(child, ast.ImportFrom):
+            continue
+        source = _absolute(child, module)
+        if source.partition(".")[0] in collected.followed:
+            given = []
+            for alias in child.names:
+                meaning = collected.meaning(source, alias.name)
+                assert meaning is not None  # else it was refused
+                bound, name = alias.asname or alias.name, names[meaning]
+                given += [] if bound == name else [f"{bound} = {name}"]
+            end = child.end_lineno or child.lineno, child.end_col_offset or 0
+            yield Edit((child.lineno, child.col_offset), end, "; ".join(given) or "pass")
+
+
+def _local_names(node: ast.stmt) -> set[str]:
+    """The names that functions, classes and comprehensions in a statement have of their own."""
+    names: set[str] = set()
+    scopes = [child for child in ast.walk(node) if isinstance(child, SCOPES)]
+    for scope in scopes:
+        for child in ast.walk(scope):
+            if isinstance(child, ast.arg):
+                names.add(child.arg)
+            elif isinstance(child, ast.Name) and not isinstance(child.ctx, ast.Load):
+                names.add(child.id)
+            elif isinstance(child, DEFINITIONS) and child is not node:
+                names.add(child.name)
+            elif isinstance(child, ast.alias):
+                names.add(child.asname or child.name.partition(".")[0])
+            elif isinstance(child, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and child.name:
+                names.add(child.name)
+            elif isinstance(child, ast.Global | ast.Nonlocal):
+                names.update(child.names)
+    return names

@@ -19,6 +19,7 @@ from hashbench.data.tasks.text_data import TaskData
 from hashbench.deployment.description import CARD
 from hashbench.deployment.evaluation import Form, evaluated, fact_rows, table_of
 from hashbench.deployment.graph import graph_inputs, trace
+from hashbench.deployment.library_check import checked_line, refuse_missing
 from hashbench.deployment.library_folder import write_library_files
 from hashbench.deployment.loading import Predictor, load
 from hashbench.deployment.on_graph import required
@@ -33,7 +34,7 @@ from hashbench.deployment.onnx_graph import (
     write_int8,
 )
 from hashbench.deployment.page import check_page, write_page
-from hashbench.deployment.text_side import PYTHON, VECTORS, size_of, texts_to_prove, write_text_side, write_vectors
+from hashbench.deployment.text_side import PYTHON, VECTORS, size_of, texts_compared, write_text_side, write_vectors
 from hashbench.results.rendering.rows import json_text
 from hashbench.store.engine import open_store
 from hashbench.store.finishing import add_metrics
@@ -66,6 +67,8 @@ class Wishes:
                 raise InputError(f"export --{name}: needs --onnx; add it")
         for package in PACKAGES if self.onnx else ():
             required(package)
+        if self.transformers:
+            refuse_missing()
         return self
 
 
@@ -99,7 +102,9 @@ def _added(
     if wishes.pt2:
         lines.append(write_program(predictor, folder / PROGRAM))
     if wishes.transformers:
-        lines += write_library_files(predictor, folder)
+        others = write_library_files(predictor, folder)
+        note("loading the folder in a new process")
+        lines += [checked_line(predictor, folder), *others]
     return lines
 
 
@@ -156,8 +161,7 @@ def _text_side(predictor: Predictor, device: Path) -> tuple[list[Path], str]:
 
 def checked_difference(graph: GraphFile, predictor: Predictor) -> float:
     """The graph's largest difference from torch's logits on test texts. Raises InputError if it is above TOLERANCE."""
-    texts = [text for text in texts_to_prove() if len(text) < 200]
-    difference = largest_difference(graph, predictor, texts)
+    difference = largest_difference(graph, predictor, texts_compared(predictor))
     if not difference <= TOLERANCE:
         raise InputError(
             f"{predictor.config.name}: not exported: the graph's logits are {difference:.1e} from torch's, more than "
@@ -180,8 +184,7 @@ PROGRAM = "model.pt2"
 def write_program(predictor: Predictor, path: Path) -> str:
     """Writes the torch.export program and checks it; returns a line on it. Raises InputError if it differs too much."""
     torch.export.save(trace(predictor).program, path)
-    texts = [text for text in texts_to_prove() if len(text) < 200]
-    difference = difference_of_program(path, predictor, texts)
+    difference = difference_of_program(path, predictor, texts_compared(predictor))
     if not difference <= TOLERANCE:
         path.unlink()
         raise InputError(

@@ -8,16 +8,16 @@ earlier 5.x ignored a tokenizer's auto_map.
 
 from __future__ import annotations
 
+import ast
 import json
 from dataclasses import asdict
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from safetensors.torch import load_file
 
 import hashbench
-from hashbench.deployment.bundle import bundled
+from hashbench.deployment.bundle import bound_names, bundled, check_closed
 from hashbench.deployment.description import MODEL_PREFIX, WEIGHTS
 from hashbench.deployment.inputs import CONFIG
 from hashbench.deployment.loading import Predictor
@@ -26,6 +26,7 @@ from hashbench.deployment.writing import write_weights
 from hashbench.models.embeddings.base import Batch, EmbeddingSpec
 from hashbench.models.encoders.base import encoder_config
 from hashbench.models.objectives.classification import ClassificationHead
+from hashbench.models.text.base import shipped_source
 from hashbench.results.rendering.rows import json_text
 from hashbench.running.training.model import Model
 
@@ -41,10 +42,10 @@ CODE = {
 
 
 def write_library_files(predictor: Predictor, folder: Path) -> list[str]:
-    """Writes code, configs and tables for both libraries to the folder; returns lines that say how to load it.
+    """Writes code, configs and tables for both libraries to the folder; returns lines on what they cannot load.
 
     Nothing is written for sentence-transformers, and a line says so, where the head has a pooling that it lacks.
-    Raises InputError where the model has no text side, or its code needs hashbench.
+    Raises InputError where the model has no text side, or its code cannot be written without hashbench.
     """
     parts = parts_of(predictor)
     code, needed = joined_parts(parts, extra=("import torch\n", *TOKENIZER_IMPORTS))
@@ -59,13 +60,15 @@ def write_library_files(predictor: Predictor, folder: Path) -> list[str]:
         ),
         **parts.files,
     }
-    lines = [f"{folder}: transformers {FLOOR} and newer load it by AutoModel, with trust_remote_code=True"]
+    lines = []
     pooling = predictor.spec.head.pooling
     if pooling in POOLING:
         files |= _for_sentences(predictor, _template("sentences.txt", values))
     else:
         lines.append(f"{folder}: not for sentence-transformers, whose poolings learn nothing (pooling: {pooling})")
     for name, content in files.items():
+        if name.endswith(".py"):
+            check_closed(content.decode(), name, predictor.config.name)
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
     _extend_config(predictor, folder)
@@ -94,18 +97,19 @@ TOKENIZER_IMPORTS = (
 
 def _modeling(predictor: Predictor) -> str:
     """The source of modeling_hashed.py: the model's classes and their wrappers for transformers."""
-    model = predictor.model
-    kinds = {"Encoder": type(model.encoder), "Shape": type(model.encoder.config)}
-    families = [part.family for part in _chain(predictor.spec.embedding)]
-    source = bundled([*families, *kinds.values(), ClassificationHead, Model, Batch], predictor.config.name)
-    names = {key: kind.__name__ for key, kind in kinds.items()}
+    encoder, chain = predictor.model.encoder, _chain(predictor.spec.embedding)
+    around = ast.parse(_template("modeling.txt", {}).replace("<<", "").replace(">>", ""))
+    reserved = [name for node in around.body for name in bound_names(node)]
+    roots = [Model, Batch, ClassificationHead, type(encoder), type(encoder.config), *(part.family for part in chain)]
+    bundle = bundled(roots, predictor.config.name, reserved)
+    *_, encoder_name, shape_name = bundle.names[: -len(chain)]
     embedding = ""
-    for number, family in reversed([*enumerate(families)]):
+    for number, family in reversed([*enumerate(bundle.names[-len(chain) :])]):
         base = f"base={embedding}, " if embedding else ""
         arguments = f"**config.below[{number - 1}]" if number else "**config.embedding"
-        embedding = f"{family.__name__}(config.hidden_size, {base}{arguments})"
-    values = {"version": hashbench.__version__, "parts": source, "Embedding": embedding, **names}
-    return _template("modeling.txt", values)
+        embedding = f"{family}(config.hidden_size, {base}{arguments})"
+    values = {"version": hashbench.__version__, "parts": bundle.source, "Embedding": embedding}
+    return _template("modeling.txt", {**values, "Encoder": encoder_name, "Shape": shape_name})
 
 
 def _chain(embedding: EmbeddingSpec) -> list[EmbeddingSpec]:
@@ -159,7 +163,7 @@ def _field(file: str) -> str:
 
 
 def _template(name: str, values: dict[str, str]) -> str:
-    text = resources.files("hashbench.models.portable").joinpath(name).read_text(encoding="utf-8")
+    text = shipped_source(name)
     for key, value in values.items():
         text = text.replace(f"<<{key}>>", value)
     return text

@@ -100,7 +100,7 @@ class GraphModel(AnsweringModel):
 def load_graph(folder: Path, *, trust_code: bool = False) -> GraphModel:
     """The model of the folder onnx/ in an exported one, in float32 if it has both forms. Raises InputError.
 
-    A user-defined tokenizer or coder has no text side.
+    A user-defined tokenizer or coder runs only with `trust_code`, and has a text side where it brings one.
     """
     place, values = folder.parent, folder / VALUES
     config = read_config(place)
@@ -115,8 +115,7 @@ def load_graph(folder: Path, *, trust_code: bool = False) -> GraphModel:
     part = coder_in(config.spec["coder"], arguments, place).portable()
     if part is None:
         raise InputError(f"{folder}: its coder {config.spec['coder']!r} has no text side; name {place}")
-    source = importlib.import_module(f"hashbench.models.portable.{part.source}")
-    encode = getattr(source, part.entry)(part.values, lambda name: part.files[name].decode())
+    encode = part.step()
     graph = next(path for path in (folder / name for name in GRAPHS) if path.is_file())
     with one_line(graph):
         session = session_of(plain_file(graph))

@@ -14,7 +14,6 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +21,15 @@ import numpy as np
 import torch
 
 import hashbench
-from hashbench.common.errors import InputError
+from hashbench.common.errors import InputError, located
+from hashbench.common.registry import class_of, is_own
+from hashbench.deployment.bundle import bound_names, check_closed, parsed
 from hashbench.deployment.graph import SHORTEST, graph_codes, has_segments, length_multiple
 from hashbench.deployment.loading import Predictor
 from hashbench.deployment.on_graph import VALUES
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import PAD, Template
-from hashbench.models.text.base import PortablePart
+from hashbench.models.text.base import PortablePart, shipped_source
 
 PYTHON, JAVASCRIPT, VECTORS = "hashed_text.py", "hashed_text.js", "vectors.jsonl"
 REMEMBERED = 100_000  # tokens whose codes a text side keeps
@@ -38,6 +39,7 @@ WHOLE = 20  # texts whose wide codes are written whole into vectors
 LANGUAGES = {PYTHON: "py", JAVASCRIPT: "js"}
 OWN_IMPORT = re.compile(r"^from hashbench\.models\.portable\.\w+ import .*\n", re.MULTILINE)
 IMPORT = re.compile(r"^(?:from (?!__future__)\S+ import .+|import .+)\n", re.MULTILINE)
+NAME_IN_JAVASCRIPT = re.compile(r"^(?:export )?(?:async )?(?:function\*?|const|let|var|class) (\w+)", re.MULTILINE)
 FUTURE, DOCSTRING = "from __future__ import annotations\n", re.compile(r'\A"""(.*?)"""\n', re.DOTALL)
 
 
@@ -49,11 +51,15 @@ class TextSideParts:
     coder: PortablePart
     values: Mapping[str, Any]  # of assembling.py
 
-    @property
-    def sources(self) -> list[str]:
-        """Names of the source files to join, each after those that it needs."""
-        named = [*self.tokenizer.needs, self.tokenizer.source, *self.coder.needs, self.coder.source, "assembling"]
-        return list(dict.fromkeys(named))
+    def texts(self, language: str) -> dict[str, str]:
+        """The sources to join by name, each after those that it needs. Raises InputError where two have one name."""
+        texts: dict[str, str] = {}
+        for part in (self.tokenizer, self.coder):
+            texts |= {name: shipped_source(f"{name}.{language}") for name in part.needs}
+            text = part.text(language)
+            if texts.setdefault(part.source, text) != text:
+                raise InputError(f"text side: two sources have the name {part.source!r}; rename one")
+        return texts | {"assembling": shipped_source(f"assembling.{language}")}
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -66,10 +72,14 @@ def parts_of(predictor: Predictor) -> TextSideParts:
     parts = {"tokenizer": predictor.tokenizer.portable(), "coder": predictor.coder.portable()}
     names = {"tokenizer": predictor.spec.text.tokenizer, "coder": predictor.spec.code.coder}
     for kind, part in parts.items():
+        refused = f"{predictor.config.name}: text side not exported: {kind} {names[kind]!r}"
         if part is None:
-            own = ".py:" in names[kind]
-            why = "is a file of your own; port it, vectors.jsonl proves it" if own else "needs a library on the device"
-            raise InputError(f"{predictor.config.name}: text side not exported: {kind} {names[kind]!r} {why}")
+            cls = class_of(kind, names[kind])
+            own = cls is not None and is_own(cls.__module__)
+            why = "is of your own and brings none: see docs/extend.md" if own else "needs a library on the device"
+            raise InputError(f"{refused} {why}")
+        with located(refused):
+            part.step()
     tokenizer, coder = parts["tokenizer"], parts["coder"]
     assert tokenizer is not None and coder is not None
     return TextSideParts(tokenizer, coder, assembling_values(predictor))
@@ -130,26 +140,43 @@ def joined(parts: TextSideParts, language: str, model: str) -> str:
     if language == "js":
         calls = {key: _camel(value) if key in ("tokenizer", "coder") else value for key, value in calls.items()}
         names = json.dumps(sorted(parts.files))
-        texts = [source_of(f"{name}.js") for name in parts.sources]
-        return filled(source_of("main.js"), {**calls, "names": names, "parts": "\n".join(texts)})
+        texts = parts.texts("js")
+        check_names({name: re.findall(NAME_IN_JAVASCRIPT, text) for name, text in texts.items()})
+        return filled(shipped_source("main.js"), {**calls, "names": names, "parts": "\n".join(texts.values())})
     code, imports = joined_parts(parts, extra=MAIN_IMPORTS)
-    return filled(source_of("main.txt"), {**calls, "imports": imports, "parts": code})
+    source = filled(shipped_source("main.txt"), {**calls, "imports": imports, "parts": code})
+    check_closed(source, PYTHON, model)
+    return source
 
 
 def joined_parts(parts: TextSideParts, extra: Iterable[str]) -> tuple[str, str]:
     """The Python source of all parts, and the lines that import what they and `extra` need."""
-    return joined_sources(parts.sources, extra)
+    return joined_sources(parts.texts("py"), extra)
 
 
-def joined_sources(names: Iterable[str], extra: Iterable[str]) -> tuple[str, str]:
-    """The source of some files of models/portable, each behind those that it needs, and their and `extra` imports."""
-    imports, bodies = set(extra), []
-    for name in names:
-        text = DOCSTRING.sub(lambda match: "# " + match[1].strip().split("\n")[0] + "\n", source_of(f"{name}.py"))
+def joined_sources(texts: Mapping[str, str], extra: Iterable[str]) -> tuple[str, str]:
+    """Python sources by name, each behind those that it needs, as one text, and their and `extra` imports.
+
+    Raises InputError where two of them define one name, or one cannot be read.
+    """
+    imports, bodies, names = set(extra), [], {}
+    for name, text in texts.items():
+        text = DOCSTRING.sub(lambda match: "# " + match[1].strip().split("\n")[0] + "\n", text)
         text = OWN_IMPORT.sub("", text.replace(FUTURE, ""))
         imports |= set(IMPORT.findall(text))
         bodies.append(IMPORT.sub("", text).strip())
+        names[name] = [each for node in parsed(bodies[-1], name).body for each in bound_names(node)]
+    check_names(names)
     return "\n\n\n".join(bodies), "".join(_merged(imports))
+
+
+def check_names(names: Mapping[str, Iterable[str]]) -> None:
+    """Raises InputError where two sources define one name: in one file the later would replace the earlier."""
+    places: dict[str, str] = {}
+    for source, of_source in names.items():
+        for name in of_source:
+            if places.setdefault(name, source) != source:
+                raise InputError(f"text side: {name} is in the sources {places[name]!r} and {source!r}; rename one")
 
 
 def side_values(parts: TextSideParts) -> bytes:
@@ -163,11 +190,6 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     for key, value in values.items():
         text = text.replace(f"<<{key}>>", value)
     return text
-
-
-def source_of(name: str) -> str:
-    """The text of a file of models/portable."""
-    return resources.files("hashbench.models.portable").joinpath(name).read_text(encoding="utf-8")
 
 
 def _camel(name: str) -> str:
@@ -223,6 +245,7 @@ def size_of(paths: Sequence[Path]) -> int:
 
 N_TEXTS = 1_000
 SEED = 7
+SHORT = 200  # characters that a text to compare outputs on may have
 BY_HAND = (
     "",
     " ",
@@ -283,6 +306,17 @@ def texts_to_prove() -> tuple[str, ...]:
         words = ["".join(generator.choices(block, k=generator.randint(1, 7))) for _ in range(generator.randint(1, 5))]
         texts.append(generator.choice((" ", " ", ", ", "-", "' ")).join(words) + generator.choice(("", ".", "!!", "?")))
     return tuple(texts)
+
+
+def texts_compared(predictor: Predictor) -> list[str]:
+    """The shorter ones of the test texts, on which a model's outputs are compared with those of its exported forms.
+
+    Those without a token are left out where no special token stands for them: a mean of no state has no value.
+    """
+    template = predictor.spec.text.template
+    has_specials = len(template.single) > 1
+    texts = [text for text in texts_to_prove() if len(text) < SHORT]
+    return [text for text in texts if has_specials or predictor.tokenizer.tokenize(text)]
 
 
 def _letters() -> list[list[str]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -50,6 +50,11 @@ class Metric(ABC):
     # Its lowest and highest possible value
     least: ClassVar[float] = 0.0
     most: ClassVar[float] = 1.0
+
+    def fault(self) -> str:
+        """The reason why this metric, of a plug-in say, cannot be used; "" where it can."""
+        kinds = get_args(OutputKind)
+        return "" if getattr(self, "outputs", None) in kinds else f"outputs is not one of {', '.join(kinds)}; set it"
 
     @abstractmethod
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:

@@ -111,6 +111,16 @@ def test_wrong_input_is_one_line_and_exit_code_2(run: Run, line: str, message: s
     fails(run(*line.split()), message)
 
 
+@pytest.mark.parametrize("line", ["models", "data describe sst2 --data builtin", "sweep none.yaml"])
+@pytest.mark.parametrize("text", ["abc", "0", "-1", "1.5", " "])
+def test_a_number_of_threads_that_is_none_is_one_line(
+    text: str, line: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HASHBENCH_THREADS", text)
+    message = f"HASHBENCH_THREADS: {text!r} is no whole number from 1 to 65536; correct it, or unset it"
+    fails(run(*line.split()), message)
+
+
 def test_interrupted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt

@@ -10,8 +10,11 @@ import sys
 
 import pytest
 import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from hashbench.common import allocator
+from hashbench.common.errors import InputError
 
 # Page faults of allocating, touching and freeing 40 MB ten times.
 FAULTS = """
@@ -119,3 +122,33 @@ def test_what_torch_says_of_a_tensor_beyond_all_memory() -> None:
     with pytest.raises(RuntimeError) as error:
         torch.empty(2**50)
     assert allocator.is_out_of_memory(error.value)
+
+
+@pytest.mark.parametrize(("text", "number"), [("", None), ("1", 1), ("16", 16), ("007", 7), ("65536", 65_536)])
+def test_threads_are_a_whole_number(text: str, number: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HASHBENCH_THREADS", text)
+    assert allocator.wanted_threads() == number
+    monkeypatch.delenv("HASHBENCH_THREADS")
+    assert allocator.wanted_threads() is None
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1))
+@example("abc").via("reported")
+@example("0")
+@example("-1")
+@example("1.5")
+@example("\u00b2")
+@example("\u0664")
+@example("1_000")
+@example(" ")
+@example("9" * 5_000)
+def test_any_other_text_is_one_line(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(allocator.os, "environ", {"HASHBENCH_THREADS": text})
+        if text.isascii() and text.isdigit() and 1 <= len(text.lstrip("0")) < 6 and int(text) <= 65_536:
+            assert allocator.wanted_threads() == int(text)
+            return
+        with pytest.raises(InputError) as error:
+            allocator.wanted_threads()
+    assert str(error.value).startswith("HASHBENCH_THREADS: ") and "\n" not in str(error.value)
+    assert str(error.value).endswith(" is no whole number from 1 to 65536; correct it, or unset it")

@@ -191,6 +191,76 @@ def test_a_broken_plug_in_is_one_line_and_stops_nothing(
         find_model("mine")
 
 
+EXPORTS = {what: kind.export for what, kind in KINDS.items() if kind.export}
+THING = "class Thing:\n    name = kind = 'thing'\n"
+
+
+@pytest.mark.parametrize("what", EXPORTS)
+@pytest.mark.parametrize(
+    "form", ["[Thing()]", "{'thing': Thing()}", "Thing()", "[Thing]", "[3, None]", "7", "[GOOD, Thing()]"]
+)
+def test_a_thing_of_another_class_is_one_line_and_stops_nothing(
+    what: str, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    export, text = EXPORTS[what], ""
+    if "GOOD" in form:  # beside a right one, which stays
+        text = FILES[what][0].replace("NAME", "right")
+        form = (
+            f"{{**{export}, 'thing': Thing()}}"
+            if what in ("encoder", "group of tasks")
+            else (f"[*({export} if isinstance({export}, list) else [{export}]), Thing()]")
+        )
+    path = tmp_path / "mine.py"
+    path.write_text(f"{THING}{text}\n{export} = {form}\n")
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(path))
+    names = set(registered(what))
+    assert ("right" in names) == bool(text) and "thing" not in names
+    bases = [kind.base.rpartition(":")[2] for kind in KINDS.values() if kind.export == export]
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == (2 if form == "[3, None]" else 1)
+    for line in lines:
+        assert line.startswith(f"{path}: {export}") and line.endswith("; see docs/extend.md; it is left out")
+        assert f"no {' or '.join(bases)};" in line or f"no object of {' or '.join(bases)};" in line
+    assert len(registered("table")) > 3 and capsys.readouterr().err == "", "said once"
+
+
+@pytest.mark.parametrize(("what", "method"), [("coder", "encode_utf8"), ("tokenizer", "tokenize")])
+def test_a_class_without_what_its_kind_needs_is_one_line_and_stops_nothing(
+    what: str, method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = KINDS[what].base.rpartition(":")[2]
+    (tmp_path / "mine.py").write_text(
+        f"from hashbench.extend import {base}\nclass Mine({base}):\n    {KINDS[what].key} = 'mine'\n"
+    )
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path))
+    assert "mine" not in registered(what) and registered("metric")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{tmp_path / 'mine.py'}: {what} 'mine': the class has no ") and f"no {method}" in line
+    with pytest.raises(
+        InputError, match=f"unknown {KINDS[what].key} 'mine'.*not read: .*mine.py: {what} 'mine': the class"
+    ):
+        make(what, "mine", {})
+
+
+@pytest.mark.parametrize("name", ["None", "3", "''", "['a']"])
+@pytest.mark.parametrize("what", ["metric", "coder"])
+def test_a_name_that_is_no_text_is_one_line(
+    what: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.py").write_text(FILES[what][0].replace("'NAME'", name))
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path))
+    assert all(isinstance(each, str) and each for each in registered(what))
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith(f"name is {name}; give it a text; it is left out")
+
+
+@pytest.mark.parametrize("what", KINDS)
+def test_a_base_is_known_by_the_place_of_its_definition(what: str) -> None:
+    """Else nothing would be of the kind."""
+    base = KINDS[what].base_class()
+    assert f"{base.__module__}:{base.__qualname__}" == KINDS[what].base
+
+
 def test_a_broken_entry_point_is_one_line(
     installed: Callable[[str, str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

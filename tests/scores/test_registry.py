@@ -11,7 +11,7 @@ from hashbench.common.errors import InputError
 from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.catalogue import own_task
 from hashbench.scores.draws import draw_counts, drawn
-from hashbench.scores.registry import evaluate, find_metric, metrics
+from hashbench.scores.registry import evaluate, find_metric, metric_of, metrics
 
 METRIC = '''
 """Made up: minus the mean absolute error."""
@@ -80,9 +80,14 @@ def test_every_metric_says_what_it_scores() -> None:
     assert [name for names in by_kind.values() for name in names] == list(dict.fromkeys(sum(by_kind.values(), [])))
 
 
-def test_a_metric_without_its_kind_of_output_is_one_line(folder: Path) -> None:
+def test_a_metric_without_its_kind_of_output_is_one_line_and_no_other_one_suffers(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / "metrics" / "third.py").write_text(
         METRIC.replace('"negative_error"', '"third"').replace("    outputs = ", "    scored_by = ")
     )
-    with pytest.raises(InputError, match="metric 'third': outputs is not one of classes, values, rankings, spans"):
+    reason = "third.py: METRICS 'third': outputs is not one of classes, values, rankings, spans, pairs; set it"
+    with pytest.raises(InputError, match=f"unknown metric 'third'.*; not read: .*{reason}$"):
         find_metric("third")
+    assert find_metric("accuracy").name == "accuracy" and metric_of("third") is None
+    assert capsys.readouterr().err.count("\n") == 1

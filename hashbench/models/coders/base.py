@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import inspect
 import json
 from abc import ABC, abstractmethod
@@ -77,8 +76,7 @@ class Coder(ABC):
         part = self.portable()
         if part is None:
             return self.encode(strings)
-        source = importlib.import_module(f"hashbench.models.portable.{part.source}")
-        code_of = getattr(source, part.entry)(part.values, lambda name: part.files[name].decode())
+        code_of = part.step()
         codes = [list(code_of(string)) for string in strings]
         if self.bits is not None:  # there a byte a bit
             return np.packbits(np.array(codes, dtype=np.uint8).reshape(-1, self.bits), axis=1)

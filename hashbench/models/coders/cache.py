@@ -74,11 +74,12 @@ class RememberedCodes(Coder):
 
     def encode(self, strings: Sequence[str]) -> np.ndarray:
         """Strings -> codes (n, c); nothing is computed where all are in memory."""
-        rows = self._rows
         try:
-            return self._codes.take([rows[string] for string in strings], axis=0) if strings else self._codes[:0].copy()
+            rows = [self._rows[string] for string in strings]
         except KeyError:
             return self._learn(strings)
+        # Behind the rows: another thread may put a larger array in the place of this one, which has no later rows.
+        return self._codes.take(rows, axis=0) if rows else self._codes[:0].copy()
 
     def _learn(self, strings: Sequence[str]) -> np.ndarray:
         """Codes (n, c) of strings of which some are new; the new ones are computed in one call."""

@@ -95,11 +95,13 @@ class TextSide:
 
     def code(self, token: str) -> Sequence[float]:
         """The code of a token."""
-        if token not in self._known:
+        code = self._known.get(token)
+        if code is None:
+            code = self._encode(token)
             if len(self._known) >= self.values["remembered"]:
                 self._known.clear()
-            self._known[token] = self._encode(token)
-        return self._known[token]
+            self._known[token] = code
+        return code  # not looked up again: another thread may have cleared what is known
 
     def packed(self, tokens: Iterable[str]) -> list[bytes]:
         """The codes of distinct tokens as bytes of rows of the graph's input, in the order of this machine."""

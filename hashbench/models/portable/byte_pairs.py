@@ -64,11 +64,13 @@ def byte_pairs(values: Mapping[str, Any], read: Callable[[str], str]) -> Callabl
         return parts
 
     def pieces(word: str) -> list[str]:
-        if word not in pieces_of:
+        found = pieces_of.get(word)
+        if found is None:
+            found = cut(word)
             if len(pieces_of) >= KNOWN_WORDS:
                 pieces_of.clear()
-            pieces_of[word] = cut(word)
-        return pieces_of[word]
+            pieces_of[word] = found
+        return found  # not looked up again: another thread may have cleared what is known
 
     def tokens(text: str) -> list[str]:
         text = text_of(text).translate(lower)

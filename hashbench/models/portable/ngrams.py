@@ -75,11 +75,13 @@ def trigrams(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[
         windows = list(dict.fromkeys(framed[i : i + 3] for i in range(len(framed) - 2)))[:most]
         numbers: list[int] = []
         for trigram in windows:
-            if trigram not in row_cache:
+            rows = row_cache.get(trigram)
+            if rows is None:
+                rows = rows_of(trigram)
                 if len(row_cache) >= values["remembered"]:
                     row_cache.clear()
-                row_cache[trigram] = rows_of(trigram)
-            numbers += row_cache[trigram]
+                row_cache[trigram] = rows
+            numbers += rows  # not looked up again: another thread may have cleared the cache
         return numbers + [-1] * (most * hashes - len(numbers))
 
     return encode

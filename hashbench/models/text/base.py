@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import resources
 from itertools import accumulate
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from hashbench.common.errors import InputError, first_line
 from hashbench.common.registry import class_of, make, registered
 from hashbench.models.text.normal_forms import ARGUMENT, ReadTexts, TextForm, checked_form
 from hashbench.models.text.types import Interner
@@ -19,6 +23,7 @@ VERSION = "version"  # the argument of a tokenizer that has several; stored argu
 LEARN_ON = "learn_on"  # the argument of a tokenizer whose vocabulary can be learned, with these values:
 # the corpora, the training texts of the experiment's tasks, or a task by its name
 CORPUS, TASKS = "corpus", "tasks"
+PORTABLE = "hashbench.models.portable"
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,8 @@ class PortablePart:
     """One step from a text to tokens, or from a token to its code (a list of numbers), on a device without hashbench.
 
     `source`.py and `source`.js of models/portable/ each have the function `entry`, which gets `values` and a function
-    that reads one of `files`, and returns the step.
+    that reads one of `files`, and returns the step. A part of a plug-in has these two texts in `code`; its Python may
+    import from hashbench.models.portable what the sources in `needs` have.
     """
 
     source: str
@@ -34,6 +40,42 @@ class PortablePart:
     values: Mapping[str, Any]  # plain JSON
     files: Mapping[str, bytes] = field(default_factory=dict)  # tables that were fitted, by the names they ship under
     needs: tuple[str, ...] = ()  # further sources that the source calls
+    code: Mapping[str, str] = field(default_factory=dict)  # of a plug-in: its source by "py" and "js"
+
+    def text(self, language: str) -> str:
+        """The text of its source in a language, "py" or "js". Raises InputError where there is none."""
+        if not self.code:
+            return shipped_source(f"{self.source}.{language}")
+        if language not in self.code:
+            raise InputError(f"text side {self.source!r}: code has no {language!r}; add that source")
+        return self.code[language]
+
+    def step(self) -> Callable[[str], Any]:
+        """The step, made in this process. Raises InputError where its source is missing or wrong."""
+        text = self.text("py")
+        try:
+            if self.code:
+                module = ModuleType(self.source)
+                exec(compile(text, f"<text side {self.source}>", "exec"), vars(module))
+            else:
+                module = importlib.import_module(f"{PORTABLE}.{self.source}")
+            step: Callable[[str], Any] = getattr(module, self.entry)(
+                self.values, lambda name: self.files[name].decode()
+            )
+        except Exception as error:  # of a plug-in's code
+            if not self.code:
+                raise
+            reason = f"{type(error).__name__}: {first_line(error)}"
+            raise InputError(f"text side {self.source!r}: {self.entry} cannot be made: {reason}; correct it") from error
+        return step
+
+
+def shipped_source(file: str) -> str:
+    """The text of a file of models/portable. Raises InputError for a source that is not there."""
+    place = resources.files(PORTABLE).joinpath(file)
+    if not place.is_file():
+        raise InputError(f"text side: hashbench.models.portable has no {file}; give the source in PortablePart.code")
+    return place.read_text(encoding="utf-8")
 
 
 class Tokenizer(ABC):

@@ -14,6 +14,7 @@ from threading import RLock
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
+from hashbench.common.allocator import wanted_threads
 from hashbench.common.cache import mark, named_cache
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -131,11 +132,8 @@ def compiled_fast(function: F) -> F:
 
 
 def thread_count() -> int:
-    """Threads for kernels: HASHBENCH_THREADS, else the cores this process may use."""
-    wanted = os.environ.get("HASHBENCH_THREADS")
-    if wanted:
-        return max(int(wanted), 1)
-    return usable_cores()
+    """Threads for kernels: HASHBENCH_THREADS, else the cores this process may use. Raises InputError for no number."""
+    return wanted_threads() or usable_cores()
 
 
 def usable_cores() -> int:

@@ -1,11 +1,13 @@
 """The user-defined code that an experiment names: its files, which are printed before they run, and whether they may.
 
 A file that the user names runs what it names. An experiment out of a database may come from elsewhere: its code runs
-if the same bytes ran here before for an experiment file, or if the user trusts it.
+if the same bytes ran here before for an experiment file, by whatever command, or if the user trusts it. The bytes are
+those of the file and of the files beside it that it imports; not those of installed packages.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib.machinery
 import os
@@ -32,11 +34,61 @@ class NamedCode:
 
     @property
     def digest(self) -> str:
-        """SHA-256 (hex) of the file's content; empty where it cannot be read."""
-        try:
-            return "" if self.path is None else hashlib.sha256(self.path.read_bytes()).hexdigest()
-        except OSError:
-            return ""
+        """SHA-256 (hex) of the file's content and of the files beside it that it imports; empty where it is unreadable.
+
+        Of a file without such others it is that of its content.
+        """
+        digests = [sha256(path) for path in self.files()]
+        return digests[0] if len(digests) == 1 else _of_all(digests) if digests and digests[0] else ""
+
+    def files(self) -> list[Path]:
+        """The file, and behind it those beside it that it imports, and that these import."""
+        found: dict[Path, None] = {} if self.path is None else {self.path: None}
+        waiting = list(found)
+        while waiting:
+            for path in _imported_beside(waiting.pop()):
+                if path not in found:
+                    found[path] = None
+                    waiting.append(path)
+        return list(found)
+
+    def shown(self) -> str:
+        """The file, and the names of those that it brings along, for a line."""
+        others = [os.path.relpath(path, self.path.parent) for path in self.files()[1:] if self.path is not None]
+        return f"{self.path}" + (f" with {', '.join(sorted(others))} beside it" if others else "")
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 (hex) of a file's content; empty where it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _of_all(digests: list[str]) -> str:
+    return hashlib.sha256("".join([digests[0], *sorted(digests[1:])]).encode()).hexdigest()
+
+
+def _imported_beside(path: Path) -> Iterator[Path]:
+    """The Python files of the folder of a file, or of packages in it, that the file imports. None of them is run."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            places = [(path.parent, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            folder = path.parents[min(max(node.level, 1), len(path.parents)) - 1]
+            places = [(folder, f"{node.module}.{alias.name}" if node.module else alias.name) for alias in node.names]
+        else:
+            continue
+        for folder, name in places:
+            first = folder / name.partition(".")[0]
+            yield from filter(Path.is_file, [first.with_suffix(".py")])
+            if first.is_dir():  # a package: any of its files may be run
+                yield from sorted(first.rglob("*.py"))
 
 
 def code_of(loaded: Loaded) -> list[NamedCode]:
@@ -94,10 +146,10 @@ def allow_code(loaded: Loaded) -> None:
             continue
         remembered = _memory() / digest
         if not loaded.trusts_code and not remembered.exists():
-            why = f"'{code.model}' runs the code of {code.path}, which never ran here for a file of yours"
+            why = f"'{code.model}' runs the code of {code.shown()}, which never ran here for a file of yours"
             remedy = "read it, then add --trust-code (in Python: trust_code=True)"
             raise InputError(f"{loaded.shown}: {why}; {remedy}")
-        tell(f"{loaded.shown}: '{code.model}' runs the code of {code.path}")
+        tell(f"{loaded.shown}: '{code.model}' runs the code of {code.shown()}")
         _ran.add((str(code.path), digest))
         _remember(remembered)
 

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from hashbench.models.coders.base import coders, make_coder
-from hashbench.models.coders.cache import RememberedCodes, type_codes
+from hashbench.models.coders.cache import FIRST_ROWS, RememberedCodes, type_codes
 from hashbench.models.coders.md5 import Md5Bits, Md5Rows
 from hashbench.models.coders.ngram_pooling import NgramPooling
 from hashbench.models.text.types import TypeTable
 from tests.damage import DAMAGES
+from tests.interleaved import at_each_step
 
 TABLE = TypeTable.from_counts({"play": 2, "the": 1})
 
@@ -127,3 +128,39 @@ def test_a_whole_table_on_several_threads() -> None:
     remembered = RememberedCodes(coder)
     assert np.array_equal(remembered.encode_types(table), coder.encode_types(table))
     assert len(remembered) == 9000
+
+
+def test_another_thread_may_let_the_memory_grow_in_the_middle_of_a_look_up() -> None:
+    """At each step of `encode` another caller asks for so many new types that the array is replaced."""
+    coder = Md5Bits()
+    words = [f"w{i}" for i in range(FIRST_ROWS - 1)]
+    # The last two are learned by the other caller: known or new, by when it comes in.
+    asked, others = [words[0], "x1", "x999"], [f"x{i}" for i in range(1_000)]
+    right, made = coder.encode(asked), []
+
+    def fresh():
+        remembered = RememberedCodes(coder)
+        remembered.encode(words)
+        made[:] = [remembered]
+        return (lambda: remembered.encode(asked)), (lambda: remembered.encode(others))
+
+    steps = 0
+    for found in at_each_step(fresh, "models/coders/cache.py", waits=lambda: made[0]._lock.locked()):
+        assert np.array_equal(found, right)
+        assert np.array_equal(made[0].encode(asked), right)  # and what is kept is right
+        steps += 1
+    assert steps > 20
+
+
+def test_a_full_memory_is_read_by_others_while_it_learns() -> None:
+    coder = Md5Bits()
+    asked, right = ["a", "b", "c"], Md5Bits().encode(["a", "b", "c"])
+
+    def fresh():
+        remembered = RememberedCodes(coder, capacity=2)
+        made[:] = [remembered]
+        return (lambda: remembered.encode(asked)), (lambda: remembered.encode(["c", "d"]))
+
+    made: list[RememberedCodes] = []
+    for found in at_each_step(fresh, "models/coders/cache.py", waits=lambda: made[0]._lock.locked()):
+        assert np.array_equal(found, right) and len(made[0]) == 2

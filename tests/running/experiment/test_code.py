@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
 
 from hashbench.cli.app import main
 from hashbench.common.errors import InputError
-from hashbench.running.experiment.code import code_of
+from hashbench.running.experiment.code import NamedCode, code_of
 from hashbench.running.experiment.load import Loaded, load_experiment
 from hashbench.running.experiment.models import resolve_models
 from hashbench.running.experiment.stored import model_of_run
@@ -98,11 +99,14 @@ def test_code_of_an_own_file_needs_no_trust_afterwards(file: Path, monkeypatch: 
 
 
 def test_check_without_code_lists_the_files_and_imports_none(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (file.parent / "helper.py").write_text("1\n")
+    (file.parent / "mine.py").write_text("import helper\n" + (file.parent / "mine.py").read_text())
     with pytest.raises(SystemExit) as left:
         main(["check", str(file), "--no-code"])
     out, err = capsys.readouterr()
     assert left.value.code == 0 and "it runs" not in err
     assert "not imported" in out and all(f"{file.parent / name}.py" in out for name in ("mine", "codes", "words"))
+    assert f"{file.parent / 'helper.py'}" in out and hashlib.sha256(b"1\n").hexdigest() in out
 
 
 def test_a_module_is_found_without_importing_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,3 +126,62 @@ def test_a_model_of_another_library_is_no_code(tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     file.write_text('name: a\nmodels: [bert-tiny, {name: m, use: "transformers:./x"}]\nbaseline: bert-tiny\n')
     assert code_of(load_experiment(file)) == []
+
+
+def of_file(path: Path) -> NamedCode:
+    return NamedCode("mine", "mine.py:Mine", path)
+
+
+@pytest.mark.parametrize(
+    ("line", "file"),
+    [
+        ("import helper", "helper.py"),
+        ("from helper import x", "helper.py"),
+        ("def f():\n    import helper.inner as inner", "helper/inner.py"),
+        ("from helper.inner import x", "helper/__init__.py"),
+        ("from .helper import x", "helper.py"),
+        ("from . import helper", "helper.py"),
+        ("try:\n    import other\nexcept ImportError:\n    pass", "helper.py"),  # other.py imports it
+    ],
+)
+def test_a_file_beside_it_that_it_imports_counts_as_its_code(line: str, file: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(line + "\n")
+    (tmp_path / "other.py").write_text("import helper, mine\n")
+    (tmp_path / "unused.py").write_text("1\n")
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).write_text("x = 1\n")
+    code = of_file(tmp_path / "mine.py")
+    before = code.digest
+    assert len(before) == 64 and tmp_path / file in code.files() and tmp_path / "unused.py" not in code.files()
+    assert str(Path(file)) in code.shown()
+    (tmp_path / "unused.py").write_text("2\n")
+    assert code.digest == before
+    (tmp_path / file).write_text("x = 2\n")
+    assert code.digest != before
+
+
+def test_the_digest_of_a_file_alone_is_that_of_its_content(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import json, torch\n")
+    assert of_file(tmp_path / "mine.py").digest == hashlib.sha256(b"import json, torch\n").hexdigest()
+    assert of_file(tmp_path / "gone.py").digest == "" and NamedCode("m", "gone.x:Y", None).digest == ""
+    (tmp_path / "mine.py").write_text("import ( no Python\n")
+    assert of_file(tmp_path / "mine.py").digest == hashlib.sha256(b"import ( no Python\n").hexdigest()
+
+
+def test_a_database_runs_no_code_whose_neighbour_changed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hashbench.running.experiment import code
+
+    helper = file.parent / "helper_of_codes.py"
+    helper.write_text("x = 1\n")
+    monkeypatch.syspath_prepend(str(file.parent))
+    codes = file.parent / "codes.py"
+    codes.write_text("import helper_of_codes\n" + codes.read_text())
+    resolve_models(load_experiment(file))
+    monkeypatch.setattr(code, "_ran", set())  # as in another process
+    store = stored_elsewhere(file.parent / "ours.db", load_experiment(file))
+    model_of_run(store, "bert-tiny")
+    helper.write_text("x = 2\n")
+    with pytest.raises(
+        InputError, match=r"runs the code of .*codes\.py with helper_of_codes\.py beside it, which never ran"
+    ):
+        model_of_run(store, "bert-tiny")

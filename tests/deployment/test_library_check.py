@@ -1,0 +1,3 @@
+"""Every family under every encoder, exported and loaded by a new process that has no hashbench."""
+
+from __future__ import annotations
