@@ -37,8 +37,8 @@ TRUTH = {"false": "0", "true": "1"}
 # How pandas and spreadsheets spell a cell that is not there. "none" and "null" are names of classes in published sets.
 MISSING = frozenset(("nan", "<na>", "nat", "#n/a"))
 PERHAPS_MISSING = frozenset(("-", "--", "?", "n/a", "na", "null", "unlabeled", "unlabelled"))  # noted, not refused
-JOINS_ALONE = "|;,#"  # between labels of a row; the others are within names too, as in Sci/Tech
-JOINS = f"{JOINS_ALONE}/+& "
+JOINS_ALONE = ("|", ";", ",", "#", "\t")  # between labels of a row; the others are within names too, as in Sci/Tech
+JOINS = (*JOINS_ALONE, "::", "__", " and ", "/", "+", "&", "_", " ")
 SHOWN = 60  # characters of a wrong label that a message repeats
 SHOWN_NAMES = 8  # names of labels in a message
 NOTED_NAMES = 5  # the same in a note
@@ -430,8 +430,8 @@ class _Discovered:
 def joined_labels(names: Collection[str]) -> list[str]:
     """A note on names of classes that may be several labels of one row, joined.
 
-    They are where a part is also a class or a part of another name ("a|b" and "a"), or where the parts of another
-    name are the same in another order.
+    They are where all parts are also classes ("a+b", "a" and "b"), or the parts of another name are the same in another
+    order; with a mark that is seldom within a name, where one part is also a class or a part of another name.
 
     >>> joined_labels(["a|b", "b|a", "c"])[0][:50]
     "perhaps several labels a row, joined by '|': 'a|b'"
@@ -452,6 +452,7 @@ def joined_labels(names: Collection[str]) -> list[str]:
             name
             for name, of in several.items()
             if orders[tuple(sorted(of))] > 1
+            or classes.issuperset(of)
             or (mark in JOINS_ALONE and any(part in classes or uses[part] > 1 for part in of))
         ]
         if joined:

@@ -1,8 +1,8 @@
 """Counts of rows whose texts are missing or copies of others, within a split and between splits, and notes on them.
 
-Two rows are copies exactly, but for case and blanks, or as pairs in the other order. A row counts once, in the first of
-these ways in which another is its copy. Rows are compared by 64 bits of a hash: of ten million rows two are one by
-chance once in a hundred thousand data sets.
+Two rows are copies exactly, but for case, blanks and characters that show nothing, or as pairs in the other order. A
+row counts once, in the first of these ways in which another is its copy. Rows are compared by 64 bits of a hash: of ten
+million rows two are one by chance once in a hundred thousand data sets.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-WAYS = ("", " but for case or blanks", " in the other order")  # in which a row is a copy, as notes say it
+from hashbench.common.invisible import UNSEEN
+
+WAYS = (
+    "",
+    " but for case, blanks or invisible characters",
+    " in the other order",
+)  # in which a row is a copy, as notes say it
 NUL = "\0"
 
 
@@ -95,10 +101,10 @@ class _Rows:
         blank = []
         self.n_nul = 0
         for row in zip(*split.texts, strict=True):
-            plain = tuple(map(_plain, row))
-            blank.append(not any(plain))
+            bare = tuple(map(plain, row))
+            blank.append(not any(bare))
             self.n_nul += any(NUL in text for text in row)
-            forms = (row, row if blank[-1] else plain, row if blank[-1] else tuple(sorted(plain)))
+            forms = (row, row if blank[-1] else bare, row if blank[-1] else tuple(sorted(bare)))
             before, key = None, b""
             for form, gathered in zip(forms, keys, strict=False):
                 key = key if form == before else hashlib.blake2b(repr(form).encode(), digest_size=8).digest()
@@ -141,9 +147,11 @@ class _Rows:
         return order[is_new]
 
 
-def _plain(text: str) -> str:
-    """A text without differences in case, blanks and Unicode normal form."""
-    return " ".join((text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold().split())
+def plain(text: str) -> str:
+    """A text without differences in case, blanks, invisible characters and Unicode normal form."""
+    return " ".join(
+        (text if text.isascii() else UNSEEN.sub("", unicodedata.normalize("NFKC", text))).casefold().split()
+    )
 
 
 def _before(keys: np.ndarray) -> np.ndarray:

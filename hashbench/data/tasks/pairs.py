@@ -12,14 +12,16 @@ from functools import cached_property
 import numpy as np
 
 from hashbench.common.errors import InputError
+from hashbench.common.invisible import invisible_notes
 from hashbench.common.paradigms import NOTE, Paradigms
 from hashbench.data.sources.files import Cells, DataTable
 from hashbench.data.sources.fingerprints import digest, refuse_changed
 from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
-from hashbench.data.sources.rows import row_notes
+from hashbench.data.sources.rows import plain, row_notes
 from hashbench.data.sources.sources import SourceKind
 from hashbench.data.tasks.base import CheckedData, Task
 from hashbench.data.tasks.text_data import Split, TaskData
+from hashbench.models.text.normal_forms import form_notes
 from hashbench.models.text.words import WordTokenizer
 
 SPLIT = "test"
@@ -180,6 +182,11 @@ def _drawn(rows: np.ndarray, most: int) -> np.ndarray:
 
 def _notes(pairs: Split, paradigms: Paradigms) -> list[str]:
     equal = sum(good == bad for good, bad in zip(*pairs.texts, strict=True))
+    alike = sum(plain(good) == plain(bad) for good, bad in zip(*pairs.texts, strict=True)) - equal
     notes = [f"{equal:,} pairs are twice the same sentence, which counts one half"] if equal else []
+    notes += (
+        [f"{alike:,} pairs are twice the same sentence but for case, blanks or invisible characters"] if alike else []
+    )
     notes += row_notes({SPLIT: Split(pairs.texts, np.zeros(len(pairs), np.int64))})  # whatever their paradigms
+    notes += [*form_notes({SPLIT: pairs.texts}), *invisible_notes({SPLIT: pairs.texts})]
     return notes + [f"{len(pairs):,} pairs of {len(paradigms.names):,} paradigms"]

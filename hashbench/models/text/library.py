@@ -276,8 +276,9 @@ def read_by_file(tokenizer: Any, folder: Path, where: str) -> tuple[str, ...]:
     except Exception as error:  # the library raises no narrower one
         raise InputError(f"{where}: {FILE} cannot be read ({first_line(error)[:160]}); give another") from None
     backend, texts = tokenizer.backend_tokenizer, probe_texts(own)
-    own.no_truncation()
-    own.no_padding()
+    for reading in (own, backend):  # both may have them from the file; `piece_ids` sets neither
+        reading.no_truncation()
+        reading.no_padding()
     if _readings(own, texts) == _readings(backend, texts):
         return ()
     content = json.loads(own.to_str())

@@ -209,7 +209,7 @@ def read_file(path: Path, name: str, file: str, where: str) -> str:
     if not path.is_file():  # to open a pipe never ends
         raise InputError(f"{where} {name}: {path} is no file; give a {file}")
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # as data files, without a byte order mark
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{where} {name}: cannot be read ({error}); give a {file}") from None
 

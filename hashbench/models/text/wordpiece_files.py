@@ -141,7 +141,7 @@ def read_config(folder: Path, where: str) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        config = json.loads(path.read_text("utf-8"))
+        config = json.loads(path.read_text("utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{where}: {CONFIG} cannot be read ({first_line(error)[:120]}); correct it") from None
     if not isinstance(config, dict):
@@ -198,7 +198,7 @@ def _added(folder: Path, config: Mapping[str, Any], special: frozenset[str], whe
         raise InputError(f"{where}: {CONFIG}: its lists of added tokens are none; correct it") from None
     if (folder / ADDED).is_file():
         try:
-            names += list(json.loads((folder / ADDED).read_text("utf-8")))
+            names += list(json.loads((folder / ADDED).read_text("utf-8-sig")))
         except (OSError, ValueError, TypeError) as error:
             raise InputError(f"{where}: {ADDED} cannot be read ({first_line(error)[:120]}); correct it") from None
     there = {str(token["content"]) for token in added} | special

@@ -428,6 +428,14 @@ def test_equal_cells_are_equal_classes_and_different_names_are_different_ones(na
         (["x+y", "y+x"], "'+': 'x+y', 'y+x'"),
         (["joy anger", "anger joy", "New York"], "' ': 'anger joy', 'joy anger'"),
         (["a||b", "b"], "'|': 'a||b'"),
+        (["a\tb", "b"], "'\\t': 'a\\tb'"),
+        (["joy+anger", "anger", "Joy"], "'+': 'joy+anger'"),
+        (["joy/anger", "anger", "joy"], "'/': 'joy/anger'"),
+        (["joy and anger", "anger", "joy"], "' and ': 'joy and anger'"),
+        (["joy::anger", "anger", "joy"], "'::': 'joy::anger'"),
+        (["joy_anger", "anger", "joy"], "'_': 'joy_anger'"),
+        (["joy anger", "anger", "joy"], "' ': 'joy anger'"),
+        (["very good", "good", "very bad", "bad", "Sci/Tech", "Tech", "north-east", "north", "east"], ""),
         (["airfare#flight", "flight", "C#"], "'#': 'airfare#flight'"),
         (["Sci/Tech", "Sci", "Business, finance", "Arts; crafts"], ""),  # one name with a mark in it
         (["1,5", "2,5", "1;2", "2;3"], "';': '1;2', '2;3'"),  # numbers with a comma are numbers

@@ -31,19 +31,29 @@ def test_rows_of_test_that_lie_in_validation_are_counted_as_those_in_train_are()
     assert row_notes(splits) == []
     assert row_notes(splits, selected=["validation"]) == [
         "texts also in validation: 1 row of test",
-        "texts also in validation but for case or blanks: 1 row of test",
+        "texts also in validation but for case, blanks or invisible characters: 1 row of test",
     ]
     assert row_notes(splits, selected=["validation", "test"]) == []  # what is selected on both is reported on one
 
 
 @pytest.mark.parametrize(
-    "text", ["THE CAFE", " the  cafe", "the\tcafe\n", "the\u00a0cafe", "The Cafe ", "the \uff43\uff41\uff46\uff45"]
+    "text",
+    [
+        "the ca\u00adfe",
+        "the\ufeff cafe",
+        "THE CAFE",
+        " the  cafe",
+        "the\tcafe\n",
+        "the\u00a0cafe",
+        "The Cafe ",
+        "the \uff43\uff41\uff46\uff45",
+    ],
 )
 def test_copies_but_for_case_blanks_or_normal_form(text: str) -> None:
     splits = {"train": split(("the cafe", 0), (text, 1)), "test": split((f"  {text.swapcase()}", 0))}
     assert row_notes(splits) == [
-        "repeated but for case or blanks: 1 row of train",
-        "texts also in train but for case or blanks: 1 row of test",
+        "repeated but for case, blanks or invisible characters: 1 row of train",
+        "texts also in train but for case, blanks or invisible characters: 1 row of test",
     ]
 
 
@@ -100,7 +110,7 @@ def in_first_way(row: tuple[str, str], others: list[tuple[str, str]]) -> int | N
 @given(ROWS, ROWS)
 def test_counts_are_those_of_the_definition(train: list[tuple[str, str]], test: list[tuple[str, str]]) -> None:
     said = row_notes({"train": pairs(*train), "test": pairs(*test)})
-    ways = ("", " but for case or blanks", " in the other order")
+    ways = ("", " but for case, blanks or invisible characters", " in the other order")
     expected = []
     within = {
         name: [in_first_way(row, rows[:at]) for at, row in enumerate(rows)]

@@ -95,6 +95,20 @@ def test_both_ways_to_one_model_give_equal_pieces(tmp_path: Path, parts: dict) -
     assert [weights.tokenize(text) for text in BY_HAND] == [used.tokenize(text) for text in BY_HAND]
 
 
+def test_a_file_that_also_says_how_to_cut_and_pad_is_read_whole(tmp_path: Path, folder: Path) -> None:
+    """Encoders of sentences have them in their files, and so has what the library saves after a text was cut."""
+    cut = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}
+    pad = {"strategy": {"Fixed": 9}, "direction": "Right", "pad_to_multiple_of": None}
+    pad |= {"pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"}
+    place = rewritten(folder, tmp_path / "own", truncation=cut, padding=pad)
+    tokens = LibraryTokens(str(place))
+    assert tokens.piece_ids(list(BY_HAND)) == LibraryTokens(str(folder)).piece_ids(list(BY_HAND))
+    assert tokens.remarks() == []
+    tokens.layout()
+    tokens.save(tmp_path / "saved")
+    assert LibraryTokens(str(tmp_path / "saved")).piece_ids(list(BY_HAND)) == tokens.piece_ids(list(BY_HAND))
+
+
 def test_files_that_disagree_are_refused_in_both_ways(tmp_path: Path) -> None:
     place = rewritten(saved_encoder("bert", tmp_path / "base"), tmp_path / "own")
     content = json.loads((place / "tokenizer.json").read_text("utf-8"))

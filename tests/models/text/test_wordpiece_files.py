@@ -21,7 +21,7 @@ WORDS = [
     "a", "##a", "good", "Good", "da", "çocuk", "cocuk", "мир", "Мир", "don't", "don", "'", "t", "e-mail", "e", "-",
     "mail", "fix", "ﬁx", "中", "x", "##x", "##中",
 ]  # fmt: skip
-TEXTS = ["Good da Çocuk", "Мир мир", "Don't e-mail don't", "\ufb01x fix", "a" * 150, "x中x", "a\n\n a", ""]
+TEXTS = ["Good da Çocuk", "Мир мир", "Don't e-mail don't", "\ufb01x fix", "a" * 150, "x中x", "a\n\n a", "xa ax", ""]
 BERT = {
     "type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None,
     "lowercase": True,
@@ -33,10 +33,32 @@ PARTS: dict[str, dict[str, Any]] = {
     "Chinese words": {"normalizer": {**BERT, "handle_chinese_chars": False}},
     "NFKC": {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFKC"}, {"type": "Lowercase"}]}},
     "no normalizer": {"normalizer": None},
+    "split at hyphens": {
+        "pre_tokenizer": {"type": "Split", "pattern": {"String": "-"}, "behavior": "Isolated", "invert": False}
+    },
+    "no pre-tokenizer": {"pre_tokenizer": None},
+    "replaces and prepends": {
+        "normalizer": {
+            "type": "Sequence",
+            "normalizers": [
+                {"type": "Replace", "pattern": {"String": "fix"}, "content": "good"},
+                {"type": "Prepend", "prepend": "a "},
+            ],
+        }
+    },
+    "no mark before pieces": {"continuing_subword_prefix": ""},
     "white space": {"pre_tokenizer": {"type": "WhitespaceSplit"}},
     "long words": {"max_input_chars_per_word": 200},
 }
-ON_DEVICES = ["keeps accents", "strips accents of cased", "cased", "Chinese words", "long words"]
+ON_DEVICES = [
+    "no mark before pieces",
+    "another unknown piece",
+    "keeps accents",
+    "strips accents of cased",
+    "cased",
+    "Chinese words",
+    "long words",
+]
 
 
 def written(folder: Path, **parts: Any) -> Path:
@@ -139,6 +161,16 @@ def test_berts_own_reading_keeps_its_recipe(tmp_path: Path, lowercase: bool) -> 
 def test_what_cannot_be_had_is_refused_by_its_key(tmp_path: Path, config: dict, said: str) -> None:
     with pytest.raises(InputError, match=said):
         WordPieceTokenizer(str(listed(tmp_path / "tok", config)))
+
+
+@pytest.mark.parametrize("name", ["vocab.txt", "tokenizer.json", "tokenizer_config.json"])
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path, name: str) -> None:
+    made = (listed(tmp_path / "list", {"strip_accents": False}), written(tmp_path / "file"))
+    for folder in (folder for folder in made if (folder / name).is_file()):
+        before = WordPieceTokenizer(str(folder))
+        (folder / name).write_text("\ufeff" + (folder / name).read_text("utf-8"), encoding="utf-8")
+        after = WordPieceTokenizer(str(folder))
+        assert after.recipe() == before.recipe() and after.spellings() == before.spellings()
 
 
 def test_files_that_disagree_are_refused(tmp_path: Path) -> None:

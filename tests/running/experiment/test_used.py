@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from dataclasses import replace
@@ -165,8 +166,11 @@ def test_the_content_is_the_identity_and_a_path_is_not(
     assert len(spec["model"]["weights"]["sha256"]) == 64 and str(folders["distilbert"]) not in str(spec)
     assert spec["settings"] == {"weights": "distilbert"} and spec["finetune"]["learning_rate"] == 5e-4
     assert not [run for run in (*one.runs, *scratch.runs) if run.kind == "pretrain"]
-    settings = tmp_path / "copy" / "tokenizer_config.json"
-    settings.write_text(settings.read_text().replace('"do_lower_case": true', '"do_lower_case": false'))
+    for name, key in (("tokenizer_config.json", "do_lower_case"), ("tokenizer.json", "lowercase")):  # which must agree
+        file = tmp_path / "copy" / name
+        before = file.read_text("utf-8")
+        file.write_text(re.sub(rf'"{key}": ?true', f'"{key}": false', before), encoding="utf-8")
+        assert file.read_text("utf-8") != before
     assert not ids[0] & {run.id for run in plan(experiment(entry("./copy"))).runs}
 
 

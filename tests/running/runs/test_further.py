@@ -156,7 +156,7 @@ def test_a_set_has_the_notes_that_a_test_set_would_have(tmp_path: Path) -> None:
         "missing or empty texts: 1 row of test",
         "repeated: 1 row of test",
         "texts also in train: 2 rows of test",
-        "texts also in train but for case or blanks: 1 row of test",
+        "texts also in train but for case, blanks or invisible characters: 1 row of test",
         "texts also in validation: 1 row of test",
         "texts under several labels: 1 of test (2 rows)",
     )

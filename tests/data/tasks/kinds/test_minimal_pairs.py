@@ -65,6 +65,16 @@ def test_what_cannot_be_meant_is_refused_in_one_line(tmp_path: Path, keys: dict,
     assert message in str(error.value) and "\n" not in str(error.value)
 
 
+def test_what_words_hide_is_noted(tmp_path: Path) -> None:
+    shown = own(tmp_path, rows=[("a c\u00adat", "a cat", "k", "f"), ("caf\u00e9 .", "cafe\u0301 !", "k", "f")])
+    assert [note.split(";")[0] for note in shown.notes] == [
+        "1 pairs are twice the same sentence but for case, blanks or invisible characters",
+        "not in one Unicode normal form (NFC): 1 text of test",
+        "characters that show nothing: U+00AD SOFT HYPHEN in 1 text of test",
+        "2 pairs of 1 paradigms",
+    ]
+
+
 @pytest.mark.parametrize(
     ("row", "message"), [(("", "b", "k", "f"), "empty sentence"), (("a", "b", " ", "f"), "is empty")]
 )
