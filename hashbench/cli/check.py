@@ -118,7 +118,7 @@ def _print_code(loaded: Loaded) -> bool:
                 "sha256": sha256(path) if path else "",
             }
             for code in named
-            for path in code.files() or [None]
+            for path in (*code.files(), *(() if code.files() else (None,)))
         ]
         print_rows(list(rows[0]), rows, "text")
     return bool(named)
