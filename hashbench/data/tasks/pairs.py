@@ -182,10 +182,12 @@ def _drawn(rows: np.ndarray, most: int) -> np.ndarray:
 
 def _notes(pairs: Split, paradigms: Paradigms) -> list[str]:
     equal = sum(good == bad for good, bad in zip(*pairs.texts, strict=True))
-    alike = sum(plain(good) == plain(bad) for good, bad in zip(*pairs.texts, strict=True)) - equal
+    nearly_equal = sum(plain(good) == plain(bad) for good, bad in zip(*pairs.texts, strict=True)) - equal
     notes = [f"{equal:,} pairs are twice the same sentence, which counts one half"] if equal else []
     notes += (
-        [f"{alike:,} pairs are twice the same sentence but for case, blanks or invisible characters"] if alike else []
+        [f"{nearly_equal:,} pairs are twice the same sentence but for case, blanks or invisible characters"]
+        if nearly_equal
+        else []
     )
     notes += row_notes({SPLIT: Split(pairs.texts, np.zeros(len(pairs), np.int64))})  # whatever their paradigms
     notes += [*form_notes({SPLIT: pairs.texts}), *invisible_notes({SPLIT: pairs.texts})]

@@ -28,7 +28,7 @@ from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS, is_table, listed
 from hashbench.data.sources.opening import ending_of
 from hashbench.data.sources.sources import SourceKind, find_label_names
 from hashbench.data.tasks.base import CheckedData, Task
-from hashbench.data.tasks.text import shift_notes, text_kind, text_notes
+from hashbench.data.tasks.text import shift_notes, text_kind, text_notes, undefined_notes
 from hashbench.data.tasks.text_data import HOLDOUT, Split, TaskData, label_names, reports_elsewhere
 from hashbench.results.reserved import check_name
 from hashbench.running.experiment.schema import baseline_names
@@ -116,7 +116,8 @@ class FurtherSet:
         splits = {FURTHER: Split(texts, labels[FURTHER])}
         kind.check_rows(splits[FURTHER], where)
         notes += [*respelled(named, {FURTHER: cells}), *task.label_notes, *self._notes(splits[FURTHER], task)]
-        return TaskData(task, splits, self.fingerprint, self.origin, self.kind, tuple(notes))
+        data = TaskData(task, splits, self.fingerprint, self.origin, self.kind)
+        return replace(data, notes=(*notes, *undefined_notes(data)))
 
     def _notes(self, rows: Split, task: Task) -> list[str]:
         """The notes that a task with these rows as its test set would get."""

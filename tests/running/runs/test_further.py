@@ -179,9 +179,16 @@ def test_shifted_classes_and_constant_values_of_a_set_are_noted(tmp_path: Path) 
     assert "class shares differ by more than chance" in " ".join(notes_on(tmp_path, trained, *rows))
     values = task_of(table(tmp_path / "values" / "train.csv", [0.5, 1] * 6).parent, metric="pearson")
     (note,) = notes_on(tmp_path, values, ("a", 2), ("b", 2))
-    assert note.startswith("every label of test is 2, so that correlations have no value")
+    assert note.startswith("pearson has no value on test, even if all is right: the targets are constant (every label")
+    assert "can be chosen" not in note
     with pytest.raises(InputError, match="labels lose digits in float32"):
         notes_on(tmp_path, values, *((f"row {at}", 1_600_000_000 + at) for at in range(9)))
+
+
+def test_a_set_on_which_the_metric_has_no_value_is_noted(tmp_path: Path) -> None:
+    trained = task_of(table(tmp_path / "own" / "train.csv", [0, 1] * 10).parent, metric="matthews")
+    (note,) = notes_on(tmp_path, trained, ("a", 1), ("b", 1))
+    assert note == "matthews has no value on test, even if all is right: the targets are constant"
 
 
 def test_without_the_data_of_the_training_a_set_says_so(tmp_path: Path, trained: TaskData) -> None:
