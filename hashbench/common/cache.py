@@ -171,8 +171,8 @@ def using(cache: Path) -> Iterator[None]:
 def entries(cache: Path) -> list[CacheEntry]:
     """All entries of the folders of a cache, without links, locks, and lists of checksums, which belong to an entry."""
     folders = [folder for folder in sorted(cache.iterdir()) if is_folder(folder)] if cache.is_dir() else []
-    found = (_entry(path) for room in folders for path in sorted(room.iterdir()) if _is_thing(path))
-    return [entry for entry in found if entry is not None]
+    all_of = (_entry(path) for room in folders for path in sorted(room.iterdir()) if _is_thing(path))
+    return [entry for entry in all_of if entry is not None]
 
 
 def rooms(cache: Path) -> list[CacheRoom]:

@@ -38,7 +38,9 @@ def test_versions_of_a_file_are_one_row_and_with_all_a_row_each(run: Run) -> Non
         ("other", "cola", "0"), ("mine", "sst2", "2"),
     ]  # fmt: skip
     _, *lines = run("list", "--all").out.splitlines()
-    assert [line.split()[0] for line in lines] == ["other", "mine", "mine", "mine"]
+    names = [line.split()[0] for line in lines]
+    assert [name.partition("@")[0] for name in names] == ["other", "mine", "mine", "mine"]
+    assert ["@" in name for name in names] == [False, False, True, True]  # an earlier one is read by it
     assert not any("earlier" in line for line in lines)
 
 

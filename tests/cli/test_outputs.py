@@ -30,7 +30,19 @@ ONLY_READ = {
     ("evaluate", "on"), ("predict", "folder"), ("report claims", "file"), ("sweep", "file"), ("worker", "file"),
 }  # fmt: skip
 # Texts that name places or files. --db and --artifacts take nothing but a database and a folder; `init` keeps files.
-OF_PLACES = {"data", "db", "artifacts", "file", "databases", "embedding", "coder", "name", "names", "models"}
+OF_PLACES = {
+    "data",
+    "db",
+    "artifacts",
+    "file",
+    "databases",
+    "embedding",
+    "coder",
+    "name",
+    "names",
+    "models",
+    "leave_out",
+}
 EXPERIMENT = """name: small
 models:
   - {name: own, use: "own.py:Own", coder: "parts/own_coder.py:Coder"}

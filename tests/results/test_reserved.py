@@ -107,7 +107,7 @@ def test_the_message_says_what_is_reserved(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(InputError) as refused:
         load_experiment("a.yaml")
     assert str(refused.value).startswith(
-        "a.yaml:5: task 'Average': is the name of a column of table own (reserved are average, total_params, "
+        "a.yaml:5: task 'Average': is the name of a column of table encoders (reserved are average, total_params, "
         "emb_params, run_minutes and "
     )
 

@@ -34,6 +34,7 @@ def test_glue_task(name: str, sources: tuple[Source, ...]) -> None:
         "texts under several ",
         "class shares differ by more than chance: ",
         "not in one Unicode normal form (NFC): 1 text of validation; ",
+        "characters that show nothing: ",
     )
     sampled = [note for note in data.notes if not note.startswith(counted)]
     assert [note.startswith("sample: ") for note in sampled] == ([] if complete else [True])

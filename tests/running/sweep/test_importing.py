@@ -139,7 +139,7 @@ def test_wrong_input(store: Store, data: TaskData, tmp_path: Path) -> None:
     for name, task, message in (
         ("sgnn", "cola", "is a model of experiment mine; give another --name"),
         ("majority", "cola", "is the name of a trivial baseline"),
-        ("a b", "cola", "is no name; it has letters"),
+        ("a b", "cola", "is no name; it has at most 128 letters"),
         ("cola", "cola", "is the name of a task"),
         ("x", "kola", "no task 'kola'; did you mean 'cola'?"),
     ):
