@@ -46,8 +46,8 @@ def test_what_only_the_papers_claims_say_is_read_over(experiment: Load, tmp_path
         ("claims:\n" + ONE.replace("greater", "better"), "a.yaml:10: claim 'own-1a': unknown kind 'better'"),
         (
             "claims:\n" + ONE.replace("kind", "knid"),
-            "a.yaml:10: unknown key 'knid' of entry 1 of claims; did you mean 'kind'? (list: hashbench schema); key 'kind' "
-            "is missing",
+            "a.yaml:10: unknown key 'knid' of entry 1 of claims; did you mean 'kind'? (list: hashbench schema); "
+            "key 'kind' is missing",
         ),
         ("claims: none.csv\n", "none.csv: No such file or directory; name a CSV file"),
     ],
