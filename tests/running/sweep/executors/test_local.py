@@ -148,12 +148,13 @@ def test_the_start_of_a_worker_waits_for_none_that_imports_torch(monkeypatch):
     # what spawn writes to a process must fit into a pipe, or the writer waits until it is read
     assignment = "x" * 3_000_000
     monkeypatch.setattr(local.PackedAssignment, "of", lambda assignment: assignment)
+    recording = Recording()
+    monkeypatch.setattr(local, "SPAWNING", recording)
     made = LocalExecutor(assignment, 3)
-    made._context = Recording()
     made.start()
-    files = {name for name, _, _ in made._context.given}
-    assert [index for _, index, _ in made._context.given] == [0, 1, 2]
-    assert all(len(pickle.dumps((name, index))) < 4096 for name, index, _ in made._context.given)
+    files = {name for name, _, _ in recording.given}
+    assert [index for _, index, _ in recording.given] == [0, 1, 2]
+    assert all(len(pickle.dumps((name, index))) < 4096 for name, index, _ in recording.given)
     (file,) = map(Path, files)
     assert pickle.loads(file.read_bytes()) == assignment and file.stat().st_mode & 0o077 == 0
     made.stop(0.0)
