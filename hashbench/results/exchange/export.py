@@ -170,6 +170,8 @@ def _private_part(text: str, hosts: frozenset[str]) -> str:
 
 
 def _check_place(file: Path, replace: bool) -> None:
+    if file.is_dir():
+        raise InputError(f"{file}: is a folder; name a file in it")
     if not file.parent.is_dir():
         raise InputError(f"{file}: no folder '{file.parent}'; make it, or write to another one")
     try:

@@ -153,6 +153,9 @@ def test_nothing_but_a_store_is_replaced(store: Store, lab: Lab, tmp_path: Path)
     assert (tmp_path / "notes.txt").read_text() == "keep me"
     with pytest.raises(InputError, match="no folder '.*nowhere'; make it"):
         export_example(store, tmp_path / "nowhere" / "out.db")
+    for folder in (Path("."), Path("/"), Path(".."), tmp_path):
+        with pytest.raises(InputError, match="is a folder; name a file in it"):
+            export_example(store, folder, replace=True)
 
 
 @pytest.mark.parametrize(
