@@ -148,22 +148,13 @@ def test_the_start_of_a_worker_waits_for_none_that_imports_torch(monkeypatch):
     # what spawn writes to a process must fit into a pipe, or the writer waits until it is read
     assignment = "x" * 3_000_000
     monkeypatch.setattr(local.PackedAssignment, "of", lambda assignment: assignment)
-    recording = Recording()
-    monkeypatch.setattr(local, "SPAWNING", recording)
-    made = LocalExecutor(assignment, 3)
-<<<<<<< HEAD
     context = Recording()
     monkeypatch.setattr(local, "SPAWNING", context)
+    made = LocalExecutor(assignment, 3)
     made.start()
     files = {name for name, _, _ in context.given}
     assert [index for _, index, _ in context.given] == [0, 1, 2]
     assert all(len(pickle.dumps((name, index))) < 4096 for name, index, _ in context.given)
-=======
-    made.start()
-    files = {name for name, _, _ in recording.given}
-    assert [index for _, index, _ in recording.given] == [0, 1, 2]
-    assert all(len(pickle.dumps((name, index))) < 4096 for name, index, _ in recording.given)
->>>>>>> h/attack1
     (file,) = map(Path, files)
     assert pickle.loads(file.read_bytes()) == assignment and file.stat().st_mode & 0o077 == 0
     made.stop(0.0)
