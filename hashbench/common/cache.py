@@ -58,6 +58,9 @@ KEPT = ("finished",)  # never removed: nowhere else
 # Beside the folders; the example database is unpacked into ~/.cache/hashbench, which is also a usual place of a cache
 OWN_FILE = re.compile(rf"{re.escape(LOCK)}|{re.escape(MEASURING)}|example-[0-9a-f]+\.db")
 RUN_ID = re.compile("[0-9a-f]{64}")
+# Rooms whose names folders of the user's data have too; what this program makes in them is called by a digest
+OF_DATA = ("corpora", "tasks")
+BY_DIGEST = re.compile("[0-9a-f]{64}.*", re.DOTALL)
 SHOWN = 80  # letters of a name in a message
 
 
@@ -224,7 +227,7 @@ def is_folder(path: Path) -> bool:
 
 
 def _may_go(entry: CacheEntry, named: Collection[str] | None) -> bool:
-    if entry.room not in FOLDERS:
+    if entry.room not in FOLDERS or entry.room in OF_DATA and not BY_DIGEST.fullmatch(entry.path.name):
         return False
     if entry.path.name.endswith(BAD):
         return True

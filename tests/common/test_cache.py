@@ -36,6 +36,7 @@ from hashbench.common.checksums import Damaged, listed_in, sealed_write
 from hashbench.common.errors import InputError
 
 RUN = "a1" * 32  # an id
+WIKI = "ef" * 32  # the digest of a corpus
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def cache(tmp_path: Path) -> Path:
     (cache / "codes" / "codes-md5.npy.lock").touch()
     for place in (
         f"artifacts/{RUN}/weights.safetensors",
-        "corpora/wiki/ids.npy",
+        f"corpora/{WIKI}/ids.npy",
         "finished/token.npz",
         f"running/{RUN}/last.ckpt",
     ):
@@ -85,7 +86,7 @@ def test_things_are_listed_whole_with_their_size(cache: Path) -> None:
     assert found == {
         f"artifacts/{RUN}": 3,
         "codes/codes-md5.npy": 5,
-        "corpora/wiki": 3,
+        f"corpora/{WIKI}": 3,
         "finished/token.npz": 3,
         f"running/{RUN}": 3,
     }
@@ -113,16 +114,16 @@ def test_folders_are_summed_up_and_explained(cache: Path) -> None:
 
 
 def test_only_what_is_old_goes_and_weights_only_of_runs_that_are_not_named(cache: Path) -> None:
-    (cache / "corpora" / "wiki" / "ids.npy").read_bytes()
-    os.utime(cache / "corpora" / "wiki" / "ids.npy")  # used just now; a file system may note no reading
+    (cache / "corpora" / WIKI / "ids.npy").read_bytes()
+    os.utime(cache / "corpora" / WIKI / "ids.npy")  # used just now; a file system may note no reading
     assert cleaned(cache, older_than_s=11 * DAY_S) == []
     planned = cleaned(cache, older_than_s=5 * DAY_S, dry_run=True)
     assert names(planned) == {"codes/codes-md5.npy", f"running/{RUN}"} and len(entries(cache)) == 5
     assert names(cleaned(cache, older_than_s=5 * DAY_S)) == names(planned)
-    assert names(entries(cache)) == {f"artifacts/{RUN}", "corpora/wiki", "finished/token.npz"}
+    assert names(entries(cache)) == {f"artifacts/{RUN}", f"corpora/{WIKI}", "finished/token.npz"}
     assert not list((cache / "codes").iterdir())  # neither checksums nor locks are left
     put(cache / "artifacts" / "mine" / "notes.txt")  # no run's
-    assert names(cleaned(cache, older_than_s=0, named={RUN})) == {"corpora/wiki"}
+    assert names(cleaned(cache, older_than_s=0, named={RUN})) == {f"corpora/{WIKI}"}
     assert names(cleaned(cache, older_than_s=0, named=set())) == {f"artifacts/{RUN}"}
     assert (cache / "artifacts" / "mine" / "notes.txt").exists()
 
@@ -153,7 +154,7 @@ def test_a_folder_of_the_users_is_refused_and_left_as_it_is(tmp_path: Path, plac
     put(home / place)
     if swept:
         with using(home):
-            put(home / "corpora" / "wiki")
+            put(home / "corpora" / WIKI)
     age(home)
     before = files(home)
     for dry_run in (True, False):
@@ -175,13 +176,13 @@ def test_what_is_unknown_in_a_cache_stays(cache: Path, extra: str) -> None:
 def test_an_older_cache_is_one_with_known_folders_alone(tmp_path: Path, name: str | None) -> None:
     """A sweep of an earlier version left its lock; a command that is no sweep left none in `.hashbench`."""
     older = tmp_path / ("cache" if name else ".hashbench")
-    put(older / "corpora" / "wiki")
+    put(older / "corpora" / WIKI)
     if name:
         put(older / name)
     age(older)
     assert why_no_cache(older) == ""
-    assert names(cleaned(older, older_than_s=0)) == {"corpora/wiki"}
-    put(older / "corpora" / "wiki")
+    assert names(cleaned(older, older_than_s=0)) == {f"corpora/{WIKI}"}
+    put(older / "corpora" / WIKI)
     put(older / "thesis" / "chapter.tex")
     with pytest.raises(InputError, match=r"\('thesis' in it is not of hashbench\)"):
         cleaned(older, older_than_s=0)
@@ -191,8 +192,8 @@ def test_the_example_database_may_be_beside_the_folders(tmp_path: Path) -> None:
     """It is unpacked into ~/.cache/hashbench, which is also a usual place of a cache."""
     example = put(tmp_path / f"example-{'0' * 16}.db")
     assert mark(tmp_path)
-    put(tmp_path / "corpora" / "wiki")
-    assert names(cleaned(tmp_path, older_than_s=0)) == {"corpora/wiki"} and example.exists()
+    put(tmp_path / "corpora" / WIKI)
+    assert names(cleaned(tmp_path, older_than_s=0)) == {f"corpora/{WIKI}"} and example.exists()
 
 
 def test_a_mark_is_a_file_with_its_text(tmp_path: Path) -> None:
@@ -222,6 +223,15 @@ def test_the_list_of_fonts_that_came_first_is_no_strangers(tmp_path: Path, monke
     assert mark(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["wiki.txt", "wiki/train.txt", "cola.bad", "ef" * 31])
+@pytest.mark.parametrize("room", ["corpora", "tasks"])
+def test_data_of_the_user_in_a_folder_that_is_a_cache_too_stay(cache: Path, room: str, name: str) -> None:
+    mine = put(cache / room / name)  # where a data folder has its corpora
+    age(cache)
+    assert f"corpora/{WIKI}" in names(cleaned(cache, older_than_s=0))
+    assert mine.read_bytes() == b"123"
+
+
 @pytest.mark.parametrize("link", ["thesis", "corpora", "codes/thesis", "codes/a-file", "tasks"])
 def test_nothing_goes_behind_a_link(cache: Path, link: str) -> None:
     """Of a folder in the cache, of an entry, and of one within an entry."""
@@ -229,8 +239,8 @@ def test_nothing_goes_behind_a_link(cache: Path, link: str) -> None:
     put(home / "thesis" / "chapter.tex")
     age(home)
     if link == "corpora":
-        (cache / "corpora" / "wiki" / "ids.npy").unlink()
-        (cache / "corpora" / "wiki").rmdir()
+        (cache / "corpora" / WIKI / "ids.npy").unlink()
+        (cache / "corpora" / WIKI).rmdir()
         (cache / "corpora").rmdir()
     (cache / link).symlink_to(home / "thesis" / "chapter.tex" if link == "codes/a-file" else home)
     put(cache / "coders" / "a" / "b")
