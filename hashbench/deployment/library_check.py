@@ -79,14 +79,13 @@ class Found:
 def refuse_missing() -> None:
     """Raises InputError unless a `transformers` is installed that can load what is written for it."""
     version = _version("transformers")
-    if version is None or _numbers(version) < _numbers(FLOOR):
-        there = (
-            "is not installed" if version is None else f"{version} is installed, and {FLOOR} is the first that loads"
-        )
-        raise InputError(
-            f"export --transformers: transformers {there} the folder, which is tried; "
-            "run: pip install -U 'hashbench[transformers]'"
-        )
+    if version is None:
+        why = "transformers is not installed, and the folder is tried with it"
+    elif _numbers(version) < _numbers(FLOOR):
+        why = f"transformers {version} is older than {FLOOR}, the first that loads the folder"
+    else:
+        return
+    raise InputError(f"export --transformers: {why}; run: pip install -U 'hashbench[transformers]'")
 
 
 def checked_line(predictor: Predictor, folder: Path) -> str:
