@@ -1,6 +1,6 @@
 """The source of some classes and all that they use of hashbench, as one file that does not import hashbench.
 
-Names are followed from a class to what its code uses, through imports, module by module. Where two modules mean
+ModuleNames are followed from a class to what its code uses, through imports, module by module. Where two modules mean
 different things by one name, one of them gets another name in the file. Coders and tokenizers stay behind, since what
 they make is in the weights: a class that refuses to be made has the place of each.
 """
@@ -34,8 +34,8 @@ STAYS = '''class {name}:
 
 
 @dataclass(frozen=True)
-class Meaning:
-    """What a name of a module means: a name of its own, or one that it imports from a package that is not followed."""
+class Definition:
+    """The meaning of a name of a module: defined there, or imported from a package that is not followed."""
 
     module: str
     name: str  # there; "": the module itself
@@ -55,7 +55,7 @@ class Meaning:
 
 @dataclass(frozen=True)
 class Bundle:
-    """The text of a bundled file, and the names in it of the classes that were asked for, in their order."""
+    """The text of a bundled file, and the names in it of the classes that were wanted, in their order."""
 
     source: str
     names: tuple[str, ...]
@@ -68,28 +68,28 @@ class Collected:
     what: str  # the model, for messages
     followed: tuple[str, ...]  # packages
     statements: dict[str, list[ast.stmt]] = field(default_factory=dict)  # by module
-    meanings: dict[Meaning, None] = field(default_factory=dict)  # in the order in which they were met
+    meanings: dict[Definition, None] = field(default_factory=dict)  # in the order in which they were met
     packages: dict[str, set[str]] = field(default_factory=dict)  # lines that import further modules of a package
 
-    def meaning(self, module: str, name: str) -> Meaning | None:
-        """What a name means in a module; None for a name of Python's, or of a function's own."""
+    def meaning(self, module: str, name: str) -> Definition | None:
+        """The meaning of a name in a module; None for a name of Python's, or of a variable of a function."""
         names = names_of(module)
         if name in names.own:
-            return Meaning(module, name)
+            return Definition(module, name)
         if name not in names.imports:
             return None
         source, original = names.imports[name]
         if source.partition(".")[0] not in self.followed:
             if not original:
                 self.packages.setdefault(source, set()).update(names.packages.get(source, ()))
-            return Meaning(source, original, bound=name)
-        found = self.meaning(source, original) if original else None
-        if found is None:
+            return Definition(source, original, bound=name)
+        meaning = self.meaning(source, original) if original else None
+        if meaning is None:
             there = f"{source}.{original}".rstrip(".")
             raise InputError(f"{self.what}: {module} imports {there} as a whole; import its names to export it")
-        return found
+        return meaning
 
-    def add(self, meaning: Meaning) -> None:
+    def add(self, meaning: Definition) -> None:
         """Adds a meaning, the statements that make it, and all that these use."""
         if meaning in self.meanings:
             return
@@ -105,8 +105,8 @@ class Collected:
             places = [(meaning.module, name) for name in (*bound_names(node), *names)]
             inside = [] if names == [] else list(_own_imports(node, meaning.module, self.followed))
             for place in [*places, *inside]:
-                if (found := self.meaning(*place)) is not None:
-                    self.add(found)
+                if (used := self.meaning(*place)) is not None:
+                    self.add(used)
                 elif place in inside:
                     raise InputError(
                         f"{self.what}: {meaning.module} imports {'.'.join(place)} inside of a function or "
@@ -122,11 +122,11 @@ def bundled(roots: Sequence[type], what: str, reserved: Iterable[str] = ()) -> B
     """
     followed = dict.fromkeys([PACKAGE, *(root.__module__.partition(".")[0] for root in roots)])
     collected = Collected(what, tuple(followed))
-    wanted = [Meaning(root.__module__, root.__name__) for root in roots]
+    wanted = [Definition(root.__module__, root.__name__) for root in roots]
     for meaning in wanted:
         collected.add(meaning)
     order = dict.fromkeys([*wanted, *collected.meanings])
-    names: dict[Meaning, str] = {}
+    names: dict[Definition, str] = {}
     taken = set(reserved)
     for meaning in order:
         names[meaning] = _free_name(meaning, taken)
@@ -143,7 +143,7 @@ def bundled(roots: Sequence[type], what: str, reserved: Iterable[str] = ()) -> B
     return Bundle(source, tuple(names[meaning] for meaning in wanted))
 
 
-def _free_name(meaning: Meaning, taken: set[str]) -> str:
+def _free_name(meaning: Definition, taken: set[str]) -> str:
     """The name of a meaning in the file: its own, or where that is taken with its module's behind it."""
     name = meaning.wanted
     tail = meaning.module.rpartition(".")[2]
@@ -180,15 +180,15 @@ def undefined(source: str) -> set[str]:
     ['FACTORS', 'square']
     """
     whole = symtable.symtable(source, "file", "exec")
-    known = {each.get_name() for each in whole.get_symbols() if each.is_assigned() or each.is_imported()}
-    known |= {"__file__", "__name__", "__doc__", *vars(builtins)}
+    defined = {symbol.get_name() for symbol in whole.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+    defined |= {"__file__", "__name__", "__doc__", *vars(builtins)}
 
     def used(table: symtable.SymbolTable) -> Iterator[str]:
         if table.get_type() == "annotation":  # never evaluated
             return
-        for each in table.get_symbols():
-            if each.is_referenced() and (each.is_global() or table is whole) and each.get_name() not in known:
-                yield each.get_name()
+        for symbol in table.get_symbols():
+            if symbol.is_referenced() and (symbol.is_global() or table is whole) and symbol.get_name() not in defined:
+                yield symbol.get_name()
         for child in table.get_children():
             yield from used(child)
 
@@ -196,7 +196,7 @@ def undefined(source: str) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Names:
+class ModuleNames:
     """The names at the top of a module: what it imports (module and name there, "" for the module), and its own."""
 
     imports: dict[str, tuple[str, str]]
@@ -205,10 +205,10 @@ class Names:
 
 
 @cache
-def names_of(module: str) -> Names:
+def names_of(module: str) -> ModuleNames:
     """The names of a module, from its source."""
     loaded = importlib.import_module(module)
-    names = Names({}, {}, {})
+    names = ModuleNames({}, {}, {})
     if module == EXTEND:
         for name, place in PLACES.items():
             source, _, other = place.partition(":")
@@ -218,8 +218,8 @@ def names_of(module: str) -> Names:
         if isinstance(node, ast.ImportFrom) and node.module != "__future__":
             source = _absolute(node, module)
             for alias in node.names:
-                found = names_of(EXTEND).imports.get(alias.name) if source == EXTEND else None
-                names.imports[alias.asname or alias.name] = found or (source, alias.name)
+                elsewhere = names_of(EXTEND).imports.get(alias.name) if source == EXTEND else None
+                names.imports[alias.asname or alias.name] = elsewhere or (source, alias.name)
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 parent, _, child = alias.name.rpartition(".")
@@ -261,7 +261,7 @@ def bound_names(node: ast.stmt) -> list[str]:
 
 
 def _same_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of code, without those of functions, classes and comprehensions in it, which have names of their own.
+    """The nodes of code, without those of functions, classes and comprehensions in it, whose names are others.
 
     These themselves are among the nodes.
     """
@@ -312,10 +312,10 @@ def _depth(module: str, followed: tuple[str, ...]) -> int:
     return 1 + max((_depth(imported, followed) for imported in below), default=0)
 
 
-def _written(module: str, node: ast.stmt, collected: Collected, names: dict[Meaning, str]) -> str:
+def _written(module: str, node: ast.stmt, collected: Collected, names: dict[Definition, str]) -> str:
     """The source of a statement with its decorators and comments, its names being those of the file."""
     if isinstance(node, ast.ClassDef) and stays_behind(module, node):
-        return STAYS.format(name=names[Meaning(module, node.name)])
+        return STAYS.format(name=names[Definition(module, node.name)])
     changed: dict[str, str] = {}
     for name in {*bound_names(node), *_mentioned(node)}:
         meaning = collected.meaning(module, name)
@@ -359,31 +359,33 @@ def _names_replaced(node: ast.stmt, changed: dict[str, str], lines: Sequence[byt
             end = child.end_lineno or child.lineno, child.end_col_offset or 0
             yield Edit((child.lineno, child.col_offset), end, changed[child.id], child.id)
         elif isinstance(child, DEFINITIONS) and child.name in changed:
-            found = re.compile(rb"(?:class|def)\s+(\w+)").search(lines[child.lineno - 1], child.col_offset)
-            if found is not None:
-                place = child.lineno, found.start(1)
-                yield Edit(place, (child.lineno, found.end(1)), changed[child.name], child.name)
+            place_of_name = re.compile(rb"(?:class|def)\s+(\w+)").search(lines[child.lineno - 1], child.col_offset)
+            if place_of_name is not None:
+                place = child.lineno, place_of_name.start(1)
+                yield Edit(place, (child.lineno, place_of_name.end(1)), changed[child.name], child.name)
 
 
-def _imports_replaced(node: ast.stmt, module: str, collected: Collected, names: dict[Meaning, str]) -> Iterator[Edit]:
+def _imports_replaced(
+    node: ast.stmt, module: str, collected: Collected, names: dict[Definition, str]
+) -> Iterator[Edit]:
     """The edits that replace imports inside of a statement, in a function say, by what the file has in their place."""
     for child in ast.walk(node):
         if not isinstance(child, ast.ImportFrom):
             continue
         source = _absolute(child, module)
         if source.partition(".")[0] in collected.followed:
-            given = []
+            lines = []
             for alias in child.names:
                 meaning = collected.meaning(source, alias.name)
                 assert meaning is not None  # else it was refused
                 bound, name = alias.asname or alias.name, names[meaning]
-                given += [] if bound == name else [f"{bound} = {name}"]
+                lines += [] if bound == name else [f"{bound} = {name}"]
             end = child.end_lineno or child.lineno, child.end_col_offset or 0
-            yield Edit((child.lineno, child.col_offset), end, "; ".join(given) or "pass")
+            yield Edit((child.lineno, child.col_offset), end, "; ".join(lines) or "pass")
 
 
 def _local_names(node: ast.stmt) -> set[str]:
-    """The names that functions, classes and comprehensions in a statement have of their own."""
+    """The names of variables of functions, classes and comprehensions in a statement."""
     names: set[str] = set()
     scopes = [child for child in ast.walk(node) if isinstance(child, SCOPES)]
     for scope in scopes:

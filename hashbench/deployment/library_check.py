@@ -1,6 +1,6 @@
 """Folders for `transformers` and `sentence-transformers` as another process loads them, beside hashbench's outputs.
 
-The process has no hashbench, no hub and a cache of its own, as on a machine that only got the folder.
+The process has no hashbench, no hub and an empty cache, as on a machine that only got the folder.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ for asked in json.loads(pathlib.Path(sys.argv[1]).read_text()):
 
 
 @dataclass(frozen=True)
-class Found:
+class LoadedElsewhere:
     """The result of loading a folder in another process, by library: the largest difference of outputs, or why not."""
 
     differences: dict[str, float]
@@ -93,42 +93,42 @@ def checked_line(predictor: Predictor, folder: Path) -> str:
 
     Raises InputError where it cannot, or gets others.
     """
-    found = loaded_elsewhere([(predictor, folder)])[0]
-    for library, reason in found.reasons.items():
+    loaded = loaded_elsewhere([(predictor, folder)])[0]
+    for library, reason in loaded.reasons.items():
         raise InputError(
             f"{predictor.config.name}: not exported: {library} cannot load what was written: {reason}; "
             "leave --transformers out, or report it"
         )
-    libraries = [f"{name} {_version(name)}" for name in found.differences]
-    furthest = max(found.differences.values())
+    libraries = [f"{name} {_version(name)}" for name in loaded.differences]
+    furthest = max(loaded.differences.values())
     line = f"{folder}: transformers {FLOOR} and newer load it by AutoModel, with trust_remote_code=True"
     return f"{line}; {' and '.join(libraries)} did, with outputs within {furthest:.1e} of hashbench's"
 
 
 def loaded_elsewhere(
     exported: Sequence[tuple[Predictor, Path]], n_texts: int = N_TEXTS, libraries: Sequence[str] = LIBRARIES
-) -> list[Found]:
+) -> list[LoadedElsewhere]:
     """The results of one new process that loads folders with the files of both libraries, in their order."""
     with TemporaryDirectory() as scratch:
-        place, expected, asked = Path(scratch), [], []
+        place, expected, questions = Path(scratch), [], []
         for number, (predictor, folder) in enumerate(exported):
             answers = place / str(number)
             answers.mkdir()
             columns, of_library = _expected(predictor, folder, n_texts)
             of_library = {library: outputs for library, outputs in of_library.items() if library in libraries}
             expected.append(of_library)
-            asked.append({
+            questions.append({
                 "folder": str(folder.absolute()), "answers": str(answers), "columns": columns,
                 "libraries": list(of_library), "has_head": predictor.head is not None,
             })  # fmt: skip
-        (place / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
+        (place / "asked.json").write_text(json.dumps(questions), encoding="utf-8")
         home = {"HF_HOME": str(place / "hub"), "HF_MODULES_CACHE": str(place / "modules"), "HF_HUB_OFFLINE": "1"}
         done = subprocess.run(
             [sys.executable, "-P", "-c", SCRIPT, str(place / "asked.json")], cwd=place, env={**os.environ, **home},
             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
         )  # fmt: skip
         ended = f"the process ended with {done.returncode}: {(done.stderr.strip().splitlines() or [''])[-1]}"
-        return [_compared(place / str(number), each, ended) for number, each in enumerate(expected)]
+        return [_compared(place / str(number), outputs, ended) for number, outputs in enumerate(expected)]
 
 
 def _expected(predictor: Predictor, folder: Path, n_texts: int) -> tuple[list[list[str]], dict[str, np.ndarray]]:
@@ -155,7 +155,7 @@ def _mean_states(predictor: Predictor, texts: Sequence[str]) -> np.ndarray:
     return means
 
 
-def _compared(answers: Path, expected: Mapping[str, np.ndarray], ended: str) -> Found:
+def _compared(answers: Path, expected: Mapping[str, np.ndarray], ended: str) -> LoadedElsewhere:
     """The answers of the other process beside hashbench's outputs, arrays (n, ...) by library."""
     written = answers / "reasons.json"
     reasons = json.loads(written.read_text()) if written.exists() else dict.fromkeys(expected, ended)
@@ -171,7 +171,7 @@ def _compared(answers: Path, expected: Mapping[str, np.ndarray], ended: str) -> 
         most = TOLERANCE * max(LEAST, float(np.abs(wanted).max()))
         if not differences[library] <= most:
             reasons[library] = f"outputs are {differences[library]:.1e} from hashbench's, more than {most:.1e}"
-    return Found(differences, reasons)
+    return LoadedElsewhere(differences, reasons)
 
 
 def _version(package: str) -> str | None:

@@ -165,7 +165,7 @@ def joined_sources(texts: Mapping[str, str], extra: Iterable[str]) -> tuple[str,
         text = OWN_IMPORT.sub("", text.replace(FUTURE, ""))
         imports |= set(IMPORT.findall(text))
         bodies.append(IMPORT.sub("", text).strip())
-        names[name] = [each for node in parsed(bodies[-1], name).body for each in bound_names(node)]
+        names[name] = [bound for node in parsed(bodies[-1], name).body for bound in bound_names(node)]
     check_names(names)
     return "\n\n\n".join(bodies), "".join(_merged(imports))
 
@@ -311,7 +311,7 @@ def texts_to_prove() -> tuple[str, ...]:
 def texts_compared(predictor: Predictor) -> list[str]:
     """The shorter ones of the test texts, on which a model's outputs are compared with those of its exported forms.
 
-    Those without a token are left out where no special token stands for them: a mean of no state has no value.
+    Those without a token are left out of a model without special tokens: a mean of no state has no value.
     """
     template = predictor.spec.text.template
     has_specials = len(template.single) > 1

@@ -64,13 +64,13 @@ def byte_pairs(values: Mapping[str, Any], read: Callable[[str], str]) -> Callabl
         return parts
 
     def pieces(word: str) -> list[str]:
-        found = pieces_of.get(word)
-        if found is None:
-            found = cut(word)
+        parts = pieces_of.get(word)
+        if parts is None:
+            parts = cut(word)
             if len(pieces_of) >= KNOWN_WORDS:
                 pieces_of.clear()
-            pieces_of[word] = found
-        return found  # not looked up again: another thread may have cleared what is known
+            pieces_of[word] = parts
+        return parts  # not looked up again: another thread may have cleared what is known
 
     def tokens(text: str) -> list[str]:
         text = text_of(text).translate(lower)

@@ -43,14 +43,14 @@ class NamedCode:
 
     def files(self) -> list[Path]:
         """The file, and behind it those beside it that it imports, and that these import."""
-        found: dict[Path, None] = {} if self.path is None else {self.path: None}
-        waiting = list(found)
+        files: dict[Path, None] = {} if self.path is None else {self.path: None}
+        waiting = list(files)
         while waiting:
             for path in _imported_beside(waiting.pop()):
-                if path not in found:
-                    found[path] = None
+                if path not in files:
+                    files[path] = None
                     waiting.append(path)
-        return list(found)
+        return list(files)
 
     def shown(self) -> str:
         """The file, and the names of those that it brings along, for a line."""
