@@ -110,16 +110,11 @@ def _print_code(loaded: Loaded) -> bool:
     named = code_of(loaded)
     if named:
         print(f"{loaded.shown}: valid keys and names; not imported, and their models not checked:")
-        rows = [
-            {
-                "model": code.model,
-                "code": code.reference,
-                "file": str(path or "not there"),
-                "sha256": sha256(path) if path else "",
-            }
-            for code in named
-            for path in (*code.files(), *(() if code.files() else (None,)))
-        ]
+        rows = []
+        for code in named:
+            shown = {"model": code.model, "code": code.reference}
+            files = [{"file": str(path), "sha256": sha256(path)} for path in code.files()]
+            rows += [{**shown, **file} for file in files or [{"file": "not there", "sha256": ""}]]
         print_rows(list(rows[0]), rows, "text")
     return bool(named)
 

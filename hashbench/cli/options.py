@@ -103,8 +103,8 @@ TrustCode = Annotated[
     typer.Option(
         "--trust-code",
         help="Allow code to run that an exported folder has in its Python files, or that the experiment of a stored "
-        "run names. Its author wrote that code: read it first. Code of a stored run that any command ran before for an "
-        "experiment file, even check, needs no leave: of a stranger's file use check --no-code.",
+        "run names. Its author wrote that code: read it first. Code that any command ran before for an experiment file "
+        "counts as allowed; check --no-code runs none.",
     ),
 ]
 TextOrJson = Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")]

@@ -53,7 +53,7 @@ class Kind:
                 yield name, thing
 
     def things(self, module: ModuleType) -> list[tuple[Any, Any]]:
-        """The things that a module offers as this kind, by name (None: it has none): its export, or its own classes."""
+        """The things offered as of this kind, by name (None: it has none): a module's export, or its own classes."""
         if not self.export:
             own = [cls for cls in vars(module).values() if isinstance(cls, type)]
             own = [cls for cls in own if f"{cls.__module__}.".startswith(f"{module.__name__}.") and self.has(cls)]
@@ -153,16 +153,16 @@ def faults_of(module: ModuleType, kinds: Collection[Kind], place: str = "") -> l
     """
     reasons: list[str] = []
     for kind in kinds:
-        sharing = [other for other in kinds if other.export == kind.export] if kind.export else [kind]
-        for name, thing in kind.things(module) if kind is sharing[0] else ():
-            of = next((other for other in sharing if other.has(thing)), None)
+        others = [other for other in kinds if other.export == kind.export] if kind.export else [kind]
+        for name, thing in kind.things(module) if kind is others[0] else ():
+            of = next((other for other in others if other.has(thing)), None)
             shown = f"{kind.export or kind.what}{f' {name!r}' if isinstance(name, str) else ''}"
             if of is not None:
                 reason = of.fault(name, thing)
             elif isinstance(thing, type):
-                reason = f"a class ({thing.__name__}), no object of {_bases(sharing)}; see docs/extend.md"
+                reason = f"a class ({thing.__name__}), no object of {_bases(others)}; see docs/extend.md"
             else:
-                reason = f"of the class {type(thing).__name__}, no {_bases(sharing)}; see docs/extend.md"
+                reason = f"of the class {type(thing).__name__}, no {_bases(others)}; see docs/extend.md"
             reasons += [f"{place or module.__file__}: {shown}: {reason}"] if reason else []
     return reasons
 
@@ -221,8 +221,8 @@ def plugin_files(places: str) -> list[Path]:
 def unreadable() -> str:
     """Plug-ins that could not be imported, as the end of a message about an unknown name; "" where all could."""
     named = {str(file) for file in plugin_files(os.environ.get(VARIABLE, ""))}
-    faults = [*_unreadable.items(), *((place, why) for place, reasons in _faulty.items() for why in reasons)]
-    reasons = [why for place, why in faults if place in named or not place.endswith(".py")]
+    all_reasons = [*_unreadable.items(), *((place, why) for place, reasons in _faulty.items() for why in reasons)]
+    reasons = [why for place, why in all_reasons if place in named or not place.endswith(".py")]
     return "".join(f"; not read: {why}" for why in reasons)
 
 

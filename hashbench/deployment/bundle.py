@@ -35,7 +35,7 @@ STAYS = '''class {name}:
 
 @dataclass(frozen=True)
 class Definition:
-    """The definition behind a name of a module: in that module, or in a package that is imported and not followed."""
+    """The meaning of a name of a module: defined there, or imported from a package that is not followed."""
 
     module: str
     name: str  # there; "": the module itself
@@ -55,7 +55,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class Bundle:
-    """The text of a bundled file, and the names in it of the classes that were requested, in their order."""
+    """The text of a bundled file, and the names in it of the classes that were wanted, in their order."""
 
     source: str
     names: tuple[str, ...]
@@ -72,7 +72,7 @@ class Collected:
     packages: dict[str, set[str]] = field(default_factory=dict)  # lines that import further modules of a package
 
     def meaning(self, module: str, name: str) -> Definition | None:
-        """The definition behind a name in a module; None for a name of Python's, or one that is local to a function."""
+        """The meaning of a name in a module; None for a name of Python's, or of a variable of a function."""
         names = names_of(module)
         if name in names.own:
             return Definition(module, name)
@@ -83,11 +83,11 @@ class Collected:
             if not original:
                 self.packages.setdefault(source, set()).update(names.packages.get(source, ()))
             return Definition(source, original, bound=name)
-        match = self.meaning(source, original) if original else None
-        if match is None:
+        meaning = self.meaning(source, original) if original else None
+        if meaning is None:
             there = f"{source}.{original}".rstrip(".")
             raise InputError(f"{self.what}: {module} imports {there} as a whole; import its names to export it")
-        return match
+        return meaning
 
     def add(self, meaning: Definition) -> None:
         """Adds a meaning, the statements that make it, and all that these use."""
@@ -105,8 +105,8 @@ class Collected:
             places = [(meaning.module, name) for name in (*bound_names(node), *names)]
             inside = [] if names == [] else list(_own_imports(node, meaning.module, self.followed))
             for place in [*places, *inside]:
-                if (match := self.meaning(*place)) is not None:
-                    self.add(match)
+                if (used := self.meaning(*place)) is not None:
+                    self.add(used)
                 elif place in inside:
                     raise InputError(
                         f"{self.what}: {meaning.module} imports {'.'.join(place)} inside of a function or "
@@ -218,8 +218,8 @@ def names_of(module: str) -> ModuleNames:
         if isinstance(node, ast.ImportFrom) and node.module != "__future__":
             source = _absolute(node, module)
             for alias in node.names:
-                match = names_of(EXTEND).imports.get(alias.name) if source == EXTEND else None
-                names.imports[alias.asname or alias.name] = match or (source, alias.name)
+                elsewhere = names_of(EXTEND).imports.get(alias.name) if source == EXTEND else None
+                names.imports[alias.asname or alias.name] = elsewhere or (source, alias.name)
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 parent, _, child = alias.name.rpartition(".")
@@ -261,7 +261,7 @@ def bound_names(node: ast.stmt) -> list[str]:
 
 
 def _same_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of code, without those of functions, classes and comprehensions in it, whose names are local.
+    """The nodes of code, without those of functions, classes and comprehensions in it, whose names are others.
 
     These themselves are among the nodes.
     """
@@ -359,10 +359,10 @@ def _names_replaced(node: ast.stmt, changed: dict[str, str], lines: Sequence[byt
             end = child.end_lineno or child.lineno, child.end_col_offset or 0
             yield Edit((child.lineno, child.col_offset), end, changed[child.id], child.id)
         elif isinstance(child, DEFINITIONS) and child.name in changed:
-            match = re.compile(rb"(?:class|def)\s+(\w+)").search(lines[child.lineno - 1], child.col_offset)
-            if match is not None:
-                place = child.lineno, match.start(1)
-                yield Edit(place, (child.lineno, match.end(1)), changed[child.name], child.name)
+            place_of_name = re.compile(rb"(?:class|def)\s+(\w+)").search(lines[child.lineno - 1], child.col_offset)
+            if place_of_name is not None:
+                place = child.lineno, place_of_name.start(1)
+                yield Edit(place, (child.lineno, place_of_name.end(1)), changed[child.name], child.name)
 
 
 def _imports_replaced(
@@ -374,18 +374,18 @@ def _imports_replaced(
             continue
         source = _absolute(child, module)
         if source.partition(".")[0] in collected.followed:
-            assignments = []
+            lines = []
             for alias in child.names:
                 meaning = collected.meaning(source, alias.name)
                 assert meaning is not None  # else it was refused
                 bound, name = alias.asname or alias.name, names[meaning]
-                assignments += [] if bound == name else [f"{bound} = {name}"]
+                lines += [] if bound == name else [f"{bound} = {name}"]
             end = child.end_lineno or child.lineno, child.end_col_offset or 0
-            yield Edit((child.lineno, child.col_offset), end, "; ".join(assignments) or "pass")
+            yield Edit((child.lineno, child.col_offset), end, "; ".join(lines) or "pass")
 
 
 def _local_names(node: ast.stmt) -> set[str]:
-    """The names that functions, classes and comprehensions in a statement have as local ones."""
+    """The names of variables of functions, classes and comprehensions in a statement."""
     names: set[str] = set()
     scopes = [child for child in ast.walk(node) if isinstance(child, SCOPES)]
     for scope in scopes:

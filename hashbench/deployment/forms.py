@@ -28,6 +28,7 @@ from hashbench.deployment.onnx_graph import (
     INT8,
     TOLERANCE,
     GraphFile,
+    is_near,
     largest_difference,
     texts_asked,
     write_graph,
@@ -161,8 +162,9 @@ def _text_side(predictor: Predictor, device: Path) -> tuple[list[Path], str]:
 
 def checked_difference(graph: GraphFile, predictor: Predictor) -> float:
     """The graph's largest difference from torch's logits on test texts. Raises InputError if it is above TOLERANCE."""
-    difference = largest_difference(graph, predictor, texts_compared(predictor))
-    if not difference <= TOLERANCE:
+    texts = texts_compared(predictor)
+    difference = largest_difference(graph, predictor, texts)
+    if not is_near(difference, predictor, texts):
         raise InputError(
             f"{predictor.config.name}: not exported: the graph's logits are {difference:.1e} from torch's, more than "
             f"{TOLERANCE}; take another model, or report it"
@@ -184,8 +186,9 @@ PROGRAM = "model.pt2"
 def write_program(predictor: Predictor, path: Path) -> str:
     """Writes the torch.export program and checks it; returns a line on it. Raises InputError if it differs too much."""
     torch.export.save(trace(predictor).program, path)
-    difference = difference_of_program(path, predictor, texts_compared(predictor))
-    if not difference <= TOLERANCE:
+    texts = texts_compared(predictor)
+    difference = difference_of_program(path, predictor, texts)
+    if not is_near(difference, predictor, texts):
         path.unlink()
         raise InputError(
             f"{predictor.config.name}: not exported: the program's logits are {difference:.1e} from torch's, more than "

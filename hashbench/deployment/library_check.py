@@ -79,14 +79,13 @@ class LoadedElsewhere:
 def refuse_missing() -> None:
     """Raises InputError unless a `transformers` is installed that can load what is written for it."""
     version = _version("transformers")
-    if version is None or _numbers(version) < _numbers(FLOOR):
-        there = (
-            "is not installed" if version is None else f"{version} is installed, and {FLOOR} is the first that loads"
-        )
-        raise InputError(
-            f"export --transformers: transformers {there} the folder, which is tried; "
-            "run: pip install -U 'hashbench[transformers]'"
-        )
+    if version is None:
+        why = "transformers is not installed, and the folder is tried with it"
+    elif _numbers(version) < _numbers(FLOOR):
+        why = f"transformers {version} is older than {FLOOR}, the first that loads the folder"
+    else:
+        return
+    raise InputError(f"export --transformers: {why}; run: pip install -U 'hashbench[transformers]'")
 
 
 def checked_line(predictor: Predictor, folder: Path) -> str:
@@ -111,18 +110,18 @@ def loaded_elsewhere(
 ) -> list[LoadedElsewhere]:
     """The results of one new process that loads folders with the files of both libraries, in their order."""
     with TemporaryDirectory() as scratch:
-        place, expected, requests = Path(scratch), [], []
+        place, expected, questions = Path(scratch), [], []
         for number, (predictor, folder) in enumerate(exported):
             answers = place / str(number)
             answers.mkdir()
             columns, of_library = _expected(predictor, folder, n_texts)
             of_library = {library: outputs for library, outputs in of_library.items() if library in libraries}
             expected.append(of_library)
-            requests.append({
+            questions.append({
                 "folder": str(folder.absolute()), "answers": str(answers), "columns": columns,
                 "libraries": list(of_library), "has_head": predictor.head is not None,
             })  # fmt: skip
-        (place / "requests.json").write_text(json.dumps(requests), encoding="utf-8")
+        (place / "asked.json").write_text(json.dumps(questions), encoding="utf-8")
         home = {"HF_HOME": str(place / "hub"), "HF_MODULES_CACHE": str(place / "modules"), "HF_HUB_OFFLINE": "1"}
         done = subprocess.run(
             [sys.executable, "-P", "-c", SCRIPT, str(place / "requests.json")], cwd=place, env={**os.environ, **home},

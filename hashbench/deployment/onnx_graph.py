@@ -31,7 +31,7 @@ OPSET = 20  # of ONNX: GELU is an operator from here on
 FLOAT, INT8 = GRAPHS
 LARGE = 1024  # numbers of a constant that is worth an int8
 FOLDED_BYTES = 1 << 31  # of a constant that folding may read or make: any
-TOLERANCE = 1e-4  # of logits, beside torch's
+TOLERANCE = 1e-4  # of logits, beside torch's; a share of the largest where that is above 1
 
 
 @contextmanager
@@ -194,6 +194,13 @@ def largest_difference(graph: GraphFile, predictor: Predictor, texts: Sequence[s
     """The largest difference between the graph's outputs and torch's on texts."""
     columns, expected = texts_asked(predictor, texts)
     return float(np.abs(outputs_of(graph, predictor, columns) - expected).max())
+
+
+def is_near(difference: float, predictor: Predictor, texts: Sequence[str]) -> bool:
+    """True if a difference from torch's outputs on texts is within TOLERANCE, for large outputs in proportion."""
+    if difference <= TOLERANCE:
+        return True
+    return difference <= TOLERANCE * float(np.abs(texts_asked(predictor, texts)[1]).max())
 
 
 def texts_asked(predictor: Predictor, texts: Sequence[str]) -> tuple[list[list[str]], np.ndarray]:

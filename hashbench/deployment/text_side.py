@@ -312,7 +312,7 @@ def texts_to_prove() -> tuple[str, ...]:
 def texts_compared(predictor: Predictor) -> list[str]:
     """The shorter ones of the test texts, on which a model's outputs are compared with those of its exported forms.
 
-    Those without a token are left out that have no special token in their place: a mean of no state has no value.
+    Those without a token are left out of a model without special tokens: a mean of no state has no value.
     """
     template = predictor.spec.text.template
     has_specials = len(template.single) > 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import math
 import stat
@@ -114,18 +115,20 @@ def check_numbers(value: object, where: str) -> None:
 def check_arguments(cls: type[Any], arguments: Mapping[str, Any], where: str, *others: str) -> None:
     """Raises InputError for an argument that a class does not take, or of another type than it declares.
 
-    `others`: names of further arguments. Types that pydantic does not know are not checked.
+    `others`: names of further arguments. Types that are not declared, or that pydantic does not know, are not checked.
     """
     try:
         hints = typing.get_type_hints(cls.__init__)
     except (NameError, TypeError, AttributeError):  # a user-defined class whose hints cannot be resolved
         return
-    names = [name for name in hints if name != "return"]
+    names = list(inspect.signature(cls).parameters)
     for name, value in arguments.items():
         if name in others:
             continue
         if name not in names:
             raise InputError(f"{where}: unknown argument {name[:80]!r}{near_match(name, names)}; {AGAIN}")
+        if name not in hints:
+            continue
         try:
             # Through JSON, because its strict mode takes lists for tuples but neither "12" nor true for a number.
             kind = TypeAdapter(hints[name], config=ConfigDict(strict=True, arbitrary_types_allowed=True))

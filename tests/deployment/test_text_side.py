@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import unicodedata
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,6 +34,7 @@ from hashbench.deployment.text_side import (
 )
 from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.coders.ngram_pooling import NgramPooling
+from hashbench.models.embeddings.base import CodeSpec
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.portable import assembling
 from hashbench.models.portable.assembling import TextSide
@@ -40,6 +42,7 @@ from hashbench.models.portable.hashing import md5_bits
 from hashbench.models.portable.ngram_pooling import ngram_pooling
 from hashbench.models.portable.tokens import words as words_of
 from hashbench.models.text.words import WordTokenizer
+from hashbench.running.experiment.coder_contract import coder_contract
 from tests.exported import exported_folder
 
 # A model of each coder that a device can run: bits, rows, vectors, sums, characters, fitted tables.
@@ -316,3 +319,99 @@ def test_a_word_piece_is_pooled_without_its_marker_where_the_coder_strips_it() -
     tokens = ["##ing", "ing", "##", "###", "playing", "a"]
     encode = ngram_pooling(coder.portable().values, lambda _: "")
     np.testing.assert_array_equal(np.float32([encode(token) for token in tokens]), coder.encode(tokens))
+
+
+EXTEND = (Path(__file__).parents[2] / "docs" / "extend.md").read_text()
+BLOCKS = re.findall(r"```python\n(.*?)```", EXTEND, re.DOTALL)
+
+
+def plugin_coder(change: str = "", to: str = "") -> str:
+    """The coder that the page shows, with its text side; a piece of that may be changed."""
+    coder = next(block for block in BLOCKS if block.startswith("# plugins/crc32.py"))
+    side = next(block for block in BLOCKS if "def portable(self)" in block)
+    assert change in side
+    coder = coder.replace("import Coder, split", "import Coder, PortablePart, split")
+    return f"{coder}\n{side.replace(change, to) if change else side}\nCrc32.portable = portable\n"
+
+
+@pytest.fixture
+def crc32(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Predictor]:
+    """A function that exports a model with the coder of a plug-in, made of its text, and loads it."""
+
+    def made(text: str) -> Predictor:
+        (tmp_path / "crc32.py").write_text(text)
+        monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path / "crc32.py"))
+        spec = find_model("hashformer-md-emb-1k")
+        spec = replace(spec, name="mine", code=CodeSpec("crc32", {"num_buckets": 50}))
+        spec = replace(spec, embedding=replace(spec.embedding, small={"num_rows": 55}))
+        folder = exported_folder("mine", tmp_path / "out", small=True, spec=spec, texts=texts_to_prove())
+        return hashbench.load(folder, trust_code=True)
+
+    return made
+
+
+def test_a_plug_in_brings_its_text_side(crc32: Callable[..., Predictor], tmp_path: Path) -> None:
+    predictor, folder = crc32(plugin_coder()), tmp_path / "out"
+    words = ["a", "", "the", "\u6771\u4eac", "\U0001f642"]
+    coder = make_coder("crc32", num_buckets=50)
+    np.testing.assert_array_equal(coder.encode_few(words), coder.encode(words))
+    write_text_side(predictor, folder)
+    write_vectors(predictor, folder / VECTORS)
+    assert python(folder, "--check", str(folder / VECTORS)) == RIGHT
+    shutil.copyfile(folder / "hashed_text.js", folder / "hashed_text.mjs")
+    assert node(folder, IN_NODE) == RIGHT
+
+
+def test_the_file_with_a_text_side_of_its_own_keeps_every_promise(tmp_path: Path) -> None:
+    (tmp_path / "crc32.py").write_text(plugin_coder())
+    assert [each for each in coder_contract(f"{tmp_path / 'crc32.py'}:Crc32") if each.problem] == []
+    (tmp_path / "crc32.py").write_text(plugin_coder("% values", "+ 1 % values"))
+    (broken,) = [each for each in coder_contract(f"{tmp_path / 'crc32.py'}:Crc32") if each.problem]
+    assert broken.problem == "its text side, portable(), makes other codes; compute the same there"
+
+
+@pytest.mark.parametrize(
+    ("change", "to", "message"),
+    [
+        ('code={"py": PYTHON, "js": JAVASCRIPT}', "", "portable has no crc32_side.py; give the source in"),
+        ('"py": PYTHON, ', "", "text side 'crc32_side': code has no 'py'; add that source"),
+        ("def crc32_rows(", "def other_rows(", "crc32_rows cannot be made: AttributeError: .*; correct it"),
+        ("import zlib\n", "import zlib, no_such_package\n", "cannot be made: ModuleNotFoundError: .*no_such_package"),
+        ("def encode(token):", "def encode(token:", "crc32_rows cannot be made: SyntaxError: "),
+    ],
+)  # fmt: skip
+def test_a_text_side_of_a_plug_in_that_cannot_be_made_is_one_line(
+    crc32: Callable[..., Predictor], change: str, to: str, message: str
+) -> None:
+    predictor = crc32(plugin_coder(change, to))
+    with pytest.raises(InputError, match=f"^mine: text side not exported: coder 'crc32': .*{message}") as error:
+        parts_of(predictor)
+    assert "\n" not in str(error.value)
+    with pytest.raises(InputError, match=message):
+        make_coder("crc32").encode_few(["a"])
+
+
+@pytest.mark.parametrize(
+    ("change", "to", "message"),
+    [
+        (', "js": JAVASCRIPT', "", "text side 'crc32_side': code has no 'js'; add that source"),
+        ("zlib.crc32(token.encode())", "gone(token)", "mine: hashed_text.py would lack gone; define or import"),
+        ("import zlib\n", "import zlib\nfrom hashbench.extend import split\n", "mine: hashed_text.py would import h"),
+        ("import zlib\n", "import zlib\n\ndef words():\n    pass\n", "words is in the sources 'tokens' and 'crc"),
+        ("function crc32Rows(", "function words() {}\nfunction crc32Rows(", "words is in the sources 'tok"),
+        ('"crc32_side"', '"tokens"', "text side: two sources have the name 'tokens'; rename one"),
+    ],
+)  # fmt: skip
+def test_a_text_side_of_a_plug_in_that_cannot_be_joined_is_one_line(
+    crc32: Callable[..., Predictor], tmp_path: Path, change: str, to: str, message: str
+) -> None:
+    predictor = crc32(plugin_coder(change, to))
+    with pytest.raises(InputError, match=message) as error:
+        write_text_side(predictor, tmp_path / "out")
+    assert "\n" not in str(error.value)
+
+
+def test_a_coder_of_ones_own_without_a_text_side_is_named_as_such(crc32: Callable[..., Predictor]) -> None:
+    predictor = crc32(next(block for block in BLOCKS if block.startswith("# plugins/crc32.py")))
+    with pytest.raises(InputError, match="mine: text side not exported: coder 'crc32' is of your own and brings none"):
+        parts_of(predictor)

@@ -64,13 +64,13 @@ def byte_pairs(values: Mapping[str, Any], read: Callable[[str], str]) -> Callabl
         return parts
 
     def pieces(word: str) -> list[str]:
-        pieces_of_word = pieces_of.get(word)
-        if pieces_of_word is None:
-            pieces_of_word = cut(word)
+        parts = pieces_of.get(word)
+        if parts is None:
+            parts = cut(word)
             if len(pieces_of) >= KNOWN_WORDS:
                 pieces_of.clear()
-            pieces_of[word] = pieces_of_word
-        return pieces_of_word  # not looked up again: another thread may have cleared what is known
+            pieces_of[word] = parts
+        return parts  # not looked up again: another thread may have cleared what is known
 
     def tokens(text: str) -> list[str]:
         text = text_of(text).translate(lower)

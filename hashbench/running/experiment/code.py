@@ -43,14 +43,14 @@ class NamedCode:
 
     def files(self) -> list[Path]:
         """The file, and behind it those beside it that it imports, and that these import."""
-        reached: dict[Path, None] = {} if self.path is None else {self.path: None}
-        waiting = list(reached)
+        files: dict[Path, None] = {} if self.path is None else {self.path: None}
+        waiting = list(files)
         while waiting:
             for path in _imported_beside(waiting.pop()):
-                if path not in reached:
-                    reached[path] = None
+                if path not in files:
+                    files[path] = None
                     waiting.append(path)
-        return list(reached)
+        return list(files)
 
     def shown(self) -> str:
         """The file, and the names of those that it brings along, for a line."""

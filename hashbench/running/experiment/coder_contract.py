@@ -118,6 +118,12 @@ def _named(it: TriedCoder) -> None:
         raise PromiseBroken("recipe() lacks self.name, by which an edited file is another coder; put it in")
 
 
+def _on_device(it: TriedCoder) -> None:
+    coder = it.coder
+    if not np.array_equal(coder.encode_few(TYPES), coder.encode(TYPES)):
+        raise PromiseBroken("its text side, portable(), makes other codes; compute the same there")
+
+
 PROMISES: dict[str, Callable[[TriedCoder], None]] = {
     "codes have the width and dtype of the class": _shape,
     "a code depends on the type alone": _alone,
@@ -125,4 +131,5 @@ PROMISES: dict[str, Callable[[TriedCoder], None]] = {
     "another process gives the same codes": _elsewhere,
     "made anew from its recipe and state it gives the same codes": _restored,
     "its recipe names it": _named,
+    "its text side gives the same codes, or it has none": _on_device,
 }
