@@ -56,7 +56,7 @@ FOLDERS = {
 }
 KEPT = ("finished",)  # never removed: nowhere else
 # Beside the folders; the example database is unpacked into ~/.cache/hashbench, which is also a usual place of a cache
-OWN_FILE = re.compile(rf"{re.escape(LOCK)}|{re.escape(MEASURING)}|example-[0-9a-f]+\.db")
+OWN_FILE = re.compile(rf"{re.escape(MARK)}|{re.escape(LOCK)}|{re.escape(MEASURING)}|example-[0-9a-f]+\.db")
 RUN_ID = re.compile("[0-9a-f]{64}")
 # Rooms whose names folders of the user's data have too; what this program makes in them is called by a digest
 OF_DATA = ("corpora", "tasks")

@@ -208,6 +208,12 @@ def test_a_mark_is_a_file_with_its_text(tmp_path: Path) -> None:
         cleaned(tmp_path / "home", older_than_s=0)
 
 
+def test_a_damaged_mark_is_written_again(cache: Path) -> None:
+    put(cache / LOCK)
+    (cache / MARK).write_text("\0")
+    assert mark(cache) and cleaned(cache, older_than_s=0)
+
+
 def test_no_folder_has_nothing_to_remove_and_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert cleaned(tmp_path / "none", older_than_s=0) == cleaned(tmp_path / "empty", older_than_s=0) == []
