@@ -88,6 +88,16 @@ def test_pairs_and_models_without_a_head(tmp_path: Path) -> None:
     assert [each.reasons for each in found] == [{}] * 5 and all(each.differences for each in found)
 
 
+@pytest.mark.e2e
+def test_a_model_without_any_parameter_loads_in_both_libraries(tmp_path: Path) -> None:
+    """A hash and the mean of its vectors; both libraries take the device of the first parameter."""
+    pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
+    made = written("eelbert-tiny", "average", tmp_path)
+    assert list(made[0].model.parameters()) == []
+    (found,) = loaded_elsewhere([made], QUICK_TEXTS)
+    assert found.reasons == {} and list(found.differences) == list(LIBRARIES)
+
+
 ON_DEVICE = """
 import json, sys
 import numpy as np
