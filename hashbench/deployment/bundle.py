@@ -2,7 +2,7 @@
 
 ModuleNames are followed from a class to what its code uses, through imports, module by module. Where two modules mean
 different things by one name, one of them gets another name in the file. Coders and tokenizers stay behind, since what
-they make is in the weights: a class that refuses to be made has the place of symbol.
+they make is in the weights: a class that refuses to be made has the place of each.
 """
 
 from __future__ import annotations

@@ -55,13 +55,13 @@ def by_sentence_transformers(folder, columns, has_head):
     from sentence_transformers import SentenceTransformer
     return SentenceTransformer(folder, trust_remote_code=True, device="cpu", local_files_only=True).encode(columns[0])
 
-for request in json.loads(pathlib.Path(sys.argv[1]).read_text()):
-    reasons, place = {}, pathlib.Path(request["answers"])
+for asked in json.loads(pathlib.Path(sys.argv[1]).read_text()):
+    reasons, place = {}, pathlib.Path(asked["answers"])
     for library, make in (("transformers", by_transformers), ("sentence-transformers", by_sentence_transformers)):
         try:
-            if library in request["libraries"]:
+            if library in asked["libraries"]:
                 with torch.inference_mode():
-                    np.save(place / f"{library}.npy", make(request["folder"], request["columns"], request["has_head"]))
+                    np.save(place / f"{library}.npy", make(asked["folder"], asked["columns"], asked["has_head"]))
         except Exception as error:
             reasons[library] = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
     (place / "reasons.json").write_text(json.dumps(reasons))
@@ -124,7 +124,7 @@ def loaded_elsewhere(
         (place / "asked.json").write_text(json.dumps(questions), encoding="utf-8")
         home = {"HF_HOME": str(place / "hub"), "HF_MODULES_CACHE": str(place / "modules"), "HF_HUB_OFFLINE": "1"}
         done = subprocess.run(
-            [sys.executable, "-P", "-c", SCRIPT, str(place / "requests.json")], cwd=place, env={**os.environ, **home},
+            [sys.executable, "-P", "-c", SCRIPT, str(place / "asked.json")], cwd=place, env={**os.environ, **home},
             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
         )  # fmt: skip
         ended = f"the process ended with {done.returncode}: {(done.stderr.strip().splitlines() or [''])[-1]}"
