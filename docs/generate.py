@@ -261,7 +261,7 @@ def readme() -> str:
     _, end, after = rest.partition(END)
     if not (begin and end):  # else --check would compare nothing
         raise ValueError(f"README.md: no lines {BEGIN} and {END}")
-    table = embeddings_table(open_store(str(DOCS.parent / "results.db.example")))
+    table = embeddings_table(open_store(str(DOCS.parent / "results.db.example"), read_only=True))
     return f"{before}{BEGIN}\n\n{table}\n{END}{after}"
 
 
@@ -449,7 +449,7 @@ WRITTEN = {
 
 def draw_figures() -> None:
     """Draws the pictures of the pages from the example database."""
-    store = open_store(str(DOCS.parent / "results.db.example"))
+    store = open_store(str(DOCS.parent / "results.db.example"), read_only=True)
     for file, (experiment, name, picture) in FIGURES.items():
         request = ReportRequest(experiment, examples=True)
         figures = page_figures(ReportSource(store, request), names=[name], width="double", ground=True)

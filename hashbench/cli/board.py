@@ -54,6 +54,7 @@ def board(
         sizes: dict[str, int] = {}
         before = _earlier_pages(out) or set()
         with together(databases, identify=run_id) as of:
+            _make_folder(out)
             for name, text in site(of):
                 try:
                     replace_text(out / name, text)
@@ -80,7 +81,7 @@ def _earlier_pages(out: Path) -> set[str] | None:
 
 
 def _check_folder(out: Path) -> None:
-    """Makes the folder. Raises InputError where it cannot be made, a file is in its place, or others' files are in it.
+    """Raises InputError where a file is in the folder's place, it cannot be read, or others' files are in it.
 
     Names that begin with a dot, as .git, are those of a folder that is published.
     """
@@ -92,6 +93,13 @@ def _check_folder(out: Path) -> None:
             raise InputError(
                 f"--out {out}: has other files, as {files[0]}, and no board; name a new or an empty folder"
             )
+    except OSError as error:
+        raise InputError(f"--out {out}: {error.strerror}; give a folder that can be read") from error
+
+
+def _make_folder(out: Path) -> None:
+    """Makes the folder, once the databases were read: a database that is refused leaves none."""
+    try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--out {out}: {error.strerror}; give a folder that can be made") from error

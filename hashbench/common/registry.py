@@ -377,7 +377,8 @@ def make(what: str, name: str, arguments: Mapping[str, object], *, elsewhere: tu
     for argument in arguments:
         if argument not in parameters:
             names = list(dict.fromkeys((*parameters, *elsewhere)))
-            hint = f"{near_match(argument, names)}; it takes {', '.join(names) or 'none'}"
+            hint = near_match(argument, [*names, "kind"])  # the key of a block that names its class
+            hint += f"; it takes {', '.join(names) or 'none'}"
             raise InputError(f"{what} {name}: unknown argument {argument!r}{hint}")
     for parameter in parameters.values():
         optional = parameter.default is not parameter.empty or parameter.kind in (

@@ -53,12 +53,13 @@ def test_what_db_check_calls_damaged_is_refused(folder: Path, tmp_path: Path) ->
     assert checked.code == by_db_check.code == 1
     assert checked.out == by_db_check.out and "refused" in checked.err
     fails(call("board", file, "--out", "site", cwd=tmp_path), "damaged: run ")
-    assert not list((tmp_path / "site").iterdir())
+    assert not (tmp_path / "site").exists()
 
 
 def test_wrong_input_is_one_line(run: Run, tmp_path: Path) -> None:
     file, site = str(tmp_path / "file"), str(tmp_path / "site")
     fails(run("board", "nosuch.db", "--out", site), "nosuch.db")
+    assert not Path(site).exists()
     fails(run("board", "check", "nosuch.db"), "nosuch.db: no such file")
     Path(file).write_text("text")
     fails(run("board", "check", file), "file")

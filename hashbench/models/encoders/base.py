@@ -245,7 +245,8 @@ def encoder_config(name: str, size: str, **overrides: Any) -> Any:
     keys = [entry.name for entry in fields(sizes[size])]
     for key in overrides:
         if key not in keys:
-            raise InputError(f"encoder: unknown value {key!r}{near_match(key, keys)}; values: {', '.join(keys)}")
+            hint = near_match(key, [*keys, "kind"])  # the key of the block that names the encoder
+            raise InputError(f"encoder: unknown value {key!r}{hint}; values: {', '.join(keys)}")
     return replace(sizes[size], **overrides)
 
 

@@ -28,7 +28,7 @@ from hashbench.models.layers import on_meta
 from hashbench.models.objectives.registry import objective_of, pretrains, reads_items, task_head
 from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.models.text.token_lengths import words_note
-from hashbench.running.experiment.contract import batch_of, error_line, fault_of_forward, fault_of_shape
+from hashbench.running.experiment.contract import batch_of, error_line, fault_of_forward, fault_of_shape, written_at
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe, Pretrain
@@ -458,7 +458,11 @@ def _build(full: ModelSpec, dim: int) -> Embedding:
         reason = first_line(error) if isinstance(error, (TypeError, ValueError, RuntimeError)) else error_line(error)
         raise InputError(f"{_other_codes(full, dim)} ({reason})") from error
     if fault:
-        raise InputError(f"{spec.embedding.family.stored_name()}: {fault} (hashbench check --embedding FILE.py:Class)")
+        where = written_at(spec.embedding.family, fault.split()[0])
+        at = f"{where}; " if where else ""
+        raise InputError(
+            f"{spec.embedding.family.stored_name()}: {fault} ({at}hashbench check --embedding FILE.py:Class)"
+        )
     return embedding
 
 
@@ -541,7 +545,7 @@ def _check_encoder_values(spec: ModelSpec, size: str) -> None:
     """Raises InputError for an encoder value that must be a number and is none."""
     own = encoder_config(spec.encoder.kind, size)
     for key, value in spec.encoder.args.items():
-        wanted = isinstance(getattr(own, key, 0), int | float)
+        wanted = isinstance(getattr(own, key, None), int | float)  # an unknown key is named where the encoder is made
         if wanted and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise InputError(f"encoder: {key} must be a number, not {value!r}; correct the value")
 

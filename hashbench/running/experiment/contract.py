@@ -5,6 +5,7 @@ An embedding that keeps them gets remarks: on rows that nothing reaches, uncount
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor
 
 from hashbench.common.errors import first_line, located
-from hashbench.common.registry import own_name
+from hashbench.common.registry import is_own, own_name
 from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.embeddings.base import PAD, SPECIALS, Batch, CodeSpec, Embedding, EmbeddingSpec, ModelSpec
 from hashbench.models.embeddings.registry import build_embedding, load_own, with_dim
@@ -118,20 +119,38 @@ def _shapes(it: Specimen) -> None:
 
 def fault_of_shape(embedding: Embedding, codes: Tensor, dim: int) -> str:
     """The fault in the shapes of an embedding's vectors of codes (n, c) and of special tokens; "" if nothing."""
-    shape, wanted = tuple(embedding.embed_types(codes).shape), (len(codes), dim)
+    shape, wanted = _shape(embedding.embed_types(codes)), (len(codes), dim)
     if shape != wanted:
         return f"embed_types gave {shape}, not {wanted}; return one row of width dim for each code"
-    shape, wanted = tuple(embedding.special_rows().shape), (len(SPECIALS), dim)
+    shape, wanted = _shape(embedding.special_rows()), (len(SPECIALS), dim)
     if shape != wanted:
         return f"special_rows gave {shape}, not {wanted}; return a row of width dim for each special token"
     return ""
 
 
+def _shape(vectors: object) -> tuple[int, ...] | str:
+    """The shape of what a user-defined method returned; the name of its type where that is no tensor."""
+    return tuple(vectors.shape) if isinstance(vectors, Tensor) else type(vectors).__name__
+
+
 def fault_of_forward(embedding: Embedding, batch: Batch, dim: int) -> str:
     """The fault in the shape of an embedding's vectors of a batch; "" if nothing."""
     wanted = (len(batch), batch.positions.shape[1] * embedding.tokens_per_item, dim)
-    shape = tuple(embedding(batch).shape)
+    shape = _shape(embedding(batch))
     return "" if shape == wanted else f"forward gave {shape}, not {wanted}; return tokens_per_item vectors a position"
+
+
+def written_at(cls: type, method: str) -> str:
+    """File and line of a method of a user-defined class; "" where it has the package's own.
+
+    >>> written_at(Embedding, "forward")
+    ''
+    """
+    function = inspect.unwrap(getattr(cls, method))
+    code = getattr(function, "__code__", None)
+    if code is None or not is_own(function.__module__):
+        return ""
+    return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
 
 
 def _finite(it: Specimen) -> None:

@@ -10,6 +10,7 @@ from hashbench.data.tasks.catalogue import expand_tasks, find_task, own_task, un
 from hashbench.data.tasks.text import TextKind
 from hashbench.models.text.base import CORPUS, TASKS
 from hashbench.running.experiment.load import Loaded
+from hashbench.store.environment import LEFT_OUT
 
 
 def find_tasks(loaded: Loaded) -> list[Task]:
@@ -40,6 +41,11 @@ def task_of(loaded: Loaded, name: str) -> Task:
     Raises InputError where its data set is not there.
     """
     entry = loaded.task_entry(name)
+    if entry is not None and LEFT_OUT in entry.path:
+        raise InputError(
+            f"{loaded.shown}: task {name!r}: this database is a copy without the paths of data sets; name the one that "
+            "it was exported from"
+        )
     if entry is not None and not Path(entry.path).exists():
         raise InputError(
             f"{loaded.shown}: task {name!r}: no {entry.path}; put it there, or, where the experiment file names it "

@@ -24,6 +24,8 @@ from hashbench.models.encoders.base import encoder_config
 # The share of a plain matrix product's speed that training reaches at dim 128, with everything around it.
 SHARE_OF_PEAK = 0.2
 MOST_OF_PEAK = 0.5  # what wide encoders reach: measured 0.5 at dim 768
+# A token of a model without layers costs about as much as so many weights: its rows are read and added up.
+LEAST_WEIGHTS = 1_000
 # Before anything was measured: seconds that a run takes beside its work, and its work over the guess of it.
 FIXED_S, RATE = 3.0, 1.0
 RATES = np.geomspace(1 / 64, 64, 73)
@@ -41,6 +43,7 @@ def training_seconds(encoder: Mapping[str, Any], tokens: float) -> float:
     shape = dict(encoder)
     config = encoder_config(shape.pop("kind"), shape.pop("size"), **shape)
     weights = config.layers * (4 * config.dim**2 + 2 * config.dim * config.feed_forward)
+    weights = max(weights, LEAST_WEIGHTS)
     share = min(MOST_OF_PEAK, SHARE_OF_PEAK * max(1.0, config.dim / 128))
     return float(6 * weights * tokens / (share * operations_per_second()))
 

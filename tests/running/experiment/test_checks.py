@@ -40,6 +40,10 @@ FAULTS = {
     "objective: {shuffle_prob: 2}": "objective: shuffle_prob must be a number from 0 to 1, not 2; correct the value",
     "objective: {released: 1}": "objective: released must be true or false, not 1; correct the value",
     "encoder: {layerz: 1}": "unknown value 'layerz'; did you mean 'layers'",
+    "encoder: {layerz: two}": "unknown value 'layerz'; did you mean 'layers'",
+    "encoder: {kindd: average}": "encoder: unknown value 'kindd'; did you mean 'kind'?",
+    "coder: {kindd: md5-bits}": "unknown argument 'kindd'; did you mean 'kind'?",
+    "tokenizer: {knd: bpe}": "tokenizer words: unknown argument 'knd'; did you mean 'kind'?",
     "encoder: {layers: two}": "encoder: layers must be a number, not 'two'; correct the value",
     "encoder: {heads: 3}": "encoder: dim 128 is no multiple of heads 3",
     "encoder: averag": "unknown name 'averag'; did you mean 'average'?",
@@ -282,6 +286,9 @@ def test_whatever_an_own_class_raises_is_one_line(experiment, tmp_path, parent, 
          "Own: embed_types gave (2, 3), not (2, 128); return one row of width dim for each code"),
         ("def embed_types(self, codes):\n        return super().embed_types(codes)[:1]",
          "Own: embed_types gave (1, 128), not (2, 128); return one row"),
+        ("def forward(self, batch):\n        return None", "Own: forward gave NoneType, not (2, 7, 128)"),
+        ("def special_rows(self):\n        return [0.0]", "Own: special_rows gave list, not (5, 128)"),
+        ("def embed_types(self, codes):\n        return None", "Own: embed_types gave NoneType, not (2, 128)"),
         ("def special_rows(self):\n        return super().special_rows()[:4]",
          "Own: special_rows gave (4, 128), not (5, 128); return a row of width dim for each special token"),
         ("def forward(self, batch):\n        return super().forward(batch)[:, :-1]",
@@ -292,7 +299,9 @@ def test_an_own_embedding_of_another_shape_is_one_line(experiment, tmp_path, cha
     parent = "from hashbench.models.embeddings.hashformer import Projection\n\n"
     (tmp_path / "own.py").write_text(f"{parent}class Own(Projection):\n    {change}\n")
     loaded = experiment('models: [{name: m, use: "own.py:Own", objective: none}]')
-    with pytest.raises(InputError, match=rf"^a\.yaml:\d+: model 'm': {re.escape(message)}"):
+    with pytest.raises(
+        InputError, match=rf"^a\.yaml:\d+: model 'm': {re.escape(message)}.*\(own\.py:4; hashbench check"
+    ):
         check_model(loaded, resolve_models(loaded)["m"])
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.models.text.base import make_tokenizer
+from hashbench.results.exchange.export import scrub_text
 from hashbench.running.experiment.load import Loaded, load_experiment
 from hashbench.running.experiment.models import ResolvedModel, resolve_models
 from hashbench.running.experiment.resolved import model_block
@@ -118,6 +119,16 @@ def test_a_data_set_that_is_not_in_the_working_folder_names_the_remedy(tmp_path:
         task_of(model_of_run(store, "bert-mlm").loaded, "mine")
     monkeypatch.chdir(tmp_path / "with")
     assert task_of(model_of_run(store, "bert-mlm").loaded, "mine").name == "mine"
+
+
+def test_a_data_set_of_an_exported_copy_names_no_path(tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text(
+        "name: own\nencoder: tiny\nmodels: [bert-mlm]\nbaseline: bert-mlm\n"
+        f"tasks: [{{name: mine, path: {scrub_text('/home/a/mine', frozenset())}, text: text, label: label}}]\n"
+    )
+    with pytest.raises(InputError, match=r"'mine': this database is a copy without the paths of data sets; name the"):
+        task_of(load_experiment(file), "mine")
 
 
 @pytest.mark.parametrize(

@@ -97,3 +97,11 @@ def test_what_the_block_does_not_say_is_that_of_the_size(monkeypatch: pytest.Mon
     said = {"layers": tiny.layers, "dim": tiny.dim, "feed_forward": tiny.feed_forward}
     block = {"kind": "bert", "size": "tiny"}
     assert durations.training_seconds(block, 7.0) == durations.training_seconds({**block, **said}, 7.0) > 0
+
+
+def test_a_training_without_layers_takes_longer_the_more_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(durations, "operations_per_second", lambda: SPEED)
+    average = {"kind": "average", "size": "tiny"}
+    short, long = (durations.training_seconds(average, tokens) for tokens in (1000.0, 5000.0))
+    assert long == pytest.approx(5 * short) and 0 < short
+    assert short < durations.training_seconds({"kind": "bert", "size": "tiny"}, 1000.0) / 10
