@@ -9,12 +9,12 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from hashbench.common.errors import InputError
+from hashbench.common.numbers import whole_number
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # parameter numbers of malloc.h
 DEFAULT_TRIM, DEFAULT_MMAPS = 128 * 1024, 65_536  # glibc's defaults
@@ -95,17 +95,10 @@ MOST_THREADS = 2**16  # chosen here, far above any machine
 
 def wanted_threads() -> int | None:
     """The number in HASHBENCH_THREADS, None where it is unset or empty. Raises InputError for another text."""
-    return number_in(THREADS, most=MOST_THREADS)
-
-
-def number_in(variable: str, most: int) -> int | None:
-    """The whole number from 1 to `most` in a variable of the environment, None where it is unset or empty.
-
-    Raises InputError for any other text.
-    """
-    text = os.environ.get(variable, "")
-    if not text:
-        return None
-    if not re.fullmatch(r"0*[1-9][0-9]{0,9}", text) or int(text) > most:
-        raise InputError(f"{variable}: {text[:40]!r} is no whole number from 1 to {most}; correct it, or unset it")
-    return int(text)
+    text = os.environ.get(THREADS, "")
+    number = whole_number(text)
+    if text and not 1 <= (number or 0) <= MOST_THREADS:
+        raise InputError(
+            f"{THREADS}: {text[:40]!r} is no whole number from 1 to {MOST_THREADS}; correct it, or unset it"
+        )
+    return number

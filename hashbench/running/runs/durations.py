@@ -24,7 +24,8 @@ from hashbench.models.encoders.base import encoder_config
 # The share of a plain matrix product's speed that training reaches at dim 128, with everything around it.
 SHARE_OF_PEAK = 0.2
 MOST_OF_PEAK = 0.5  # what wide encoders reach: measured 0.5 at dim 768
-# A token of a model without layers costs about as much as so many weights: its rows are read and added up.
+# A guess, until runs were measured: a token of a model without layers costs about as much as so many weights, as its
+# rows are read and added up.
 LEAST_WEIGHTS = 1_000
 # Before anything was measured: seconds that a run takes beside its work, and its work over the guess of it.
 FIXED_S, RATE = 3.0, 1.0

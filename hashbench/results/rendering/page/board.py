@@ -171,11 +171,17 @@ def _page(
         return None
     from_ = tuple(by.name for by in of.contributions if (experiment.name, fingerprint) in by.versions)
     tables = own_tables(ReportSource(of.store, ReportRequest(experiment.name), read_before=measured))
-    stem = UNSAFE.sub("-", experiment.name).strip("-")[:LONGEST] or "experiment"
+    content = Content(measured, tables, board=from_)
+    return BoardPage(experiment.name, file_stem(experiment.name, taken), content, fingerprint, earlier)
+
+
+def file_stem(name: str, taken: set[str]) -> str:
+    """The name of an experiment's files without their ending, one that no other file has; it is added to `taken`."""
+    stem = UNSAFE.sub("-", name).strip("-")[:LONGEST] or "experiment"
     names = (stem if number == 1 else f"{stem}-{number}" for number in range(1, len(taken) + 2))
     stem = next(name for name in names if name.lower() not in taken)  # there are file systems without capitals
     taken.add(stem.lower())
-    return BoardPage(experiment.name, stem, Content(measured, tables, board=from_), fingerprint, earlier)
+    return stem
 
 
 def _index(pages: Sequence[BoardPage], contributions: Sequence[Contribution]) -> str:
