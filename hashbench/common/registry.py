@@ -311,6 +311,17 @@ def own_modules() -> list[ModuleType]:
     return list(_own_modules.values())
 
 
+def text_of(module: ModuleType) -> bytes:
+    """The text of a user-defined file as it was when it was imported."""
+    assert isinstance(module.__loader__, _TextLoader)
+    return module.__loader__.get_data("")
+
+
+def digest_in(module: str) -> str:
+    """The digest of the text in the name of a module that is a user-defined file, as in the names of its classes."""
+    return module.rpartition("_")[2]
+
+
 def is_own(module: str) -> bool:
     """True for the name of a module (that of a class, say) that is a user-defined file."""
     return module.startswith(OWN_MODULE)
@@ -322,7 +333,7 @@ def own_classes(base: type) -> dict[str, type]:
     A worker imports the same files before it looks one up.
     """
     return {
-        f"{value.__name__}@{module.__name__.rpartition('_')[2]}": value
+        f"{value.__name__}@{digest_in(module.__name__)}": value
         for module in own_modules()
         for value in vars(module).values()
         if isinstance(value, type) and issubclass(value, base) and value.__module__ == module.__name__

@@ -8,11 +8,12 @@ import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from hashbench.common.atomic import atomic_write
 from hashbench.common.cache import DEFAULT, mark
 from hashbench.common.errors import InputError
-from hashbench.common.registry import VARIABLE, import_file, own_modules, plugin_files
+from hashbench.common.registry import VARIABLE, digest_in, import_file, own_modules, plugin_files, plugins, text_of
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import Workplace
@@ -58,12 +59,13 @@ class OwnFile:
     is_plugin: bool  # whether HASHBENCH_PLUGINS names it or its folder
 
     @classmethod
-    def of(cls, path: Path) -> OwnFile:
-        """The file at a path, with its present text."""
-        content = path.read_bytes()
-        digest, path = hashlib.sha256(content).hexdigest(), path.resolve()
-        plugins = {file.resolve() for file in plugin_files(os.environ.get(VARIABLE, ""))}
-        return cls(str(path), content.decode(), digest, path in plugins)
+    def of(cls, module: ModuleType) -> OwnFile:
+        """The file of an imported module, with the text that was imported: it may be edited since, or gone."""
+        content, path = text_of(module), Path(str(module.__file__)).resolve()
+        places = os.environ.get(VARIABLE, "")
+        # One text is imported once, from whichever of its files came first.
+        is_plugin = module in plugins(places) or path in {file.resolve() for file in plugin_files(places)}
+        return cls(str(path), content.decode(), hashlib.sha256(content).hexdigest(), is_plugin)
 
     def is_here(self) -> bool:
         """True when this machine has an equal file at the same path."""
@@ -93,10 +95,13 @@ class PackedAssignment:
 
     @classmethod
     def of(cls, assignment: Assignment) -> PackedAssignment:
-        """Packs an assignment with the files of all user-defined embeddings, tasks and kinds of run."""
-        paths = [Path(str(module.__file__)) for module in own_modules()]
-        # A file that is gone belongs to another sweep of this process: a plan reads those that it needs.
-        return cls(tuple(OwnFile.of(path) for path in paths if path.is_file()), pickle.dumps(assignment))
+        """Packs an assignment with the plug-ins, and with the user-defined files that it names.
+
+        Other files that this process imported belong to other sweeps of it, and may be of no use to a worker.
+        """
+        content = pickle.dumps(assignment)
+        files = [(OwnFile.of(module), digest_in(module.__name__)) for module in own_modules()]
+        return cls(tuple(file for file, digest in files if file.is_plugin or digest.encode() in content), content)
 
     def open(self, cache: Path | None = None) -> Assignment:
         """Imports the user-defined files and returns the assignment.
@@ -109,9 +114,9 @@ class PackedAssignment:
         paths = [Path(file.path) for file in self.files] if is_here else self._copies(root)
         for path in paths:
             import_file(path)
-        plugins = [str(path) for path, file in zip(paths, self.files, strict=True) if file.is_plugin]
-        if plugins:  # a process on another machine has another environment
-            os.environ[VARIABLE] = os.pathsep.join(plugins)
+        named = [str(path) for path, file in zip(paths, self.files, strict=True) if file.is_plugin]
+        if named:  # a process on another machine has another environment
+            os.environ[VARIABLE] = os.pathsep.join(named)
         # The content is from the process that planned the sweep.
         assignment: Assignment = pickle.loads(self.content)  # noqa: S301
         return assignment

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError
+from hashbench.common.registry import import_file
 from hashbench.running.experiment.load import load_experiment
 from hashbench.running.sweep.assignment import OwnFile, PackedAssignment
 from hashbench.running.sweep.plan import plan
@@ -59,7 +60,8 @@ def test_own_code_arrives_where_its_file_is_not(tmp_path: Path, small_experiment
     (tmp_path / "here/a.yaml").write_text(text.replace("baseline: hashformer-md-add", "baseline: mine"))
     planned = plan(load_experiment(tmp_path / "here/a.yaml"))
     parcel = PackedAssignment.of(assign(planned, db="r.db", experiment_id=1, n_workers=1))
-    (file,) = [file for file in parcel.files if file.path.endswith("own.py") and file.text == OWN]
+    (file,) = parcel.files
+    assert file.path.endswith("own.py") and file.text == OWN
     there = tmp_path / "there"
     there.mkdir()
     (there / "parcel").write_bytes(pickle.dumps(replace(parcel, files=(file,))))
@@ -73,9 +75,36 @@ def test_own_code_arrives_where_its_file_is_not(tmp_path: Path, small_experiment
     assert digest == file.sha256
 
 
+def test_files_of_other_sweeps_of_the_process_are_not_sent(tmp_path: Path, small_experiment: str) -> None:
+    """One of them may not import in a worker, as it found a neighbour on a path that only its sweep had."""
+    (tmp_path / "other.py").write_text("x = 'of another sweep'\n")
+    import_file(tmp_path / "other.py")
+    (tmp_path / "a.yaml").write_text(small_experiment)
+    planned = plan(load_experiment(tmp_path / "a.yaml"))
+    parcel = PackedAssignment.of(assign(planned, db="r.db", experiment_id=1, n_workers=1))
+    assert parcel.files == ()
+
+
+@pytest.mark.parametrize("meanwhile", ["edited", "gone"])
+def test_the_text_that_was_planned_with_is_sent(tmp_path: Path, small_experiment: str, meanwhile: str) -> None:
+    own = tmp_path / "own.py"
+    own.write_text(f"{OWN}\nTEST = {meanwhile!r}\n")
+    entry = '{name: mine, use: "own.py:Mine", objective: none}'
+    text = small_experiment.replace("models: [hashformer-md-proj, hashformer-md-add]", f"models: [{entry}]")
+    (tmp_path / "a.yaml").write_text(text.replace("baseline: hashformer-md-add", "baseline: mine"))
+    planned = plan(load_experiment(tmp_path / "a.yaml"))
+    if meanwhile == "gone":
+        own.unlink()
+    else:
+        own.write_text("nothing ( is here\n")
+    parcel = PackedAssignment.of(assign(planned, db="r.db", experiment_id=1, n_workers=1))
+    assert [f"TEST = {meanwhile!r}" in file.text for file in parcel.files] == [True] and not parcel.files[0].is_here()
+    assert parcel.open(tmp_path / "cache").resolved.models["mine"].spec.embedding.family.__name__ == "Mine"
+
+
 def test_a_text_that_changed_on_the_way_is_refused(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text("x = 1\n")
-    file = OwnFile.of(tmp_path / "own.py")
+    file = OwnFile.of(import_file(tmp_path / "own.py"))
     assert file.is_here() and not file.is_plugin
     (tmp_path / "own.py").write_text("x = 2\n")
     assert not file.is_here()
@@ -88,14 +117,14 @@ def test_a_text_that_changed_on_the_way_is_refused(tmp_path: Path) -> None:
 def test_a_file_knows_that_it_is_a_plug_in(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "own.py").write_text("x = 1\n")
     monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path / place))
-    assert OwnFile.of(tmp_path / "own.py").is_plugin
+    assert OwnFile.of(import_file(tmp_path / "own.py")).is_plugin
 
 
-def test_plug_ins_are_named_where_the_same_files_lie_too(tmp_path: Path, monkeypatch) -> None:
+def test_plug_ins_are_named_where_the_same_files_lie_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A node of a cluster, started before, has another environment than the sweep."""
-    (tmp_path / "own.py").write_text("x = 1\n")
+    (tmp_path / "own.py").write_text("x = 'the same'\n")
     monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path))
-    parcel = PackedAssignment((OwnFile.of(tmp_path / "own.py"),), pickle.dumps("the assignment"))
+    parcel = PackedAssignment((OwnFile.of(import_file(tmp_path / "own.py")),), pickle.dumps("the assignment"))
     monkeypatch.delenv("HASHBENCH_PLUGINS")
     assert parcel.open() == "the assignment"
     assert os.environ["HASHBENCH_PLUGINS"] == str(tmp_path / "own.py")
@@ -107,7 +136,7 @@ def test_plug_ins_are_named_where_their_copies_lie(tmp_path: Path, monkeypatch: 
         (tmp_path / folder / "own.py").write_text(f"x = {folder!r}\n")
     (tmp_path / "a/part.py").write_text("y = 1\n")
     monkeypatch.setenv("HASHBENCH_PLUGINS", os.pathsep.join([str(tmp_path / "a"), str(tmp_path / "b/own.py")]))
-    files = [OwnFile.of(tmp_path / name) for name in ("a/own.py", "a/part.py", "b/own.py")]
+    files = [OwnFile.of(import_file(tmp_path / name)) for name in ("a/own.py", "a/part.py", "b/own.py")]
     parcel = PackedAssignment(tuple(files), pickle.dumps("the assignment"))
     (tmp_path / "a/part.py").unlink()
     assert parcel.open(tmp_path / "cache") == "the assignment"
