@@ -72,6 +72,10 @@ class Metric(ABC):
         answers = outputs.argmax(axis=1) if outputs.ndim == 2 and outputs.shape[1] > 1 else outputs.ravel()
         return bool((answers == answers[:1]).all())
 
+    def best_constant(self, targets: np.ndarray) -> np.ndarray | None:
+        """The outputs (n, ...) of the constant prediction with the highest score of targets (n,); None: not known."""
+        return None
+
     def units(self, outputs: np.ndarray) -> np.ndarray | None:
         """The unit (such as a page) that each example is drawn with, outputs (n, ...) -> (n,); None: by itself."""
         return None

@@ -7,7 +7,18 @@ import numpy as np
 from hashbench.scores.base import SummedMetric, UndefinedScore, predicted_classes
 
 
-class Accuracy(SummedMetric):
+class ClassMetric(SummedMetric):
+    """A metric of classes."""
+
+    outputs = "classes"
+
+    def best_constant(self, targets: np.ndarray) -> np.ndarray | None:
+        """The class (n,) that scores highest if it is predicted for all of targets (n,)."""
+        constants = [np.full_like(targets, one) for one in np.unique(targets)]
+        return max(constants, key=lambda outputs: self.scored(targets, outputs).value or 0.0) if constants else None
+
+
+class Accuracy(ClassMetric):
     """Share of right classes.
 
     >>> Accuracy().score(np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0]))
@@ -15,7 +26,6 @@ class Accuracy(SummedMetric):
     """
 
     name = "accuracy"
-    outputs = "classes"
 
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
         """True where the class is right: targets (n,) and outputs (n,) or (n, C) -> (n, 1)."""
@@ -26,7 +36,7 @@ class Accuracy(SummedMetric):
         return sums[:, 0] / n
 
 
-class MacroF1(SummedMetric):
+class MacroF1(ClassMetric):
     """Mean of the F1 of each class that occurs in the targets or the predictions.
 
     >>> MacroF1().score(np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0]))  # (4/5 + 2/3) / 2
@@ -34,7 +44,6 @@ class MacroF1(SummedMetric):
     """
 
     name = "f1_macro"
-    outputs = "classes"
 
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
         """Hits of each class, then its occurrences among targets and predictions together.
@@ -76,7 +85,7 @@ class F1(MacroF1):
         return _class_columns(targets, predicted_classes(outputs), np.array([1]))
 
 
-class Matthews(SummedMetric):
+class Matthews(ClassMetric):
     """Matthews correlation; 0 by definition where predictions are constant, undefined where all targets are one class.
 
     >>> Matthews().score(np.array([0, 1, 1, 0]), np.array([1, 1, 1, 1]))
@@ -84,7 +93,6 @@ class Matthews(SummedMetric):
     """
 
     name = "matthews"
-    outputs = "classes"
     least = -1.0
     of_constant = 0.0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -60,30 +59,6 @@ class StoredExperiment:
         entries = [of for of in (self.config.get("models") or ()) if isinstance(of, Mapping)]
         blocks = [block for of in (self.config, *entries) if isinstance(block := of.get("pretrain"), Mapping)]
         return tuple(sorted({len(block["seeds"]) for block in blocks if len(block.get("seeds") or ()) > 1}))
-
-    @property
-    def note_on_units(self) -> str:
-        """A sentence for tables with intervals, where seeds are not what was drawn independently; else ''."""
-        if not self.pretrainings:
-            return ""
-        shared = math.gcd(*self.pretrainings)
-        seeds = f"Seeds of one of {shared} pre-trainings"
-        if shared == 1:  # each seed shares a pre-training of some model with any other, through others
-            seeds = f"Models have {' or '.join(map(str, self.pretrainings))} pre-trainings: all seeds of fine-tunings"
-        return (
-            f"{seeds} count as one, their mean, in intervals and groups. In groups, compare and claims a model's "
-            "variance over pre-trainings is at least the mean of those of models with its kind of encoder and start, "
-            "without the largest."
-        )
-
-    def unit_of(self, seed: int | None) -> int | None:
-        """The number of what was drawn independently for a fine-tuning with a seed: its pre-training, or the seed.
-
-        Fine-tunings of one pre-training are no new sample, where models have several. Models without one are paired
-        with the others, so their seeds have the same units; where numbers of pre-trainings differ, seeds that share one
-        of some model have one unit.
-        """
-        return seed if seed is None or not self.pretrainings else seed % math.gcd(*self.pretrainings)
 
 
 @dataclass(frozen=True)

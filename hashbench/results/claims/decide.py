@@ -1,6 +1,6 @@
 """Verdicts on an experiment's own results: every part of a claim with its difference, interval, seeds and examples.
 
-Scores decide a claim only where the compared models learned something: the rule of claims.md on trivial baselines.
+Scores decide a claim only where the compared models learned something: the rule of claims.md on constant predictions.
 """
 
 from __future__ import annotations
@@ -19,37 +19,38 @@ from hashbench.results.claims.grammar import (
     ClaimPart,
     Columns,
     ModelName,
-    Number,
     Pair,
     Term,
     column_names,
     slugs,
-    weights_of,
 )
 from hashbench.results.claims.published import COSTS, operations
-from hashbench.results.claims.quantities import Missing, Quantity, apply, evaluate, minus
-from hashbench.results.claims.results import Results, Seeds
+from hashbench.results.claims.quantities import Missing, evaluate
+from hashbench.results.claims.results import CONSTANT, Results
 from hashbench.results.claims.verdicts import (
-    AT_BASELINE,
+    NOT_ABOVE,
+    NOTHING_LEARNED,
     QUOTED,
     About,
     Decided,
     Decision,
     Outcome,
+    Worth,
     comes_free,
     of_interval,
     of_point,
 )
 from hashbench.results.read.measured import hollow_accuracy
+from hashbench.results.read.samples import Matched
 from hashbench.results.read.texts import share_lost, unequal_note
-from hashbench.scores.estimates import SeedError
+from hashbench.scores.estimates import Estimate
+from hashbench.scores.quantity import Quantity, apply, difference
 
 ONE_SEED = "one seed: examples only"
 SEEDS_ONLY = "seeds only: no predictions to draw from"
 ONE_RUN = "one timed run: efficiency: {repeats: 3} decides"
 NO_SPREAD = "one seed and no predictions to draw from"
 NO_DIFFERENCE = "both sides alike in every seed and draw: no spread to decide by"
-NONE_KNOWN = f"{AT_BASELINE}, for all that is known"
 EITHER_UNIT = "decimal-or-binary"  # tag of a claim on a size
 BINARY = {"KB": "KiB", "MB": "MiB"}
 DIRECTIONS: dict[Outcome, str] = {
@@ -109,7 +110,7 @@ def _missing(part: ClaimPart, results: Results) -> tuple[str, ...]:
     reasons: dict[str, None] = {}
     for slug, column in part.leaves:
         try:
-            replace(results, seeds=results.seeds_of(slug, column) or frozenset()).leaf(slug, column)
+            replace(results, matched=Matched.of(results.samples(slug, column))).leaf(slug, column)
         except Missing as error:
             reasons[str(error)] = None
     return tuple(reasons)
@@ -118,7 +119,7 @@ def _missing(part: ClaimPart, results: Results) -> tuple[str, ...]:
 def _decided(claim: Claim, part: ClaimPart, results: Results) -> Decision:
     """The verdict on one part of a claim. Raises Missing where a number is lacking or the sides are not comparable."""
     _check_measures(claim, part, results)
-    results = replace(results, seeds=_matched_seeds(part, results))
+    results = replace(results, matched=_matched(part, results))
     _check_comparable(part, results, one_corpus="corpus=one" in claim.needs)
     left = evaluate(part.left, part.column, results.leaf, scale=claim.scale)
     right = Quantity(claim.scale * (claim.expected or 0.0))
@@ -131,10 +132,9 @@ def _decided(claim: Claim, part: ClaimPart, results: Results) -> Decision:
         shown = left.value / claim.scale if part.kind == "count" else value
         return Decision(of_point(part.kind, value, claim.bound), value=shown)
     timed = any(isinstance(results.meaning(column), TimeColumn) for _, column in part.leaves)
-    weights = None if ratio else weights_of(part.left, part.right or Number(0.0))
-    error = results.seed_error(weights, part.column) if weights else None
-    decision = _from_interval(claim, part, quantity, error and error.times(1 / claim.scale), timed=timed)
-    decision = replace(decision, n_trainings=len(results.seeds))
+    decision = _from_interval(claim, part, quantity, timed=timed)
+    seeds = {seed for of_task in results.matched.seeds.values() for seed in of_task if seed is not None}
+    decision = replace(decision, n_trainings=len(seeds))
     if decision.low is not None and _about(claim, part, results) == "scores":
         decision = _as_far_as_learned(claim, part, results, decision)
     quoted = [slug for slug in part.slugs if results.is_quoted(slug)]
@@ -147,9 +147,13 @@ def _log_ratio(left: float, right: float) -> float:
 
 def _as_far_as_learned(claim: Claim, part: ClaimPart, results: Results, decision: Decision) -> Decision:
     """The decision on scores, undecided if models learned nothing, or for one seed unless the request allows that."""
-    marks = (*decision.marks, *_f1_marks(part, results), *_text_marks(part, results))
-    if why := _at_baseline(part, results, every_side=comes_free(part.kind, claim.bound)):
-        return replace(decision, outcome="undecided", because="at the baseline", marks=(why, *marks))
+    marks = (*decision.marks, *_f1_marks(part, results), *_text_marks(part, results), *_one_pretraining(part, results))
+    every_side = comes_free(part.kind, claim.bound)
+    worth, beside = _worth(part, results, every_side=every_side)
+    marks += (beside,) if beside else ()
+    decision = replace(decision, above_trivial=worth)
+    if why := _nothing_learned(part, results, every_side=every_side):
+        return replace(decision, outcome="undecided", because="nothing learned", marks=(why, *marks))
     if len(decision.seeds) > 1:
         return replace(decision, marks=marks)
     if results.one_seed:
@@ -159,20 +163,14 @@ def _as_far_as_learned(claim: Claim, part: ClaimPart, results: Results, decision
     return replace(decision, outcome="undecided", because="one seed", marks=marks)
 
 
-def _from_interval(
-    claim: Claim, part: ClaimPart, quantity: Quantity, error: SeedError | None, *, timed: bool
-) -> Decision:
-    """The decision from a quantity's interval over seeds and examples, or for times over repeated runs.
-
-    `error`: that over seeds, where other models tell more of it than the quantity's own seeds.
-    """
-    by_seed = quantity.by_seed or {}
-    estimate = quantity.estimate(error)
+def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: bool) -> Decision:
+    """The decision from a quantity's interval over seeds and examples, or for times over repeated runs."""
+    estimate = quantity.estimate()
     value, low, high = (
         math.exp(number) if part.kind == "ratio_at_least" else number
         for number in (estimate.value, estimate.low, estimate.high)
     )
-    several = len(by_seed) > 1
+    several = min(quantity.units, default=0) > 1
     if timed:
         marks = [] if several else [ONE_RUN]
     elif quantity.by_draw is None:
@@ -191,9 +189,16 @@ def _from_interval(
         marks.append(NO_DIFFERENCE)
     return Decision(
         outcome, value=value if defined else None, low=low if bounded else None, high=high if bounded else None,
-        seeds=tuple(sorted(by_seed)), n_examples=estimate.n_examples, tasks=tuple(quantity.n_examples),
+        seeds=_units_of(quantity), n_examples=estimate.n_examples, tasks=tuple(quantity.n_examples),
         marks=tuple(marks), timed=timed,
     )  # fmt: skip
+
+
+def _units_of(quantity: Quantity) -> tuple[int | str, ...]:
+    """The units of the model with the fewest, which the interval rests on."""
+    fewest = min(quantity.without.values(), key=len, default={})
+    named = [unit for unit in fewest if unit is not None]
+    return tuple(sorted(named, key=lambda unit: (isinstance(unit, str), unit)))
 
 
 def _check_measures(claim: Claim, part: ClaimPart, results: Results) -> None:
@@ -207,12 +212,11 @@ def _check_measures(claim: Claim, part: ClaimPart, results: Results) -> None:
             raise Missing(f"column {column} is in {' or '.join(allowed)}, not in {claim.unit}")
 
 
-def _matched_seeds(part: ClaimPart, results: Results) -> Seeds:
-    """The seeds that every model has in every column. Raises Missing where there is none."""
-    sets = [results.seeds_of(slug, column) for slug, column in part.leaves]
-    varying = [seeds for seeds in sets if seeds is not None]
-    matched = frozenset.intersection(*varying) if varying else frozenset()
-    if varying and not matched:
+def _matched(part: ClaimPart, results: Results) -> Matched:
+    """The seeds and units that all models have in all columns. Raises Missing where there is none."""
+    samples = [sample for slug, column in part.leaves for sample in results.samples(slug, column)]
+    matched = Matched.of(samples)
+    if matched.lacking(samples):
         raise Missing(f"no seed in common: {', '.join(part.slugs)}")
     return matched
 
@@ -225,7 +229,8 @@ def _check_comparable(part: ClaimPart, results: Results, *, one_corpus: bool) ->
     first: dict[str, tuple[str, tuple[object, ...]]] = {}
     for slug, column in part.leaves:
         for sample in results.samples(slug, column):
-            examples = {stored.index_fingerprint for seed, stored in sample.stored.items() if seed in results.seeds}
+            seeds = results.matched.seeds[sample.task]
+            examples = {stored.index_fingerprint for seed, stored in sample.stored.items() if seed in seeds}
             precision = {run.precision for run in sample.entry.of_task(sample.task) if run.state == "done"}
             basis = (sample.data, tuple(sorted(examples)) if sample.stored else (), tuple(sorted(precision)))
             model, expected = first.setdefault(sample.task, (sample.entry.model, basis))
@@ -245,23 +250,46 @@ def _check_comparable(part: ClaimPart, results: Results, *, one_corpus: bool) ->
         raise Missing(f"pre-trained on different corpora: {listed}")
 
 
-def _at_baseline(part: ClaimPart, results: Results, *, every_side: bool) -> str:
-    """The reason that a part is undecided: a side whose interval is not above every trivial baseline. '' if all are.
+def _nothing_learned(part: ClaimPart, results: Results, *, every_side: bool) -> str:
+    """The reason that a part is undecided: a side whose interval is not above the best constant prediction; else ''.
 
     That side is the better one of each comparison, or each of them (`every_side`). The claim's quantity is compared: an
-    average with the baseline's average; of a difference of columns each by itself.
+    average with the average of the constants; of a difference of columns each by itself.
     """
-    columns = column_names(part.column) if isinstance(part.column, Pair) else (part.column,)
     try:
-        for sides in _comparisons(part, results):
-            for column in columns:
-                values = {side: evaluate(side, column, results.leaf) for side in sides}
-                for side in sides if every_side else [max(sides, key=lambda side: values[side].value)]:
-                    if why := _not_above(side, values[side], column, results):
-                        return why
+        for side, column, value in _sides(part, results, every_side=every_side):
+            above = difference(value, evaluate(ModelName(CONSTANT), column, results.constant)).estimate()
+            if not above.low > 0:
+                return f"{NOTHING_LEARNED}: on {column} {side} minus {CONSTANT} is {_interval(above)}"
     except Missing as error:
-        return f"{NONE_KNOWN}: {error}"
+        return f"{NOTHING_LEARNED}, for all that is known: {error}"
     return ""
+
+
+def _worth(part: ClaimPart, results: Results, *, every_side: bool) -> tuple[Worth, str]:
+    """Whether the sides that must have learned are above the best trivial baseline, and a sentence where not.
+
+    It decides no claim: whether one model is above another is another question than whether it is worth its price.
+    """
+    try:
+        for side, column, value in _sides(part, results, every_side=every_side):
+            name = results.floor_name(column)
+            above = difference(value, evaluate(ModelName(name), column, results.floor)).estimate()
+            if not above.low > 0:
+                return "no", f"{NOT_ABOVE}{name}: on {column} {side} minus {name} is {_interval(above)}"
+    except Missing:
+        return "", ""
+    return "yes", ""
+
+
+def _sides(part: ClaimPart, results: Results, *, every_side: bool) -> Iterator[tuple[Term, Columns, Quantity]]:
+    """The sides that must have learned, each with the column and its value there."""
+    columns = column_names(part.column) if isinstance(part.column, Pair) else (part.column,)
+    for sides in _comparisons(part, results):
+        for column in columns:
+            values = {side: evaluate(side, column, results.leaf) for side in sides}
+            for side in sides if every_side else [max(sides, key=lambda side: values[side].value)]:
+                yield side, column, values[side]
 
 
 def _comparisons(part: ClaimPart, results: Results) -> Iterator[list[Term]]:
@@ -278,28 +306,19 @@ def _comparisons(part: ClaimPart, results: Results) -> Iterator[list[Term]]:
             yield trained
 
 
-def _not_above(side: Term, value: Quantity, column: Columns, results: Results) -> str:
-    """A sentence on the nearest trivial baseline if the side's interval is not above it, else ''.
-
-    Raises Missing where no baseline, or not every one, has all of the scores.
-    """
-    names = results.baselines(column_names(column))
-    if not names:
-        raise Missing(f"no trivial baseline has {column}")
-    weights = weights_of(side)
-    error = results.seed_error(weights, column) if weights else None
-    trivial = {name: evaluate(ModelName(name), column, results.trivial) for name in names}
-    above = {name: apply(minus, [value, score]).estimate(error) for name, score in trivial.items()}
-    nearest = min(above, key=lambda name: above[name].low)
-    least = above[nearest]
-    if least.low > 0:
-        return ""
-    interval = f"{_signed(least.value)} [{_signed(least.low)}, {_signed(least.high)}]"
-    return f"{AT_BASELINE}: on {column} {side} minus {nearest} is {interval}"
+def _interval(estimate: Estimate) -> str:
+    return f"{_signed(estimate.value)} [{_signed(estimate.low)}, {_signed(estimate.high)}]"
 
 
 def _signed(value: float) -> str:
     return decimal_text(value, 1, "+")
+
+
+def _one_pretraining(part: ClaimPart, results: Results) -> list[str]:
+    """A remark on models of which the experiment has one pre-training: their seeds are fine-tunings of it."""
+    entries = {results.variant(slug)[0] for slug in part.slugs if not results.is_quoted(slug)}
+    one = [model for model in sorted(entries) if results.measured.pretrainings_of.get(model) == 1]
+    return [f"of one pre-training each: {', '.join(one)}"] if one else []
 
 
 def _text_marks(part: ClaimPart, results: Results) -> list[str]:

@@ -203,7 +203,7 @@ def _section(paper: Paper | None, results: Results, claims: Sequence[Claim], *, 
     notes = counted_classes(measured, basis.readings) + (
         _left_out(paper, results, claims, named=named) if paper else []
     )
-    notes += [note] if (note := measured.experiment.note_on_units) else []
+    notes += [note] if (note := measured.note_on_units()) else []
     if len(measured.n_examples) > MANY:
         notes += [f"Intervals are of {results.evidence.draws:,} draws of the examples: there are many runs."]
     title = f"{f'Claims of {paper.title}' if paper else 'Own claims'}, on {measured.experiment.name}"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
-
-import numpy as np
 
 from hashbench.results.claims.columns import (
     PRR,
@@ -20,7 +19,7 @@ from hashbench.results.claims.columns import (
     TimeColumn,
     meaning,
 )
-from hashbench.results.claims.grammar import Claim, ColumnName, Columns, ModelName, column_names
+from hashbench.results.claims.grammar import Claim, ColumnName, Columns, column_names
 from hashbench.results.claims.published import (
     COSTS,
     exact_value,
@@ -29,20 +28,21 @@ from hashbench.results.claims.published import (
     published_value,
     quoted_systems,
 )
-from hashbench.results.claims.quantities import Missing, Quantity, apply, evaluate, mean, over
+from hashbench.results.claims.quantities import Missing
 from hashbench.results.claims.verdicts import absent_model
 from hashbench.results.papers.paper import Layout, Paper
 from hashbench.results.read import queries
-from hashbench.results.read.measured import PERCENT, Measured, baseline_value, baselines
+from hashbench.results.read.measured import MAJORITY, PERCENT, Measured, baseline_value, baselines
 from hashbench.results.read.runs import Entry
-from hashbench.results.read.samples import Evidence, Sample
-from hashbench.results.tables.cells import CENTRES
-from hashbench.scores.best import LEAST_SEEDS, seed_error
-from hashbench.scores.estimates import SeedError, over_units
-from hashbench.scores.registry import is_drawable
+from hashbench.results.read.samples import Evidence, Matched, Sample, draw_seed
+from hashbench.results.tables.table import EACH_BEST
+from hashbench.scores.draws import drawn
+from hashbench.scores.quantity import Quantity, apply, mean, over
+from hashbench.scores.registry import is_drawable, metric_of
 
 BASELINE = "baseline_"
-Seeds = frozenset[int]
+NOTHING = Matched({}, {}, {})
+CONSTANT = "the best constant"
 Known = TypeVar("Known")
 
 
@@ -54,7 +54,7 @@ class Results:
     paper: Paper | None
     evidence: Evidence
     times: TimedRuns
-    seeds: Seeds = frozenset()  # of which models' scores are read
+    matched: Matched = NOTHING  # the seeds and units on which models' scores are read
     exact: bool = False  # sizes from the exact counts of the paper's models, not from the runs
     length: int = 0  # of an input whose operations are counted
     one_seed: bool = False  # one seed may decide, on its examples alone
@@ -85,14 +85,9 @@ class Results:
         """True if the paper only quotes the system and the experiment has no model of that name."""
         return self.paper is not None and slug in quoted_systems(self.paper) and slug not in self.measured.labels()
 
-    def seeds_of(self, slug: str, column: ColumnName) -> Seeds | None:
-        """The seeds with all scores of a model's column; None for a column without scores. Raises Missing."""
-        sets = [set(sample.by_seed()) for sample in self.samples(slug, column)]
-        return frozenset(seed for seed in set.intersection(*sets) if seed is not None) if sets else None
-
     def leaf(self, slug: str, column: ColumnName) -> Quantity:
         """A model's number in a column over `seeds`, in percent, ms, parameters or bytes. Raises Missing."""
-        key = ("leaf", slug, column, self.seeds, self.exact, self.length)
+        key = ("leaf", slug, column, self.matched, self.exact, self.length)
         return self._once(key, lambda: self._leaf(slug, column))
 
     def _leaf(self, slug: str, column: ColumnName) -> Quantity:
@@ -107,9 +102,66 @@ class Results:
     def _layouts(self) -> Collection[Layout]:
         return self.paper.tables.values() if self.paper else ()
 
-    def baselines(self, columns: Sequence[ColumnName]) -> list[str]:
-        """Names of the trivial baselines that have at least one of the columns' scores."""
-        return list(dict.fromkeys(sample.entry.model for sample in self.samples_of_baselines(columns)))
+    def floor(self, name: str, column: ColumnName) -> Quantity:
+        """The floor of a column of scores: the mean over its scores of each one's best trivial baseline."""
+        return self._once(
+            ("floor", column), lambda: self._of_scores(column, lambda score: self._best_trivial(score)[1])
+        )
+
+    def floor_name(self, column: Columns) -> str:
+        """The trivial baseline that the floor of a column is of, or that it is each task's best. Raises Missing."""
+        read = [of for of in map(self.meaning, column_names(column)) if isinstance(of, ScoreColumn)]
+        names = {self._best_trivial(score)[0] for of in read for score in of.scores}
+        return names.pop() if len(names) == 1 else EACH_BEST
+
+    def _best_trivial(self, score: StoredScore) -> tuple[str, Quantity]:
+        """The name and the score of the best trivial baseline of a task. Raises Missing."""
+        entries = baselines(self.measured, [score.task])
+        if not entries:
+            raise Missing(f"no trivial baseline on {score.task}")
+        values = {}
+        for entry in entries:
+            with suppress(Missing):  # one that lacks this metric
+                values[entry.model] = self._trivial_score(entry, score)
+        if not values:
+            raise Missing(f"no {score.metric} of a trivial baseline on {score.task}")
+        return max(values.items(), key=lambda item: item[1].value)
+
+    def constant(self, name: str, column: ColumnName) -> Quantity:
+        """The best constant prediction's value of a column of scores. Raises Missing where it is not known."""
+        return self._once((CONSTANT, column), lambda: self._of_scores(column, self._constant_score))
+
+    def _of_scores(self, column: ColumnName, value: Callable[[StoredScore], Quantity]) -> Quantity:
+        read = self.meaning(column)
+        if not isinstance(read, ScoreColumn):
+            raise TypeError(f"{column} holds no scores")
+        mean_of_scores = _mean(read, value)
+        return self._retained(mean_of_scores, read) if read.over_baseline else mean_of_scores
+
+    def _constant_score(self, score: StoredScore) -> Quantity:
+        """The best constant's score: of the examples themselves, or that of a trivial baseline that is constant."""
+        metric = metric_of(score.metric)
+        samples = (self.evidence.of(entry, score.task, score.metric, score.split) for entry in self.measured.entries)
+        scored = [sample for sample in samples if sample.by_seed()]
+        stored = next((sample for sample in scored if not sample.missing()), None)
+        if metric is not None and metric.of_constant is not None:
+            return Quantity(metric.of_constant)
+        if metric is not None and stored is not None and (outputs := metric.best_constant(stored.targets)) is not None:
+            value = metric.score(stored.targets, outputs)
+            at = draw_seed(score.task)
+            by_draw = drawn(score.metric, stored.targets, [outputs], draws=self.evidence.draws, seed=at)[0]
+            return Quantity(value, by_draw, {score.task: stored.n})
+        constant = [self._trivial_score(of.entry, score) for of in scored if of.is_fixed and self._is_constant(of)]
+        if not constant:
+            raise Missing(f"no constant prediction is known of {score.task}")
+        return max(constant, key=lambda quantity: quantity.value)
+
+    def _is_constant(self, sample: Sample) -> bool:
+        """True for a trivial baseline that predicts one constant, so far as its predictions are stored."""
+        if sample.missing():
+            return sample.entry.model == MAJORITY
+        metric = metric_of(sample.metric)
+        return metric is not None and all(metric.is_constant(of.outputs) for of in sample.stored.values())
 
     def samples_of_baselines(self, columns: Sequence[ColumnName]) -> list[Sample]:
         """The columns' scores of trivial baselines, as far as these have them. Raises Missing for an unknown column."""
@@ -121,44 +173,6 @@ class Results:
             for entry in baselines(self.measured, [score.task])
         ]
         return [sample for sample in samples if sample.scores]
-
-    def trivial(self, name: str, column: ColumnName) -> Quantity:
-        """A trivial baseline's value of a column of scores. Raises Missing where it has not all of them."""
-        return self._once(("trivial", name, column, self.seeds), lambda: self._trivial(name, column))
-
-    def _trivial(self, name: str, column: ColumnName) -> Quantity:
-        read = self.meaning(column)
-        if not isinstance(read, ScoreColumn):
-            raise TypeError(f"{column} holds no scores")
-        tasks = [score.task for score in read.scores]
-        entry = next((entry for entry in self.measured.entries if entry.is_baseline and entry.model == name), None)
-        if entry is None:
-            raise Missing(f"no {name} on {', '.join(tasks)}")
-        value = _mean(read, lambda score: self._trivial_score(entry, score))
-        return self._retained(value, read) if read.over_baseline else value
-
-    def seed_error(self, weights: Mapping[str, float], columns: Columns) -> SeedError | None:
-        """The error over pre-trainings of a weighted sum of models' scores in percent, from all models of their kinds.
-
-        None where models do not have several pre-trainings, whose few seeds each say little; where the columns hold no
-        scores; and where too few models of a kind have them.
-        """
-        read = [self.meaning(column) for column in column_names(columns)]
-        if not self.measured.experiment.pretrainings or not all(isinstance(of, ScoreColumn) for of in read):
-            return None
-        by_unit: dict[str, list[float]] = {}
-        kinds: dict[str, Hashable] = {}
-        for label in sorted(self.measured.labels()):  # else the last digits depend on the hash of names
-            try:
-                entry, quantity = self.entry(label), evaluate(ModelName(label), columns, self.leaf)
-            except Missing:
-                continue
-            by_unit[label], kinds[label] = list((quantity.by_seed or {}).values()), self.measured.kind_of(entry)
-        n_units = max(map(len, by_unit.values()), default=0)
-        whole = {label: values for label, values in by_unit.items() if len(values) == n_units}
-        if n_units < LEAST_SEEDS or not weights.keys() <= whole.keys():
-            return None
-        return seed_error(weights, whole, kinds)
 
     def entry(self, label: str) -> Entry:
         """The runs of a model. Raises Missing where it has none, or several entries that must not share a cell."""
@@ -211,32 +225,17 @@ class Results:
     def _score_of_seeds(self, entry: Entry, score: StoredScore, suffix: str) -> Quantity:
         """One score in its natural range, with the paper's statistic over seeds (EELBERT prints medians)."""
         sample = self._sample(entry, score, suffix)
-        by_seed = {seed: value for seed, value in sample.by_seed().items() if seed is not None and seed in self.seeds}
-        centre = CENTRES[self.paper.statistic if self.paper else "mean"](list(by_seed.values()))
-        units = dict(zip(by_seed, (unit or 0 for unit in self.measured.units(by_seed, [score.task])), strict=True))
-        values = over_units(np.array(list(by_seed.values())), list(units.values())).tolist()
-        by_unit = dict(zip(dict.fromkeys(units.values()), values, strict=True))
-        if not is_drawable(sample.metric) or sample.missing(list(by_seed)):
-            return Quantity(centre, by_unit)
-        draws = over_units(sample.by_seed_and_draw(list(by_seed)), list(units.values()))
-        return Quantity(
-            centre, by_unit, draws.mean(axis=0), {score.task: sample.n}, dict(zip(by_unit, draws, strict=True))
-        )
+        return self.matched.quantity(sample, statistic=self.paper.statistic if self.paper else "mean")
 
     def _trivial_score(self, entry: Entry, score: StoredScore) -> Quantity:
-        """A trivial baseline's score; on a task that it does not know, that of the best other one. Raises Missing."""
-        if not entry.of_task(score.task):
-            others = [self._trivial_score(other, score) for other in baselines(self.measured, [score.task])]
-            if not others:
-                raise Missing(f"no {entry.model} on {score.task}")
-            return max(others, key=lambda quantity: quantity.value)
+        """A trivial baseline's score. Raises Missing."""
         sample = self.evidence.of(entry, score.task, score.metric, score.split)
         value = baseline_value(list(sample.scores.values()))
         if value is None:
             raise Missing(f"no {score.metric} of {entry.model} on {score.task}")
         if not sample.by_seed() or not is_drawable(sample.metric) or sample.missing():
             return Quantity(value)
-        return Quantity(value, None, sample.by_draw())
+        return Quantity(value, sample.by_draw())
 
     def _quoted(self, slug: str, column: ColumnName, read: ScoreColumn) -> Quantity:
         """A quoted system's printed score, if the experiment has the paper's test set. Raises Missing."""
@@ -272,7 +271,7 @@ class Results:
         runs = self.times.of(self.entry(label).model, read)
         if not runs:
             raise Missing(f"time of {label}: no efficiency run has {read.name}")
-        value = Quantity(sum(runs) / len(runs), dict(enumerate(runs)))
+        value = Quantity.of_units(label, dict(enumerate(runs)))
         if not read.over_pair:
             return value
         partner = next((layout.pairs[label] for layout in self._layouts if label in layout.pairs), None)

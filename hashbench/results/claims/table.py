@@ -32,7 +32,7 @@ from hashbench.store.engine import Store
 TONES: dict[Outcome, Tone] = {"holds": "good", "fails": "bad", "undecided": "open", "not measured": "none"}
 COLUMNS = tuple(
     Column(name.replace(" ", "_"), "", "text", name)
-    for name in ("verdict", "statement", "measured", "claimed", "paper", "stands on", "remarks")
+    for name in ("verdict", "statement", "measured", "claimed", "paper", "above trivial", "stands on", "remarks")
 )
 BOUND_OURS = "bound-ours"  # tag of a claim whose bound the paper does not give
 SIGNS = {"greater": "> 0", "interaction": "> 0"}
@@ -46,10 +46,12 @@ PLURALS: dict[Outcome, str] = {
 VERDICTS = "holds: the whole 95 % interval lies on the claimed side; fails: wholly on the other; else undecided."
 SCOPE = "A verdict speaks of what was measured here: 'fails' refutes no paper, 'holds' confirms none at its scale."
 READING = (
-    f"{VERDICTS} Intervals are over matched seeds and over examples drawn with replacement, together. Scores are "
-    "compared only where the better side is above every trivial baseline by its interval (else: at the baseline), and "
-    "with two seeds or more: --one-seed decides one seed on its examples alone, and then speaks of these trained "
-    f"models, not of their methods. 'exact': counts of the models at the paper's size. {SCOPE}"
+    f"{VERDICTS} Intervals are of the claim's own models, over pre-trainings or seeds (Welch) and over examples drawn "
+    "with replacement, together. Scores are compared only where the better side is above the best constant prediction "
+    "by its interval (else: nothing learned), and with two seeds or more: --one-seed decides one seed on its examples "
+    "alone, and then speaks of these trained models, not of their methods. 'above trivial': whether that side is above "
+    "each task's best trivial baseline by its interval, which decides no claim. 'exact': counts of the models at the "
+    f"paper's size. {SCOPE}"
 )
 MORE = "--full prints every claim with its seeds and examples, and the data, recipe and code behind the numbers."
 Record = dict[str, Any]
@@ -116,7 +118,7 @@ def _row(decided: Decided, heading: str) -> Row:
     texts = (
         verdict(decided), claim.statement or formula(claim), measured(claim, shown),
         claimed(claim), "" if claim.expected is None else number(claim.expected, claim),
-        stands_on(shown), "; ".join(filter(None, [*remarks(decided), missing])),
+        shown.above_trivial, stands_on(shown), "; ".join(filter(None, [*remarks(decided), missing])),
     )  # fmt: skip
     sentences = filter(None, ("; ".join([evidence(decided), *remarks(decided)]), missing))
     return Row(claim.id, claim.id, _cells(texts, decided.outcome), "claim", section=heading, details=tuple(sentences))
@@ -139,7 +141,7 @@ def formula(claim: Claim) -> str:
 def _part_row(part: Decision, decided: Decided, heading: str) -> Row:
     value, why = measured(decided.claim, part), "; ".join((*part.marks, *part.missing))
     sentence = f"- {part.part}: {verdict(part)} {value}" + (f" ({why})" if why else "")
-    texts = (verdict(part), part.part, value, "", "", "", why)
+    texts = (verdict(part), part.part, value, "", "", part.above_trivial, "", why)
     return Row(decided.claim.id, "", _cells(texts, part.outcome), "claim", section=heading, details=(sentence,))
 
 
@@ -171,6 +173,7 @@ def part_record(decision: Decision) -> Record:
 def _numbers(decision: Decision) -> Record:
     return {
         "value": decision.value, "low": decision.low, "high": decision.high, "exact": decision.exact,
+        "above_trivial": decision.above_trivial,
         "seeds": list(decision.seeds), "n_examples": decision.n_examples, "tasks": list(decision.tasks),
     }  # fmt: skip
 
@@ -180,7 +183,7 @@ def _flat(values: Record) -> Record:
 
 
 def verdict(decided: Decided | Decision) -> str:
-    """The verdict as it is printed: 'holds', 'undecided (at the baseline)', 'holds (one seed)'."""
+    """The verdict as it is printed: 'holds', 'undecided (nothing learned)', 'holds (one seed)'."""
     return decided.outcome + (f" ({decided.because})" if decided.because else "")
 
 

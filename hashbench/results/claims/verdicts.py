@@ -11,12 +11,14 @@ from typing import Literal
 from hashbench.results.claims.grammar import Claim, ClaimKind
 
 Outcome = Literal["holds", "fails", "undecided", "not measured"]
-Because = Literal["", "one seed", "at the baseline"]
+Because = Literal["", "one seed", "nothing learned"]
+Worth = Literal["", "yes", "no"]  # "": not known
 About = Literal["scores", "counts", "times"]  # counts: parameters, bytes, operations, which nothing varies
 OUTCOMES: tuple[Outcome, ...] = ("holds", "fails", "undecided", "not measured")
-BECAUSE: tuple[Because, ...] = ("at the baseline", "one seed")
+BECAUSE: tuple[Because, ...] = ("nothing learned", "one seed")
 ABOUT: tuple[About, ...] = ("scores", "counts", "times")
-AT_BASELINE = "at the baseline"  # begins the marks of comparisons whose models learned nothing
+NOTHING_LEARNED = "nothing learned"  # begins the marks of comparisons whose models are not above a constant
+NOT_ABOVE = "not above "  # begins those of comparisons whose models are not above the trivial baselines
 QUOTED = "[quoted] as the paper prints it: "
 # Decimals of a unit in which printed numbers are compared: 75.3 - 79.5 is not -4.2 in binary.
 DIGITS = 9
@@ -94,7 +96,8 @@ class Decision:
     value: float | None = None
     low: float | None = None
     high: float | None = None
-    seeds: tuple[int, ...] = ()  # of what is independent: of pre-trainings, where several fine-tunings share one
+    # The units of the model with the fewest: pre-trainings, where several fine-tunings share one, or seeds
+    seeds: tuple[int | str, ...] = ()
     n_trainings: int = 0  # seeds of fine-tunings behind them
     n_examples: int = 0
     tasks: tuple[str, ...] = ()
@@ -103,6 +106,7 @@ class Decision:
     timed: bool = False  # `seeds` are then repeated runs
     because: Because = ""  # of a verdict on scores that only examples support, or that is none
     about: About = "scores"
+    above_trivial: Worth = ""  # whether the sides that must have learned are above the best trivial baseline
 
     @property
     def exact(self) -> bool:
@@ -148,10 +152,12 @@ class Decided:
 
     @cached_property
     def marks(self) -> tuple[str, ...]:
-        """Remarks on the verdict from all parts; those on baselines not beaten come only from the part `shown`."""
+        """Remarks on the verdict from all parts; those on what was not beaten come only from the part `shown`."""
         others = [part for part in self.parts if part is not self.shown]
         marks = dict.fromkeys(self.shown.marks)
-        marks |= dict.fromkeys(mark for part in others for mark in part.marks if not mark.startswith(AT_BASELINE))
+        marks |= dict.fromkeys(
+            mark for part in others for mark in part.marks if not mark.startswith((NOTHING_LEARNED, NOT_ABOVE))
+        )
         quoted = [mark.removeprefix(QUOTED) for mark in marks if mark.startswith(QUOTED)]
         together = (QUOTED + ", ".join(quoted),) if quoted else ()
         return tuple(mark for mark in marks if not mark.startswith(QUOTED)) + together
@@ -170,6 +176,6 @@ class Decided:
         return self.outcome == "not measured" and any(map(is_absent_model, whys))
 
     @property
-    def seeds(self) -> tuple[int, ...]:
+    def seeds(self) -> tuple[int | str, ...]:
         """The seeds behind the part `shown`."""
         return self.shown.seeds

@@ -1,24 +1,24 @@
 """Two models, experiments or databases against each other: paired differences with their intervals, task by task.
 
-Only what was measured on the same examples is subtracted: seed by seed, and draw by draw of the same examples.
+Only what was measured on the same examples is subtracted, draw by draw of them, over the seeds that both sides have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.results.read.measured import AVERAGE, Measured, measure
+from hashbench.results.read.measured import AVERAGE, measure
 from hashbench.results.read.ratings import Compared, compared
 from hashbench.results.read.runs import Entry
-from hashbench.results.read.samples import Evidence, RunSeed, Sample, ScorePart, draw_together
-from hashbench.scores.best import seed_error
+from hashbench.results.read.samples import Evidence, Matched, RunSeed, Sample, ScorePart, draw_together
 from hashbench.scores.draws import DRAWS
-from hashbench.scores.estimates import Estimate, SeedError, combine_matched, over_units
+from hashbench.scores.estimates import CONFIDENCE, Estimate
+from hashbench.scores.quantity import difference
 from hashbench.scores.registry import metrics
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint
@@ -58,6 +58,7 @@ class PairedDifference:
     only_first: float | None = None
     only_second: float | None = None
     n_models: int = 0  # of which the first side is the best: the interval holds for all of them; 0: it was not chosen
+    of_units: str = ""  # the units of an average, where tasks have others: 'over 2 of 4'
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,10 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Paired:
-    """A paired difference by seed and draw. `own`: on the metric and split that the experiment reports for the task."""
+    """A paired difference with its samples. `own`: on the metric and split that the experiment reports for the task."""
 
     line: PairedDifference
-    by_seed: dict[RunSeed, float]
-    by_draw: np.ndarray  # (seeds, draws), in the order of by_seed
     own: bool
-    units: list[RunSeed]  # of each of by_seed
     samples: tuple[Sample, Sample]
 
 
@@ -136,21 +134,15 @@ def best_model(
     measured = side.evidence.measured
     if side.model is None:
         raise InputError(f"compare: {second!r} is an experiment; --best is of models")
-    entries, column = _column(side.evidence, _trained(measured))
+    entries, column = _column(side.evidence, measured.averaged_tasks())
     names = [entries[place].model for place in column.places]
-    if column.separation is None or second not in names:
+    if column.why or second not in names:
         why = column.why or next((w for of, w in zip(entries, column.whys, strict=True) if of.model == second), "")
         raise InputError(f"compare: {second} with the best of {measured.experiment.name}: {why or 'no trained model'}")
-    name = names[int(column.separation.by_seed.mean(axis=1).argmax())]
+    name = max(zip(column.values, names, strict=True), key=lambda pair: pair[0])[1]
     if name == second:
         raise InputError(f"compare: {second} itself is the best of {measured.experiment.name}; name another model")
     return name
-
-
-def _trained(measured: Measured) -> list[str]:
-    """The tasks of an experiment's average."""
-    further = measured.further_sets()
-    return measured.shared_tasks([task for task in measured.tasks() if task not in further])
 
 
 def _column(evidence: Evidence, tasks: Sequence[str]) -> tuple[list[Entry], Compared]:
@@ -177,17 +169,18 @@ def _corrected(
     own = {line.task: line for line in lines if line.task != AVERAGE}
     corrected = []
     for line in lines:
-        entries, column = _column(side_a.evidence, list(own) if line.task == AVERAGE else [line.task])
+        tasks = list(own) if line.task == AVERAGE else [line.task]
+        entries, column = _column(side_a.evidence, tasks)
         names = [entries[place].model for place in column.places]
         reported = line.task == AVERAGE or line.split == own[line.task].split
         absent = next((name for name in (side_a.model, side_b.model) if name not in names), None)
-        if column.separation is None or absent or not reported:
+        if column.why or absent or not reported:
             why = column.why or (f"{absent} is no model that can be compared" if absent else "not the reported split")
             skipped.append(f"{line.task} {line.split}: no interval for the best of several: {why}")
             continue
-        half = float(column.separation.half_widths(names.index(side_b.model))[names.index(side_a.model)])
-        value = line.difference.value
-        estimate = replace(line.difference, low=value - half, high=value + half)
+        confidence = 1 - (1 - CONFIDENCE) / (len(names) - 1)
+        at = names.index(side_a.model), names.index(side_b.model)
+        estimate = column.difference(*at).estimate(confidence)
         corrected.append(replace(line, difference=estimate, n_models=len(names)))
     if not corrected:
         raise InputError(f"compare: {skipped[-1]}")
@@ -279,12 +272,12 @@ def _lines(
     further = side_a.evidence.measured.further_sets()
     own_pairs = [pair for pair in pairs if pair.own and pair.line.task not in further]
     lines = [pair.line for pair in pairs]
-    shared = own_pairs[0].by_seed if own_pairs else ()
-    seeds = [seed for seed in shared if all(seed in pair.by_seed for pair in own_pairs)]
-    if len(own_pairs) > 1 and seeds:
-        lines.append(_average(own_pairs, seeds, model))
-    elif len(own_pairs) > 1:
-        skipped.append(f"average of {names}: no seed that all tasks have")
+    if len(own_pairs) > 1:
+        matched = Matched.of([sample for pair in own_pairs for sample in pair.samples])
+        if why := matched.lacking([sample for pair in own_pairs for sample in pair.samples]):
+            skipped.append(f"average of {names}: {why}")
+        else:
+            lines.append(_average(own_pairs, matched, model))
     return lines
 
 
@@ -299,17 +292,9 @@ def _samples(evidence: Evidence, entry: Entry, task: str) -> list[Sample]:
     return [sample, *(evidence.of(entry, task, sample.metric, split) for split in further)]
 
 
-def matched_seeds(x: Sample, y: Sample) -> list[RunSeed]:
-    """The seeds that both sides have a score of; a trivial baseline is matched with every seed."""
-    seeds_x, seeds_y = list(x.by_seed()), list(y.by_seed())
-    if None in seeds_x or None in seeds_y:
-        return seeds_y if None in seeds_x else seeds_x
-    return [seed for seed in seeds_x if seed in seeds_y]
-
-
 def unlike(x: Sample, y: Sample) -> str:
     """The reason that two samples cannot be subtracted, or ''."""
-    seeds = matched_seeds(x, y)
+    seeds = Matched.of([x, y]).seeds[x.task]
     for sample in (x, y):
         if why := sample.missing(_seeds_of(sample, seeds) if seeds else None):
             return why
@@ -345,54 +330,20 @@ def _seeds_of(sample: Sample, seeds: Sequence[RunSeed]) -> list[RunSeed]:
 def _paired(x: Sample, y: Sample, model: str, *, own: bool) -> Paired:
     """The difference of two samples of the same examples."""
     draw_together([x, y])
-    seeds = matched_seeds(x, y)
-    seeds_x, seeds_y = _seeds_of(x, seeds), _seeds_of(y, seeds)
-    first, second = ([sample.by_seed()[seed] for seed in named] for sample, named in ((x, seeds_x), (y, seeds_y)))
-    by_seed = {seed: a - b for seed, a, b in zip(seeds, first, second, strict=True)}
-    by_draw = x.by_seed_and_draw(seeds_x) - y.by_seed_and_draw(seeds_y)  # (seeds, draws)
-    rights = [(right_ones(x, a), right_ones(y, b)) for a, b in zip(seeds_x, seeds_y, strict=True)]
+    matched = Matched.of([x, y])
+    first, second = matched.quantity(x), matched.quantity(y)
+    seeds = matched.seeds[x.task]
+    rights = [
+        (right_ones(x, a), right_ones(y, b)) for a, b in zip(*(_seeds_of(of, seeds) for of in (x, y)), strict=True)
+    ]
     only = [(float((a & ~b).mean()), float((b & ~a).mean())) for a, b in rights if a is not None and b is not None]
-    units = units_of(seeds, x, y)
     line = PairedDifference(
-        model, x.task, x.metric, x.split, float(np.mean(first)), float(np.mean(second)),
-        combine_matched(
-            list(by_seed.values()), by_draw, n_examples=x.n, units=units, seed_error=_seed_error([(x, y)], seeds, units)
-        ), tuple(seeds),
+        model, x.task, x.metric, x.split, first.value, second.value, difference(first, second).estimate(),
+        tuple(seeds),
         float(np.mean([a for a, _ in only])) if only else None,
         float(np.mean([b for _, b in only])) if only else None,
     )  # fmt: skip
-    return Paired(line, by_seed, by_draw, own, units, (x, y))
-
-
-def _seed_error(
-    pairs: Sequence[tuple[Sample, Sample]], seeds: Sequence[RunSeed], units: Sequence[RunSeed]
-) -> SeedError | None:
-    """The error over pre-trainings of the mean difference of some tasks, from all models of the experiment.
-
-    `pairs`: both sides' samples, a task each. None for models of two experiments, and where models do not have several
-    pre-trainings, whose few seeds each say little.
-    """
-    evidence = pairs[0][0].evidence
-    if evidence is not pairs[0][1].evidence or not evidence.measured.experiment.pretrainings or len(set(units)) < 2:
-        return None
-    by_unit: dict[int, list[float]] = {}
-    kinds: dict[int, Hashable] = {}
-    weights: dict[int, float] = {}
-    for at, entry in enumerate(evidence.measured.entries):
-        samples = [evidence.of(entry, x.task, x.metric, x.split) for x, _ in pairs]
-        values = np.array([[sample.by_seed().get(seed, np.nan) for seed in seeds] for sample in samples]).mean(axis=0)
-        if entry.is_baseline or not np.isfinite(values).all():
-            continue
-        by_unit[at], kinds[at] = over_units(values, units).tolist(), evidence.measured.kind_of(entry)
-        sides = [weight for side, weight in zip(pairs[0], (1.0, -1.0), strict=True) if side.entry is entry]
-        weights |= {at: sides[0]} if sides else {}
-    return seed_error(weights, by_unit, kinds)
-
-
-def units_of(seeds: Sequence[RunSeed], x: Sample, y: Sample) -> list[RunSeed]:
-    """For each seed what was drawn independently on either side: itself, or the pre-training that several share."""
-    of_x, of_y = (of.evidence.measured.units(seeds, [of.task]) for of in (x, y))
-    return of_x if len(set(of_x)) <= len(set(of_y)) else of_y
+    return Paired(line, own, (x, y))
 
 
 def right_ones(sample: Sample, seed: RunSeed) -> np.ndarray | None:
@@ -401,19 +352,13 @@ def right_ones(sample: Sample, seed: RunSeed) -> np.ndarray | None:
     return metric.right(sample.targets, sample.outputs(seed)) if metric else None
 
 
-def _average(pairs: Sequence[Paired], seeds: Sequence[RunSeed], model: str) -> PairedDifference:
-    """The unweighted mean of paired differences over tasks, computed within each common seed and each draw."""
-    by_seed = [float(np.mean([pair.by_seed[seed] for pair in pairs])) for seed in seeds]
-    by_draw = np.mean([pair.by_draw[[list(pair.by_seed).index(seed) for seed in seeds]] for pair in pairs], axis=0)
-    lines = [pair.line for pair in pairs]
-    unit_of = dict(zip(pairs[0].by_seed, pairs[0].units, strict=True))
-    units = [unit_of[seed] for seed in seeds]
-    difference = combine_matched(
-        by_seed,
-        by_draw,
-        n_examples=sum(line.difference.n_examples for line in lines),
-        units=units,
-        seed_error=_seed_error([pair.samples for pair in pairs], seeds, units),
-    )
-    first, second = (float(np.mean([getattr(line, side) for line in lines])) for side in ("first", "second"))
-    return PairedDifference(model, AVERAGE, f"{len(lines)} tasks", "", first, second, difference, tuple(seeds))
+def _average(pairs: Sequence[Paired], matched: Matched, model: str) -> PairedDifference:
+    """The difference of unweighted means over tasks, each over the units that have all of them."""
+    share = 1 / len(pairs)
+    first, second = (matched.sum([(share, pair.samples[side]) for pair in pairs]) for side in (0, 1))
+    seeds = dict.fromkeys(seed for pair in pairs for seed in matched.seeds[pair.line.task])
+    return PairedDifference(
+        model, AVERAGE, f"{len(pairs)} tasks", "", first.value, second.value, difference(first, second).estimate(),
+        tuple(seeds),
+        of_units=matched.fewer(),
+    )  # fmt: skip

@@ -7,7 +7,7 @@ little that a task of sentence pairs can use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hashbench.common.measured import HELD_OUT, SEPARATION
@@ -38,16 +38,6 @@ def before_the_jump(areas: Separations) -> dict[str, list[tuple[int, float]]]:
     """The pre-trainings that did not jump, by model: seed and separation of each."""
     low = {model: [(seed, value) for seed, value in of_model if value < JUMPED] for model, of_model in areas.items()}
     return {model: of_model for model, of_model in low.items() if of_model}
-
-
-def left_behind(models: Iterable[str], areas: Separations) -> set[str]:
-    """The models with a pre-training that did not jump, where all pre-trainings of another one did.
-
-    Their scores show too short a training, so they are in no group of the best, and their variance is not taken for
-    that of others.
-    """
-    low, judged = before_the_jump(areas), {model for model in models if model in areas}
-    return judged & low.keys() if judged - low.keys() else set()
 
 
 def jump_warning(measured: Measured) -> list[str]:

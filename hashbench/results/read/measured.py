@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from operator import itemgetter
@@ -18,13 +18,11 @@ from sqlalchemy.engine import RowMapping
 from hashbench.common.allocator import collecting_nothing
 from hashbench.common.declared import searched_values
 from hashbench.results.read import queries
-from hashbench.results.read.jumps import Separations, left_behind, separations
+from hashbench.results.read.jumps import Separations, before_the_jump, separations
 from hashbench.results.read.runs import (
-    EncoderAndStart,
     Entry,
     MeasuredRun,
     SeedScore,
-    encoder_and_start,
     entries,
     environment_of,
     grouped,
@@ -33,6 +31,7 @@ from hashbench.results.read.runs import (
     run_of,
     without_apart,
 )
+from hashbench.results.read.units import Units, read_units
 from hashbench.scores.registry import metric_of
 from hashbench.store.engine import Store
 from hashbench.store.kinds import KEY, STORED
@@ -68,6 +67,7 @@ class Measured:
     facts: dict[tuple[str, str, str], ModelFact]  # by (model, encoder, column or stored name)
     n_examples: dict[tuple[str, str, str], int]  # stored predictions by (run id, task, split)
     store: Store
+    pretrainings_of: Mapping[str, int]  # the number of pre-trainings that a model's runs need, by label
     # Of other programs: in tables and comparisons alone, so that no claim, budget, group or average has them
     imported: tuple[Entry, ...] = ()
 
@@ -134,17 +134,8 @@ class Measured:
 
     @cached_property
     def left_behind(self) -> frozenset[str]:
-        """The models with a pre-training that did not jump, where others did."""
-        return frozenset(left_behind(self.labels(), self.separations))
-
-    def kind_of(self, entry: Entry) -> Hashable:
-        """The key of entries whose variances over pre-trainings are taken together."""
-        of_model = self._encoders_and_starts.get(entry.model)
-        return entry.encoder, entry.settings, of_model, entry.model in self.left_behind
-
-    @cached_property
-    def _encoders_and_starts(self) -> dict[str, EncoderAndStart]:
-        return {run.model: encoder_and_start(run.spec) for run in self.apart if "model" in run.spec}
+        """The models with a pre-training that did not jump."""
+        return frozenset(before_the_jump(self.separations))
 
     def pretrainings(self) -> list[MeasuredRun]:
         """The pre-trainings, finished or not."""
@@ -192,26 +183,21 @@ class Measured:
     def _untuned_tasks(self) -> tuple[str, ...]:  # every number of a claim asks
         return tuple(dict.fromkeys(run.task for run in self.runs if run.is_untuned and run.task is not None))
 
-    def units(self, seeds: Iterable[int | None], tasks: Iterable[str]) -> list[int | None]:
-        """For each seed of runs on tasks the number of what was drawn independently: a pre-training, or the seed.
+    def averaged_tasks(self) -> list[str]:
+        """The tasks of an average: all on which models are trained, in the order of the experiment."""
+        further = self.further_sets()
+        return [task for task in self.tasks() if task not in further]
 
-        Where pre-trained models are scored as they are, each seed is that of a pre-training.
-        """
-        untuned = set(tasks) <= set(self._untuned_tasks)
-        return [seed if untuned else self.experiment.unit_of(seed) for seed in seeds]
-
-    def shared_tasks(self, tasks: Sequence[str]) -> list[str]:
-        """The tasks on which every model that was fine-tuned has a score: only over these are averages comparable.
-
-        A model that is scored as it was pre-trained, and nowhere else yet, takes no average away.
-        """
-        entries = [entry for entry in self.entries if not entry.is_baseline]
-        models = [entry for entry in entries if any(run.is_scored and not run.is_evaluation for run in entry.runs)]
-        return [
-            task
-            for task in tasks
-            if models and all(any(score.value is not None for score in self.own(entry, task)) for entry in models)
-        ]
+    def note_on_units(self) -> str:
+        """A sentence for tables with intervals, where seeds are not what was drawn independently; else ''."""
+        numbers = sorted({n for n in self.pretrainings_of.values() if n > 1})
+        if not numbers:
+            return ""
+        words = " or ".join(map(str, numbers))
+        return (
+            f"Models have {words} pre-trainings. The fine-tunings of one count as one, their mean: intervals are over "
+            "pre-trainings."
+        )
 
     def own(self, entry: Entry, task: str) -> list[SeedScore]:
         """The scores of the metric and split that the experiment reports for the task, one a finished run."""
@@ -312,7 +298,8 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
 def measure_version(store: Store, experiment: StoredExperiment, *, checkpoint: str = "best") -> Measured:
     """Everything that a version of an experiment has measured so far."""
     key = {"experiment": experiment.id}
-    every = _runs(store, experiment.id)
+    units = read_units(store.query, experiment.id)
+    every = _runs(store, experiment.id, units)
     runs = tuple(run for run in every if not run.is_imported)
     by_key = {run.key: run for run in every}
     scores, perturbed = Scores(), Scores()
@@ -342,11 +329,12 @@ def measure_version(store: Store, experiment: StoredExperiment, *, checkpoint: s
             for row in store.query(queries.EXAMPLES, **key, checkpoint=checkpoint)
         },
         store=store,
+        pretrainings_of=units.pretrainings,
         imported=tuple(imported_entries([run for run in every if run.is_imported])),
     )
 
 
-def _runs(store: Store, experiment_id: int) -> tuple[MeasuredRun, ...]:
+def _runs(store: Store, experiment_id: int, units: Units) -> tuple[MeasuredRun, ...]:
     """All runs of an experiment, in its order."""
     key = {"experiment": experiment_id}
     environments = {row[0]: environment_of(row) for row in store.tuples(queries.ENVIRONMENTS)}
@@ -354,7 +342,9 @@ def _runs(store: Store, experiment_id: int) -> tuple[MeasuredRun, ...]:
     reasons = {run_id: reason for run_id, reason in store.tuples(queries.REASONS, **key)}
     rows = sorted(store.tuples(queries.RUNS, **key), key=itemgetter(-1, 0))  # position, label
     kinds = {name.removeprefix(KEY): metrics for name, metrics in store.tuples(STORED)}
-    return tuple(run_of(row, reasons.get(row[1], ""), origins.get(row[1]), kinds) for row in rows)
+    return tuple(
+        run_of(row, reasons.get(row[1], ""), origins.get(row[1]), kinds, units.of(row[0], row[1])) for row in rows
+    )
 
 
 def _fact(row: Any) -> ModelFact:

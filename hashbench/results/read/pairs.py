@@ -14,12 +14,13 @@ import numpy as np
 
 from hashbench.common.paradigms import Paradigms
 from hashbench.results.read.measured import Measured
-from hashbench.results.read.runs import Entry
+from hashbench.results.read.runs import Entry, grouped
 from hashbench.results.read.samples import Evidence, Sample, draw_seed
 from hashbench.scores.base import SummedMetric
 from hashbench.scores.draws import draw_counts
-from hashbench.scores.estimates import Estimate, combine_matched
+from hashbench.scores.estimates import Estimate
 from hashbench.scores.pairs import METRICS, pair_accuracy, ties
+from hashbench.scores.quantity import Quantity
 from hashbench.scores.registry import find_metric
 
 METRIC_NAMES = tuple(metric.name for metric in METRICS)
@@ -77,8 +78,13 @@ class PairResults:
             return Estimate(math.nan, math.nan, math.nan)
         if draws is None:
             return Estimate(float(by_seed.mean()), math.nan, math.nan, len(by_seed), n)
-        drawn = _scores(group.metric, self._sums(sample, group.metric, draws)[:, members].sum(axis=1))
-        return combine_matched(by_seed.tolist(), drawn, n_examples=n)  # (seeds, draws)
+        drawn = _scores(group.metric, self._sums(sample, group.metric, draws)[:, members].sum(axis=1))  # (seeds, draws)
+        if sample.is_fixed:
+            return Quantity(float(by_seed[0]), drawn[0], {sample.task: n}).estimate()
+        rows = grouped((sample.scores[seed].run.unit, row) for row, seed in enumerate(sample.stored))
+        values = {unit: float(by_seed[of].mean()) for unit, of in rows.items()}
+        draws_of = {unit: drawn[of].mean(axis=0) for unit, of in rows.items()}
+        return Quantity.of_units(sample.entry.model, values, draws_of, {sample.task: n}).estimate()
 
     def _sums(self, sample: Sample, metric: str, draws: int | None) -> np.ndarray:
         """The metric's summands added up by paradigm, in each draw of its pairs: (seeds, paradigms, draws, 2).

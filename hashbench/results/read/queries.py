@@ -31,6 +31,15 @@ SELECT er.model, r.id, r.kind, r.task, r.seed, r.encoder, r.spec, r.state, r.dat
 FROM experiment_run er JOIN run r ON r.id = er.run_id
 WHERE er.experiment_id = :experiment
 """
+# what the runs of an experiment are, and which runs they need
+LABELLED_RUNS = """
+SELECT er.model, r.id, r.kind, r.seed FROM experiment_run er JOIN run r ON r.id = er.run_id
+WHERE er.experiment_id = :experiment ORDER BY er.position, er.model, r.id
+"""
+NEEDS = """
+SELECT DISTINCT d.run_id, d.needs_run_id FROM dependency d JOIN experiment_run er ON er.run_id = d.run_id
+WHERE er.experiment_id = :experiment ORDER BY d.run_id, d.needs_run_id
+"""
 # why an attempt gave no result; of a run the last counts
 REASONS = """
 SELECT a.run_id, a.reason FROM attempt a

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import combinations
 
 import numpy as np
 
-from hashbench.results.read.jumps import NOT_JUMPED, left_behind
-from hashbench.results.read.samples import Evidence, RunSeed, Sample, ScorePart, draw_together
-from hashbench.scores.best import LEAST_SEEDS, Separation
-from hashbench.scores.estimates import over_units
+from hashbench.results.read.jumps import NOT_JUMPED
+from hashbench.results.read.samples import Evidence, Matched, Sample, ScorePart, draw_together
+from hashbench.scores import best
+from hashbench.scores.quantity import Quantity, Uncertain, difference
 from hashbench.scores.registry import is_drawable
 
 IN_GROUP, BELOW = "best", "below"  # the states of compared models
-FEW_SEEDS = "fewer than two seeds"
+FEW_SEEDS, FEW_UNITS = "fewer than two seeds", "fewer than two pre-trainings"
 NO_PREDICTIONS = "no stored predictions"
-SeedValues = tuple[Mapping[Any, float], Mapping[Any, np.ndarray]]  # by seed, and by seed in each draw (draws,)
+TWO_UNITS = "two units: no group"
+LEAST_SEEDS = 2
 
 
 @dataclass(frozen=True)
@@ -36,97 +37,113 @@ class Rating:
 class Compared:
     """A column's models compared with each other: `places` are those that can be, `whys` of the others why not.
 
-    `why` nothing is compared; else '', and `separation` has the models of `places`.
+    `why` nothing is compared; else ''. `pairing`: the difference of two of the `places`, which are compared by
+    themselves, whatever else is in the column; the group of the best and the ranks hold for all of its comparisons.
     """
 
     whys: tuple[str, ...]
     places: tuple[int, ...] = ()
-    separation: Separation | None = None
+    numbers: tuple[Quantity, ...] = ()  # of the places, each on all of its seeds
+    pairing: best.Differences | None = None
     why: str = ""
+
+    @property
+    def values(self) -> list[float]:
+        """The number of each of the `places`."""
+        return [number.value for number in self.numbers]
+
+    def difference(self, first: int, second: int) -> Uncertain:
+        """The difference of two models, indexes of `places`."""
+        assert self.pairing is not None
+        if (first, second) not in self._differences:
+            self._differences[first, second] = self.pairing(first, second)
+        return self._differences[first, second]
+
+    @cached_property
+    def _differences(self) -> dict[tuple[int, int], Uncertain]:
+        return {}
+
+    def half_widths(self) -> np.ndarray:
+        """Half the width of the interval of each difference (models, models), each for itself."""
+        n = len(self.places)
+        halves = np.zeros((n, n))
+        for i, j in combinations(range(n), 2):
+            halves[i, j] = halves[j, i] = self.difference(i, j).half_width()
+        return halves
+
+    @property
+    def grouped(self) -> bool:
+        """True where each model has the units that a group of the best needs."""
+        return min((n for number in self.numbers for n in number.units), default=0) >= best.LEAST_UNITS
 
     @cached_property
     def ratings(self) -> tuple[Rating, ...]:
         """The rating of each model, in the column's order."""
-        if self.separation is None:
-            return tuple(Rating() for _ in self.whys)
-        group, (first, last) = self.separation.group(), self.separation.ranks()
-        means = self.separation.by_seed.mean(axis=1)
         rated = [Rating(why=why) for why in self.whys]
+        if self.why:
+            return tuple(rated)
+        members = best.group(self.values, self.difference) if self.grouped else None
+        intervals = best.ranks(self.values, self.difference)
         for at, place in enumerate(self.places):
-            rank, state = 1 + int((means > means[at]).sum()), IN_GROUP if group[at] else BELOW
-            rated[place] = Rating(state, rank=rank, ranks=(int(first[at]), int(last[at])))
+            rank = 1 + sum(value > self.values[at] for value in self.values)
+            state = "" if members is None else IN_GROUP if members[at] else BELOW
+            rated[place] = Rating(state, rank=rank, ranks=intervals[at])
         return tuple(rated)
 
 
 def compared(sums: Sequence[Sequence[ScorePart]], groups: Sequence[str], evidence: Evidence) -> Compared:
     """A column's models compared, each with a weighted sum of scores and its group of encoder, precision and data.
 
-    Of several groups the most frequent one is compared, on the seeds and examples that all of its models have. A model
-    with a pre-training that did not jump is not, where others did.
+    Of several groups the most frequent one is compared, on the examples that all of its models have. A model with a
+    pre-training that did not jump is not compared.
     """
     samples = [[evidence.of_part(part) for part in parts] for parts in sums]
-    seeds = [_seeds(of_model) for of_model in samples]
     models = [parts[0].entry.model if parts else "" for parts in sums]
-    behind = left_behind(models, evidence.measured.separations)
+    behind = evidence.measured.left_behind
     unlike = [NOT_JUMPED if model in behind else why for model, why in zip(models, _unlike(groups), strict=True)]
-    whys = [why or _lacks(of, its) for why, of, its in zip(unlike, samples, seeds, strict=True)]
+    whys = [why or _lacks(of) for why, of in zip(unlike, samples, strict=True)]
     whys = _unlike_examples(samples, whys)
     places = [place for place, why in enumerate(whys) if not why]
     draw_together([sample for place in places for sample in samples[place]])
-    values: dict[int, SeedValues] = {}
-    for place in places:
-        parts = list(zip((part.weight for part in sums[place]), samples[place], strict=True))
-        by_seed = {seed: sum(weight * sample.by_seed()[seed] for weight, sample in parts) for seed in seeds[place]}
-        draws = np.sum([weight * sample.by_seed_and_draw(seeds[place]) for weight, sample in parts], axis=0)
-        values[place] = by_seed, dict(zip(seeds[place], draws, strict=True))
-    tasks = {sample.task for of_model in samples for sample in of_model}
-    kinds = {place: evidence.measured.kind_of(sums[place][0].entry) for place in values}
-    return separated(whys, values, lambda common: evidence.measured.units(common, tasks), kinds)
+    weighted = {
+        place: list(zip((part.weight for part in sums[place]), samples[place], strict=True)) for place in places
+    }
+    read: dict[tuple[int, Matched], Quantity] = {}
+
+    def pairing(first: int, second: int) -> Uncertain:
+        both = places[first], places[second]
+        matched = Matched.of([sample for place in both for sample in samples[place]])
+        return difference(*(number_of(place, matched.only(samples[place])) for place in both))
+
+    def number_of(place: int, matched: Matched) -> Quantity:
+        if (place, matched) not in read:
+            read[place, matched] = matched.sum(weighted[place])
+        return read[place, matched]
+
+    return rated(whys, places, [number_of(place, Matched.of(samples[place])) for place in places], pairing)
 
 
-def separated(
-    whys: Sequence[str],
-    values: Mapping[int, SeedValues],
-    units_of: Callable[[Sequence[RunSeed]], list[RunSeed]],
-    kinds: Mapping[int, Hashable],
+def rated(
+    whys: Sequence[str], places: Sequence[int], numbers: Sequence[Quantity], pairing: best.Differences
 ) -> Compared:
-    """The models compared that have `values`, by index of the model, on the seeds that all of them have.
-
-    `whys`: of every model the reason that it has none, or ''. `units_of`: of each seed the number of what was drawn
-    independently, since fine-tunings of one pre-training are one value. `kinds`: the key of those
-    whose variances are taken together, by index of the model.
-    """
-    if len(values) < 2:
+    """The models of a column compared; those of `places`, or none where there are fewer than two."""
+    if len(places) < 2:
         reasons = Counter(filter(None, whys)).most_common(1)
         return Compared(tuple(whys), why=reasons[0][0] if reasons else "one model")
-    first, *others = [by_seed for by_seed, _ in values.values()]
-    common = [seed for seed in first if all(seed in by_seed for by_seed in others)]
-    if len(common) < LEAST_SEEDS:
-        return Compared(tuple(whys), why="no two seeds that all models have")
-    scores = np.array([[by_seed[seed] for seed in common] for by_seed, _ in values.values()])
-    draws = np.array([[by_draw[seed] for seed in common] for _, by_draw in values.values()])
-    units = units_of(common)
-    if len(set(units)) < LEAST_SEEDS:
-        return Compared(tuple(whys), why="no two pre-trainings that all models have")
-    scores, draws = (over_units(of.swapaxes(0, 1), units).swapaxes(0, 1) for of in (scores, draws))
-    of_each = [kinds[place] for place in values]
-    return Compared(tuple(whys), tuple(values), Separation(scores, draws, kinds=of_each))
+    return Compared(tuple(whys), tuple(places), tuple(numbers), pairing)
 
 
-def _seeds(samples: Sequence[Sample]) -> list[RunSeed]:
-    """The seeds of which every sample has a score."""
-    by_sample = [sample.by_seed() for sample in samples]
-    return [seed for seed in by_sample[0] if all(seed in of_one for of_one in by_sample)]
-
-
-def _lacks(samples: Sequence[Sample], seeds: Sequence[RunSeed]) -> str:
+def _lacks(samples: Sequence[Sample]) -> str:
     """The reason that a model cannot be compared by itself, or ''."""
-    if len(seeds) < LEAST_SEEDS:
+    matched = Matched.of(samples)
+    if any(len(matched.seeds[sample.task]) < LEAST_SEEDS for sample in samples):
         return FEW_SEEDS
+    if any(len(units) < LEAST_SEEDS for units in matched.units.values()):
+        return FEW_UNITS
     for sample in samples:
         if not is_drawable(sample.metric):
             return f"{sample.metric} has no draws"
-        if sample.missing(seeds):
+        if sample.missing(matched.seeds[sample.task]):
             return NO_PREDICTIONS
     return ""
 

@@ -7,22 +7,23 @@ and draws of examples are matched: every rate and every model of a task sees the
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlalchemy import RowMapping as Row
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.results.read import queries
-from hashbench.results.read.jumps import left_behind, separations
+from hashbench.results.read.jumps import before_the_jump, separations
 from hashbench.results.read.measured import AVERAGE
-from hashbench.results.read.runs import EncoderAndStart, encoder_and_start
+from hashbench.results.read.runs import grouped
 from hashbench.results.read.samples import draw_seed
+from hashbench.results.read.units import Units, read_units
 from hashbench.scores.draws import drawn
-from hashbench.scores.estimates import Estimate, combine_matched
+from hashbench.scores.estimates import Estimate
+from hashbench.scores.quantity import Quantity, Unit, difference
 from hashbench.scores.registry import metric_of
 from hashbench.store.engine import Store
 from hashbench.store.result import Predictions
@@ -51,7 +52,7 @@ class RobustnessCurve:
     scores: CurveValues
     retained: CurveValues
     n_examples: int
-    units: tuple[int | None, ...] = ()  # of the seeds, where they are not independent
+    units: tuple[Unit, ...] = ()  # of the seeds
     bounds: tuple[float, float] = (-math.inf, math.inf)  # the lowest and highest score that there can be
 
     @property
@@ -62,58 +63,47 @@ class RobustnessCurve:
     def score(self, at: int | None = None) -> Estimate:
         """The score at the rate with index `at`; None: the mean over the rates, from the area under the curve.
 
-        Its interval, which two seeds can make wider than all scores that there can be, ends at these.
+        Its interval, which two units can make wider than all scores that there can be, ends at these.
         """
-        estimate = self._estimate(self.scores, at, self.units)
+        estimate = self._number(self.scores, at, self.seeds).estimate()
         low, high = np.clip((estimate.low, estimate.high), *self.bounds).tolist()  # NaN stays
         # A rounded correlation may be a little above 1.
         return replace(estimate, low=min(low, estimate.value), high=max(high, estimate.value))
 
     def retention(self, at: int | None = None) -> Estimate:
         """The share of the score at rate 0 that is left at the rate with index `at`; None: its mean over the rates."""
-        return self._estimate(self.retained, at, self.units)
+        return self.retained_of(self.seeds, at).estimate()
 
-    def mean_retention(self) -> tuple[dict[int | None, float], dict[int | None, np.ndarray] | None]:
-        """The mean retention over the rates by seed, and by seed in each draw (draws,); None without predictions."""
-        by_seed, by_draw = self.retained
-        draws = None if by_draw is None else dict(zip(self.seeds, self._pick(by_draw, None), strict=True))
-        return dict(zip(self.seeds, self._pick(by_seed, None).tolist(), strict=True)), draws
+    def retained_of(self, seeds: Sequence[int | None], at: int | None = None) -> Quantity:
+        """The retention at a rate, or the mean over the rates, over some of the seeds."""
+        return self._number(self.retained, at, seeds)
+
+    def matched(self, other: RobustnessCurve) -> list[int | None]:
+        """The seeds that both curves have; a trivial baseline has every seed."""
+        if self.is_baseline or other.is_baseline:
+            return list(other.seeds if self.is_baseline else self.seeds)
+        return [seed for seed in self.seeds if seed in other.seeds]
 
     def less(self, other: RobustnessCurve, at: int | None = None) -> Estimate:
-        """This model's retention minus the other's at the rate with index `at` (None: of the means), seeds matched.
-
-        A trivial baseline is compared with every seed of a model.
-        """
-        if self.is_baseline and not other.is_baseline:
-            return self._repeated(other.seeds, other.units).less(other, at)
-        if other.is_baseline and not self.is_baseline:
-            return self.less(other._repeated(self.seeds, self.units), at)
-        both = [seed for seed in self.seeds if seed in other.seeds]
+        """This model's retention minus the other's at the rate with index `at` (None: of the means), seeds matched."""
+        both = self.matched(other)
         if not both:
             return Estimate(float("nan"), float("nan"), float("nan"))
-        (values, draws), (other_values, other_draws) = (
-            [None if part is None else part[[c.seeds.index(seed) for seed in both]] for part in c.retained]
-            for c in (self, other)
-        )
-        assert values is not None and other_values is not None
-        difference = None if draws is None or other_draws is None else draws - other_draws
-        units = [unit for seed, unit in zip(self.seeds, self.units or self.seeds, strict=True) if seed in both]
-        return self._estimate((values - other_values, difference), at, units)
+        return difference(self.retained_of(both, at), other.retained_of(both, at)).estimate()
 
-    def _repeated(self, seeds: tuple[int | None, ...], units: tuple[int | None, ...]) -> RobustnessCurve:
-        """The curve of a trivial baseline with the same values at each of these seeds."""
-        n = len(seeds)
-        scores, retained = (
-            (np.repeat(by_seed, n, axis=0), None if by_draw is None else np.repeat(by_draw, n, axis=0))
-            for by_seed, by_draw in (self.scores, self.retained)
+    def _number(self, values: CurveValues, at: int | None, seeds: Sequence[int | None]) -> Quantity:
+        """The mean over the units of some seeds, each that of its seeds."""
+        by_seed, by_draw = self._pick(values[0], at), None if values[1] is None else self._pick(values[1], at)
+        examples = {self.task: self.n_examples}
+        if self.is_baseline:
+            return Quantity(float(by_seed[0]), None if by_draw is None else by_draw[0], examples)
+        units = grouped(
+            (unit, row) for row, (seed, unit) in enumerate(zip(self.seeds, self.units, strict=True)) if seed in seeds
         )
-        return replace(self, seeds=seeds, units=units, scores=scores, retained=retained)
-
-    def _estimate(self, values: CurveValues, at: int | None, units: Sequence[int | None]) -> Estimate:
-        by_seed, by_draw = values
-        draws = None if by_draw is None else self._pick(by_draw, at)
-        picked = self._pick(by_seed, at).tolist()
-        return combine_matched(picked, draws, n_examples=self.n_examples, units=units or None)
+        draws = None if by_draw is None else {unit: by_draw[rows].mean(axis=0) for unit, rows in units.items()}
+        return Quantity.of_units(
+            self.model, {unit: float(by_seed[rows].mean()) for unit, rows in units.items()}, draws, examples
+        )
 
     def _pick(self, values: np.ndarray, at: int | None) -> np.ndarray:
         """(..., rates) -> (...): the values at the rate with index `at`, or (None) their mean over the rates."""
@@ -132,9 +122,7 @@ class RobustnessResults:
     facts: Mapping[tuple[str, str, str, str], float]  # (task, model, name, condition)
     notes: tuple[str, ...]
     averaged: tuple[str, ...] = ()  # tasks of the average
-    left_behind: frozenset[str] = frozenset()  # models with a pre-training that did not jump, where others did
-    # Of each model; the variances of models that have these in common are taken together
-    encoders_and_starts: Mapping[str, EncoderAndStart] = field(default_factory=dict)
+    left_behind: frozenset[str] = frozenset()  # models with a pre-training that did not jump
 
     def models(self) -> list[str]:
         """Names of the models with curves, in the order of the experiment."""
@@ -207,33 +195,24 @@ def measure_robustness(store: Store, name: str | None = None, *, draws: int = DR
             f"{store.name}: experiment {experiment.name!r} has no finished robustness run; "
             "write robustness: true in its file and sweep it"
         )
+    units = read_units(store.query, experiment.id)
     outputs = {row["attempt_id"]: _outputs(store, row["attempt_id"]) for row in rows}
     curves = [
         curve
         for key in dict.fromkeys((row["task"], row["model"]) for row in rows)
-        for curve in _curves([row for row in rows if (row["task"], row["model"]) == key], outputs, draws)
+        for curve in _curves([row for row in rows if (row["task"], row["model"]) == key], outputs, draws, units)
     ]
-    curves = [replace(curve, units=tuple(map(experiment.unit_of, curve.seeds))) for curve in curves]
-    behind = left_behind({curve.model for curve in curves}, separations(store.query, experiment.id))
-    weak = _weak_tasks([curve for curve in curves if curve.model not in behind])
-    tasks = {curve.task for curve in curves if not curve.is_baseline} or {curve.task for curve in curves}
-    strong = [curve for curve in curves if curve.task in tasks - weak]
-    averages, averaged = _averages(strong), tuple(dict.fromkeys(curve.task for curve in strong))
+    averaged = tuple(dict.fromkeys(curve.task for curve in curves if not curve.is_baseline))
+    averaged = averaged or tuple(dict.fromkeys(curve.task for curve in curves))
+    averages = _averages([curve for curve in curves if curve.task in averaged], averaged)
     facts = {
         (row["task"], row["model"], row["name"], row["condition"]): row["value"]
         for row in store.query(queries.ROBUSTNESS_FACTS, experiment=experiment.id)
         if row["value"] is not None
     }
     notes = _notes(store, experiment, rows, outputs)
-    left_out = [task for task in dict.fromkeys(curve.task for curve in curves) if task in weak]
-    if averages and left_out:
-        why = "where the score of a model is not above 0 with confidence, what it keeps is noise"
-        notes.append(f"Average without {', '.join(left_out)}: {why}.")
-    kinds = {
-        row["model"]: encoder_and_start(json.loads(row["spec"]))
-        for row in store.query(queries.MODELS, experiment=experiment.id)
-    }
-    return RobustnessResults(experiment, (*curves, *averages), facts, tuple(notes), averaged, frozenset(behind), kinds)
+    behind = frozenset(before_the_jump(separations(store.query, experiment.id)))
+    return RobustnessResults(experiment, (*curves, *averages), facts, tuple(notes), averaged, behind)
 
 
 def _outputs(store: Store, attempt: int) -> AttemptOutputs:
@@ -248,10 +227,13 @@ def _ordered(store: Store, row: Row) -> Predictions | None:
     return None if predicted is None else predicted.in_order_of_targets()
 
 
-def _curves(rows: Sequence[Row], outputs: Mapping[int, AttemptOutputs], draws: int) -> list[RobustnessCurve]:
+def _curves(
+    rows: Sequence[Row], outputs: Mapping[int, AttemptOutputs], draws: int, units: Units
+) -> list[RobustnessCurve]:
     """The curves of one model on one task. A score that is missing at one rate leaves the curve out."""
     scores = {(row["seed"], row["condition"]): row["value"] for row in rows}
     attempts = {row["seed"]: row["attempt_id"] for row in rows}
+    run_ids = {row["seed"]: row["run_id"] for row in rows}
     conditions = list(dict.fromkeys(row["condition"] for row in rows))
     first, runs = rows[0], [outputs[attempt] for attempt in attempts.values()]
     by_condition = _draw_all(first, conditions, runs, draws)
@@ -272,7 +254,8 @@ def _curves(rows: Sequence[Row], outputs: Mapping[int, AttemptOutputs], draws: i
         curves.append(
             RobustnessCurve(
                 first["model"], first["task"], first["metric"], kind, rates, tuple(attempts), (by_seed, by_draw),
-                retained, n_examples, bounds=(metric.least, metric.most) if metric else (-math.inf, math.inf),
+                retained, n_examples, tuple(units.of(first["model"], run_ids[seed]) for seed in attempts),
+                bounds=(metric.least, metric.most) if metric else (-math.inf, math.inf),
             )
         )  # fmt: skip
     return curves
@@ -301,23 +284,13 @@ def _over_first(values: np.ndarray) -> np.ndarray:
     return np.divide(values, first, out=np.full(values.shape, np.nan), where=first > 0)
 
 
-def _weak_tasks(curves: Sequence[RobustnessCurve]) -> set[str]:
-    """Tasks on which some model's score at rate 0, or the low end of its interval, is not above 0.
-
-    Trivial baselines do not decide what models are averaged over, unless nothing else is measured.
-    """
-    models = [curve for curve in curves if not curve.is_baseline] or curves
-    firsts = {(curve.task, curve.model): curve.score(0) for curve in models}
-    return {task for (task, _), score in firsts.items() if score.value <= 0 or score.low <= 0}
-
-
-def _averages(curves: Sequence[RobustnessCurve]) -> list[RobustnessCurve]:
-    """The mean over all tasks by model and perturbation, where there are several tasks and the curve is on each."""
-    n_tasks = len({curve.task for curve in curves})
+def _averages(curves: Sequence[RobustnessCurve], tasks: Sequence[str]) -> list[RobustnessCurve]:
+    """The mean over the tasks by model and perturbation, where there are several tasks and the curve is on each."""
+    n_tasks = len(tasks)
     averages = []
     for model, kind in dict.fromkeys((curve.model, curve.kind) for curve in curves):
         parts = [curve for curve in curves if (curve.model, curve.kind) == (model, kind)]
-        matched = len({(part.rates, part.seeds) for part in parts}) == 1
+        matched = len({(part.rates, part.seeds, part.units) for part in parts}) == 1
         if n_tasks > 1 and len(parts) == n_tasks and matched:
             scores, retained = _mean([part.scores for part in parts]), _mean([part.retained for part in parts])
             n = sum(part.n_examples for part in parts)

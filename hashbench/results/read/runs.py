@@ -6,7 +6,6 @@ import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from hashbench.common.texts_read import TextsRead
@@ -71,6 +70,8 @@ class MeasuredRun:
     metric: str  # that the experiment reads; '' where it reads none
     origin: RunOrigin
     metrics: Metrics = "training"  # what those of its kind are
+    # What was drawn independently: the seed of its pre-training, where its model has several, else its own
+    unit: int | str | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -214,16 +215,16 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def run_of(
-    row: Sequence[Any], reason: str, origin: RunOrigin | None, kinds: Mapping[str, str] = MappingProxyType({})
+    row: Sequence[Any], reason: str, origin: RunOrigin | None, kinds: Mapping[str, str], unit: int | str | None
 ) -> MeasuredRun:
-    """The run of a row of queries.RUNS, with its origin (None: not finished).
+    """The run of a row of queries.RUNS, with its origin (None: not finished) and unit.
 
     `kinds`: what is stored of the metrics of kinds.
     """
     model, run_id, kind, task, seed, encoder, spec, state, fingerprint, metric, _ = row
     return MeasuredRun(
         run_id, kind, model, task, seed, encoder, spec_of(spec, seed), state, reason, fingerprint or "",
-        metric or "", origin or UNFINISHED, metrics_of(kind, kinds),
+        metric or "", origin or UNFINISHED, metrics_of(kind, kinds), unit,
     )  # fmt: skip
 
 

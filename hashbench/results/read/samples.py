@@ -6,22 +6,26 @@ draw by draw is paired.
 
 from __future__ import annotations
 
+import statistics
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.results.read.measured import Measured
-from hashbench.results.read.runs import Entry, SeedScore
+from hashbench.results.read.runs import Entry, SeedScore, grouped
 from hashbench.scores.draws import DRAWS, Scored, drawn_together
 from hashbench.scores.estimates import percentile_interval, undefined_share
-from hashbench.scores.registry import metric_of, metrics
+from hashbench.scores.quantity import Quantity, Unit, apply
+from hashbench.scores.registry import is_drawable, metric_of, metrics
 from hashbench.store.engine import Store
 from hashbench.store.result import Predictions
 
+Statistic = Literal["mean", "median"]  # over seeds
 RunSeed = int | None  # None: a trivial baseline, in which nothing is random
 
 
@@ -92,7 +96,10 @@ class Evidence:
         samples = self._samples_of(entry, by_task)
         if not samples or not all(map(_has_interval, samples)):
             return None
-        mean: np.ndarray = np.sum([sample.by_draw() for sample in samples], axis=0) / len(samples)
+        seeds = [[None if of.is_fixed else score.run.seed for score in scores if score.value is not None]
+                 for of, scores in zip(samples, by_task, strict=True)]  # fmt: skip
+        draws = [sample.by_draw(of_task) for sample, of_task in zip(samples, seeds, strict=True)]
+        mean: np.ndarray = np.sum(draws, axis=0) / len(samples)
         return mean
 
     def draw(self, samples: Iterable[Sample]) -> None:
@@ -131,6 +138,11 @@ class Sample:
     split: str
     scores: dict[RunSeed, SeedScore]  # of the finished runs; that of a trivial baseline under None
 
+    @property
+    def is_fixed(self) -> bool:
+        """True where nothing is random: for a trivial baseline, and for predictions of another program."""
+        return None in self.scores
+
     def by_seed(self) -> dict[RunSeed, float]:
         """The stored score of every seed that has one, in its natural range."""
         return {seed: score.value for seed, score in self.scores.items() if score.value is not None}
@@ -163,6 +175,41 @@ class Sample:
         if len({self.stored[seed].index_fingerprint for seed in wanted}) > 1:
             return f"{name}: its seeds were measured on different examples"
         return ""
+
+    def units_of(self, seeds: Iterable[RunSeed]) -> frozenset[Unit]:
+        """What was drawn independently for these seeds; nothing of a trivial baseline or of imported predictions."""
+        if self.is_fixed:
+            return frozenset()
+        return frozenset(self.scores[seed].run.unit for seed in seeds)
+
+    def quantity(
+        self, seeds: Iterable[RunSeed], units: Collection[Unit], *, statistic: Statistic = "mean", scale: float = 1.0
+    ) -> Quantity:
+        """The score over those of the seeds that are of these units: their mean over units, each the mean of its seeds.
+
+        Draws as far as predictions are stored. `statistic`: the centre over seeds that a paper prints.
+        """
+        by_seed = self.by_seed()
+        if self.is_fixed:
+            value = scale * next(iter(by_seed.values()))
+            return Quantity(value) if self._undrawn(list(by_seed)) else Quantity(value, scale * self.by_draw(), self._n)
+        of_units = grouped((self.scores[seed].run.unit, seed) for seed in seeds)
+        members = {unit: of_unit for unit, of_unit in of_units.items() if unit in units}
+        used = [seed for of_unit in members.values() for seed in of_unit]
+        values = {unit: scale * statistics.fmean(map(by_seed.__getitem__, of)) for unit, of in members.items()}
+        centre = None if statistic == "mean" else scale * statistics.median(map(by_seed.__getitem__, used))
+        if self._undrawn(used):
+            return Quantity.of_units(id(self.entry), values, None, None, centre)
+        drawn = dict(zip(used, scale * self.by_seed_and_draw(used), strict=True))
+        draws_of = {unit: np.mean([drawn[seed] for seed in of], axis=0) for unit, of in members.items()}
+        return Quantity.of_units(id(self.entry), values, draws_of, self._n, centre)
+
+    @property
+    def _n(self) -> dict[str, int]:
+        return {self.task: self.n}
+
+    def _undrawn(self, seeds: Sequence[RunSeed]) -> bool:
+        return not is_drawable(self.metric) or bool(self.missing(seeds))
 
     @cached_property
     def stored(self) -> dict[RunSeed, Predictions]:
@@ -198,6 +245,69 @@ class Sample:
     def outputs(self, seed: RunSeed) -> np.ndarray:
         """The stored outputs of one seed, row by row of `targets`: (n,), (n, C), or the columns of rankings."""
         return self.stored[seed].outputs
+
+
+@dataclass(frozen=True)
+class Matched:
+    """The seeds and units on which the parts of one number are read: of each task the seeds that all of its samples
+    have, and of each model the units that it has on all of its tasks.
+
+    `whole`: the number of units that a model would have, were no task without them; by entry.
+    """
+
+    seeds: Mapping[str, tuple[RunSeed, ...]]  # by task
+    units: Mapping[int, frozenset[Unit]]  # by entry
+    whole: Mapping[int, int]
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample]) -> Matched:
+        """The seeds and units that samples share. A trivial baseline has every seed."""
+        seeds: dict[str, tuple[RunSeed, ...]] = {}
+        for task, of_task in grouped((of.task, of) for of in samples).items():
+            varying = [list(of.by_seed()) for of in of_task if not of.is_fixed]
+            seeds[task] = (
+                tuple(seed for seed in varying[0] if all(seed in of for of in varying)) if varying else (None,)
+            )
+        units: dict[int, frozenset[Unit]] = {}
+        every: dict[int, frozenset[Unit]] = {}
+        for sample in samples:
+            key, own = id(sample.entry), sample.units_of([] if sample.is_fixed else seeds[sample.task])
+            units[key] = units.get(key, own) & own
+            every[key] = every.get(key, own) | own
+        return cls(seeds, units, {key: len(of) for key, of in every.items()})
+
+    def only(self, samples: Sequence[Sample]) -> Matched:
+        """The part that is of some of the samples, which are of one model."""
+        seeds = {sample.task: self.seeds[sample.task] for sample in samples}
+        (key,) = {id(sample.entry) for sample in samples}
+        return Matched(seeds, {key: self.units[key]}, {key: self.whole[key]})
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.seeds.items()), tuple(self.units.items())))
+
+    def quantity(self, sample: Sample, *, statistic: Statistic = "mean", scale: float = 1.0) -> Quantity:
+        """The score of one of the samples on these seeds and units."""
+        units = self.units[id(sample.entry)]
+        return sample.quantity(self.seeds[sample.task], units, statistic=statistic, scale=scale)
+
+    def sum(self, parts: Sequence[tuple[float, Sample]]) -> Quantity:
+        """A weighted sum of scores."""
+        quantities = [self.quantity(sample, scale=weight) for weight, sample in parts]
+        return quantities[0] if len(quantities) == 1 else apply(lambda *values: sum(values), quantities)
+
+    def fewer(self) -> str:
+        """The units of models that some task lacks units of, as 'over 2 of 4'; '' where none does."""
+        found = {(len(of), self.whole[key]) for key, of in self.units.items() if len(of) < self.whole[key]}
+        return f"over {' and '.join(f'{n} of {every}' for n, every in sorted(found))}" if found else ""
+
+    def lacking(self, samples: Sequence[Sample]) -> str:
+        """The reason that nothing can be made of the samples, or ''."""
+        for sample in samples:
+            if not sample.is_fixed and not self.seeds[sample.task]:
+                return f"{sample.task}: no seed in common"
+            if not sample.is_fixed and not self.units[id(sample.entry)]:
+                return f"{sample.entry.model}: no seed that all tasks have"
+        return ""
 
 
 def _has_interval(sample: Sample) -> bool:

@@ -76,12 +76,13 @@ def average_cell(
 ) -> Cell:
     """The cell of an average: the unweighted mean of tasks' means (or medians), with the deviation of seeds' averages.
 
-    Missing where one task is missing: an average over fewer tasks is another quantity.
+    Over the units that have all of the tasks. Missing where one task is missing: an average over fewer tasks is another
+    quantity.
     """
     groups = [(part,) if isinstance(part, str) else part for part in parts]
-    scores = {name: read(entry, name) for group in groups for name in group}
+    scores, of_units = _of_common_units({name: read(entry, name) for group in groups for name in group})
     tasks = {score.run.task or "" for of_task in scores.values() for score in of_task}
-    cell = Cell(unit="percent", group=entry.group(sorted(tasks)))
+    cell = Cell(unit="percent", group=entry.group(sorted(tasks)), of_units=of_units)
     centres: dict[str, float] = {}
     for name, of_task in scores.items():
         values = [score.value for score in of_task if score.value is not None]
@@ -103,6 +104,19 @@ def average_cell(
     if statistic != "mean" or any(len(group) > 1 for group in groups):
         return cell
     return _with_interval(cell, evidence, entry, list(scores.values()))
+
+
+def _of_common_units(scores: Mapping[str, list[SeedScore]]) -> tuple[dict[str, list[SeedScore]], str]:
+    """(the scores of those units, pre-trainings or seeds, that all tasks have; '2 of 4' where some have more, or '').
+
+    All scores where no unit has every task: the average is then of other units on each.
+    """
+    units = [{score.run.unit for score in of_task if score.value is not None} for of_task in scores.values()]
+    common, every = set.intersection(*units) if units else set(), set().union(*units)
+    if not common or common == every:
+        return dict(scores), ""
+    kept = {name: [of for of in of_task if of.run.unit in common] for name, of_task in scores.items()}
+    return kept, f"{len(common)} of {len(every)}"
 
 
 def _with_interval(cell: Cell, evidence: Evidence | None, entry: Entry, by_task: Sequence[Sequence[SeedScore]]) -> Cell:

@@ -93,18 +93,19 @@ def remarks(comparison: Comparison) -> list[str]:
     spread = {line.difference.spread for line in comparison.lines}
     names = [", ".join("none" if seed is None else str(seed) for seed in sorted(some, key=str)) for some in seeds]
     notes = [
-        "Percent and points. low, high: 95 % interval of A - B over " + " or ".join(sorted(spread)) + "; paired by "
-        "seed and by example, each metric computed anew from every one of 10,000 draws.",
+        "Percent and points. low, high: 95 % interval of A - B over " + " or ".join(sorted(spread)) + ", of these two "
+        "alone: Welch's over seeds, and over 10,000 draws of the examples, the same for both.",
         f"Encoder {comparison.encoder or 'not known'}; seeds that both have: number {'; or '.join(sorted(names))}.",
     ]
     sides = (comparison.first, comparison.second)
     notes += _imported(comparison)
-    notes += dict.fromkeys(note for side in sides if (note := side.evidence.measured.experiment.note_on_units))
+    notes += dict.fromkeys(note for side in sides if (note := side.evidence.measured.note_on_units()))
+    notes += _one_pretraining(comparison)
     n_models = sorted({line.n_models for line in comparison.lines if line.n_models})
     if n_models:
         notes.append(
             f"A was chosen as the best of {' or '.join(map(str, n_models))} models by these scores: the intervals hold "
-            "for every one of them minus B at once, and are symmetric."
+            "for every one of them minus B at once (Bonferroni)."
         )
     if "examples" in spread:
         notes.append(
@@ -116,7 +117,8 @@ def remarks(comparison: Comparison) -> list[str]:
             "only_a_right, only_b_right: share of the examples, mean over seeds; none for regression and averages."
         )
     if any(line.task == AVERAGE for line in comparison.lines):
-        notes.append("average: over the tasks, within each seed and each draw; further parts of a task do not count.")
+        over = "".join(f" ({line.of_units} pre-trainings or seeds)" for line in comparison.lines if line.of_units)
+        notes.append(f"average: over these tasks{over}, within each draw; further parts of a task do not count.")
     metrics = [metric_of(line.metric) for line in comparison.lines]
     if any(metric.unit == "page" for metric in metrics if metric):
         notes.append("Cases of links: pages are drawn, with all of their cases.")
@@ -130,6 +132,17 @@ def remarks(comparison: Comparison) -> list[str]:
     notes += [f"{UNDEFINED_DRAWS}: {', '.join(undefined)}."] if undefined else []
     notes += [*_flags_of_both(comparison), *_unequal_texts(comparison)]
     return [*notes, *(f"not compared: {why}" for why in comparison.skipped)]
+
+
+def _one_pretraining(comparison: Comparison) -> list[str]:
+    """A note on sides whose seeds are all fine-tunings of one pre-training."""
+    models = [
+        f"{at} ({model})"
+        for at, side in {"A": comparison.first, "B": comparison.second}.items()
+        for model in dict.fromkeys(side.model or line.model for line in comparison.lines)
+        if side.evidence.measured.pretrainings_of.get(model) == 1
+    ]
+    return [f"One pre-training each: {', '.join(models)}; of this pre-training, not of others."] if models else []
 
 
 def _imported(comparison: Comparison) -> list[str]:

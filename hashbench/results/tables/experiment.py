@@ -8,7 +8,7 @@ from dataclasses import replace
 from hashbench.results.papers.paper import Column, Paper
 from hashbench.results.read import queries
 from hashbench.results.read.measured import Measured
-from hashbench.results.read.runs import Entry, SeedScore
+from hashbench.results.read.runs import Entry, SeedScore, grouped
 from hashbench.results.read.samples import Evidence
 from hashbench.results.tables.cells import (
     FORMS,
@@ -59,10 +59,7 @@ def own_table(
     """
     of_paper = [task for task in paper.tasks if task in measured.tasks()]
     tasks = list(dict.fromkeys((*of_paper, *measured.tasks())))
-    further = measured.further_sets()
-    trained = [task for task in tasks if task not in further]
-    shared = measured.shared_tasks(trained)
-    columns = _columns(measured, paper, tasks, shared, all_metrics)
+    columns = _columns(measured, paper, tasks, all_metrics)
     columns = apart([shown for column in columns for shown in (column, *(_text_columns(column) if texts else ()))])
     if evidence is not None:  # all at once, before the cells draw one by one
         scores = [column for column in columns if column.measure == "score"]
@@ -78,11 +75,10 @@ def own_table(
     rows = marked(rows, columns)
     baselines = [row for row in rows if row.is_baseline]
     notes = _notes(measured, tasks, rows)
+    notes += _fewer_units(rows, columns)
     for column in columns:
         if column.measure == "average":
             notes += floor_note(floor_of(column, columns, baselines), column)
-    if len(shared) < len(trained):
-        notes.insert(0, _average_note(trained, shared))
     scores = [column for column in columns if column.measure == "score"]
     return Table(
         paper="",
@@ -96,6 +92,16 @@ def own_table(
         published=False,
         readings=tuple((column.task or "", column.metric, column.split) for column in scores if column.metric),
     )
+
+
+def _fewer_units(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
+    """Notes on averages over fewer pre-trainings, or seeds, than the model has: the others lack a task."""
+    lines = []
+    for column in columns:
+        by_words = grouped((cell.of_units, row.title) for row in rows if (cell := row.cells[column.name]).of_units)
+        lines += [f"{column.title or column.name}: over {words} pre-trainings or seeds, as the others lack a task: "
+                  f"{', '.join(titles)}." for words, titles in by_words.items()]  # fmt: skip
+    return lines
 
 
 def _notes(measured: Measured, tasks: Sequence[str], rows: Sequence[Row]) -> list[str]:
@@ -125,23 +131,13 @@ def _notes(measured: Measured, tasks: Sequence[str], rows: Sequence[Row]) -> lis
     return notes
 
 
-def _average_note(tasks: Sequence[str], shared: Sequence[str]) -> str:
-    left_out = ", ".join(task for task in tasks if task not in shared)
-    if not shared:
-        return "No average: there is no task on which every model has a score."
-    return f"Average over the {len(shared)} of {len(tasks)} tasks that all models share; without {left_out}."
-
-
-def _columns(
-    measured: Measured, paper: Paper, tasks: Sequence[str], shared: Sequence[str], all_metrics: bool
-) -> list[Column]:
+def _columns(measured: Measured, paper: Paper, tasks: Sequence[str], all_metrics: bool) -> list[Column]:
     """The columns of the table: tasks, average, minutes, and those sizes and times that were measured."""
     columns = [column for task in tasks for column in _task_columns(measured, paper, task, all_metrics)]
-    if shared:
-        all_of = f"{len(shared)} task{'s' if len(shared) > 1 else ''}"
-        n_trained = len(set(tasks) - set(measured.further_sets()))
-        of = all_of if len(shared) == n_trained else f"{len(shared)} of {n_trained}"
-        columns.append(replace(AVERAGE, subtitle=of, tasks=tuple(shared)))
+    averaged = set(measured.averaged_tasks())
+    if trained := [task for task in tasks if task in averaged]:
+        of = f"{len(trained)} task{'s' if len(trained) > 1 else ''}"
+        columns.append(replace(AVERAGE, subtitle=of, tasks=tuple(trained)))
     for name, of_tasks in measured.experiment.averages.items():
         own = [task for task in of_tasks if task in tasks]
         columns.append(

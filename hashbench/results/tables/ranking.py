@@ -11,9 +11,10 @@ from itertools import groupby
 
 import numpy as np
 
+from hashbench.common.showing import percent_text
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.measured import PERCENT
-from hashbench.results.read.ratings import IN_GROUP, Compared, Rating, compared
+from hashbench.results.read.ratings import IN_GROUP, TWO_UNITS, Compared, Rating, compared
 from hashbench.results.read.runs import grouped
 from hashbench.results.read.samples import Evidence
 from hashbench.results.tables.table import SCORED, Cell, ComparedPairs, Row, Table
@@ -44,7 +45,8 @@ def with_groups(table: Table, evidence: Evidence) -> Table:
             if remark := remark_on(column_ratings):
                 remarks.setdefault(remark, []).append(f"{_title(column, table)}{f' at {section}' if section else ''}")
     notes = [line for column in columns for line in _shares(table, column, evidence)]
-    notes += [note] if (note := evidence.measured.experiment.note_on_units) and columns else []
+    notes += [note] if (note := evidence.measured.note_on_units()) and columns else []
+    notes += [note] if (note := noise_note(table, pairs)) else []
     notes += [f"{remark}: {', '.join(titles)}." for remark, titles in remarks.items()]
     by_reason = grouped(((why, tuple(dict.fromkeys(titles))), model) for (why, model), titles in left_out.items())
     notes += [
@@ -62,14 +64,25 @@ def with_groups(table: Table, evidence: Evidence) -> Table:
 
 def _pairs(column: Column, rows: Sequence[Row], models: Compared) -> list[ComparedPairs]:
     """The compared models of a column in percent; none where nothing is compared. `rows`: those of all its models."""
-    if models.separation is None:
+    if models.why:
         return []
-    means = PERCENT * models.separation.by_seed.mean(axis=1)
-    half_widths = PERCENT * models.separation.half_widths_of_pairs()
-    alone = PERCENT * models.separation.half_widths_alone()
+    means = tuple(PERCENT * value for value in models.values)
+    alone = tuple(PERCENT * number.uncertain.half_width() for number in models.numbers)
     names = tuple((rows[place].title, rows[place].settings) for place in models.places)
-    differences = tuple(map(tuple, half_widths.tolist()))
-    return [ComparedPairs(column.name, names, tuple(means.tolist()), differences, tuple(alone.tolist()))]
+    differences = tuple(map(tuple, (PERCENT * models.half_widths()).tolist()))
+    return [ComparedPairs(column.name, names, means, differences, alone)]
+
+
+def noise_note(table: Table, pairs: Sequence[ComparedPairs]) -> str:
+    """A line on the differences of each column that are noise; '' where nothing is compared."""
+    titles = {column.name: _title(column, table) for column in table.columns}
+    parts = [f"{titles[of.column]} {percent_text(of.noise() / PERCENT)}" for of in pairs]
+    if not parts:
+        return ""
+    return (
+        f"Differences below these are noise (half the width of a median pair's interval): {', '.join(parts)}. They are "
+        "of these tasks; other tasks may say otherwise."
+    )
 
 
 def with_rating(cell: Cell, rating: Rating) -> Cell:
@@ -120,6 +133,8 @@ def remark_on(column: Compared) -> str:
     """The remark on a column that has no group of the best, or that separates no two models; else ''."""
     if column.why:
         return f"No group of the best, {column.why}"
+    if not column.grouped:
+        return TWO_UNITS
     ranks = [rating.ranks for rating in column.ratings if rating.state]
     return "No two models are separable" if all(interval == (1, len(ranks)) for interval in ranks) else ""
 

@@ -130,6 +130,7 @@ def _annotated(source: ReportSource, tables: Sequence[Table], *, warns_once: boo
         lines = provenance(source.measured, source.paper, table) if wants_provenance else ()
         notes = (*table.notes, *score_notes(source.measured, table))
         untuned = {task for task, _, _ in table.readings} <= set(source.measured.untuned_tasks())
-        starts = () if table.readings and untuned else source.measured.experiment.pretrainings
+        several = {n for n in source.measured.pretrainings_of.values() if n > 1}
+        starts = () if table.readings and untuned else tuple(sorted(several))
         table = replace(table, warnings=tuple(warning_lines), provenance=tuple(lines), notes=notes, pretrainings=starts)
         yield with_ranks(table) if source.request.ranks else table

@@ -11,13 +11,13 @@ from hashbench.common.registry import registered
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.jumps import NOT_JUMPED
 from hashbench.results.read.measured import AVERAGE, PERCENT
-from hashbench.results.read.ratings import FEW_SEEDS, NO_PREDICTIONS, Compared, separated
+from hashbench.results.read.ratings import FEW_SEEDS, FEW_UNITS, LEAST_SEEDS, NO_PREDICTIONS, Compared, rated
 from hashbench.results.read.robustness import RobustnessCurve, RobustnessResults, measure_robustness
 from hashbench.results.tables.ranking import remark_on, with_rating
 from hashbench.results.tables.request import ReportSource, TableFile
 from hashbench.results.tables.table import TRIVIAL, Cell, Row, RowKind, Table
-from hashbench.scores.best import LEAST_SEEDS
 from hashbench.scores.estimates import Estimate
+from hashbench.scores.quantity import Uncertain, difference
 
 TIDY = (
     "experiment", "task", "metric", "perturbation", "rate", "model", "measure", "value", "low", "high", "n_seeds",
@@ -111,10 +111,10 @@ def _with_groups(results: RobustnessResults, rows: Sequence[Row], kinds: Sequenc
                 if row.section == section and row.cells[kind].value is not None and not row.is_baseline
             ]
             curves = [results.curve(rows[place].model, section or AVERAGE, kind) for place in places]
-            rated = _compared([curve for curve in curves if curve is not None], results)
-            for place, rating in zip(places, rated.ratings, strict=True):
+            column = _compared([curve for curve in curves if curve is not None], results)
+            for place, rating in zip(places, column.ratings, strict=True):
                 cells[place][kind] = with_rating(cells[place][kind], rating)
-            if len(places) > 1 and (remark := remark_on(rated)):
+            if len(places) > 1 and (remark := remark_on(column)):
                 remarks.setdefault(remark, []).append(f"{kind}{f' on {section}' if section else ''}")
     lines = [f"{remark}: {', '.join(columns)}." for remark, columns in remarks.items()]
     return [replace(row, cells=of_row) for row, of_row in zip(rows, cells, strict=True)], lines
@@ -127,15 +127,21 @@ def _kind_of(results: RobustnessResults, model: str) -> RowKind:
 
 def _compared(curves: Sequence[RobustnessCurve], results: RobustnessResults) -> Compared:
     """The models of these curves compared by their mean retention."""
-    values, whys = {}, []
+    places, whys = [], []
     for place, curve in enumerate(curves):
-        by_seed, by_draw = curve.mean_retention()
-        lacks = FEW_SEEDS if len(by_seed) < LEAST_SEEDS else "" if by_draw else NO_PREDICTIONS
+        lacks = (
+            FEW_SEEDS if len(curve.seeds) < LEAST_SEEDS else FEW_UNITS if len(set(curve.units)) < LEAST_SEEDS else ""
+        )
+        lacks = lacks or ("" if curve.retained[1] is not None else NO_PREDICTIONS)
         whys.append(NOT_JUMPED if curve.model in results.left_behind else lacks)
-        if by_draw and not whys[-1]:
-            values[place] = by_seed, by_draw
-    kinds = {place: results.encoders_and_starts.get(curve.model) for place, curve in enumerate(curves)}
-    return separated(whys, values, lambda seeds: [results.experiment.unit_of(seed) for seed in seeds], kinds)
+        places += [] if whys[-1] else [place]
+
+    def pairing(first: int, second: int) -> Uncertain:
+        left, right = (curves[places[at]] for at in (first, second))
+        both = left.matched(right)
+        return difference(left.retained_of(both), right.retained_of(both))
+
+    return rated(whys, places, [curves[place].retained_of(curves[place].seeds) for place in places], pairing)
 
 
 def _task_table(results: RobustnessResults, task: str, versus: str | None) -> Table:

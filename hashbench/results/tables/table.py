@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -58,6 +59,7 @@ class Cell:
     hollow_f1: bool = False  # whether it averages an F1 of a model whose accuracy is below the majority class
     lost: float = 0.0  # the share of characters that its model did not read, where that is over 2 %
     lost_on: str = ""  # the task of that share, in an average over several
+    of_units: str = ""  # of an average: '2 of 4' pre-trainings or seeds, where the others lack a task
     text: str = ""  # of a table of words: printed in place of a number
     tone: Tone = ""
 
@@ -89,11 +91,10 @@ class Row:
 
 @dataclass(frozen=True)
 class ComparedPairs:
-    """The models that a column compares: any two differ where their means are further apart than the half-width.
+    """The models that a column compares: two differ where their means are further apart than the half-width.
 
-    `rows` titles and settings of the table's rows (n,), `means` (n,) on the seeds that all of them have, and
-    `half_widths` (n, n) of the intervals of their differences, which hold for all pairs at once (95 %); `alone` (n,)
-    of the interval of each mean by itself. In percent.
+    `rows` titles and settings of the table's rows (n,), `means` (n,), and `half_widths` (n, n) of the 95 % intervals of
+    their differences, each for itself; `alone` (n,) of the interval of each mean. In percent.
     """
 
     column: str
@@ -101,6 +102,10 @@ class ComparedPairs:
     means: tuple[float, ...]
     half_widths: tuple[tuple[float, ...], ...]
     alone: tuple[float, ...]
+
+    def noise(self) -> float:
+        """Half the width of the interval of a median pair."""
+        return statistics.median(half for place, row in enumerate(self.half_widths) for half in row[:place])
 
 
 @dataclass(frozen=True)
