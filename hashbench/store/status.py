@@ -50,16 +50,6 @@ class StoredExperiment:
         """The tasks of each further average of the file, by its name."""
         return self.config.get("averages") or {}
 
-    @cached_property
-    def pretrainings(self) -> tuple[int, ...]:
-        """The numbers of pre-trainings of models that have several, from which fine-tunings start in turn; ascending.
-
-        Other models have one, or none.
-        """
-        entries = [of for of in (self.config.get("models") or ()) if isinstance(of, Mapping)]
-        blocks = [block for of in (self.config, *entries) if isinstance(block := of.get("pretrain"), Mapping)]
-        return tuple(sorted({len(block["seeds"]) for block in blocks if len(block.get("seeds") or ()) > 1}))
-
 
 @dataclass(frozen=True)
 class RunStatus:

@@ -283,7 +283,7 @@ def untrained_positions(loaded: Loaded, model: ResolvedModel) -> str:
 def unequal_starts(loaded: Loaded, model: ResolvedModel) -> str:
     """A note on pre-trainings of a model from which not equally many fine-tunings start; "" for none."""
     seeds = model.pretrain.all_seeds
-    starts = Counter(model.start_of(seed) for seed in loaded.experiment.seeds)
+    starts = Counter(model.start_of(seed) for seed in model.finetune.seeds or loaded.experiment.seeds)
     if not pretrains(model.spec) or len({starts[seed] for seed in seeds}) == 1:
         return ""
     shares = ", ".join(f"{starts[seed]} from that with seed {seed}" for seed in seeds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -56,13 +56,21 @@ class ResolvedModel:
         steps = self.pretrain.checkpoints if pretrains(self.spec) else ()
         return [replace(self, label=f"{self.label}@{step}", checkpoint=step) for step in steps]
 
-    def start_of(self, seed: int) -> int:
-        """The seed of the pre-training from which the fine-tuning with a seed starts.
+    def seeds(self, task: str, others: Sequence[int]) -> tuple[int, ...]:
+        """The seeds of its trainings on a task: its own, or `others`, those of the experiment."""
+        return self.recipe(task).seeds or tuple(others)
 
-        Of n pre-trainings it is the one whose seed has the same remainder modulo n.
-        """
-        seeds = self.pretrain.all_seeds
-        return next(start for start in seeds if start % len(seeds) == seed % len(seeds))
+    def start_of(self, seed: int) -> int:
+        """The seed of the pre-training from which the fine-tuning with a seed starts. Raises InputError for none."""
+        start = self.pretrain.start_of(seed)
+        if start is None:
+            starts = self.pretrain.seeds if isinstance(self.pretrain.seeds, dict) else {}
+            named = ", ".join(str(seed) for of_one in starts.values() for seed in of_one)
+            raise InputError(
+                f"{self.label}: pretrain.seeds names no pre-training of the fine-tuning with seed {seed}; it has "
+                f"{named}; give it one, or leave the seed out"
+            )
+        return start
 
     def of_run(self, spec: Mapping[str, Any]) -> ResolvedModel:
         """This model with the recipes of a run's spec as its only ones.

@@ -30,7 +30,7 @@ MatmulPrecision = Literal["highest", "high", "medium"]
 Attention = Literal["auto", "cudnn"]
 RowsAtATime = Annotated[int, Field(gt=0)] | Literal["auto"] | None
 # No part of a run's identity: a run that was trained with other values is the same run.
-SETTINGS = {"micro_batch_size", "activation_checkpointing", "compile", "attention", "graphs"}
+SETTINGS = {"micro_batch_size", "activation_checkpointing", "compile", "attention", "graphs", "seeds"}
 # By size of the encoder. At base the value of HashFormers, table 5; it does not train small encoders.
 FINETUNE_LEARNING_RATE = {"tiny": 5e-4, "mini": 3e-4, "small": 1e-4, "medium": 5e-5, "base": 3e-5}
 WARMUP_STEPS = 10_000  # HashFormers, table 4
@@ -170,11 +170,12 @@ class Pretrain(OnHardware):
         default="labels", description="where MLM computes logits; all: at every position, as the paper's timing did"
     )
     seed: Seed = Field(default=0, description="seed of weights, order and corruption")
-    seeds: tuple[Seed, ...] = Field(
+    seeds: tuple[Seed, ...] | dict[Seed, tuple[Seed, ...]] = Field(
         default=(),
         description=(
             "seeds of several pre-trainings of each model, in place of seed; with [0, 1] fine-tunings with even seeds "
-            "start from the first, those with odd seeds from the second"
+            "start from the first, those with odd seeds from the second; or the fine-tunings of each: {0: [0, 2], 1: "
+            "[1, 3]}"
         ),
     )
     checkpoints: tuple[Step, ...] = Field(
@@ -184,7 +185,13 @@ class Pretrain(OnHardware):
     @model_validator(mode="after")
     def _before_the_end(self) -> Pretrain:
         n = len(self.seeds)
-        if len({seed % n for seed in self.seeds}) < n or (n and self.seed not in (0, *self.seeds)):
+        if isinstance(self.seeds, dict):
+            tuned = [seed for of_one in self.seeds.values() for seed in of_one]
+            if len(set(tuned)) < len(tuned) or not all(self.seeds.values()):
+                raise ValueError("seeds: give each pre-training fine-tunings of its own, and each of these once")
+            if self.seed not in (0, *self.seeds):
+                raise ValueError("seeds: give no seed beside them")
+        elif len({seed % n for seed in self.seeds}) < n or (n and self.seed not in (0, *self.seeds)):
             rest = f"with other remainders modulo {n}, which say where fine-tunings start, as 0 to {n - 1}"
             raise ValueError(f"seeds: take {n} {rest}; and give no seed beside them")
         if list(self.checkpoints) != sorted(set(self.checkpoints)):
@@ -201,7 +208,17 @@ class Pretrain(OnHardware):
     @property
     def all_seeds(self) -> tuple[int, ...]:
         """The seeds of a model's pre-trainings: one, or several."""
-        return self.seeds or (self.seed,)
+        return tuple(self.seeds) or (self.seed,)
+
+    def start_of(self, seed: int) -> int | None:
+        """The seed of the pre-training from which the fine-tuning with a seed starts; None: the file names none.
+
+        Of n pre-trainings in a list it is the one whose seed has the same remainder modulo n.
+        """
+        starts = self.all_seeds
+        if isinstance(self.seeds, dict) and self.seeds:
+            return next((start for start in starts if seed in self.seeds[start]), None)
+        return next(start for start in starts if start % len(starts) == seed % len(starts))
 
     def recipe(self) -> PretrainRecipe:
         """The recipe as a trainer has it, where rate and warm-up are set (`complete_pretrain`)."""
@@ -281,6 +298,9 @@ class Finetune(OnHardware):
     noise: TrainingNoise | None = Field(
         default=None,
         description="noise in the training texts, anew in each epoch: {kind: distortion, rate: 0.25}",
+    )
+    seeds: tuple[Seed, ...] = Field(
+        default=(), description="of a model, or under per_task of a task, in place of the experiment's seeds"
     )
     per_task: dict[str, dict[str, Any]] = Field(
         default={}, description="values of this block that differ on a task: {atis: {epochs: 12}}"

@@ -8,14 +8,15 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from hashbench.data.sources.documents import CorpusSource
 from hashbench.data.sources.weights import RANDOM, locate_weights
-from hashbench.data.tasks.base import LocatedTask
+from hashbench.data.tasks.base import LocatedTask, Task
 from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.embeddings.base import Embedding, ModelSpec
 from hashbench.models.embeddings.registry import embedding_arguments
@@ -49,6 +50,19 @@ class ResolvedExperiment:
     def model(self, label: str) -> ResolvedModel:
         """The model of a label, which may be the baseline's. Raises KeyError for an unknown one."""
         return self.baseline if label == self.baseline.label and label not in self.models else self.models[label]
+
+    def trainings(self, wanted: Callable[[Task], bool]) -> Iterator[tuple[LocatedTask, ResolvedModel, int]]:
+        """Task, model and seed of all trainings on the tasks that are wanted, so that a table fills evenly.
+
+        Seed by seed, those of the experiment first, and task by task.
+        """
+        tasks = [task for task in self.tasks if wanted(task.task)]
+        pairs = [(task, model) for task in tasks for model in self.models.values()]
+        of_pairs = [model.seeds(task.task.name, self.experiment.seeds) for task, model in pairs]
+        for seed in dict.fromkeys((*self.experiment.seeds, *chain.from_iterable(of_pairs))):
+            for (task, model), seeds in zip(pairs, of_pairs, strict=True):
+                if seed in seeds:
+                    yield task, model, seed
 
     def tuning_of(self, label: str) -> dict[str, dict[str, Any]]:
         """The file's declarations of how values of a model were chosen (keys tried, on, by), by name of the value."""

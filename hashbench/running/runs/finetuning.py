@@ -72,13 +72,8 @@ class Finetuning(TrainingKind):
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         """All fine-tunings, seed by seed and task by task, so that a table fills evenly for all models."""
-        return [
-            self.of(resolved, model, task, seed)
-            for seed in resolved.experiment.seeds
-            for task in resolved.tasks
-            if task.task.kind.learned and not task.task.kind.reads_items
-            for model in resolved.models.values()
-        ]
+        trainings = resolved.trainings(lambda task: task.kind.learned and not task.kind.reads_items)
+        return [self.of(resolved, model, task, seed) for task, model, seed in trainings]
 
     def of(self, resolved: ResolvedExperiment, model: ResolvedModel, task: LocatedTask, seed: int) -> Run:
         """The run of one fine-tuning, which needs the pre-training of its model, if there is one."""

@@ -64,10 +64,7 @@ class ItemTraining(TrainingKind):
                 task=task,
                 seed=seed,
             )
-            for seed in resolved.experiment.seeds
-            for task in resolved.tasks
-            if task.task.kind.reads_items
-            for model in resolved.models.values()
+            for task, model, seed in resolved.trainings(lambda task: task.kind.reads_items)
         ]
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:

@@ -61,10 +61,7 @@ class RobustnessEvaluation(RunKind):
         }
         tuned = [
             (FINETUNING.of(resolved, model, task, seed), task)
-            for seed in resolved.experiment.seeds
-            for task in resolved.tasks
-            if task.task.kind.learned
-            for model in resolved.models.values()
+            for task, model, seed in resolved.trainings(lambda task: task.kind.learned)
         ]
         of_models = [
             self.make(

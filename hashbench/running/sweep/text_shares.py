@@ -26,7 +26,7 @@ REMEDY = "hashbench check FILE --measure learns vocabularies and counts"
 def take(resolved: ResolvedExperiment, materials: Materials) -> None:
     """Counts the texts of every task for every model, if nobody has; the counts are kept in the cache."""
     for task, model in _pairs(resolved):
-        spec = FINETUNING.of(resolved, model, task, resolved.experiment.seeds[0]).spec
+        spec = _first(resolved, model, task)
         if counted_before(spec) is None:
             tokenizer = materials.texts(model).tokenizer
             data, recipe = materials.task_data(task.task.name), model.recipe(task.task.name)
@@ -93,12 +93,16 @@ def _pairs(resolved: ResolvedExperiment) -> Iterator[tuple[LocatedTask, Resolved
     return ((task, model) for task in of_texts for model in resolved.models.values())
 
 
+def _first(resolved: ResolvedExperiment, model: ResolvedModel, task: LocatedTask) -> Mapping[str, Any]:
+    """The spec of a model's first training on a task."""
+    seed = model.seeds(task.task.name, resolved.experiment.seeds)[0]
+    return FINETUNING.of(resolved, model, task, seed).spec
+
+
 def counted_texts(resolved: ResolvedExperiment) -> dict[tuple[str, str], TextsRead | None]:
     """The counts that the cache has, by task and model."""
-    seed = resolved.experiment.seeds[0]
     return {
-        (task.task.name, model.label): counted_before(FINETUNING.of(resolved, model, task, seed).spec)
-        for task, model in _pairs(resolved)
+        (task.task.name, model.label): counted_before(_first(resolved, model, task)) for task, model in _pairs(resolved)
     }
 
 
