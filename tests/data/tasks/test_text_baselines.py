@@ -119,7 +119,7 @@ def test_bag_of_pairs_without_words_or_classes_is_the_majority() -> None:
 def test_only_tasks_of_pairs_have_the_bag_of_pairs() -> None:
     names = {task: find_task(task).kind.baselines_of(find_task(task)) for task in ("sst2", "qnli", "stsb")}
     assert names == {
-        "sst2": ["majority", "bag-of-words"],
-        "qnli": ["majority", "bag-of-words", "bag-of-pairs"],
-        "stsb": ["majority", "bag-of-words", "bag-of-pairs"],
+        "sst2": ["majority", "bag-of-words", "hashed-words"],
+        "qnli": ["majority", "bag-of-words", "hashed-words", "bag-of-pairs", "bag-of-pairs-2"],
+        "stsb": ["majority", "bag-of-words", "hashed-words", "bag-of-pairs", "bag-of-pairs-2"],
     }

@@ -30,7 +30,7 @@ def baselines(experiment, folder: Path, splits: tuple[str, ...]) -> dict[str, Ru
 
 
 def test_only_those_of_texts_are_planned_for_a_text(experiment, tmp_path: Path) -> None:
-    assert set(baselines(experiment, tmp_path / "a", ("train", "test"))) == {"majority", "bag-of-words"}
+    assert set(baselines(experiment, tmp_path / "a", ("train", "test"))) == {"majority", "bag-of-words", "hashed-words"}
 
 
 def test_one_that_learns_from_held_out_rows_too_has_an_id_of_its_own(experiment, tmp_path: Path) -> None:
