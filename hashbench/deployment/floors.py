@@ -70,9 +70,9 @@ def export_floor(
         floor.write_folder(learned, kept, task.task.name, part)
         if page:
             floor.write_page(task, part)
-    parts = [folder / name for name in floor.PARTS]
+    parts, others = ([folder / name for name in names] for names in (floor.PARTS, floor.OTHERS))
     lines = [
-        f"{folder}: {size_of([*folder.iterdir()]):,} bytes in all, {size_of(parts):,} of them {kept} "
+        f"{folder}: {size_of([*parts, *others]):,} bytes to ship, {size_of(parts):,} of them {kept} "
         f"{floor.described(learned)}",
         f"learned on train alone: python {folder / floor.CODE} 'a text' prints its label, without hashbench",
     ]

@@ -48,7 +48,7 @@ def described(learned: Learned) -> str:
     """What a folder holds, in words."""
     n_outputs, n_buckets = learned.model.weights.shape
     read = "words and pairs of words" if learned.model.pairs else "words"
-    return f"int8 weights of {n_buckets:,} buckets of {read}, {n_outputs} for each"
+    return f"weights of {n_buckets:,} buckets of {read}, {n_outputs} for each"
 
 
 def write_folder(learned: Learned, kind: str, task: str, folder: Path) -> None:

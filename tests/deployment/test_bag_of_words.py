@@ -122,7 +122,9 @@ def test_model_and_bag_of_words_have_the_same_columns(tmp_path: Path, monkeypatc
     code, out, err = command(capsys, "export", "--run", by_floor["majority"], "no")
     assert code == 2 and "floor runs have no model to export" in err and not Path("no").exists()
     code, out, err = command(capsys, "export", "--run", bag, "bag", "--int8", "--evaluate")
-    assert code == 0 and " of them int8 weights of " in out and " words and pairs of words" in out and "| int8 |" in out, err
+    assert (
+        code == 0 and " of them int8 weights of " in out and " words and pairs of words" in out and "| int8 |" in out
+    ), err
     assert "is there already" in command(capsys, "export", "--run", bag, "bag")[2]
     assert command(capsys, "export", "--run", mean, "mean", "--onnx", "--int8", "--evaluate")[0] == 0
     names = [f"int8_{name}" for name in ("bytes", "score", "latency", "folder", "text_latency")]

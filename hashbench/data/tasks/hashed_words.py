@@ -69,7 +69,7 @@ def fitted_hashed_words(data: TaskData, size: int) -> HashedWords | None:
     if not candidates or not any(map(WordTokenizer().tokenize, joined(train))):
         return None
     counts = kind.class_counts(train, data.n_outputs)
-    n_classes = 1 if counts is None else np.count_nonzero(counts)
+    n_classes = 1 if counts is None else int(np.count_nonzero(counts))
     outputs = n_classes if n_classes > 2 else 1
     buckets = size // outputs
     if not buckets:

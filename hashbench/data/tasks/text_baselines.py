@@ -21,7 +21,8 @@ TEST_TOLERANCE = 1e-4
 SCALE = 3.0  # standard deviations that weigh as much as a whole text
 GRAM = 4  # characters of the parts of texts whose sets are compared
 CHARACTERS = (3, 5)  # of the n-grams of a TF-IDF
-MOST_GRAMS = 50_000  # that a TF-IDF has, the most frequent ones
+BUCKETS = 65_536  # of the features of a TF-IDF
+PLAIN_WORDS = WordTokenizer(r"\w+")  # without punctuation, which texts share whatever they say
 FLOAT_BYTES = 4
 Facts = dict[str, float]  # what a trivial baseline notes about itself, by name
 
@@ -134,35 +135,31 @@ class PairNumbers:
     """Twelve numbers of each pair of a split for `bag_of_pairs_2`, scaled as those of train are.
 
     They are `overlap_numbers`, then three cosines of TF-IDF: of words, of words without English stop words, and of
-    n-grams of characters within words. Documents are the texts of train. Where train has no word but stop words, their
-    cosine is 0.
+    n-grams of characters within words. Documents are the texts of train. Features are hashed, so that one that train
+    lacks counts too, as the rarest of all: without it, texts of many new words would be alike by the others.
     """
 
     def __init__(self, train: Split) -> None:
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, HashingVectorizer, TfidfTransformer
+        from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
-        tokenize = WordTokenizer().tokenize
-        stop_words = sorted({word for phrase in ENGLISH_STOP_WORDS for word in tokenize(phrase)})
+        def table(**features: Any) -> Any:
+            counts = HashingVectorizer(**features, norm=None, alternate_sign=False, n_features=BUCKETS)
+            return make_pipeline(counts, TfidfTransformer(sublinear_tf=True)).fit(texts)
+
+        stop_words = sorted({word for phrase in ENGLISH_STOP_WORDS for word in PLAIN_WORDS.tokenize(phrase)})
         texts = [well_formed(text) for column in train.texts for text in column]
-        words: dict[str, Any] = {"tokenizer": tokenize, "token_pattern": None, "lowercase": False}
+        words: dict[str, Any] = {"tokenizer": PLAIN_WORDS.tokenize, "token_pattern": None, "lowercase": False}
         self._tables = [
-            TfidfVectorizer(**words, sublinear_tf=True),
-            TfidfVectorizer(**words, sublinear_tf=True, stop_words=stop_words),
-            TfidfVectorizer(
-                analyzer="char_wb", ngram_range=CHARACTERS, max_features=MOST_GRAMS, lowercase=True, sublinear_tf=True
-            ),
-        ]
-        if all(set(tokenize(text)) <= set(stop_words) for text in texts):
-            self._tables[1] = None
-        for table in filter(None, self._tables):
-            table.fit(texts)
+            table(**words), table(**words, stop_words=stop_words), table(analyzer="char_wb", ngram_range=CHARACTERS),
+        ]  # fmt: skip
         self._scaler = StandardScaler().fit(self._unscaled(train))
 
     @property
     def bytes(self) -> int:
-        """Bytes of the words and n-grams with their idf; words that are no stop words are among the words."""
-        return _table_bytes(self._tables[0]) + _table_bytes(self._tables[2])
+        """Bytes of the tables of idf, one each."""
+        return BUCKETS * len(self._tables)
 
     def of(self, split: Split) -> np.ndarray:
         """The numbers of n pairs (n, 12)."""
@@ -170,8 +167,7 @@ class PairNumbers:
 
     def _unscaled(self, split: Split) -> np.ndarray:
         columns = [[well_formed(text) for text in column] for column in split.texts]
-        cosines = [np.zeros(len(split)) if table is None else _cosines(table, *columns) for table in self._tables]
-        return np.column_stack([overlap_numbers(*columns), *cosines])
+        return np.column_stack([overlap_numbers(*columns), *(_cosines(table, *columns) for table in self._tables)])
 
 
 def _cosines(table: Any, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
@@ -182,14 +178,14 @@ def _cosines(table: Any, first: Sequence[str], second: Sequence[str]) -> np.ndar
 def overlap_numbers(first: Sequence[str], second: Sequence[str]) -> np.ndarray:
     """Nine numbers (n, 9) of how much each pair of n texts shares, in lower case.
 
-    Of the sets of words, then of all parts of four characters: what is shared over the root of the product of both
-    sizes, and over all. Of the sets of words: what is shared over each size, and the logarithm of one more than each
-    size. Last the difference of the lengths in characters over the longer one. What is over nothing is 0; a text of
-    fewer than four characters is one part.
+    Of the sets of words without punctuation, then of all parts of four characters: what is shared over the root of the
+    product of both sizes, and over all. Of the sets of words: what is shared over each size, and the logarithm of one
+    more than each size. Last the difference of the lengths in characters over the longer one. What is over nothing is
+    0; a text of fewer than four characters is one part.
     """
     numbers = np.zeros((len(first), 9))
     for row, (one, other) in enumerate(zip(first, second, strict=True)):
-        words = [set(WordTokenizer().tokenize(text)) for text in (one, other)]
+        words = [set(PLAIN_WORDS.tokenize(text)) for text in (one, other)]
         parts = [_parts(text.lower()) for text in (one, other)]
         sizes, shared = [len(of_text) for of_text in words], len(words[0] & words[1])
         lengths = len(one.lower()), len(other.lower())

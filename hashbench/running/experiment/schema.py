@@ -59,7 +59,6 @@ FLOORS = (
     "majority", "bag-of-words", "hashed-words", "bag-of-pairs", "bag-of-pairs-2", "popularity", "co-occurrence",
     "most-frequent-tag", "unigrams", "shorter-sentence",
 )  # fmt: skip
-SIZED_FLOOR = "hashed-words"
 FloorBytes = Annotated[int, Field(ge=1, le=2**30)]  # more buckets than 2^31 have no hash
 LEAST_HANG_MINUTES = 30.0  # a silence that no step, evaluation or file of a run has here, on a slow disk either
 MOST_WORKERS = 10_000  # on a cluster
@@ -438,7 +437,7 @@ class Experiment(Strict):
     @property
     def all_floors(self) -> list[Floor]:
         """The trivial baselines, each in each of its sizes, in order."""
-        entries = [FloorEntry(name=SIZED_FLOOR) if entry == SIZED_FLOOR else entry for entry in self.floors]
+        entries = [FloorEntry(name="hashed-words") if entry == "hashed-words" else entry for entry in self.floors]
         return [
             floor
             for entry in entries
