@@ -56,7 +56,7 @@ def learned_on(task: TaskData) -> Learned:
 
 
 def described(learned: Learned) -> str:
-    """What a folder holds, in words."""
+    """The contents of a folder, in words."""
     return f"weights of {len(learned.features):,} words and pairs of words"
 
 

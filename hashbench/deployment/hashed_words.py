@@ -27,31 +27,31 @@ KINDS = ("int8",)
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnedWords:
     """Fitted hashed words, and the names of the classes, () for a regression."""
 
     model: HashedWords
     labels: tuple[str, ...]
 
 
-def learned_on(task: TaskData, *, bytes: int = HASHED_BYTES) -> Learned:
+def learned_on(task: TaskData, *, bytes: int = HASHED_BYTES) -> LearnedWords:
     """The hashed words of a task's train set. Raises InputError where it has nothing to learn but a constant."""
     model = fitted_hashed_words(task, bytes)
     if model is None:
         raise InputError(f"task {task.task.name!r}: no word or one class in train, so that there is nothing to export")
-    return Learned(
+    return LearnedWords(
         model, tuple(task.label_names[number] if task.label_names else str(number) for number in model.classes)
     )
 
 
-def described(learned: Learned) -> str:
-    """What a folder holds, in words."""
+def described(learned: LearnedWords) -> str:
+    """The contents of a folder, in words."""
     n_outputs, n_buckets = learned.model.weights.shape
     read = "words and pairs of words" if learned.model.pairs else "words"
     return f"weights of {n_buckets:,} buckets of {read}, {n_outputs} for each"
 
 
-def write_folder(learned: Learned, kind: str, task: str, folder: Path) -> None:
+def write_folder(learned: LearnedWords, kind: str, task: str, folder: Path) -> None:
     """Writes weights, settings, code and vectors to an existing folder; the only kind of weights is "int8"."""
     model, words = learned.model, WordTokenizer().portable()
     assert words is not None

@@ -81,7 +81,7 @@ def fitted_hashed_words(data: TaskData, size: int) -> HashedWords | None:
 
 
 def _chosen(data: TaskData, buckets: int) -> tuple[bool, int]:
-    """Whether to read pairs, and the place of the linear model: the first of the best on a seeded tenth of train."""
+    """True to read pairs, and the place of the linear model: the first of the best on a seeded tenth of train."""
     train, kind = data.splits["train"], text_kind(data.task)
     best, chosen = -np.inf, (False, 0)
     parts = hold_out(data.task, train) if len(train) > 1 else None

@@ -118,7 +118,7 @@ def bag_of_pairs_2(
 ) -> dict[str, np.ndarray]:
     """Predictions of a linear model on twelve numbers of a pair; each split (n,). A majority as bag_of_words.
 
-    It has one weight a number and so none of a word: what it learns is how alike the texts are.
+    It has one weight a number and so none of a word: it learns how much the texts share.
     """
     train = data.splits["train"]
     head = text_kind(data.task).linear_model(train.labels, TEST_TOLERANCE if for_test else TOLERANCE)
@@ -136,7 +136,7 @@ class PairNumbers:
 
     They are `overlap_numbers`, then three cosines of TF-IDF: of words, of words without English stop words, and of
     n-grams of characters within words. Documents are the texts of train. Features are hashed, so that one that train
-    lacks counts too, as the rarest of all: without it, texts of many new words would be alike by the others.
+    lacks counts too, as the rarest of all: without it, the cosine would be of the other features alone.
     """
 
     def __init__(self, train: Split) -> None:
@@ -184,11 +184,11 @@ def overlap_numbers(first: Sequence[str], second: Sequence[str]) -> np.ndarray:
     0; a text of fewer than four characters is one part.
     """
     numbers = np.zeros((len(first), 9))
-    for row, (one, other) in enumerate(zip(first, second, strict=True)):
-        words = [set(PLAIN_WORDS.tokenize(text)) for text in (one, other)]
-        parts = [_parts(text.lower()) for text in (one, other)]
+    for row, texts in enumerate(zip(first, second, strict=True)):
+        words = [set(PLAIN_WORDS.tokenize(text)) for text in texts]
+        parts = [_parts(text.lower()) for text in texts]
         sizes, shared = [len(of_text) for of_text in words], len(words[0] & words[1])
-        lengths = len(one.lower()), len(other.lower())
+        lengths = [len(text.lower()) for text in texts]
         numbers[row] = [
             *_shares(*words), *_shares(*parts), *(shared / max(1, size) for size in sizes), *np.log1p(sizes),
             abs(lengths[0] - lengths[1]) / max(1, *lengths),
@@ -200,10 +200,10 @@ def _parts(text: str) -> set[str]:
     return {text[at : at + GRAM] for at in range(max(1, len(text) - GRAM + 1))} - {""}
 
 
-def _shares(one: set[str], other: set[str]) -> tuple[float, float]:
+def _shares(first: set[str], second: set[str]) -> tuple[float, float]:
     """How many elements two sets share, over the root of the product of their sizes and over the size of the union."""
-    shared = len(one & other)
-    return shared / max(1.0, np.sqrt(len(one) * len(other))), shared / max(1, len(one | other))
+    shared = len(first & second)
+    return shared / max(1.0, np.sqrt(len(first) * len(second))), shared / max(1, len(first | second))
 
 
 def _table_bytes(table: Any) -> int:

@@ -195,7 +195,7 @@ def baseline_names() -> list[str]:
 
 
 @dataclass(frozen=True)
-class Floor:
+class FloorChoice:
     """A trivial baseline of an experiment: its label in tables, its stored name, and options of its predictions."""
 
     label: str
@@ -214,11 +214,11 @@ class FloorEntry(Strict):
     )
 
     @property
-    def floors(self) -> list[Floor]:
+    def floors(self) -> list[FloorChoice]:
         """The trivial baseline in each of its sizes, named after them where they are a list."""
         if isinstance(self.bytes, int):
-            return [Floor(self.name, self.name, {"bytes": self.bytes})]
-        return [Floor(f"{self.name}-{size}", self.name, {"bytes": size}) for size in self.bytes]
+            return [FloorChoice(self.name, self.name, {"bytes": self.bytes})]
+        return [FloorChoice(f"{self.name}-{size}", self.name, {"bytes": size}) for size in self.bytes]
 
 
 class Efficiency(Strict):
@@ -435,13 +435,13 @@ class Experiment(Strict):
     _task_blocks: dict[str, Strict] = PrivateAttr(default_factory=lambda: _default_blocks())
 
     @property
-    def all_floors(self) -> list[Floor]:
+    def all_floors(self) -> list[FloorChoice]:
         """The trivial baselines, each in each of its sizes, in order."""
         entries = [FloorEntry(name="hashed-words") if entry == "hashed-words" else entry for entry in self.floors]
         return [
             floor
             for entry in entries
-            for floor in (entry.floors if isinstance(entry, FloorEntry) else [Floor(entry, entry)])
+            for floor in (entry.floors if isinstance(entry, FloorEntry) else [FloorChoice(entry, entry)])
         ]
 
     @property

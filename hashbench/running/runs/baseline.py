@@ -13,7 +13,7 @@ from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.catalogue import known_kinds
 from hashbench.data.tasks.text_data import reports_elsewhere
 from hashbench.running.experiment.resolved import ResolvedExperiment
-from hashbench.running.experiment.schema import Floor
+from hashbench.running.experiment.schema import FloorChoice
 from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_metrics, stored_predictions
 from hashbench.running.runs.further import FurtherSet, behind_train
 from hashbench.running.training.machine import Interrupted, Machine, Stop
@@ -46,7 +46,7 @@ class TrivialBaseline(RunKind):
             and (floor.name not in task.task.kind.reads_words or counts_words(resolved))
         ]
 
-    def of(self, resolved: ResolvedExperiment, floor: Floor, task: LocatedTask) -> Run:
+    def of(self, resolved: ResolvedExperiment, floor: FloorChoice, task: LocatedTask) -> Run:
         """The run of one trivial baseline on one task."""
         learned = {LEARNED: LEARNED_MORE} if reports_elsewhere(task.task) else {}
         words = {"corpus_words": resolved.seen_words()} if floor.name in task.task.kind.reads_words else {}
@@ -66,7 +66,7 @@ class TrivialBaseline(RunKind):
         )
 
 
-def floor_spec(floor: Floor) -> dict[str, Any]:
+def floor_spec(floor: FloorChoice) -> dict[str, Any]:
     """The part of a run's spec that says which trivial baseline it is."""
     return {"floor": floor.name, "version": VERSION, **floor.options}
 
@@ -138,7 +138,7 @@ class FurtherBaseline(RunKind):
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         return []
 
-    def of(self, size: str, floor: Floor, further: FurtherSet, trained: LocatedTask) -> Run:
+    def of(self, size: str, floor: FloorChoice, further: FurtherSet, trained: LocatedTask) -> Run:
         """The run of one trivial baseline of a task on a further set of it."""
         learned = {"task": trained.task.name, "data": trained.fingerprint}
         return self.make(size, floor.label, {**floor_spec(floor), "learned": learned}, task=further)

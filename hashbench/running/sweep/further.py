@@ -212,8 +212,8 @@ class TrainedRun(Subject):
         )
 
     def baselines(self, further: FurtherSet) -> list[tuple[Run, Callable[[Machine], Result]]]:
-        known = self.trained_on.kind.baselines_of(self.trained_on)
-        floors = [floor for floor in self.experiment.all_floors if floor.name in known]
+        names = self.trained_on.kind.baselines_of(self.trained_on)
+        floors = [floor for floor in self.experiment.all_floors if floor.name in names]
         located = locate_task(self.trained_on, open_sources(self._sources))
         runs = [BASELINE.of(self.experiment.encoder, floor, further, located) for floor in floors]
         return [(run, partial(BASELINE.carry_out, run, self._workplace(further, run))) for run in runs]
