@@ -14,7 +14,7 @@ from pathlib import Path
 import hashbench
 from hashbench.common.errors import InputError
 from hashbench.data.tasks.blocks import HASHED_BYTES
-from hashbench.data.tasks.hashed_words import HashedWords, fitted_hashed_words
+from hashbench.data.tasks.hashed_words import FittedWords, fitted_hashed_words
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.deployment.text_side import NAME_IN_JAVASCRIPT, check_names, filled, joined_sources, texts_to_prove
 from hashbench.models.portable.hashed_words import SETTINGS, WEIGHTS
@@ -30,7 +30,7 @@ KINDS = ("int8",)
 class LearnedWords:
     """Fitted hashed words, and the names of the classes, () for a regression."""
 
-    model: HashedWords
+    model: FittedWords
     labels: tuple[str, ...]
 
 
@@ -81,7 +81,7 @@ def write_folder(learned: LearnedWords, kind: str, task: str, folder: Path) -> N
         (folder / name).write_text(content, encoding="utf-8")
 
 
-def vectors(model: HashedWords) -> list[str]:
+def vectors(model: FittedWords) -> list[str]:
     """Lines of test texts with hashbench's own words and scores."""
     texts = texts_to_prove()
     scores = model.scores(texts).tolist()

@@ -24,7 +24,7 @@ LARGEST = 127  # of the integers of weights
 
 
 @dataclass(frozen=True)
-class HashedWords:
+class FittedWords:
     """A fitted model: int8 weights (k, n) of n buckets, scales (k,) and intercepts (k,) of k outputs, and classes."""
 
     pairs: bool  # whether pairs of neighbouring words are read beside words
@@ -34,7 +34,7 @@ class HashedWords:
     classes: np.ndarray  # the ids of classes that train has; none for a regression
 
     @classmethod
-    def of(cls, linear: Any, pairs: bool) -> HashedWords:
+    def of(cls, linear: Any, pairs: bool) -> FittedWords:
         """A fitted linear model of scikit-learn in int8, with one scale for each output."""
         weights = np.atleast_2d(linear.coef_)
         scales = np.maximum(np.abs(weights).max(1), 1e-12) / LARGEST
@@ -55,7 +55,7 @@ class HashedWords:
         return np.asarray(self.classes[answers])
 
 
-def fitted_hashed_words(data: TaskData, size: int) -> HashedWords | None:
+def fitted_hashed_words(data: TaskData, size: int) -> FittedWords | None:
     """The model of `size` bytes at most, fitted on train; None where train has no word or one class.
 
     Pairs of words or not, and how strongly weights are held back, are what is best on a seeded tenth of train; then it
@@ -77,7 +77,7 @@ def fitted_hashed_words(data: TaskData, size: int) -> HashedWords | None:
     with threadpool_limits(1):  # sums of several threads are rounded otherwise
         pairs, place = _chosen(data, buckets)
         linear = candidates[place].fit(bucket_values(joined(train), buckets, pairs=pairs), train.labels)
-    return HashedWords.of(linear, pairs)
+    return FittedWords.of(linear, pairs)
 
 
 def _chosen(data: TaskData, buckets: int) -> tuple[bool, int]:
@@ -91,7 +91,7 @@ def _chosen(data: TaskData, buckets: int) -> tuple[bool, int]:
     for pairs in (False, True):
         kept, held = (bucket_values(joined(part), buckets, pairs=pairs) for part in (parts.kept, parts.held))
         for place, linear in enumerate(kind.linear_models(parts.kept.labels)):
-            model = HashedWords.of(linear.fit(kept, parts.kept.labels), pairs)
+            model = FittedWords.of(linear.fit(kept, parts.kept.labels), pairs)
             linear.coef_ = (model.weights * model.scales[:, None]).reshape(linear.coef_.shape)
             outputs = SplitOutputs(linear.predict(held), targets)
             score = next(row.value for row in kind.scores(data.task, outputs) if row.name == data.task.select_metric)
