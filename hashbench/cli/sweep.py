@@ -135,14 +135,15 @@ def print_own_table(db: str, loaded: Loaded) -> None:
 
 def _tell_of_the_best(db: str, loaded: Loaded) -> None:
     """Prints the best of each task that can be exported, a trivial baseline too, with the command that does it."""
-    from hashbench.data.tasks.text import BAG_OF_WORDS
+    from hashbench.data.tasks.text import BAG_OF_WORDS, HASHED_WORDS
     from hashbench.results.read.trained import best_kept
     from hashbench.running.experiment.tasks import exported_tasks
     from hashbench.store.engine import open_results
 
     place = "" if db == DEFAULT_DB else f" --db {shlex.quote(argument_shown(db))}"
     exported = exported_tasks(loaded)
-    for choice in best_kept(open_results(db), loaded.experiment.name, (BAG_OF_WORDS,)):
+    floors = [floor.label for floor in loaded.experiment.all_floors if floor.name in (BAG_OF_WORDS, HASHED_WORDS)]
+    for choice in best_kept(open_results(db), loaded.experiment.name, floors):
         run = choice.run
         if run.task in exported:
             use = f"to use it: hashbench export --run {run.run_id[:8]}{place} {run.model}"

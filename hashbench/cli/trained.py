@@ -47,14 +47,24 @@ AddOnnx = Annotated[
     ),
 ]
 AsInt8 = Annotated[
-    bool, typer.Option("--int8", help="With --onnx: quantize the graph to int8. Of a bag of words: its weights.")
+    bool,
+    typer.Option(
+        "--int8",
+        help="With --onnx: quantize the graph to int8. Of a bag of words: its weights; hashed words always are.",
+    ),
 ]
 MeasureForms = Annotated[
     bool,
-    typer.Option("--evaluate", help="With --onnx, or of a bag of words: measure size, score and time on the dev set."),
+    typer.Option(
+        "--evaluate",
+        help="With --onnx, or of bag-of-words and hashed-words: measure size, score and time on the dev set.",
+    ),
 ]
 AddPage = Annotated[
-    bool, typer.Option("--page", help="With --onnx: add a page that classifies in a browser. Needs npm.")
+    bool,
+    typer.Option(
+        "--page", help="Add a page that classifies in a browser: with --onnx, which needs npm, or of hashed-words."
+    ),
 ]
 AddLibraryFiles = Annotated[
     bool,
@@ -87,7 +97,8 @@ def export(
 ) -> None:
     """Write a trained model as a folder that works without the database: weights, config, tokenizer, model card.
 
-    Of a run of the trivial baseline bag-of-words: its words and weights, and a file of code that reads them.
+    Of a run of the trivial baseline bag-of-words: its words and weights, and a file of code that reads them. Of
+    hashed-words: its weights, and code in Python and JavaScript; --page adds a page that classifies in a browser.
 
     Sweeps keep the fine-tuned weights of small models. To keep those of all, write keep_weights: best in the file.
 
@@ -97,16 +108,16 @@ def export(
     hashbench export my-model --experiment mine --task sst2
     """
     run = _run_to_export(db, run, experiment, task, model, seed)
-    from hashbench.deployment.bag_of_words import export_bag_of_words, is_bag_of_words
+    from hashbench.deployment.floors import export_floor, exported_floor
     from hashbench.deployment.forms import Wishes, deploy, stored_forms
     from hashbench.deployment.of_run import export_run
 
-    if is_bag_of_words(db, run):
-        others = {"onnx": onnx, "page": page, "transformers": transformers, "pt2": pt2, "push-to-hub": push_to_hub}
+    if floor := exported_floor(db, run):
+        others = {"onnx": onnx, "transformers": transformers, "pt2": pt2, "push-to-hub": push_to_hub}
         for name, wanted in others.items():
             if wanted:
-                raise InputError(f"export --{name}: a bag of words is no graph and no model; leave it out")
-        for line in export_bag_of_words(db, run, folder, data or None, note, int8=int8, evaluate=evaluate):
+                raise InputError(f"export --{name}: {floor} is no graph and no model; leave it out")
+        for line in export_floor(db, run, folder, data or None, note, int8=int8, evaluate=evaluate, page=page):
             print(line)
         return
     wishes = Wishes(onnx=onnx, int8=int8, page=page, transformers=transformers, pt2=pt2, evaluate=evaluate)

@@ -271,7 +271,9 @@ def _without(values: Sequence[float] | np.ndarray) -> np.ndarray:
 def _jackknife(values: Sequence[float]) -> float:
     """The variance from values with one unit left out in turn; NaN for one unit."""
     n = len(values)
-    return (n - 1) / n * float(np.square(np.asarray(values) - np.mean(values)).sum()) if n > 1 else math.nan
+    if n < 2 or not np.isfinite(values).all():
+        return math.nan
+    return (n - 1) / n * float(np.square(np.asarray(values) - np.mean(values)).sum())
 
 
 def _left(of: Quantity, model: Hashable, unit: Unit) -> float | np.ndarray:

@@ -11,7 +11,7 @@ from tests.cli.commands import Run, fails
 def test_check_tells_what_a_sweep_would_do(run: Run) -> None:
     outcome = run("check", "small.yaml")
     assert outcome.code == 0
-    assert "small.yaml: valid, encoder tiny, 4 runs: 1 pretrain, 2 floor, 1 finetune" in outcome.out
+    assert "small.yaml: valid, encoder tiny, 5 runs: 1 pretrain, 3 floor, 1 finetune" in outcome.out
     assert re.search(r"hashformer-md-proj +words +md5-bits +shuffle_random +2 +0.001", outcome.out)
 
 

@@ -17,7 +17,9 @@ from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.data.tasks.text_baselines import fitted_bag_of_words
 from hashbench.data.tasks.text_data import Split, TaskData
-from hashbench.deployment.bag_of_words import CODE, evaluated_folder, learned_on, write_folder
+from hashbench.deployment import bag_of_words
+from hashbench.deployment.bag_of_words import CODE, learned_on, write_folder
+from hashbench.deployment.floors import evaluated_folder
 from hashbench.models.portable.bag_of_words import FEATURES, NUMBERS, SETTINGS, BagOfWords
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
@@ -53,7 +55,7 @@ def test_a_folder_has_the_scores_of_scikit_learn(name: str, tmp_path: Path) -> N
         scores = np.array([bag.scores(text) for text in texts])
         np.testing.assert_allclose(scores if scores.shape[1] > 1 else scores[:, 0], expected, atol=tolerance)
         size = sum((tmp_path / file).stat().st_size for file in (FEATURES, NUMBERS, SETTINGS, CODE))
-        form = evaluated_folder(tmp_path, kind, task)
+        form = evaluated_folder(bag_of_words, tmp_path, kind, task)
         assert form.folder == size and form.bytes < size and form.text_milliseconds > 0
         if kind == "float32":
             right = model.predict(texts)
@@ -116,11 +118,13 @@ def test_model_and_bag_of_words_have_the_same_columns(tmp_path: Path, monkeypatc
     for option in ("--onnx", "--transformers", "--pt2"):
         code, out, err = command(capsys, "export", "--run", bag, "bag", option)
         assert (code, out) == (2, "")
-        assert f"export {option}: a bag of words is no graph and no model; leave it out" in err
+        assert f"export {option}: bag-of-words is no graph and no model; leave it out" in err
     code, out, err = command(capsys, "export", "--run", by_floor["majority"], "no")
     assert code == 2 and "floor runs have no model to export" in err and not Path("no").exists()
     code, out, err = command(capsys, "export", "--run", bag, "bag", "--int8", "--evaluate")
-    assert code == 0 and "words and pairs of words with int8 weights" in out and "| int8 |" in out, err
+    assert (
+        code == 0 and " of them int8 weights of " in out and " words and pairs of words" in out and "| int8 |" in out
+    ), err
     assert "is there already" in command(capsys, "export", "--run", bag, "bag")[2]
     assert command(capsys, "export", "--run", mean, "mean", "--onnx", "--int8", "--evaluate")[0] == 0
     names = [f"int8_{name}" for name in ("bytes", "score", "latency", "folder", "text_latency")]

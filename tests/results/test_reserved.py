@@ -100,8 +100,9 @@ def test_the_message_says_what_is_reserved(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(InputError) as refused:
         load_experiment("a.yaml")
     assert str(refused.value) == (
-        "a.yaml:4: model 'majority': is the name of a trivial baseline (majority, bag-of-words, bag-of-pairs, "
-        "popularity, co-occurrence, most-frequent-tag, unigrams, shorter-sentence); choose another name"
+        "a.yaml:4: model 'majority': is the name of a trivial baseline (majority, bag-of-words, hashed-words, "
+        "bag-of-pairs, bag-of-pairs-2, popularity, co-occurrence, most-frequent-tag, unigrams, shorter-sentence); "
+        "choose another name"
     )
     Path("a.yaml").write_text("name: x\nmodels: [bert-mlm]\ntasks:\n  - sst2\n  - {name: Average, path: d, text: t}\n")
     with pytest.raises(InputError) as refused:

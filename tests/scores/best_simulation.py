@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from hashbench.scores.best import Separation
+from hashbench.scores.best import group
 from hashbench.scores.draws import drawn
+from hashbench.scores.quantity import Quantity, difference
 
 SKILL = 0.8  # of the best models, on the probit scale: 79 % right
 PARTS = (0.5, 0.25, 0.25)  # of an example's variance: shared by all, by a model's runs, by none
@@ -37,7 +38,6 @@ class World:
     metric: str = "accuracy"
     spread: float = 0.03  # of a skill over seeds: 0.9 points of accuracy
     draws: int = 1_000
-    joint_draws: int = 4_000
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Found:
     below_out: float
 
 
-def column(world: World, skills: np.ndarray, spreads: np.ndarray, random: np.random.Generator) -> Separation:
+def column(world: World, skills: np.ndarray, spreads: np.ndarray, random: np.random.Generator) -> list[Quantity]:
     """A column of models with these skills (models,) that deviate over seeds by `spreads` (models,)."""
     shape = (world.models, world.seeds, world.examples)
     scores, draws = [], []
@@ -66,13 +66,22 @@ def column(world: World, skills: np.ndarray, spreads: np.ndarray, random: np.ran
         draws.append(drawn_scores.reshape(*shape[:2], -1))
         whole = _scores(world.metric, targets, outputs)
         scores.append(whole.reshape(shape[:2]))
-    return Separation(np.mean(scores, axis=0), np.mean(draws, axis=0), joint_draws=world.joint_draws)
+    values, by_draw = np.mean(scores, axis=0), np.mean(draws, axis=0)  # (models, seeds), (models, seeds, draws)
+    return [
+        Quantity.of_units(model, dict(enumerate(values[model].tolist())), dict(enumerate(by_draw[model])))
+        for model in range(world.models)
+    ]
 
 
 def _scores(metric: str, targets: np.ndarray, outputs: list[np.ndarray]) -> np.ndarray:
     from hashbench.scores.registry import find_metric
 
     return np.array([find_metric(metric).score(targets, of_run) for of_run in outputs])
+
+
+def best_of(models: list[Quantity]) -> list[bool]:
+    """The group of the best of a column."""
+    return group([model.value for model in models], lambda i, j: difference(models[i], models[j]))
 
 
 def far_below(world: World) -> float:
@@ -92,7 +101,7 @@ def _variance(pilot: World, skill: float, factor: float) -> float:
     """The variance of a model's accuracy, mean over seeds and tasks, without what all models share."""
     random, same = np.random.default_rng(7), np.full(pilot.models, 1.0)
     columns = [column(pilot, skill * same, factor * pilot.spread * same, random) for _ in range(20)]
-    return float(np.mean([of_one.by_seed.mean(axis=1).var(ddof=1) for of_one in columns]))
+    return float(np.mean([np.var([model.value for model in of_one], ddof=1) for of_one in columns]))
 
 
 def simulate(world: World, n: int, seed: int = 0) -> Found:
@@ -110,9 +119,10 @@ def simulate(world: World, n: int, seed: int = 0) -> Found:
     skills = (SKILL - below) * np.sqrt((1 + spreads**2) / (1 + world.spread**2))
     random, rows = np.random.default_rng(seed), []
     for _ in range(n):
-        group = column(world, skills, spreads, random).group()
-        out = ~group[np.isclose(below, far) & (spreads == world.spread)]
-        rows.append((group.all(), group[1], out.mean() if len(out) else np.nan))
+        models = column(world, skills, spreads, random)
+        members = np.array(best_of(models))
+        out = ~members[np.isclose(below, far) & (spreads == world.spread)]
+        rows.append((members.all(), members[1], out.mean() if len(out) else np.nan))
     return Found(*np.mean(rows, axis=0))
 
 

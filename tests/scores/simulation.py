@@ -7,8 +7,7 @@ varies, and both together a noise of their own; so the true value of a metric is
 model its mean over the seeds' normal distribution.
 
 `examples`: one seed, the truth is that of these two trained models. `seeds`: runs measured without error, the truth is
-that of the models. `both`: the truth is that of the models, on other examples and with other seeds; deviations add in
-quadrature. `once`: the same, but what seeds and examples vary only together is counted once.
+that of the models. `both`: the truth is that of the models, on other examples and with other seeds.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import numpy as np
 from scipy import stats
 
 from hashbench.scores.draws import drawn
-from hashbench.scores.estimates import combine, example_share
+from hashbench.scores.quantity import Quantity, difference
 from hashbench.scores.registry import find_metric
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)  # of a mean over a normal distribution
@@ -104,21 +103,23 @@ def covered(world: World, experiments: int, seed_counts: Sequence[int], seed: in
         ).reshape(2, most, -1)
         points = drawn_once(world.metric, targets, outputs)  # (2, seeds)
         exact = world.population(skills)
-        one = combine(points[0, 0] - points[1, 0], None, draws[0, 0] - draws[1, 0])
+        one = difference(*(_model(side, points[side, :1], draws[side, :1]) for side in (0, 1))).estimate()
         hits.setdefault("examples", []).append(one.low <= exact[0, 0] - exact[1, 0] <= one.high)
         for count in seed_counts:
-            for name, values, by_draw in (
-                (f"seeds, {count}", exact, None),
-                (f"both, {count} seeds", points, (draws[0, :count] - draws[1, :count]).mean(axis=0)),
-            ):
-                d = values[0, :count] - values[1, :count]
-                found = combine(float(d.mean()), list(d), by_draw)
-                hits.setdefault(name, []).append(found.low <= truth <= found.high)
-                if by_draw is not None:
-                    share = example_share(draws[0, :count] - draws[1, :count])
-                    once = combine(float(d.mean()), list(d), by_draw, example_share=share)
-                    hits.setdefault(f"once, {count} seeds", []).append(once.low <= truth <= once.high)
+            for name, values, by_draw in (("seeds", exact, None), ("both", points, draws)):
+                sides = (
+                    _model(side, values[side, :count], None if by_draw is None else by_draw[side, :count])
+                    for side in (0, 1)
+                )
+                found = difference(*sides).estimate()
+                hits.setdefault(f"{name}, {count} seeds", []).append(found.low <= truth <= found.high)
     return {name: float(np.mean(values)) for name, values in hits.items()}
+
+
+def _model(side: int, scores: np.ndarray, draws: np.ndarray | None) -> Quantity:
+    """A model with a score for each seed (seeds,), and in draws of the examples (seeds, draws)."""
+    by_draw = None if draws is None else dict(enumerate(draws))
+    return Quantity.of_units(side, dict(enumerate(scores.tolist())), by_draw)
 
 
 def drawn_once(metric: str, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:

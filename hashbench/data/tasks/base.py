@@ -166,6 +166,8 @@ class TaskKind(ABC):
     reads_words: ClassVar[frozenset[str]] = frozenset()
     # Those that predict the same for every text
     constant_baselines: ClassVar[frozenset[str]] = frozenset()
+    # Those that note the bytes they take, shipped in int8, under "bytes" in the dictionary `facts` of `predictions`
+    sized_baselines: ClassVar[frozenset[str]] = frozenset()
     exported: ClassVar[bool] = True  # whether a model that learned a task of it can be written into a folder
     # Its block of the experiment file, whose key is the kind's name
     block: ClassVar[type[Strict] | None] = None

@@ -41,6 +41,7 @@ class NameOf:
         return str(value)
 
 
+HASHED_BYTES = 65_536  # of the trivial baseline `hashed-words`, unless a file has another number
 # numpy, torch and Lightning take no larger one
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 Beams = Annotated[

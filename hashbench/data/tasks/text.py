@@ -6,7 +6,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -65,7 +65,9 @@ if TYPE_CHECKING:
 
 MAJORITY = "majority"
 BAG_OF_WORDS = "bag-of-words"
-BAG_OF_PAIRS = "bag-of-pairs"  # the trivial baseline that only tasks of pairs have
+BAG_OF_PAIRS = "bag-of-pairs"  # this trivial baseline and the next are of pairs alone
+BAG_OF_PAIRS_2 = "bag-of-pairs-2"  # its version 2: numbers alone, no weight of a word
+HASHED_WORDS = "hashed-words"
 
 
 @dataclass(frozen=True)
@@ -220,6 +222,7 @@ class TextKind(TaskKind):
     reads_items = False
     takes_noise = True
     constant_baselines = frozenset({MAJORITY})
+    sized_baselines = frozenset({BAG_OF_WORDS, BAG_OF_PAIRS_2, HASHED_WORDS})
     description = "a task of texts"
     outputs: ClassVar[OutputKind]  # what its metrics score
     # The head that learns it: the name of one of models/objectives/, or a class that the kind's file brings
@@ -280,8 +283,15 @@ class TextKind(TaskKind):
         """An untrained linear model of scikit-learn; None where labels (n,) leave it nothing to learn."""
         raise NotImplementedError(f"{self.name} has no bag of words")
 
+    def linear_models(self, labels: np.ndarray) -> list[Any]:
+        """Untrained linear models of scikit-learn to choose among, the one that holds its weights back most first.
+
+        [] where labels (n,) leave them nothing to learn.
+        """
+        raise NotImplementedError(f"{self.name} has no hashed words")
+
     def baselines_of(self, task: Task) -> list[str]:
-        return [name for name in self.baselines if task.is_pair or name != BAG_OF_PAIRS]
+        return [name for name in self.baselines if task.is_pair or name not in (BAG_OF_PAIRS, BAG_OF_PAIRS_2)]
 
     def batches(self, data: TaskData, tokenizer: Tokenizer, coder: Coder, **settings: Any) -> FinetuningData:
         """Batches of the data for training and evaluations; `settings` as FinetuningData takes them."""
@@ -388,14 +398,14 @@ class TextKind(TaskKind):
         return f"{task.home}/train.parquet and the evaluation splits"
 
     def predictions(
-        self, baseline: str, data: TaskData, splits: Sequence[str] | None = None
+        self, baseline: str, data: TaskData, splits: Sequence[str] | None = None, **options: Any
     ) -> dict[str, SplitOutputs]:
         """A trivial baseline's predictions, (n,) or (n, 4), and the targets on `splits` (None: those evaluated).
 
-        A trivial baseline selects nothing, so where rows of train are held out to select on, a test set is predicted
-        from all of train.
+        `options`: of the baseline. Where rows of train are held out to select on, a test set is predicted from all of
+        train, since no trivial baseline is selected on them.
         """
-        predict = self.baselines[baseline]
+        predict = partial(self.baselines[baseline], **options)
         wanted = data.task.evaluation_splits if splits is None else splits
         if not reports_elsewhere(data.task):
             predicted = predict(data, wanted)

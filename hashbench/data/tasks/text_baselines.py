@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hashbench.data.tasks.text import BAG_OF_PAIRS, BAG_OF_WORDS, MAJORITY, text_kind
+from hashbench.data.tasks.blocks import HASHED_BYTES
+from hashbench.data.tasks.hashed_words import fitted_hashed_words, joined
+from hashbench.data.tasks.text import BAG_OF_PAIRS, BAG_OF_PAIRS_2, BAG_OF_WORDS, HASHED_WORDS, MAJORITY, text_kind
 from hashbench.data.tasks.text_data import Split, TaskData
+from hashbench.models.text.unicode import well_formed
 from hashbench.models.text.words import WordTokenizer
 
 # Ample for a trivial baseline, and half the time of scikit-learn's own on 400,000 rows
@@ -16,6 +19,12 @@ TOLERANCE = 1e-3
 # scikit-learn's own, where the fit is for a test set or an export: worth 1.3 points on AG News
 TEST_TOLERANCE = 1e-4
 SCALE = 3.0  # standard deviations that weigh as much as a whole text
+GRAM = 4  # characters of the parts of texts whose sets are compared
+CHARACTERS = (3, 5)  # of the n-grams of a TF-IDF
+BUCKETS = 65_536  # of the features of a TF-IDF
+PLAIN_WORDS = WordTokenizer(r"\w+")  # without punctuation, which texts share whatever they say
+FLOAT_BYTES = 4
+Facts = dict[str, float]  # what a trivial baseline notes about itself, by name
 
 
 def majority(data: TaskData, splits: Sequence[str], *, for_test: bool = False) -> dict[str, np.ndarray]:
@@ -24,12 +33,17 @@ def majority(data: TaskData, splits: Sequence[str], *, for_test: bool = False) -
     return {split: np.full(len(data.splits[split]), constant) for split in splits}
 
 
-def bag_of_words(data: TaskData, splits: Sequence[str], *, for_test: bool = False) -> dict[str, np.ndarray]:
+def bag_of_words(
+    data: TaskData, splits: Sequence[str], *, for_test: bool = False, facts: Facts | None = None
+) -> dict[str, np.ndarray]:
     """Predictions of a linear model on TF-IDF; each split (n,). The majority where train has no word or one class."""
     model = fitted_bag_of_words(data, for_test=for_test)
     if model is None:
         return majority(data, splits)
-    return {split: np.asarray(model.predict(_joined(data.splits[split]))) for split in splits}
+    if facts is not None:
+        features, head = (part for _, part in model.steps)
+        facts["bytes"] = _table_bytes(features) + head.coef_.size
+    return {split: np.asarray(model.predict(joined(data.splits[split]))) for split in splits}
 
 
 def fitted_bag_of_words(data: TaskData, *, for_test: bool = False) -> Any:
@@ -43,16 +57,12 @@ def fitted_bag_of_words(data: TaskData, *, for_test: bool = False) -> Any:
 
     train = data.splits["train"]
     head = text_kind(data.task).linear_model(train.labels, TEST_TOLERANCE if for_test else TOLERANCE)
-    if head is None or not any(map(WordTokenizer().tokenize, _joined(train))):
+    if head is None or not any(map(WordTokenizer().tokenize, joined(train))):
         return None
     features = TfidfVectorizer(
         tokenizer=WordTokenizer().tokenize, token_pattern=None, lowercase=False, ngram_range=(1, 2), sublinear_tf=True
     )
-    return make_pipeline(features, head).fit(_joined(train), train.labels)
-
-
-def _joined(split: Split) -> list[str]:
-    return [" ".join(texts) for texts in zip(*split.texts, strict=True)]
+    return make_pipeline(features, head).fit(joined(train), train.labels)
 
 
 def bag_of_pairs(data: TaskData, splits: Sequence[str], *, for_test: bool = False) -> dict[str, np.ndarray]:
@@ -63,7 +73,7 @@ def bag_of_pairs(data: TaskData, splits: Sequence[str], *, for_test: bool = Fals
     """
     train = data.splits["train"]
     head = text_kind(data.task).linear_model(train.labels, TEST_TOLERANCE if for_test else TOLERANCE)
-    if head is None or not any(map(WordTokenizer().tokenize, _joined(train))):
+    if head is None or not any(map(WordTokenizer().tokenize, joined(train))):
         return majority(data, splits)
     features = PairFeatures(train)
     head.fit(features.of(train), train.labels)
@@ -103,5 +113,122 @@ class PairFeatures:
         return np.column_stack([cosine, *shares, *map(np.log1p, (n_first, n_second, n_shared))])
 
 
-# By their stored names; the last one is for pairs alone.
-BASELINES = {MAJORITY: majority, BAG_OF_WORDS: bag_of_words, BAG_OF_PAIRS: bag_of_pairs}
+def bag_of_pairs_2(
+    data: TaskData, splits: Sequence[str], *, for_test: bool = False, facts: Facts | None = None
+) -> dict[str, np.ndarray]:
+    """Predictions of a linear model on twelve numbers of a pair; each split (n,). A majority as bag_of_words.
+
+    It has one weight a number and so none of a word: it learns how much the texts share.
+    """
+    train = data.splits["train"]
+    head = text_kind(data.task).linear_model(train.labels, TEST_TOLERANCE if for_test else TOLERANCE)
+    if head is None or not any(map(WordTokenizer().tokenize, joined(train))):
+        return majority(data, splits)
+    numbers = PairNumbers(train)
+    head.fit(numbers.of(train), train.labels)
+    if facts is not None:
+        facts["bytes"] = numbers.bytes + FLOAT_BYTES * head.coef_.size
+    return {split: np.asarray(head.predict(numbers.of(data.splits[split]))) for split in splits}
+
+
+class PairNumbers:
+    """Twelve numbers of each pair of a split for `bag_of_pairs_2`, scaled as those of train are.
+
+    They are `overlap_numbers`, then three cosines of TF-IDF: of words, of words without English stop words, and of
+    n-grams of characters within words. Documents are the texts of train. Features are hashed, so that one that train
+    lacks counts too, as the rarest of all: without it, the cosine would be of the other features alone.
+    """
+
+    def __init__(self, train: Split) -> None:
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, HashingVectorizer, TfidfTransformer
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        def table(**features: Any) -> Any:
+            counts = HashingVectorizer(**features, norm=None, alternate_sign=False, n_features=BUCKETS)
+            return make_pipeline(counts, TfidfTransformer(sublinear_tf=True)).fit(texts)
+
+        stop_words = sorted({word for phrase in ENGLISH_STOP_WORDS for word in PLAIN_WORDS.tokenize(phrase)})
+        texts = [well_formed(text) for column in train.texts for text in column]
+        words: dict[str, Any] = {"tokenizer": PLAIN_WORDS.tokenize, "token_pattern": None, "lowercase": False}
+        self._tables = [
+            table(**words), table(**words, stop_words=stop_words), table(analyzer="char_wb", ngram_range=CHARACTERS),
+        ]  # fmt: skip
+        self._scaler = StandardScaler().fit(self._unscaled(train))
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the tables of idf, one each."""
+        return BUCKETS * len(self._tables)
+
+    def of(self, split: Split) -> np.ndarray:
+        """The numbers of n pairs (n, 12)."""
+        return np.asarray(self._scaler.transform(self._unscaled(split)))
+
+    def _unscaled(self, split: Split) -> np.ndarray:
+        columns = [[well_formed(text) for text in column] for column in split.texts]
+        return np.column_stack([overlap_numbers(*columns), *(_cosines(table, *columns) for table in self._tables)])
+
+
+def _cosines(table: Any, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
+    """The cosine (n,) of the TF-IDF of each pair of n texts."""
+    return np.asarray(table.transform(first).multiply(table.transform(second)).sum(axis=1)).ravel()
+
+
+def overlap_numbers(first: Sequence[str], second: Sequence[str]) -> np.ndarray:
+    """Nine numbers (n, 9) of how much each pair of n texts shares, in lower case.
+
+    Of the sets of words without punctuation, then of all parts of four characters: what is shared over the root of the
+    product of both sizes, and over all. Of the sets of words: what is shared over each size, and the logarithm of one
+    more than each size. Last the difference of the lengths in characters over the longer one. What is over nothing is
+    0; a text of fewer than four characters is one part.
+    """
+    numbers = np.zeros((len(first), 9))
+    for row, texts in enumerate(zip(first, second, strict=True)):
+        words = [set(PLAIN_WORDS.tokenize(text)) for text in texts]
+        parts = [_parts(text.lower()) for text in texts]
+        sizes, shared = [len(of_text) for of_text in words], len(words[0] & words[1])
+        lengths = [len(text.lower()) for text in texts]
+        numbers[row] = [
+            *_shares(*words), *_shares(*parts), *(shared / max(1, size) for size in sizes), *np.log1p(sizes),
+            abs(lengths[0] - lengths[1]) / max(1, *lengths),
+        ]  # fmt: skip
+    return numbers
+
+
+def _parts(text: str) -> set[str]:
+    return {text[at : at + GRAM] for at in range(max(1, len(text) - GRAM + 1))} - {""}
+
+
+def _shares(first: set[str], second: set[str]) -> tuple[float, float]:
+    """How many elements two sets share, over the root of the product of their sizes and over the size of the union."""
+    shared = len(first & second)
+    return shared / max(1.0, np.sqrt(len(first) * len(second))), shared / max(1, len(first | second))
+
+
+def _table_bytes(table: Any) -> int:
+    """Bytes of the features of a fitted TF-IDF, a line each, with an idf of one byte."""
+    return sum(len(feature.encode()) + 1 for feature in table.vocabulary_) - 1 + len(table.vocabulary_)
+
+
+def hashed_words(
+    data: TaskData, splits: Sequence[str], *, bytes: int = HASHED_BYTES, for_test: bool = False,
+    facts: Facts | None = None,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Predictions of a linear model on hashed words in int8; each split (n,). A majority as bag_of_words."""
+    model = fitted_hashed_words(data, bytes)
+    if model is None:
+        return majority(data, splits)
+    if facts is not None:
+        facts["bytes"] = model.weights.size
+    return {split: model.predict(joined(data.splits[split])) for split in splits}
+
+
+# By their stored names; those of pairs are for pairs alone
+BASELINES = {
+    MAJORITY: majority,
+    BAG_OF_WORDS: bag_of_words,
+    HASHED_WORDS: hashed_words,
+    BAG_OF_PAIRS: bag_of_pairs,
+    BAG_OF_PAIRS_2: bag_of_pairs_2,
+}

@@ -265,6 +265,15 @@ class Measured:
         """A fact of a model by its stored name or by its column in the views; None where it was not measured."""
         return self.facts.get((entry.model, entry.encoder, name))
 
+    def bytes_of(self, entry: Entry, task: str) -> int | None:
+        """The bytes of a trivial baseline that was learned on a task; None where they are not known."""
+        return next((self._bytes[run.run_id] for run in entry.of_task(task) if run.run_id in self._bytes), None)
+
+    @cached_property
+    def _bytes(self) -> dict[str, int]:
+        rows = self.query(queries.BYTES_OF_BASELINES, experiment=self.experiment.id)
+        return {row["run_id"]: int(row["value"]) for row in rows}
+
     def find_entry(self, model: str) -> Entry | None:
         """The entry with all runs of a model; None where it has no runs, or several entries with different settings."""
         entries = [entry for entry in self.entries if entry.model == model and not entry.is_baseline]

@@ -196,6 +196,13 @@ FACTS_OF_RUNS = """
 SELECT f.run_id, m.name, m.value FROM finished_versions f JOIN metric m ON m.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment AND f.task IS NOT NULL AND m.split = '' AND m.step = 0
 """
+# the bytes of one trivial baseline: as it noted them, else of its export
+BYTES_OF_BASELINES = f"""
+SELECT f.run_id, m.value FROM finished_versions f JOIN metric m ON m.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment AND f.kind = '{BASELINE}' AND m.split = '' AND m.step = 0
+  AND m.name IN ('bytes', 'int8_bytes') AND m.value IS NOT NULL
+ORDER BY m.name DESC
+"""
 # a time of one efficiency run
 TIMES = of_version(
     f"""

@@ -21,7 +21,16 @@ from hashbench.results.tables.cells import (
     text_cell,
 )
 from hashbench.results.tables.request import TableFile
-from hashbench.results.tables.table import Cell, Row, Table, floor_note, floor_of, marked, missing_lines
+from hashbench.results.tables.table import (
+    Cell,
+    Row,
+    Table,
+    best_floors_note,
+    floor_note,
+    floor_of,
+    marked,
+    missing_lines,
+)
 
 SIZES = (
     Column("total_params", "params", "fact", "params", better="low", subtitle="all"),
@@ -76,6 +85,7 @@ def own_table(
     baselines = [row for row in rows if row.is_baseline]
     notes = _notes(measured, tasks, rows)
     notes += _fewer_units(rows, columns)
+    notes += best_floors_note(columns, baselines)
     for column in columns:
         if column.measure == "average":
             notes += floor_note(floor_of(column, columns, baselines), column)
@@ -223,6 +233,8 @@ def own_cell(measured: Measured, entry: Entry, column: Column, evidence: Evidenc
     if column.measure == "score":
         assert column.task is not None
         cell = score_cell(entry, column.task, read if column.metric else measured.own, evidence)
+        if entry.is_baseline:
+            cell = replace(cell, bytes=measured.bytes_of(entry, column.task))
         return flagged(measured, entry, cell, [(column.task, column.metric, column.split)])
     if column.measure == "average":
         scores = [score for task in column.tasks for score in measured.own(entry, str(task))]

@@ -54,6 +54,7 @@ class Cell:
     rank: int = 0  # in the column, 1 is the best; 0 where it is not compared
     ranks: tuple[int, int] = (0, 0)  # the interval of the rank, of all models of the column at once
     parts: tuple[ScorePart, ...] = field(default=(), compare=False, repr=False)  # until the column is compared
+    bytes: int | None = None  # of a trivial baseline as it was learned on the cell's task
     under: str = ""  # the trivial baseline that it is not above; of several the best
     constant: bool = False  # whether the predictions of a seed are all one
     hollow_f1: bool = False  # whether it averages an F1 of a model whose accuracy is below the majority class
@@ -247,6 +248,12 @@ class Floor:
 
     name: str  # of the baseline, if it is the best on every task; else `EACH_BEST`
     value: float
+    bytes: int | None = None  # of the baseline on its task; None of an average, and where they are not known
+
+    @property
+    def size(self) -> str:
+        """The bytes behind the value in words; "" where they are not known."""
+        return "" if self.bytes is None else f" ({self.bytes:,} bytes)"
 
 
 def floor_of(
@@ -266,6 +273,8 @@ def floor_of(
             return None
     if not best:
         return None
+    if column.measure != "average":
+        return best[0][0]
     names = {floor.name for group in best for floor in group}
     value = fmean(fmean(floor.value for floor in group) for group in best)
     return Floor(names.pop() if len(names) == 1 else EACH_BEST, value)
@@ -291,6 +300,18 @@ def floor_note(floor: Floor | None, column: Column) -> list[str]:
     return [f"{column.title or column.name}: the floor is {decimal_text(floor.value, 1)}, the mean of {EACH_BEST}."]
 
 
+def best_floors_note(columns: Sequence[Column], baselines: Sequence[Row]) -> list[str]:
+    """A line below a table with the best trivial baseline of each task, its score and its bytes; [] without one."""
+    tasks = [column for column in columns if column.measure == "score" and column.name == column.task]
+    floors = [(column, floor_of(column, columns, baselines)) for column in tasks]
+    listed = [
+        f"{column.title or column.name} {decimal_text(floor.value, 1)} {floor.name}{floor.size}"
+        for column, floor in floors
+        if floor is not None
+    ]
+    return [f"Best trivial baselines: {', '.join(listed)}."] if listed else []
+
+
 def _averaged(column: Column, columns: Sequence[Column]) -> list[list[Column]]:
     """The columns of a table that an average is over, those that count together in one list; [] if one is missing."""
     if column.measure == "prr_average":
@@ -305,7 +326,7 @@ def _averaged(column: Column, columns: Sequence[Column]) -> list[list[Column]]:
 def _best_of(cell: Cell | None, column: Column, baselines: Sequence[Row]) -> Floor | None:
     """The best trivial baseline in a column, on the data of a cell if there is one."""
     floors = [
-        Floor(row.title, other.value)
+        Floor(row.title, other.value, other.bytes)
         for row in baselines  # a baseline has a row for each version of the data
         if (other := row.cells[column.name]).value is not None
         and (cell is None or _data(other.group) == _data(cell.group))

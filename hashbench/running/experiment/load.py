@@ -21,7 +21,14 @@ from hashbench.data.tasks.catalogue import find_task, groups, known_tasks
 from hashbench.models.names import known_names, unknown_model
 from hashbench.running.experiment.claims import checked_claims
 from hashbench.running.experiment.complaints import complaint, form_of, place, schema_keys, unknown_key
-from hashbench.running.experiment.schema import Experiment, ModelEntry, TaskEntry, baseline_names, task_block_types
+from hashbench.running.experiment.schema import (
+    Experiment,
+    FloorEntry,
+    ModelEntry,
+    TaskEntry,
+    baseline_names,
+    task_block_types,
+)
 
 Block = TypeVar("Block", bound=BaseModel)
 KeyPath = tuple[str | int, ...]
@@ -379,6 +386,11 @@ def _check_names(loaded: Loaded) -> None:
         for i, name in enumerate(names):
             if name in names[:i]:
                 raise InputError(f"{loaded.where(key, i)}: '{name}' stands twice in {key}; keep one of them")
+    for i, entry in enumerate(experiment.floors):
+        labels = [floor.label for floor in entry.floors] if isinstance(entry, FloorEntry) else []
+        for label in labels:
+            if labels.count(label) > 1:
+                raise InputError(f"{loaded.where('floors', i, 'bytes')}: '{label}' stands twice; keep one of its sizes")
 
 
 def _check_known(loaded: Loaded) -> None:
@@ -407,7 +419,8 @@ def _check_reserved(loaded: Loaded) -> None:
     from hashbench.results import reserved  # imports the tables: not before names are known to be right
 
     experiment = loaded.experiment
-    words: dict[str, Any] = {"baselines": list(baseline_names()), "remedy": "choose another name"}
+    baselines = dict.fromkeys((*baseline_names(), *(floor.label for floor in experiment.all_floors)))
+    words: dict[str, Any] = {"baselines": list(baselines), "remedy": "choose another name"}
     listed = (experiment.tasks,) if isinstance(experiment.tasks, str) else experiment.tasks
     tasks = [task if isinstance(task, str) else task.name for task in listed]
     for i, entry in enumerate(experiment.models):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PrivateAttr, model_validator
@@ -14,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.registry import registered
-from hashbench.data.tasks.blocks import BY_GROUPS, HoldOut, NameOf, Seed, Strict, TaskEntry
+from hashbench.data.tasks.blocks import BY_GROUPS, HASHED_BYTES, HoldOut, NameOf, Seed, Strict, TaskEntry
 from hashbench.models.names import EncoderSize, Pooling
 from hashbench.results.dashboard.live import PROJECT, Mode
 from hashbench.running.experiment.claims import ClaimEntry
@@ -55,9 +56,10 @@ def is_name(text: str) -> bool:
 AverageName = Annotated[str, Field(pattern=NAME, max_length=LONGEST_NAME)]
 # Trivial baselines of the suite's kinds of task, in the order in which messages name them.
 FLOORS = (
-    "majority", "bag-of-words", "bag-of-pairs", "popularity", "co-occurrence", "most-frequent-tag", "unigrams",
-    "shorter-sentence",
+    "majority", "bag-of-words", "hashed-words", "bag-of-pairs", "bag-of-pairs-2", "popularity", "co-occurrence",
+    "most-frequent-tag", "unigrams", "shorter-sentence",
 )  # fmt: skip
+FloorBytes = Annotated[int, Field(ge=1, le=2**30)]  # more buckets than 2^31 have no hash
 LEAST_HANG_MINUTES = 30.0  # a silence that no step, evaluation or file of a run has here, on a slow disk either
 MOST_WORKERS = 10_000  # on a cluster
 LARGEST_KEPT = 32 * 2**20  # bytes of a fine-tuned model that `keep_weights: auto` keeps: tiny encoders, most tables
@@ -192,6 +194,33 @@ def baseline_names() -> list[str]:
     return list(dict.fromkeys((*FLOORS, *(name for kind in kinds for name in kind.baselines))))
 
 
+@dataclass(frozen=True)
+class FloorChoice:
+    """A trivial baseline of an experiment: its label in tables, its stored name, and options of its predictions."""
+
+    label: str
+    name: str
+    options: Mapping[str, int] = field(default_factory=dict)
+
+
+class FloorEntry(Strict):
+    """An entry of `floors` for a trivial baseline that has a size."""
+
+    name: Literal["hashed-words"] = Field(description="the trivial baseline")
+    bytes: FloorBytes | Annotated[tuple[FloorBytes, ...], Field(min_length=1)] = Field(
+        default=HASHED_BYTES,
+        description="bytes of its weights, one for each hashed bucket and class (two classes share one); a list: the "
+        "baseline once for each, as hashed-words-65536",
+    )
+
+    @property
+    def floors(self) -> list[FloorChoice]:
+        """The trivial baseline in each of its sizes, named after them where they are a list."""
+        if isinstance(self.bytes, int):
+            return [FloorChoice(self.name, self.name, {"bytes": self.bytes})]
+        return [FloorChoice(f"{self.name}-{size}", self.name, {"bytes": size}) for size in self.bytes]
+
+
 class Efficiency(Strict):
     """The measurements of an efficiency run, model and baseline in turn."""
 
@@ -295,12 +324,13 @@ class Experiment(Strict):
         ),
     )
     baseline: str = Field(default="bert-mlm", description="the model that ratios refer to")
-    floors: tuple[Annotated[str, NameOf(baseline_names)], ...] = Field(
+    floors: tuple[Annotated[str, NameOf(baseline_names)] | FloorEntry, ...] = Field(
         default=FLOORS,
         description=(
-            "scores that a model must beat, in every table; the first two for texts, bag-of-pairs for pairs of texts, "
-            "popularity and co-occurrence for page-link sets, popularity for phrases too, most-frequent-tag for tags "
-            "of words, the last two for minimal pairs"
+            "scores that a model must beat, in every table; the first three for texts, bag-of-pairs and its version 2 "
+            "for pairs of texts, popularity and co-occurrence for page-link sets, popularity for phrases too, "
+            "most-frequent-tag for tags of words, the last two for minimal pairs; "
+            "{name: hashed-words, bytes: 16_384} has another size"
         ),
     )
     tasks: str | tuple[str | TaskEntry, ...] = Field(
@@ -403,6 +433,16 @@ class Experiment(Strict):
     )
 
     _task_blocks: dict[str, Strict] = PrivateAttr(default_factory=lambda: _default_blocks())
+
+    @property
+    def all_floors(self) -> list[FloorChoice]:
+        """The trivial baselines, each in each of its sizes, in order."""
+        entries = [FloorEntry(name="hashed-words") if entry == "hashed-words" else entry for entry in self.floors]
+        return [
+            floor
+            for entry in entries
+            for floor in (entry.floors if isinstance(entry, FloorEntry) else [FloorChoice(entry, entry)])
+        ]
 
     @property
     def hang_s(self) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
@@ -13,6 +13,7 @@ from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.catalogue import known_kinds
 from hashbench.data.tasks.text_data import reports_elsewhere
 from hashbench.running.experiment.resolved import ResolvedExperiment
+from hashbench.running.experiment.schema import FloorChoice
 from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_metrics, stored_predictions
 from hashbench.running.runs.further import FurtherSet, behind_train
 from hashbench.running.training.machine import Interrupted, Machine, Stop
@@ -20,7 +21,8 @@ from hashbench.store.planning import Run
 from hashbench.store.result import Checkpoint, Result
 
 VERSION = 1  # raised when the meaning of a trivial baseline changes
-SECONDS_PER_ROW = 5e-4  # of train: measured 4e-5 (SST-2, short), 5e-4 (TREC), 1.4e-3 (AG News) of a linear model
+SECONDS_PER_ROW = 5e-4  # of train: measured 4e-5 (SST-2, short) to 1.4e-3 (AG News) of linear models
+SIZE = "bytes"  # the option of those that have a size
 LOOK_EVERY_S = 0.2  # for a request to stop
 CHECKPOINTS: tuple[Checkpoint, ...] = ("best", "last")  # both are what was predicted once
 
@@ -37,37 +39,55 @@ class TrivialBaseline(RunKind):
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         return [
-            self.of(resolved, name, task)
+            self.of(resolved, floor, task)
             for task in resolved.tasks
-            for name in resolved.experiment.floors
-            if name in task.task.kind.baselines_of(task.task)
-            and (name not in task.task.kind.reads_words or counts_words(resolved))
+            for floor in resolved.experiment.all_floors
+            if floor.name in task.task.kind.baselines_of(task.task)
+            and (floor.name not in task.task.kind.reads_words or counts_words(resolved))
         ]
 
-    def of(self, resolved: ResolvedExperiment, name: str, task: LocatedTask) -> Run:
+    def of(self, resolved: ResolvedExperiment, floor: FloorChoice, task: LocatedTask) -> Run:
         """The run of one trivial baseline on one task."""
         learned = {LEARNED: LEARNED_MORE} if reports_elsewhere(task.task) else {}
-        words = {"corpus_words": resolved.seen_words()} if name in task.task.kind.reads_words else {}
-        spec = {"floor": name, "version": VERSION, **task.task.kind.protocol_spec(task.task), **learned, **words}
-        return self.make(resolved.experiment.encoder, name, spec, task=task)
+        words = {"corpus_words": resolved.seen_words()} if floor.name in task.task.kind.reads_words else {}
+        more = {**task.task.kind.protocol_spec(task.task), **learned, **words}
+        return self.make(resolved.experiment.encoder, floor.label, {**floor_spec(floor), **more}, task=task)
 
     def seconds(self, run: Run, rows: int) -> float:
-        is_constant = any(run.model in kind.constant_baselines for kind in known_kinds().values())
+        is_constant = any(run.spec["floor"] in kind.constant_baselines for kind in known_kinds().values())
         return self.typical_s if is_constant else self.typical_s + SECONDS_PER_ROW * rows
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         counted = "corpus_words" in run.spec
         words = {"words": place.materials.seen_types(run.spec["corpus_words"])} if counted else {}
         data = place.materials.data(str(run.task))
-        return until_stopped(lambda: predicted(run.model, data, **words), machine.should_stop)
+        return until_stopped(
+            lambda: predicted(run.spec["floor"], data, **words, **floor_options(run.spec)), machine.should_stop
+        )
+
+
+def floor_spec(floor: FloorChoice) -> dict[str, Any]:
+    """The part of a run's spec that says which trivial baseline it is."""
+    return {"floor": floor.name, "version": VERSION, **floor.options}
+
+
+def floor_options(spec: Mapping[str, Any]) -> dict[str, int]:
+    """The options of a trivial baseline's predictions, from the spec of its run."""
+    return {SIZE: spec[SIZE]} if SIZE in spec else {}
 
 
 def predicted(name: str, data: Any, **options: Any) -> Result:
-    """Scores and predictions of a trivial baseline on the evaluated splits of a task; `options`: of `predictions`."""
+    """Scores and predictions of a trivial baseline on the evaluated splits of a task; `options`: of `predictions`.
+
+    What it notes about itself, as its bytes, is a metric of no split.
+    """
+    facts: dict[str, float] = {}
+    noted = {"facts": facts} if name in data.task.kind.sized_baselines else {}
     metrics, predictions = [MetricRow("best_step", 0), MetricRow("last_step", 0)], []
-    for split, result in data.task.kind.predictions(name, data, **options).items():
+    for split, result in data.task.kind.predictions(name, data, **options, **noted).items():
         metrics += scored_metrics(data.task, result, split)
         predictions += [stored_predictions(split, checkpoint, *result) for checkpoint in CHECKPOINTS]
+    metrics += [MetricRow(fact, value) for fact, value in facts.items()]
     return Result(metrics=metrics, predictions=predictions, notes=notes_on(data))
 
 
@@ -118,15 +138,16 @@ class FurtherBaseline(RunKind):
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         return []
 
-    def of(self, size: str, name: str, further: FurtherSet, trained: LocatedTask) -> Run:
+    def of(self, size: str, floor: FloorChoice, further: FurtherSet, trained: LocatedTask) -> Run:
         """The run of one trivial baseline of a task on a further set of it."""
         learned = {"task": trained.task.name, "data": trained.fingerprint}
-        return self.make(size, name, {"floor": name, "version": VERSION, "learned": learned}, task=further)
+        return self.make(size, floor.label, {**floor_spec(floor), "learned": learned}, task=further)
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         rows, trained = (place.materials.task_data(task) for task in (str(run.task), run.spec["learned"]["task"]))
         data = behind_train(rows, trained)
-        return until_stopped(lambda: predicted(run.spec["floor"], data), machine.should_stop)
+        options = floor_options(run.spec)
+        return until_stopped(lambda: predicted(run.spec["floor"], data, **options), machine.should_stop)
 
 
 BASELINES, FURTHER = TrivialBaseline(), FurtherBaseline()

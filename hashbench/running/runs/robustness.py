@@ -22,7 +22,7 @@ from hashbench.results.read.runs import BASELINE_RUN
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_metrics, stored_predictions
-from hashbench.running.runs.baseline import BASELINES
+from hashbench.running.runs.baseline import BASELINES, floor_options
 from hashbench.running.runs.evaluation import tuned_model
 from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.finetuning import batches_of
@@ -75,12 +75,12 @@ class RobustnessEvaluation(RunKind):
             for run, task in tuned
         ]
         floors = [  # a constant prediction is the same on any text
-            (BASELINES.of(resolved, name, task), task)
+            (BASELINES.of(resolved, floor, task), task)
             for task in resolved.tasks
-            for name in resolved.experiment.floors
+            for floor in resolved.experiment.all_floors
             if task.task.kind.learned
-            and name in task.task.kind.baselines_of(task.task)
-            and name not in task.task.kind.constant_baselines
+            and floor.name in task.task.kind.baselines_of(task.task)
+            and floor.name not in task.task.kind.constant_baselines
         ]
         return of_models + [
             self.make(resolved.experiment.encoder, run.model, {**spec, BASELINE_RUN: run.id}, task=task)
@@ -114,7 +114,10 @@ def _of_baseline(run: Run, place: Workplace) -> Result:
     trained = place.materials.task_data(str(run.task))
     kind, task, splits = text_kind(trained.task), perturbed.data.task, perturbed.data.splits
     finely = {"for_test": True} if reports_elsewhere(trained.task) else {}  # as on the texts as they are
-    outputs = kind.baselines[run.model](behind_train(perturbed.data, trained), list(perturbed.parts), **finely)
+    spec = place.runs[run.spec[BASELINE_RUN]].spec
+    predict = kind.baselines[spec["floor"]]
+    data, options = behind_train(perturbed.data, trained), {**finely, **floor_options(spec)}
+    outputs = predict(data, list(perturbed.parts), **options)
     targets = {name: kind.targets(task, splits[name]) for name in outputs}
     metrics, predictions = scored(perturbed, outputs, targets)
     return Result(metrics=[*data_facts(perturbed), *metrics], predictions=predictions, notes=notes_on(trained))

@@ -212,9 +212,10 @@ class TrainedRun(Subject):
         )
 
     def baselines(self, further: FurtherSet) -> list[tuple[Run, Callable[[Machine], Result]]]:
-        names = [name for name in self.experiment.floors if name in self.trained_on.kind.baselines_of(self.trained_on)]
+        names = self.trained_on.kind.baselines_of(self.trained_on)
+        floors = [floor for floor in self.experiment.all_floors if floor.name in names]
         located = locate_task(self.trained_on, open_sources(self._sources))
-        runs = [BASELINE.of(self.experiment.encoder, name, further, located) for name in names]
+        runs = [BASELINE.of(self.experiment.encoder, floor, further, located) for floor in floors]
         return [(run, partial(BASELINE.carry_out, run, self._workplace(further, run))) for run in runs]
 
     def _workplace(self, further: FurtherSet, *runs: Run) -> Workplace:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from hashbench.common.texts_read import NOTED, TextCounts, TextsRead
 from hashbench.data.tasks.base import LocatedTask

@@ -180,7 +180,7 @@ def test_its_block_is_a_key_of_the_file(run: Callable[..., tuple[str, str, objec
 def test_its_baseline_is_one_to_ask_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_experiment("tides.yaml").experiment.floors == ("majority", "bag-of-words", "length")
     monkeypatch.delenv("HASHBENCH_PLUGINS")
-    told = r"entry 3 of floors: must be 'majority', .* or 'shorter-sentence', not 'length'"
+    told = r"entry 3 of floors: must be 'majority', .* or 'shorter-sentence' or a block of keys, not 'length'"
     with pytest.raises(InputError, match=told):
         load_experiment("tides.yaml")
 

@@ -1,13 +1,24 @@
 from __future__ import annotations
 
+import math
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.catalogue import find_task, known_kinds
 from hashbench.data.tasks.text import text_kind
-from hashbench.data.tasks.text_baselines import PairFeatures, bag_of_words, majority
+from hashbench.data.tasks.text_baselines import PairFeatures, PairNumbers, bag_of_words, majority, overlap_numbers
 from hashbench.data.tasks.text_data import Split, TaskData
+from hashbench.models.text.unicode import well_formed
+from hashbench.models.text.words import WordTokenizer
 
 
 def data(train: list[str], labels: list[float], dev: list[str], kind: str = "classification") -> TaskData:
@@ -72,15 +83,18 @@ def test_one_class_in_train() -> None:
     assert predicted(data(["a", "b"], [1, 1], ["c"])).tolist() == [1]
 
 
-def pairs(train: list[tuple[str, str]], labels: list[float], dev: list[tuple[str, str]], kind: str) -> np.ndarray:
-    """What the bag of pairs predicts of `dev`."""
+def pairs(
+    train: list[tuple[str, str]], labels: list[float], dev: list[tuple[str, str]], kind: str,
+    baseline: str = "bag-of-pairs", **options: Any,
+) -> np.ndarray:  # fmt: skip
+    """What a trivial baseline of pairs predicts of `dev`."""
     dtype = np.float32 if kind == "regression" else np.int64
     splits = {
         name: Split(tuple(list(column) for column in zip(*rows, strict=True)), np.array(values, dtype))
         for name, rows, values in (("train", train, labels), ("validation", dev, [0] * len(dev)))
     }
     task = TaskData(Task("mine", known_kinds()[kind], ("one", "two")), splits, "f", "here", "own")
-    return text_kind(task.task).predictions("bag-of-pairs", task)["validation"].outputs
+    return text_kind(task.task).predictions(baseline, task, **options)["validation"].outputs
 
 
 ALIKE = [("a b c", "c b a"), ("d e f", "D E F!"), ("g h i", "i g h"), ("k l m", "k l m")]
@@ -119,7 +133,108 @@ def test_bag_of_pairs_without_words_or_classes_is_the_majority() -> None:
 def test_only_tasks_of_pairs_have_the_bag_of_pairs() -> None:
     names = {task: find_task(task).kind.baselines_of(find_task(task)) for task in ("sst2", "qnli", "stsb")}
     assert names == {
-        "sst2": ["majority", "bag-of-words"],
-        "qnli": ["majority", "bag-of-words", "bag-of-pairs"],
-        "stsb": ["majority", "bag-of-words", "bag-of-pairs"],
+        "sst2": ["majority", "bag-of-words", "hashed-words"],
+        "qnli": ["majority", "bag-of-words", "hashed-words", "bag-of-pairs", "bag-of-pairs-2"],
+        "stsb": ["majority", "bag-of-words", "hashed-words", "bag-of-pairs", "bag-of-pairs-2"],
     }
+
+
+PAIR_TEXT = st.text(max_size=20) | st.sampled_from(
+    ["", "a", "The cat sat.", "the CAT", "東京 です", "Σίσυφος", "\ud800", "!!"]
+)
+
+
+def plain_numbers(one: str, other: str) -> list[float]:
+    """The nine overlap numbers of a pair, from their definitions."""
+    one, other = (text.encode("utf-8", "replace").decode().lower() for text in (one, other))
+    words = [set(re.findall(r"\w+", text)) for text in (one, other)]
+    parts = [
+        {text[at : at + 4] for at in range(len(text)) if at + 4 <= len(text) or at == 0} - {""} for text in (one, other)
+    ]
+
+    def over(shared: float, size: float) -> float:
+        return shared / size if size else 0.0
+
+    shared = len(words[0] & words[1])
+    numbers = []
+    for a, b in (words, parts):
+        numbers += [over(len(a & b), math.sqrt(len(a) * len(b))), over(len(a & b), len(a | b))]
+    numbers += [over(shared, len(words[0])), over(shared, len(words[1]))]
+    numbers += [math.log(1 + len(words[0])), math.log(1 + len(words[1]))]
+    return [*numbers, over(abs(len(one) - len(other)), max(len(one), len(other)))]
+
+
+def plain_cosine(train: list[str], one: str, other: str, features: Callable[[str], list[str]]) -> float:
+    """The cosine of two texts' sublinear TF-IDF, whose documents are the texts of train."""
+    documents = [set(features(text)) for text in train]
+
+    def vector(text: str) -> dict[str, float]:
+        counts = Counter(features(text))
+        idf = {f: math.log((1 + len(train)) / (1 + sum(f in document for document in documents))) + 1 for f in counts}
+        return {f: (1 + math.log(n)) * idf[f] for f, n in counts.items()}
+
+    a, b = vector(one), vector(other)
+    norms = math.sqrt(sum(v * v for v in a.values())) * math.sqrt(sum(v * v for v in b.values()))
+    return sum(v * b.get(f, 0.0) for f, v in a.items()) / norms if norms else 0.0
+
+
+def characters(text: str) -> list[str]:
+    """The n-grams of 3 to 5 characters of each word with a blank on both sides; of a shorter one itself."""
+    grams = []
+    for word in (f" {part} " for part in text.lower().split()):
+        for n in (3, 4, 5):
+            grams += [word[at : at + n] for at in range(max(1, len(word) - n + 1))]
+            if len(word) <= n:
+                break
+    return grams
+
+
+@given(st.lists(st.tuples(PAIR_TEXT, PAIR_TEXT), min_size=1, max_size=4))
+@settings(max_examples=80, deadline=None)
+def test_nine_numbers_are_those_of_plain_python(rows: list[tuple[str, str]]) -> None:
+    texts = [[well_formed(text) for text in column] for column in zip(*rows, strict=True)]
+    expected = [plain_numbers(*row) for row in zip(*texts, strict=True)]
+    np.testing.assert_allclose(overlap_numbers(*texts), expected, atol=1e-12)
+
+
+def test_three_cosines_are_those_of_plain_python() -> None:
+    rows = [
+        ("The cat sat on the mat.", "A cat sat, sat there!"), ("a b c", "the of and"), ("new words", "old WORDS"),
+        ("x", "x"), ("", "y"), ("naïve 東京 です", "東京 です naive"),
+    ]  # fmt: skip
+    columns = tuple(list(column) for column in zip(*rows, strict=True))
+    train = Split(tuple(column[:3] for column in columns), np.zeros(3, np.int64))
+    found = PairNumbers(train)._unscaled(Split(columns, np.zeros(len(rows), np.int64)))
+    documents = [text for column in train.texts for text in column]
+    words = WordTokenizer(r"\w+").tokenize
+    forms = [words, lambda text: [word for word in words(text) if word not in ENGLISH_STOP_WORDS], characters]
+    expected = [[*plain_numbers(*row), *(plain_cosine(documents, *row, form) for form in forms)] for row in rows]
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@given(st.lists(st.tuples(PAIR_TEXT, PAIR_TEXT), min_size=2, max_size=6))
+@settings(max_examples=30, deadline=None)
+def test_any_pairs_have_a_prediction(rows: list[tuple[str, str]]) -> None:
+    labels = [number % 2 for number in range(len(rows))]
+    found = pairs(rows, labels, rows, "classification", "bag-of-pairs-2")
+    assert len(found) == len(rows) and set(found.tolist()) <= {0, 1}
+    values = pairs(rows, [float(label) for label in labels], rows, "regression", "bag-of-pairs-2")
+    assert np.isfinite(values).all()
+
+
+def test_equal_texts_share_all() -> None:
+    for text in ("a", "the cat", "東", "!?"):
+        numbers = overlap_numbers([text], [text])[0]
+        words = 1.0 if re.findall(r"\w", text) else 0.0
+        assert numbers[:6].tolist() == [words, words, 1.0, 1.0, words, words] and numbers[8] == 0.0
+
+
+def test_version_2_sees_what_two_texts_share_and_notes_its_bytes() -> None:
+    found = pairs(
+        ALIKE + APART, [1] * 4 + [0] * 4, [("a b", "b a"), ("a b", "k l"), *NEW], "classification", "bag-of-pairs-2"
+    )
+    assert found[:3].tolist() == [1, 0, 1] and found[3] == 0
+    assert pairs([("", "")] * 3, [1, 0, 1], [("a", "b")], "classification", "bag-of-pairs-2").tolist() == [1]
+    facts: dict[str, float] = {}
+    pairs(ALIKE + APART, [1] * 4 + [0] * 4, NEW, "classification", "bag-of-pairs-2", facts=facts)
+    assert facts == {"bytes": 3 * 65_536 + 4 * 12}

@@ -16,6 +16,7 @@ from hashbench.results.tables.table import (
     Row,
     RowKind,
     Table,
+    best_floors_note,
     floor_note,
     mark_best,
     mark_under,
@@ -152,3 +153,21 @@ def test_milliseconds_of_two_runs_are_not_ranked() -> None:
 def test_a_table_has_no_two_columns_of_one_name() -> None:
     with pytest.raises(ValueError, match="table 'mine': two columns are named cola"):
         Table("", "own", "mine", "x", (SHARE, COUNT, SHARE), ())
+
+
+def test_the_best_floor_of_each_task_is_named_with_its_bytes() -> None:
+    columns = tuple(
+        Column(name, "percent", "score", name.title(), name, "high", metric="accuracy") for name in ("cola", "slots")
+    )
+
+    def row(name: str, cola: Cell, slots: Cell) -> Row:
+        return Row(name, name, {"cola": cola, "slots": slots}, TRIVIAL)
+
+    rows = [
+        row("majority", Cell(50.0), Cell(40.0)),
+        row("hashed-words", Cell(82.25, bytes=65_536), Cell(39.0, bytes=65_536)),
+        row("bag-of-pairs-2", Cell(), Cell()),
+    ]
+    line = "Best trivial baselines: Cola 82.2 hashed-words (65,536 bytes), Slots 40.0 majority."
+    assert best_floors_note(columns, rows) == [line]
+    assert best_floors_note(columns, []) == []

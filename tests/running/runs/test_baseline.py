@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from hashbench.common.errors import InputError
 from hashbench.data.tasks.catalogue import find_task
 from hashbench.data.tasks.text_data import Split, TaskData
 from hashbench.running.runs.base import kind_of
@@ -30,7 +31,7 @@ def baselines(experiment, folder: Path, splits: tuple[str, ...]) -> dict[str, Ru
 
 
 def test_only_those_of_texts_are_planned_for_a_text(experiment, tmp_path: Path) -> None:
-    assert set(baselines(experiment, tmp_path / "a", ("train", "test"))) == {"majority", "bag-of-words"}
+    assert set(baselines(experiment, tmp_path / "a", ("train", "test"))) == {"majority", "bag-of-words", "hashed-words"}
 
 
 def test_one_that_learns_from_held_out_rows_too_has_an_id_of_its_own(experiment, tmp_path: Path) -> None:
@@ -81,6 +82,41 @@ def test_estimates_count_a_linear_model_by_its_rows(experiment, tmp_path: Path) 
     assert few["majority"] == many["majority"] and many["bag-of-words"] > 100 * few["bag-of-words"]
     estimate = TimeEstimate(None, list(runs.values()), 1, {"atis": 1_000_000})
     assert estimate.total() > 60
+
+
+def floors_of(experiment, folder: Path, floors: str) -> dict[str, Run]:
+    """The trivial baselines of ATIS by label, for a value of the key `floors`."""
+    (folder / "classification/atis").mkdir(parents=True, exist_ok=True)
+    for split in ("train", "test"):
+        (folder / f"classification/atis/{split}.csv").write_text("text,label\ngood,1\nbad,0\n" * 6)
+    lines = f"models: [{{name: raw, like: hashformer-md-proj, objective: none}}]\nbaseline: raw\nfloors: {floors}\n"
+    runs = plan(experiment(lines, "tasks=[atis]"), data=[str(folder)]).runs
+    return {run.model: run for run in runs if "floor" in run.spec}
+
+
+def test_a_size_is_in_the_id_and_a_list_of_sizes_in_the_names(experiment, tmp_path: Path) -> None:
+    (named,) = floors_of(experiment, tmp_path, "[hashed-words]").values()
+    (given,) = floors_of(experiment, tmp_path, "[{name: hashed-words, bytes: 65_536}]").values()
+    assert named.id == given.id and named.model == given.model == "hashed-words" and named.spec["bytes"] == 65_536
+    listed = floors_of(experiment, tmp_path, "[{name: hashed-words, bytes: [4_096, 65_536]}]")
+    assert list(listed) == ["hashed-words-4096", "hashed-words-65536"]
+    assert listed["hashed-words-65536"].id == named.id != listed["hashed-words-4096"].id
+
+
+@pytest.mark.parametrize(
+    ("floors", "complaint"),
+    [
+        ("[{name: hashed-words, bytes: 0}]", "bytes of entry 1 of floors: must be at least 1"),
+        ("[{name: hashed-words, bytes: []}]", "bytes of entry 1 of floors"),
+        ("[{name: bag-of-words, bytes: 10}]", "name of entry 1 of floors: must be 'hashed-words'"),
+        ("[hashed-words, {name: hashed-words}]", "'hashed-words' stands twice in floors; keep one of them"),
+        ("[{name: hashed-words, bytes: [64, 64]}]", "'hashed-words-64' stands twice; keep one of its sizes"),
+    ],
+)
+def test_wrong_sizes_are_refused_in_one_line(experiment, tmp_path: Path, floors: str, complaint: str) -> None:
+    with pytest.raises(InputError) as refused:
+        floors_of(experiment, tmp_path, floors)
+    assert complaint in str(refused.value) and "\n" not in str(refused.value)
 
 
 def test_a_line_says_that_one_begins(experiment, tmp_path: Path) -> None:

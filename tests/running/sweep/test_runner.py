@@ -31,7 +31,7 @@ from hashbench.store.result import Result
 from hashbench.store.status import attempts, counts, experiments, runs
 from tests.commands import finish, start
 
-N_RUNS = 2 + 5 + 4  # pre-trainings, floors, fine-tunings of the small experiment
+N_RUNS = 2 + 8 + 4  # pre-trainings, floors, fine-tunings of the small experiment
 
 
 def scores(db: Path) -> dict:

@@ -30,6 +30,9 @@ from hashbench.scores.registry import find_metric
 # Of the logistic regression. 10 fits short texts better than scikit-learn's 1, which holds words back too much.
 C = 10.0
 MAX_ITERATIONS = 1_000
+# Of the linear support vector machines that are chosen among
+SVM_C = (0.01, 0.03, 0.1, 0.3, 1.0)
+SVM_TOLERANCE = 1e-3  # a tenth of liblinear's own for this solver
 MANY_ROWS = 20  # of train, from which on it is strange that half of them have a class that no other has
 SHOWN = 60  # characters of a wrong label that a message repeats
 
@@ -116,6 +119,15 @@ class Classification(TextKind):
         if len(np.unique(labels)) < 2:
             return None
         return LogisticRegression(C=C, max_iter=MAX_ITERATIONS, tol=tolerance)
+
+    def linear_models(self, labels: np.ndarray) -> list[Any]:
+        """Untrained linear support vector machines; [] where labels (n,) are of one class."""
+        from sklearn.svm import LinearSVC
+
+        if len(np.unique(labels)) < 2:
+            return []
+        # The primal solver draws no random numbers
+        return [LinearSVC(C=c, dual=False, tol=SVM_TOLERANCE, max_iter=MAX_ITERATIONS) for c in SVM_C]
 
 
 def _own_notes(task: Task, read: ReadClasses) -> list[str]:

@@ -16,6 +16,7 @@ from hashbench.data.tasks.text_baselines import BASELINES
 from hashbench.data.tasks.text_data import Split
 
 RIDGE_ALPHA = 1.0  # scikit-learn's own
+RIDGE_ALPHAS = (300.0, 100.0, 30.0, 10.0, 3.0)  # of the regressions that are chosen among
 
 
 class Regression(TextKind):
@@ -47,6 +48,12 @@ class Regression(TextKind):
         from sklearn.linear_model import Ridge
 
         return Ridge(RIDGE_ALPHA)
+
+    def linear_models(self, labels: np.ndarray) -> list[Any]:
+        """Untrained ridge regressions, whatever the labels (n,)."""
+        from sklearn.linear_model import Ridge
+
+        return [Ridge(alpha) for alpha in RIDGE_ALPHAS]
 
 
 KIND = Regression()

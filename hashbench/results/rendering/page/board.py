@@ -121,7 +121,7 @@ class BoardPage:
             " ".join(filter(None, (column.title or column.name, column.subtitle))),
             len(scored), _title(first), numbers.value(first.cells[column.name], column), self.href(first, column),
             tuple(map(_title, tied)), "" if compared else first.cells[column.name].rating or "not compared",
-            f"{floor.name} {numbers.number(floor.value, column.unit)}" if floor else "",
+            f"{floor.name} {numbers.number(floor.value, column.unit)}{floor.size}" if floor else "",
         )  # fmt: skip
 
     def tasks(self) -> Iterator[tuple[str, Best]]:

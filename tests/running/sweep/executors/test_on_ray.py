@@ -32,7 +32,7 @@ finetune: {epochs: 1, batch_size: 32, max_length: 32, evaluations_per_epoch: 2}
 threads: 1
 checkpoint_minutes: 0.05
 """
-N_RUNS = 2 + 3 + 2  # pre-trainings, floors, fine-tunings
+N_RUNS = 2 + 5 + 2  # pre-trainings, floors, fine-tunings
 RUNNING = "SELECT COUNT(*) AS n FROM attempt WHERE state = 'running'"
 TWICE = "SELECT COUNT(*) AS n FROM attempt WHERE state = 'done' GROUP BY run_id HAVING COUNT(*) > 1"
 
