@@ -13,7 +13,7 @@ from types import ModuleType
 from hashbench.common.atomic import atomic_write
 from hashbench.common.cache import DEFAULT, mark
 from hashbench.common.errors import InputError
-from hashbench.common.registry import VARIABLE, digest_in, import_file, own_modules, plugin_files, plugins, text_of
+from hashbench.common.registry import VARIABLE, digest_in, import_file, own_modules, plugin_files, text_of
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import Workplace
@@ -62,10 +62,8 @@ class OwnFile:
     def of(cls, module: ModuleType) -> OwnFile:
         """The file of an imported module, with the text that was imported: it may be edited since, or gone."""
         content, path = text_of(module), Path(str(module.__file__)).resolve()
-        places = os.environ.get(VARIABLE, "")
-        # One text is imported once, from whichever of its files came first.
-        is_plugin = module in plugins(places) or path in {file.resolve() for file in plugin_files(places)}
-        return cls(str(path), content.decode(), hashlib.sha256(content).hexdigest(), is_plugin)
+        named = {file.resolve() for file in plugin_files(os.environ.get(VARIABLE, ""))}
+        return cls(str(path), content.decode(), hashlib.sha256(content).hexdigest(), path in named)
 
     def is_here(self) -> bool:
         """True when this machine has an equal file at the same path."""

@@ -36,7 +36,8 @@ def test_equals_torch_over_chunks_of_eight_and_tiles_of_seventy(
     loss.backward()
     expected.backward()
     for own, other in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(own.grad, other.grad, atol=1e-6, rtol=1e-5)
+        # A score is rounded by its size, and so by as much relatively is its exponential, which slopes are sums of.
+        torch.testing.assert_close(own.grad, other.grad, atol=1e-6 * scale, rtol=1e-5 * scale)
 
 
 @pytest.fixture
@@ -77,8 +78,8 @@ def test_the_passes_of_an_accelerator_round_bfloat16_once() -> None:
     assert loss.item() == pytest.approx(expected.item(), rel=2**-8)
     for own, other in zip(ours, theirs, strict=True):
         assert own.grad is not None and other.grad is not None
-        # a sum of products of rounded shares: within a rounding of the largest
-        torch.testing.assert_close(own.grad, other.grad, atol=2**-7 * float(other.grad.abs().max()), rtol=2**-7)
+        # a sum of products of rounded shares, either of which may be rounded up or down: two roundings of the largest
+        torch.testing.assert_close(own.grad, other.grad, atol=2**-6 * float(other.grad.abs().max()), rtol=2**-6)
 
 
 def test_large_logits_do_not_overflow() -> None:

@@ -16,6 +16,7 @@ from hashbench.running.sweep.assignment import OwnFile, PackedAssignment
 from hashbench.running.sweep.plan import plan
 from hashbench.running.sweep.runner import assign
 
+# One text is imported once a process, from wherever it was first: each test has texts of its own.
 OWN = '''
 import torch
 from torch import nn
@@ -103,19 +104,19 @@ def test_the_text_that_was_planned_with_is_sent(tmp_path: Path, small_experiment
 
 
 def test_a_text_that_changed_on_the_way_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "own.py").write_text("x = 1\n")
+    (tmp_path / "own.py").write_text("x = 'sent'\n")
     file = OwnFile.of(import_file(tmp_path / "own.py"))
     assert file.is_here() and not file.is_plugin
     (tmp_path / "own.py").write_text("x = 2\n")
     assert not file.is_here()
-    assert file.copy(tmp_path / "copies").read_text() == "x = 1\n"
+    assert file.copy(tmp_path / "copies").read_text() == "x = 'sent'\n"
     with pytest.raises(InputError, match=r"own\.py: its text did not arrive as it was sent; start the sweep again"):
         replace(file, text="x = 3\n").copy(tmp_path / "copies")
 
 
 @pytest.mark.parametrize("place", ["", "own.py"])
 def test_a_file_knows_that_it_is_a_plug_in(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "own.py").write_text("x = 1\n")
+    (tmp_path / "own.py").write_text(f"x = 'plug-in {place}'\n")
     monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path / place))
     assert OwnFile.of(import_file(tmp_path / "own.py")).is_plugin
 
@@ -134,13 +135,13 @@ def test_plug_ins_are_named_where_their_copies_lie(tmp_path: Path, monkeypatch: 
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "own.py").write_text(f"x = {folder!r}\n")
-    (tmp_path / "a/part.py").write_text("y = 1\n")
+    (tmp_path / "a/part.py").write_text("y = 'part'\n")
     monkeypatch.setenv("HASHBENCH_PLUGINS", os.pathsep.join([str(tmp_path / "a"), str(tmp_path / "b/own.py")]))
     files = [OwnFile.of(import_file(tmp_path / name)) for name in ("a/own.py", "a/part.py", "b/own.py")]
     parcel = PackedAssignment(tuple(files), pickle.dumps("the assignment"))
     (tmp_path / "a/part.py").unlink()
     assert parcel.open(tmp_path / "cache") == "the assignment"
     copies = [Path(place) for place in os.environ["HASHBENCH_PLUGINS"].split(os.pathsep)]
-    assert [copy.read_text() for copy in copies] == ["x = 'a'\n", "y = 1\n", "x = 'b'\n"]
+    assert [copy.read_text() for copy in copies] == ["x = 'a'\n", "y = 'part'\n", "x = 'b'\n"]
     assert copies[0].parent == copies[1].parent != copies[2].parent
     assert all(copy.is_relative_to(tmp_path / "cache/own") for copy in copies)

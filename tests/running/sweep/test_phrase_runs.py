@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -123,10 +124,11 @@ def test_a_second_sweep_does_nothing(swept: tuple[Path, str]) -> None:
 
 def test_another_experiment_with_runs_that_are_done_notes_its_data(swept: tuple[Path, str]) -> None:
     folder = swept[0]
+    shutil.copy(folder / "r.db", folder / "both.db")  # other tests read the newest experiment
     (folder / "more.yaml").write_text((folder / "texts.yaml").read_text().replace("name: texts", "name: more", 1))
-    done = finish("sweep", "more.yaml", "--db", "r.db", cwd=folder)
+    done = finish("sweep", "more.yaml", "--db", "both.db", cwd=folder)
     assert done.code == 0 and "all 3 runs are done already" in done.err
-    by_name = {row.name: row.provenance for row in experiments(open_store(folder / "r.db"))}
+    by_name = {row.name: row.provenance for row in experiments(open_store(folder / "both.db"))}
     assert by_name["more"] == by_name["texts"] and by_name["more"]["tasks"]
 
 
