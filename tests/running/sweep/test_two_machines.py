@@ -31,7 +31,7 @@ pretrain: {corpora: [builtin], steps: 200, batch_size: 8, sequence_length: 16, m
 finetune: {epochs: 1, batch_size: 32, max_length: 32, evaluations_per_epoch: 1}
 threads: 1
 """
-# Also the main module of the worker process that a sweep starts, which is of the same machine.
+# Imported by every process of a machine as it starts, the workers that a sweep starts included.
 MACHINE = """\
 import os
 import socket
@@ -57,11 +57,6 @@ def together(self):
 
 
 worker.Worker._work = together
-
-if __name__ == "__main__":
-    from hashbench.cli.app import main
-
-    main()
 """
 TWICE = """
 SELECT r.kind, r.model, COUNT(*) AS n FROM attempt a JOIN run r ON r.id = a.run_id GROUP BY r.id, r.kind, r.model
@@ -73,11 +68,12 @@ def machine(folder: Path, name: str, command: str, db: str) -> subprocess.Popen[
     cache = folder / "machines" / name
     cache.mkdir(parents=True)
     (cache / "boot").write_text(f"boot of {name}\n")
+    path = os.pathsep.join([str(folder / "machine"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     options = ["--db", db, "--artifacts", (folder / "shared").as_uri(), "--workers", "1"]
     return subprocess.Popen(
-        [sys.executable, "machine.py", command, "small.yaml", *options],
+        [sys.executable, "-m", "hashbench", command, "small.yaml", *options],
         cwd=folder,
-        env=os.environ | {"HASHBENCH_CACHE": str(cache), "OMP_NUM_THREADS": "1"},
+        env=os.environ | {"HASHBENCH_CACHE": str(cache), "OMP_NUM_THREADS": "1", "PYTHONPATH": path},
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -89,7 +85,8 @@ def store(tmp_path: Path, place: str) -> Iterator[Store]:
     if "://" not in place:
         pytest.skip("a SQLite file is for one machine")
     (tmp_path / "small.yaml").write_text(FILE)
-    (tmp_path / "machine.py").write_text(MACHINE)
+    (tmp_path / "machine").mkdir()
+    (tmp_path / "machine" / "sitecustomize.py").write_text(MACHINE)
     first = machine(tmp_path, "a", "sweep", place)
     until = time.monotonic() + 600
     while not (tmp_path / "machines/a/ready").exists():  # the plan is stored
