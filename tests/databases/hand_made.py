@@ -44,6 +44,9 @@ class HandRun:
             "model": {"tokenizer": {"kind": "words"}, "objective": None, **self.spec},
             "finetune": {"precision": "32", "learning_rate": 1e-4, "epochs": 1, "batch_size": 8, "max_length": 64},
         }  # fmt: skip
+        if self.kind == "pretrain":
+            spec["pretrain"] = {"steps": 1, "batch_size": 8, "sequence_length": 16, "precision": "32"}
+            spec["corpus"] = {"corpora": [{"name": "texts", "fingerprint": "f" * 64}], "max_documents": None}
         return Run(
             id=hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest(), kind=self.kind,
             model=self.model, encoder=self.encoder, spec=spec, task=self.task, seed=None if floor else self.seed,

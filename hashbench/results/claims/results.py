@@ -86,8 +86,9 @@ class Results:
         return self.paper is not None and slug in quoted_systems(self.paper) and slug not in self.measured.labels()
 
     def leaf(self, slug: str, column: ColumnName) -> Quantity:
-        """A model's number in a column over `seeds`, in percent, ms, parameters or bytes. Raises Missing."""
-        key = ("leaf", slug, column, self.matched, self.exact, self.length)
+        """A model's number in a column on its own part of `matched`, in percent, ms, parameters or bytes. Raises Missing."""
+        own = self.matched.only(self.samples(slug, column))
+        key = ("leaf", slug, column, own, self.exact, self.length)
         return self._once(key, lambda: self._leaf(slug, column))
 
     def _leaf(self, slug: str, column: ColumnName) -> Quantity:
@@ -194,6 +195,9 @@ class Results:
 
     def samples(self, slug: str, column: ColumnName) -> list[Sample]:
         """The scores behind a model's column, with the baseline's if the column is a ratio to it. Raises Missing."""
+        return self._once(("samples", slug, column), lambda: self._samples(slug, column))
+
+    def _samples(self, slug: str, column: ColumnName) -> list[Sample]:
         read = self.meaning(column)
         if not isinstance(read, ScoreColumn) or self.is_quoted(slug):
             return []

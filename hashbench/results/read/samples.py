@@ -277,10 +277,10 @@ class Matched:
         return cls(seeds, units, {key: len(of) for key, of in every.items()})
 
     def only(self, samples: Sequence[Sample]) -> Matched:
-        """The part that is of some of the samples, which are of one model."""
+        """The part that is of some of the samples."""
         seeds = {sample.task: self.seeds[sample.task] for sample in samples}
-        (key,) = {id(sample.entry) for sample in samples}
-        return Matched(seeds, {key: self.units[key]}, {key: self.whole[key]})
+        keys = dict.fromkeys(id(sample.entry) for sample in samples)
+        return Matched(seeds, {key: self.units[key] for key in keys}, {key: self.whole[key] for key in keys})
 
     def __hash__(self) -> int:
         return hash((tuple(self.seeds.items()), tuple(self.units.items())))

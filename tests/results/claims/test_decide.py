@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from hashbench.common.errors import InputError
 from hashbench.results.claims.decide import NO_DIFFERENCE, NO_SPREAD, ONE_RUN, ONE_SEED, SEEDS_ONLY, decide
 from hashbench.results.claims.report import claim_sections
 from hashbench.results.claims.results import Results, TimedRuns
 from hashbench.results.claims.table import tally
-from hashbench.results.claims.verdicts import AT_BASELINE, Decided
+from hashbench.results.claims.verdicts import NOTHING_LEARNED, Decided
 from hashbench.results.papers.paper import load_paper
 from hashbench.results.read.comparison import compare
 from hashbench.results.read.measured import measure
 from hashbench.results.read.samples import Evidence
 from hashbench.results.tables.request import ReportRequest
-from hashbench.scores.best import seed_error
 from hashbench.store.engine import Store
 from tests.databases.hand_made import HandRun
 from tests.results.claims.world import Answers, build, claims_file
@@ -118,8 +118,8 @@ def test_alike_in_every_draw_is_no_verdict(tmp_path: Path) -> None:
 
 def test_two_models_at_the_baseline_are_not_called_equal(ask: Ask) -> None:
     found = ask(left="chance", right="coin", kind="equal_within", bound="20")
-    assert found.outcome == "undecided" and found.marks[0].startswith(f"{AT_BASELINE}: on sst2 c")
-    assert found.because == "at the baseline"
+    assert found.outcome == "undecided" and found.marks[0].startswith(f"{NOTHING_LEARNED}: on sst2 c")
+    assert found.because == "nothing learned"
     assert ask(left="chance", right="coin", kind="difference_at_least", bound="-20").outcome == "undecided"
     above = ask(left="strong", right="coin", kind="difference_at_least", bound="-20")
     assert above.outcome == "undecided" and "coin" in above.marks[0]  # both sides must beat it
@@ -140,7 +140,7 @@ def test_one_seed_decides_on_its_examples_where_that_is_asked_for(store: Store, 
     several = _decide(store, tmp_path, one_seed=True, left="strong")
     assert (several.outcome, several.because, several.marks) == ("holds", "", ())
     low = _decide(store, tmp_path, one_seed=True, left="chance", right="coin")
-    assert (low.outcome, low.because) == ("undecided", "at the baseline")
+    assert (low.outcome, low.because) == ("undecided", "nothing learned")
 
 
 def test_other_precisions_are_not_compared(tmp_path: Path) -> None:
@@ -164,8 +164,8 @@ def test_what_is_missing_is_named_and_nothing_is_averaged_without_it(ask: Ask) -
 
 def test_seeds_alone_give_students_interval(tmp_path: Path) -> None:
     """d of the seeds: 1, 2, 3 points; 2 -+ 4.3027 / sqrt(3)."""
-    runs = [Answers("weak", 0.5, seed, stored=False) for seed in SEEDS]
-    runs += [Answers("strong", 0.51 + 0.01 * seed, seed, stored=False) for seed in SEEDS]
+    runs = [Answers("weak", 0.6, seed, stored=False) for seed in SEEDS]
+    runs += [Answers("strong", 0.61 + 0.01 * seed, seed, stored=False) for seed in SEEDS]
     runs += [Answers("majority", 0.3, None)]
     found = _decide(build(tmp_path / "results.db", runs), tmp_path, left="strong")
     assert (found.outcome, found.because, found.marks) == ("undecided", "", (SEEDS_ONLY,))
@@ -314,49 +314,50 @@ def test_a_papers_own_models_have_its_claims_on_sizes(
     assert any(section.counted and section.paper == "hashformers" for section in sections) == shown
 
 
-def test_few_pretrainings_are_judged_with_those_of_all_models(tmp_path: Path) -> None:
-    """Two pre-trainings tell little of how much a model's differ, those of all models more; compare says the same."""
-    rng = np.random.default_rng(0)
-    own = {model: 0.7 + 0.02 * rng.standard_normal(2) for model in "abcdef"}
-    own["a"] = own["a"] + 0.15
-    runs = [Answers(name, own[name][seed % 2], seed, n=2000) for name in own for seed in range(4)]
-    floor = Answers("majority", 0.5, None, n=2000)
-    store = build(tmp_path / "r.db", [*runs, floor], pretrain={"seeds": [0, 1]})
-    decided = _decide(store, tmp_path, left="a", right="b")
-    line = compare([store], "a", "b", draws=DRAWS).lines[0]
-    assert decided.outcome == "holds" and decided.shown.low is not None
-    assert decided.shown.low == pytest.approx(100 * line.difference.low)
-    scores = {name: [np.mean([round(2000 * own[name][unit]) / 2000]) for unit in (0, 1)] for name in own}
-    error = seed_error({"a": 1, "b": -1}, scores, dict.fromkeys(scores, ""))
-    assert error is not None and error.freedom == 5
-    half = 100 * (error.interval(0.0)[1])
-    assert half < decided.shown.value - decided.shown.low < half + 3  # and the examples
-    # The two differences alone: 12.7 times their standard error
-    alone = build(
-        tmp_path / "alone.db", [*(run for run in runs if run.model in "ab"), floor], pretrain={"seeds": [0, 1]}
-    )
-    wide = _decide(alone, tmp_path, left="a", right="b")
-    assert wide.shown.low is not None and wide.shown.low < decided.shown.low
+def _pretrained(own: Mapping[str, Sequence[float]], each: int = 2) -> list[Answers]:
+    """Each pre-training of a model, by its share of right answers, with some fine-tunings."""
+    return [
+        Answers(model, right, each * start + at, n=2000, start=start)
+        for model, of_model in own.items()
+        for start, right in enumerate(of_model)
+        for at in range(each)
+    ]
 
 
-@pytest.mark.parametrize("other", [{"encoder": {"kind": "average"}}, {"objective": {"kind": "shuffle_random"}}])
-def test_models_of_another_encoder_or_start_change_no_interval(tmp_path: Path, other: dict[str, object]) -> None:
-    """Means of words and models from scratch vary less over seeds than pre-trained ones."""
+def test_the_unit_of_a_fine_tuning_is_its_pretraining(tmp_path: Path) -> None:
+    """Three pre-trainings with two fine-tunings each: three numbers a model, and Welch's interval over them."""
+    own = {"a": (0.80, 0.82, 0.87), "b": (0.70, 0.71, 0.69)}
+    store = build(tmp_path / "r.db", [*_pretrained(own), Answers("majority", 0.5, None, n=2000)])
+    decided = _decide(store, tmp_path, left="a", right="b").shown
+    assert (decided.seeds, decided.n_trainings) == ((0, 1, 2), 6)
+    welch = stats.ttest_ind(*own.values(), equal_var=False).confidence_interval()
+    assert decided.low is not None and decided.low < 100 * welch.low < decided.low + 0.5  # and the examples
+    line = compare([store], "a", "b", draws=DRAWS).lines[0].difference
+    assert (100 * line.low, 100 * line.high) == pytest.approx((decided.low, decided.high))
+
+
+def test_fine_tunings_of_one_pretraining_say_that_they_are_of_it(tmp_path: Path) -> None:
+    runs = [Answers(model, right + 0.01 * seed, seed, n=2000, start=0) for seed in SEEDS for model, right in
+            {"a": 0.8, "b": 0.7}.items()]  # fmt: skip
+    decided = _decide(build(tmp_path / "r.db", runs), tmp_path, left="a", right="b")
+    assert (decided.outcome, decided.shown.seeds) == ("holds", SEEDS)
+    assert "of one pre-training each: a, b" in decided.marks
+
+
+def test_other_models_change_nothing(tmp_path: Path) -> None:
+    """Steady and unsteady ones, with more and fewer pre-trainings and on other tasks: equal to the last bit."""
     rng = np.random.default_rng(0)
-    own = {model: 0.7 + 0.02 * rng.standard_normal(2) for model in "abcdef"}
-    runs = [Answers(name, own[name][seed % 2], seed, n=2000) for name in own for seed in range(4)]
-    steady = [Answers(name, 0.6, seed, n=2000, spec=other) for name in "uvwxyz" for seed in range(4)]
-    floor = Answers("majority", 0.5, None, n=2000)
-    apart, together = (
-        build(tmp_path / f"{len(held)}.db", held, pretrain={"seeds": [0, 1]})
-        for held in ([*runs, floor], [*runs, *steady, floor])
-    )
-    widths = [decided.shown.high - decided.shown.low for decided in (
-        _decide(store, tmp_path, left="a", right="b") for store in (apart, together)
-    ) if decided.shown.low is not None and decided.shown.high is not None]  # fmt: skip
-    assert widths[0] == pytest.approx(widths[1], rel=0.02)
-    differences = [compare([store], "a", "b", draws=DRAWS).lines[0].difference for store in (apart, together)]
-    assert differences[0].high - differences[0].low == pytest.approx(differences[1].high - differences[1].low, rel=0.02)
+    runs = [*_pretrained({"a": (0.80, 0.82, 0.87), "b": (0.70, 0.71)}), Answers("majority", 0.5, None, n=2000)]
+    others = [
+        *_pretrained({name: 0.6 + 0.1 * rng.random(3) for name in "uv"}),
+        *(Answers("w", 0.6, seed, n=2000) for seed in range(2)),
+        *(replace(run, task="rte") for run in runs),
+    ]
+    stores = [build(tmp_path / f"{len(held)}.db", held) for held in (runs, [*others, *runs])]
+    first, second = (_decide(store, tmp_path, left="a", right="b").shown for store in stores)
+    assert first == second
+    lines = [compare([store], "a", "b", draws=DRAWS).lines for store in stores]
+    assert lines[0][0] == next(line for line in lines[1] if line.task == "sst2")
 
 
 def test_a_model_with_a_number_for_a_name_is_compared_by_its_scores(tmp_path: Path) -> None:

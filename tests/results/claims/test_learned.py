@@ -1,4 +1,4 @@
-"""The rule of trivial baselines: which side must beat them, by which quantity, and what is said where none does."""
+"""The rule of what has learned something: which side must be above a constant prediction, and what is said if not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hashbench.results.claims.results import Results, TimedRuns
 from hashbench.results.claims.verdicts import Decided
 from hashbench.results.papers.paper import load_paper, papers
 from hashbench.results.read.measured import measure
-from hashbench.results.read.samples import Evidence
+from hashbench.results.read.samples import Evidence, Matched
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import open_store
 from hashbench.store.status import experiments
@@ -38,60 +38,80 @@ def _decide(folder: Path, runs: list[Answers], **row: str) -> Decided:
 MAJORITY, WORDS = Answers("majority", 0.5, None), Answers("bag-of-words", 0.7, None)
 
 
-def test_every_baseline_must_be_beaten_by_the_better_side(tmp_path: Path) -> None:
+def test_a_claim_counts_where_the_better_side_is_above_a_constant_whatever_trivial_baselines_have(
+    tmp_path: Path,
+) -> None:
+    found = []
+    for number, floors in enumerate(([], [MAJORITY], [Answers("bag-of-words", 0.6, None)], [Answers("bag-of-words", 0.95, None)])):
+        (tmp_path / str(number)).mkdir()
+        found.append(_decide(tmp_path / str(number), floors, left="low", right="weak"))
+    assert {(one.outcome, one.because) for one in found} == {("fails", "")}
+    assert len({(one.shown.low, one.shown.high) for one in found}) == 1
+    assert [one.shown.above_trivial for one in found] == ["", "yes", "yes", "no"]
+    assert found[-1].marks[0].startswith("not above bag-of-words: on sst2 weak minus bag-of-words is -20.0 [")
+
+
+def test_where_nothing_is_learned_nothing_is_decided(tmp_path: Path) -> None:
+    """Both are below the half of the examples that one answer has right, and their difference is clear."""
+    runs = [Answers(model, right, seed) for seed in SEEDS for model, right in (("poor", 0.48), ("worse", 0.3))]
+    found = _decide(tmp_path, runs, left="poor", right="worse")
+    assert (found.outcome, found.because) == ("undecided", "nothing learned")
+    assert found.shown.low is not None and found.shown.low > 0
+    assert found.marks[0].startswith("nothing learned: on sst2 poor minus the best constant is -2.0 [")
+
+
+def test_the_other_side_may_have_learned_nothing_unless_equal_models_would_do(tmp_path: Path) -> None:
+    runs = [Answers("poor", 0.5, seed) for seed in SEEDS]
     (tmp_path / "a").mkdir()
-    alone = _decide(tmp_path / "a", [MAJORITY], left="low", right="weak")
-    assert (alone.outcome, alone.because) == ("fails", "")
-    higher = Answers("bag-of-words", 0.78, None)
-    both = _decide(tmp_path, [MAJORITY, higher], left="low", right="weak")
-    assert (both.outcome, both.because) == ("undecided", "at the baseline")
-    assert both.marks[0].startswith("at the baseline: on sst2 weak minus bag-of-words is -3.0 [")
+    assert _decide(tmp_path / "a", runs, left="strong", right="poor").outcome == "holds"
+    near = _decide(tmp_path, runs, left="strong", right="poor", kind="equal_within", bound="60")
+    assert near.because == "nothing learned" and "poor minus the best constant" in near.marks[0]
 
 
-def test_the_other_side_may_be_below_unless_equal_models_would_do(tmp_path: Path) -> None:
+def test_a_constant_is_the_best_answer_of_the_examples_themselves(tmp_path: Path) -> None:
+    """Without a trivial baseline it is known from the stored answers; without these from a constant baseline alone."""
     (tmp_path / "a").mkdir()
-    assert _decide(tmp_path / "a", [MAJORITY, WORDS], left="strong", right="low").outcome == "holds"
-    near = _decide(tmp_path, [MAJORITY, WORDS], left="strong", right="low", kind="equal_within", bound="60")
-    assert near.because == "at the baseline" and "low minus bag-of-words" in near.marks[0]
-
-
-def test_above_the_baseline_but_not_by_the_interval_is_not_above(tmp_path: Path) -> None:
-    close = Answers("bag-of-words", 0.87, None)
-    assert _decide(tmp_path, [close], left="strong", right="low").because == "at the baseline"
-
-
-def test_without_a_baseline_nothing_is_known_to_be_learned(tmp_path: Path) -> None:
-    found = _decide(tmp_path, [], left="strong", right="low")
-    assert found.marks[0] == "at the baseline, for all that is known: no trivial baseline has sst2"
+    assert _decide(tmp_path / "a", [], left="strong", right="low").outcome == "holds"
+    bare = [Answers(model, right, seed, stored=False) for seed in SEEDS for model, right in (("a", 0.9), ("b", 0.6))]
+    results = {}
+    for name, floors in (("none", []), ("words", [WORDS]), ("constant", [Answers("majority", 0.5, None, stored=False)])):
+        (tmp_path / name).mkdir()
+        claim = {"id": "own-1", "kind": "greater", "left": "a", "right": "b", "column": "sst2", "unit": "percent"}
+        held = [replace(floor, stored=False) for floor in floors]
+        store = build(tmp_path / name / "results.db", [*bare, *held])
+        request = ReportRequest(claims_file=claims_file(tmp_path / name, [claim]))
+        results[name] = claim_sections(store, request, draws=DRAWS)[-1].decided[0]
+    assert results["constant"].marks[0] == "seeds only: no predictions to draw from"
+    for name in ("none", "words"):
+        assert results[name].because == "nothing learned"
+        assert results[name].marks[0].endswith("for all that is known: no constant prediction is known of sst2")
 
 
 @pytest.mark.e2e
-def test_an_average_is_compared_with_the_baselines_average(tmp_path: Path) -> None:
-    """strong is below the bag of words on rte, and above its average."""
-    rte = [Answers(model, right, seed, "rte") for seed in SEEDS for model, right in (("strong", 0.55), ("low", 0.5))]
-    floors = [WORDS, Answers("bag-of-words", 0.6, None, "rte")]
+def test_an_average_is_compared_with_the_average_of_the_constants(tmp_path: Path) -> None:
+    """strong is at the constant on rte, and above it in the average."""
+    rte = [Answers(model, right, seed, "rte") for seed in SEEDS for model, right in (("strong", 0.5), ("low", 0.45))]
     (tmp_path / "a").mkdir()
-    both = _decide(tmp_path / "a", [*rte, *floors], left="strong", right="low", column="mean(sst2,rte)")
+    both = _decide(tmp_path / "a", rte, left="strong", right="low", column="mean(sst2,rte)")
     assert both.outcome == "holds"
     (tmp_path / "b").mkdir()
-    alone = _decide(tmp_path / "b", [*rte, *floors], left="strong", right="low", column="rte")
-    assert alone.because == "at the baseline"
-    (tmp_path / "c").mkdir()
-    part = _decide(tmp_path / "c", [*rte, WORDS], left="strong", right="low", column="mean(sst2,rte)")
-    assert part.marks[0].endswith("for all that is known: no bag-of-words on rte")
+    alone = _decide(tmp_path / "b", rte, left="strong", right="low", column="rte")
+    assert alone.because == "nothing learned"
 
 
-def test_a_baseline_of_some_tasks_counts_in_an_average_with_the_best_one_on_the_others(tmp_path: Path) -> None:
-    """The pair floor has 80 on rte, and 70 of the bag of words on sst2: 75 in all, where the bag of words has 60."""
+def test_the_floor_of_an_average_is_each_tasks_best_trivial_baseline(tmp_path: Path) -> None:
+    """70 of the bag of words on sst2, 80 of that of pairs on rte: strong, 90 and 55, is at 72.5 below their mean."""
     floors = [MAJORITY, WORDS, Answers("majority", 0.4, None, "rte"), Answers("bag-of-words", 0.5, None, "rte")]
     rte = [Answers(model, right, seed, "rte") for seed in SEEDS for model, right in (("strong", 0.55), ("low", 0.5))]
-    pair_floor = Answers("bag-of-pairs", 0.8, None, "rte")
-    for number, (runs, outcome) in enumerate(((floors, "holds"), ([*floors, pair_floor], "undecided"))):
+    pairs = Answers("bag-of-pairs", 0.8, None, "rte")
+    column = "mean(sst2,rte)"
+    found = []
+    for number, runs in enumerate((floors, [*floors, pairs])):
         (tmp_path / str(number)).mkdir()
-        where = tmp_path / str(number)
-        found = _decide(where, [*rte, *runs], left="strong", right="low", column="mean(sst2,rte)")
-        assert found.outcome == outcome
-    assert "strong minus bag-of-pairs is -2.5 [" in found.marks[0]
+        found.append(_decide(tmp_path / str(number), [*rte, *runs], left="strong", right="low", column=column))
+    assert [one.outcome for one in found] == ["holds", "holds"]
+    assert [one.shown.above_trivial for one in found] == ["yes", "no"]
+    assert "strong minus each task's best trivial baseline is -2.5 [" in found[1].marks[0]
 
 
 def test_a_task_of_which_only_baselines_are_finished_is_not_in_the_average(tmp_path: Path) -> None:
@@ -101,22 +121,22 @@ def test_a_task_of_which_only_baselines_are_finished_is_not_in_the_average(tmp_p
 
 
 def test_of_a_difference_of_differences_each_must_have_learned(tmp_path: Path) -> None:
-    higher = Answers("bag-of-words", 0.8, None)
-    found = _decide(tmp_path, [higher], left="strong - low", right="weak - low", kind="interaction")
-    assert found.because == "at the baseline" and "weak minus bag-of-words" in found.marks[0]
+    runs = [Answers(model, right, seed) for seed in SEEDS for model, right in (("poor", 0.5), ("worse", 0.4))]
+    found = _decide(tmp_path, runs, left="strong - low", right="poor - worse", kind="interaction")
+    assert found.because == "nothing learned" and "poor minus the best constant" in found.marks[0]
 
 
-def test_a_seed_that_falls_to_the_baseline_widens_the_interval(tmp_path: Path) -> None:
-    runs = [Answers("shaky", right, seed) for seed, right in zip(SEEDS, (0.9, 0.9, 0.6), strict=True)]
-    found = _decide(tmp_path, [*runs, WORDS], left="shaky", right="low")
-    assert found.because == "at the baseline" and "shaky minus bag-of-words is +10.0 [-3" in found.marks[0]
+def test_a_seed_that_falls_to_the_constant_widens_the_interval(tmp_path: Path) -> None:
+    runs = [Answers("shaky", right, seed) for seed, right in zip(SEEDS, (0.8, 0.8, 0.5), strict=True)]
+    found = _decide(tmp_path, runs, left="shaky", right="low")
+    assert found.because == "nothing learned" and "shaky minus the best constant is +20.0 [-2" in found.marks[0]
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not EXAMPLES.is_file(), reason="no example database in this checkout")
 @pytest.mark.parametrize("one_seed", [False, True])
-def test_in_the_example_database_every_verdict_on_scores_is_above_every_trivial_baseline(one_seed: bool) -> None:
-    """Whatever is decided there: by stored scores alone, the better side is above all baselines of its tasks."""
+def test_in_the_example_database_every_verdict_on_scores_is_of_models_above_a_constant(one_seed: bool) -> None:
+    """Whatever is decided there: by stored scores alone, the better side is above the best constant of its tasks."""
     store, n_checked = open_store(EXAMPLES, create=False, read_only=True), 0
     for stored in experiments(store):
         measured = measure(store, stored.name)
@@ -136,26 +156,20 @@ def test_in_the_example_database_every_verdict_on_scores_is_above_every_trivial_
 
 
 def _check_above(part, results: Results) -> None:
-    """The better model of a part has a higher score than each trivial baseline has, column by column."""
+    """The better model of a part has a higher score than the best constant, column by column."""
+    samples = [of for slug, column in part.leaves for of in results.samples(slug, column)]
+    results = replace(results, matched=Matched.of(samples))
     for column in column_names(part.column):
         names = [slug for side in (part.left, part.right) if side is not None for slug in slugs(side)]
-        measured = [slug for slug in names if not results.is_quoted(slug)]
-        seeds = {slug: results.seeds_of(slug, column) or frozenset() for slug in measured}
-        values = [replace(results, seeds=seeds[slug]).leaf(slug, column).value for slug in measured]
-        floors = results.baselines([column])
-        assert floors
-        for name in floors:
-            # a column over the baseline is of these seeds
-            floor = replace(results, seeds=frozenset.union(*seeds.values())).trivial(name, column)
-            assert max(values) > floor.value, (part, column, name)
+        values = [results.leaf(slug, column).value for slug in names if not results.is_quoted(slug)]
+        assert max(values) > results.constant("", column).value, (part, column)
 
 
 def test_a_baseline_without_the_score_is_no_zero(tmp_path: Path) -> None:
-    store = build(tmp_path / "results.db", [Answers("strong", 0.9), WORDS])
+    store = build(tmp_path / "results.db", [Answers("strong", 0.9), Answers("strong", 0.9, task="rte"), WORDS])
     measured = measure(store)
     results = Results(measured, None, Evidence(store, measured, draws=10), TimedRuns(measured))
-    column = ColumnName("sst2")
-    assert results.trivial("bag-of-words", column).value == pytest.approx(70.0)
-    assert results.baselines([column]) == ["bag-of-words"]
-    with pytest.raises(Missing, match="no majority on sst2"):
-        results.trivial("majority", column)
+    assert results.floor("", ColumnName("sst2")).value == pytest.approx(70.0)
+    assert results.floor_name(ColumnName("sst2")) == "bag-of-words"
+    with pytest.raises(Missing, match="no trivial baseline on rte"):
+        results.floor("", ColumnName("rte"))

@@ -57,9 +57,13 @@ def test_text_counts_first_and_folds_by_number(store: Store, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("seeds", "remark"), [(4, ""), (2, "2 of the 4 seeds asked for")])
 def test_fine_tunings_of_one_pretraining_are_no_missing_seeds(tmp_path: Path, seeds: int, remark: str) -> None:
-    runs = [Answers(model, RIGHT[model] + 0.005 * seed, seed) for seed in range(seeds) for model in ("strong", "weak")]
-    floor = Answers("majority", 0.5, None)
-    store = build(tmp_path / "r.db", [*runs, floor], pretrain={"seeds": [0, 1]}, seeds=list(range(4)))
+    """Seeds 0 and 2 are of one pre-training, 1 and 3 of the other."""
+    runs = [
+        Answers(model, RIGHT[model] + 0.005 * seed, seed, start=seed % 2)
+        for seed in range(seeds)
+        for model in ("strong", "weak")
+    ]
+    store = build(tmp_path / "r.db", runs, seeds=list(range(4)))
     own = {"id": "own-1", "kind": "greater", "left": "strong", "right": "weak", "column": "sst2", "unit": "percent"}
     (decided,) = claim_sections(store, ReportRequest(claims_file=claims_file(tmp_path, [own | {"needs": "seeds=4"}])))[
         0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ class Answers:
     split: str = "validation"
     precision: str = "32"  # that was found
     spec: Mapping[str, Any] = field(default_factory=dict)  # of the model
+    start: int | None = None  # the seed of the pre-training that it needs
 
     def run(self) -> HandRun:
         """The run as it is planned."""
@@ -58,9 +59,17 @@ class Answers:
 def build(path: Path, runs: Sequence[Answers | HandRun], **config: object) -> Store:
     """The database of an experiment `by-hand` in which these runs are finished; its baseline is bert-mlm."""
     store = new_store(path)
-    rows = [run.run().row() if isinstance(run, Answers) else run.row() for run in runs]
-    results = {row.id: run.result() for row, run in zip(rows, runs, strict=True)}
-    assert len(results) == len(runs)
+    starts = {(run.model, run.start) for run in runs if isinstance(run, Answers) and run.start is not None}
+    pretrainings = {start: HandRun(start[0], None, start[1], kind="pretrain") for start in sorted(starts)}
+    needed = {start: run.row() for start, run in pretrainings.items()}
+    rows, results = list(needed.values()), {needed[start].id: run.result() for start, run in pretrainings.items()}
+    for run in runs:
+        row = run.run().row() if isinstance(run, Answers) else run.row()
+        if isinstance(run, Answers) and run.start is not None:
+            row = replace(row, needs=(needed[run.model, run.start].id,))
+        rows.append(row)
+        results[row.id] = run.result()
+    assert len(results) == len(runs) + len(needed)
     experiment = add_experiment(store, "by-hand", {"name": "by-hand", **config}, rows, baseline="bert-mlm")
     while held := claim(store, experiment, worker="w", lease_s=60, max_attempts=1, environment=Environment("h")):
         finish(store, held, results[held.run_id])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from hashbench.results.read.jumps import JUMPED, before_the_jump, jump_warning, left_behind, separations
+from hashbench.results.read.jumps import JUMPED, before_the_jump, jump_warning, separations
 
 
 def measured(*rows: tuple[str, int | None, float]) -> SimpleNamespace:
@@ -21,10 +21,3 @@ def test_models_below_the_threshold_are_named_with_their_seeds() -> None:
 
 def test_nothing_is_said_of_pretrainings_that_jumped_or_are_not_judged() -> None:
     assert jump_warning(measured(("b", 0, 0.9))) == jump_warning(measured()) == []
-
-
-def test_a_model_that_did_not_jump_is_left_behind_where_another_did() -> None:
-    found = measured(("a", 0, 0.51), ("b", 0, 0.9), ("a", 1, 0.8), ("c", None, 0.5)).separations
-    assert left_behind(["a", "b", "c", "scratch"], found) == {"a", "c"}
-    assert left_behind(["a", "c", "scratch"], found) == set()  # none of these jumped with all seeds
-    assert left_behind(["b", "scratch"], found) == left_behind([], found) == set()
