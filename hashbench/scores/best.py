@@ -36,9 +36,8 @@ def holm(chances: Sequence[float]) -> list[bool]:
 def group(values: Sequence[float], differences: Differences) -> list[bool]:
     """True for each model that is not separable from the best, which is the one with the highest value.
 
-    Where no two models are separable, if all
-    pairs are asked, all are in it: the best of many equal models was picked, and differs from the last by more than two
-    that nobody picked.
+    Where no two of all models are separable, all are in it: the best of many equal models was picked, and differs from
+    the last by more than two models that nobody picked.
     """
     pairs = list(combinations(range(len(values)), 2))
     if not any(differences(*pair).is_apart(1 - (1 - CONFIDENCE) / len(pairs)) for pair in pairs):

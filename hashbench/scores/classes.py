@@ -14,7 +14,7 @@ class ClassMetric(SummedMetric):
 
     def best_constant(self, targets: np.ndarray) -> np.ndarray | None:
         """The class (n,) that scores highest if it is predicted for all of targets (n,)."""
-        constants = [np.full_like(targets, one) for one in np.unique(targets)]
+        constants = [np.full_like(targets, label) for label in np.unique(targets)]
         return max(constants, key=lambda outputs: self.scored(targets, outputs).value or 0.0) if constants else None
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from hashbench.scores.estimates import CONFIDENCE, Estimate, Spread, undefined_share
 
-Form = Callable[..., float | np.ndarray]
+Expression = Callable[..., float | np.ndarray]
 Unit = int | str | None  # of one model
 ENOUGH_UNITS = 4  # beside a model with more of them
 
@@ -87,7 +87,7 @@ class Quantity:
 
     @cached_property
     def _variances(self) -> dict[Hashable, Variance]:
-        """What each model brings in."""
+        """The part of each model."""
         return {
             model: Variance(len(units), _jackknife(list(units.values())), self._together(model))
             for model, units in self.without.items()
@@ -106,7 +106,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Variance:
-    """What one model brings into the variance of a quantity: its number of units, over them, and over them in draws."""
+    """The part of one model in the variance of a quantity: its number of units, over them, and over them in draws."""
 
     n: int
     of_units: float
@@ -193,10 +193,10 @@ class Uncertain:
         return sum(share for share, _ in shares) ** 2 / sum(share**2 / (n - 1) for share, n in shares)
 
 
-def apply(form: Form, quantities: Sequence[Quantity]) -> Quantity:
+def apply(form: Expression, quantities: Sequence[Quantity]) -> Quantity:
     """The function applied to quantities: to their values, draw by draw, and with each unit of each model left out.
 
-    A model that stands in several of them has the same units there. It is NaN where the function has no value (a
+    A model of several of them has the same units there. It is NaN where the function has no value (a
     logarithm of 0, a division by it).
 
     >>> both = apply(minus, [Quantity.of_units("a", {0: 1.0, 1: 3.0}), Quantity.of_units("b", {0: 1.0, 1: 2.0})])

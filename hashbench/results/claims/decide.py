@@ -267,7 +267,7 @@ def _nothing_learned(part: ClaimPart, results: Results, *, every_side: bool) -> 
 
 
 def _worth(part: ClaimPart, results: Results, *, every_side: bool) -> tuple[Worth, str]:
-    """Whether the sides that must have learned are above the best trivial baseline, and a sentence where not.
+    """(yes, no or unknown; a sentence if no): are the sides that must have learned above the best trivial baseline?
 
     It decides no claim: whether one model is above another is another question than whether it is worth its price.
     """
@@ -316,9 +316,9 @@ def _signed(value: float) -> str:
 
 def _one_pretraining(part: ClaimPart, results: Results) -> list[str]:
     """A remark on models of which the experiment has one pre-training: their seeds are fine-tunings of it."""
-    entries = {results.variant(slug)[0] for slug in part.slugs if not results.is_quoted(slug)}
-    one = [model for model in sorted(entries) if results.measured.pretrainings_of.get(model) == 1]
-    return [f"of one pre-training each: {', '.join(one)}"] if one else []
+    models = {results.variant(slug)[0] for slug in part.slugs if not results.is_quoted(slug)}
+    named = [model for model in sorted(models) if results.measured.pretrainings_of.get(model) == 1]
+    return [f"of one pre-training each: {', '.join(named)}"] if named else []
 
 
 def _text_marks(part: ClaimPart, results: Results) -> list[str]:

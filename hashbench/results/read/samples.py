@@ -177,7 +177,7 @@ class Sample:
         return ""
 
     def units_of(self, seeds: Iterable[RunSeed]) -> frozenset[Unit]:
-        """What was drawn independently for these seeds; nothing of a trivial baseline or of imported predictions."""
+        """The units of these seeds; none of a trivial baseline or of imported predictions."""
         if self.is_fixed:
             return frozenset()
         return frozenset(self.scores[seed].run.unit for seed in seeds)
@@ -297,8 +297,8 @@ class Matched:
 
     def fewer(self) -> str:
         """The units of models that some task lacks units of, as 'over 2 of 4'; '' where none does."""
-        found = {(len(of), self.whole[key]) for key, of in self.units.items() if len(of) < self.whole[key]}
-        return f"over {' and '.join(f'{n} of {every}' for n, every in sorted(found))}" if found else ""
+        fewer = {(len(of), self.whole[key]) for key, of in self.units.items() if len(of) < self.whole[key]}
+        return f"over {' and '.join(f'{n} of {every}' for n, every in sorted(fewer))}" if fewer else ""
 
     def lacking(self, samples: Sequence[Sample]) -> str:
         """The reason that nothing can be made of the samples, or ''."""

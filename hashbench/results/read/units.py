@@ -1,4 +1,4 @@
-"""What was drawn independently for each run of an experiment: its pre-training, or itself."""
+"""The unit of each run of an experiment, drawn independently of others: its pre-training, or itself."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read_units(query: Callable[..., Sequence[Any]], experiment_id: int) -> Units
     names = {label: _names(of_label, seeds) for label, of_label in by_label.items()}
     by_run: dict[tuple[str, str], Unit] = {}
     for row in rows:
-        several = len(by_label.get(row["model"], ())) > 1
+        several = row["kind"] != PRETRAINING and len(by_label[row["model"]]) > 1
         of_run = [names[row["model"]][run_id] for run_id in needed[row["id"]]] if several else []
         by_run[row["model"], row["id"]] = of_run[0] if of_run else row["seed"]
     return Units(by_run, {label: len(of_label) for label, of_label in by_label.items()})
@@ -50,20 +50,20 @@ def read_units(query: Callable[..., Sequence[Any]], experiment_id: int) -> Units
 
 def _needed(run_id: str, needs: Mapping[str, Sequence[str]], seeds: Mapping[str, Unit]) -> list[str]:
     """The nearest pre-trainings that a run needs, itself or through others."""
-    found: dict[str, None] = {}
+    nearest: dict[str, None] = {}
     waiting, seen = list(needs.get(run_id, ())), {run_id}
     while waiting:
         at = waiting.pop(0)
         if at in seeds:
-            found[at] = None
+            nearest[at] = None
         elif at not in seen:
             waiting += needs.get(at, ())
         seen.add(at)
-    return list(found)
+    return list(nearest)
 
 
 def _names(run_ids: Iterable[str], seeds: Mapping[str, Unit]) -> dict[str, Unit]:
     """The seeds of pre-trainings, or their run ids where two have one seed."""
     ids = list(run_ids)
-    alike = len({seeds[run_id] for run_id in ids}) < len(ids)
-    return {run_id: run_id[:12] if alike else seeds[run_id] for run_id in ids}
+    is_shared = len({seeds[run_id] for run_id in ids}) < len(ids)
+    return {run_id: run_id[:12] if is_shared else seeds[run_id] for run_id in ids}

@@ -5,13 +5,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from hashbench.common.texts_read import NOTED
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.measured import PERCENT, Measured, hollow_accuracy
 from hashbench.results.read.runs import Entry, SeedScore
-from hashbench.results.read.samples import Evidence, ScorePart
+from hashbench.results.read.samples import Evidence, ScorePart, Statistic
 from hashbench.results.read.texts import NOT_COUNTED, counts_on, share_lost
 from hashbench.results.tables.table import BINARY, BYTES, DECIMAL, TRIVIAL, Cell, Row, RowKind, scaled
 
@@ -33,7 +32,6 @@ FORMS = tuple(
 # The scores of an entry on a task (or column) that a table reads
 Reading = Callable[[Entry, str], list[SeedScore]]
 IMPORTED = "Imported predictions of other programs, in no claim, budget or group"  # heading of rows
-Statistic = Literal["mean", "median"]  # over seeds
 # Of an average: a task (or column), or several that count together as one
 AverageMember = str | tuple[str, ...]
 CENTRES: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": statistics.fmean, "median": statistics.median}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from hashbench.common.errors import InputError
 from hashbench.results.read.comparison import Comparison, compare
@@ -44,15 +45,18 @@ def test_matched_seeds_alone_count(tmp_path: Path) -> None:
     (line,) = _compare(tmp_path, [*runs, replace(A, seed=7, wrong={DEV: range(30)})]).lines
     assert line.seeds == (0, 1, 2)
     assert line.difference.value == pytest.approx(3 / 40)
-    seeds = 4.302653 * (1 / 40) / 3**0.5
     assert line.difference.spread == "seeds and examples"
-    assert line.difference.value - line.difference.low > seeds
-    differs = np.zeros((3, 40))
-    for seed, examples_that_differ in enumerate(([4, 5, 6, 7], [0, 4, 5], [0, 1])):
-        differs[seed, examples_that_differ] = 1
-    of_mean, of_one = differs.mean(axis=0).var() / 40, differs.var(axis=1).mean() / 40
-    examples = 1.96 * (of_mean - (of_one - of_mean) / 2) ** 0.5  # without what more seeds would take away
-    assert line.difference.value - line.difference.low == pytest.approx(np.hypot(seeds, examples), rel=0.1)
+    right = {
+        "a": np.stack([np.arange(N) >= 4] * 3) | np.array([np.arange(N) < seed for seed in range(3)]),
+        "b": np.stack([np.arange(N) >= 8 - 2 * seed for seed in range(3)]),
+    }
+    values = {model: of.mean(axis=1) for model, of in right.items()}
+    welch = stats.ttest_ind(values["a"], values["b"], equal_var=False).confidence_interval()
+    # The variance over examples, without what each model's seeds and the examples vary only together
+    examples = (right["a"].mean(axis=0) - right["b"].mean(axis=0)).var() / N
+    examples -= sum(float((of - of.mean(axis=0)).var(axis=1).sum()) / N / 2 / 3 for of in right.values())
+    half = np.hypot(line.difference.value - welch.low, 1.959964 * examples**0.5)
+    assert line.difference.value - line.difference.low == pytest.approx(half, rel=0.02)
 
 
 def test_the_metric_is_computed_anew_in_each_draw(tmp_path: Path) -> None:
@@ -61,8 +65,9 @@ def test_the_metric_is_computed_anew_in_each_draw(tmp_path: Path) -> None:
     order = np.argsort(TARGETS, kind="stable")  # in which examples are drawn
     outputs = [one.splits()[DEV][order] for one in (a, b)]
     both = drawn("matthews", TARGETS[order], outputs, draws=DRAWS, seed=draw_seed("cola"))
-    low, high = np.quantile(both[0] - both[1], [0.025, 0.975])
-    assert (line.difference.low, line.difference.high) == pytest.approx((low, high))
+    half = 1.959964 * (both[0] - both[1]).std()
+    assert line.difference.high - line.difference.value == pytest.approx(half)
+    assert line.difference.value - line.difference.low == pytest.approx(half)
 
 
 def test_regression_has_no_right_and_wrong(tmp_path: Path) -> None:

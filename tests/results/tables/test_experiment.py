@@ -40,10 +40,11 @@ def test_columns_are_headed_by_the_metric_that_is_read(own: Table) -> None:
     assert [column.subtitle for column in own.columns][:3] == ["accuracy", "matthews", "accuracy"]
 
 
-def test_the_average_is_over_the_tasks_that_all_models_share(own: Table) -> None:
-    assert own.columns[3].tasks == ("sst2", "cola")
-    assert "Average over the 2 of 3 tasks that all models share; without subj." in own.notes
-    assert _row(own, "bert-mlm").cells["average"].value == pytest.approx((92.0 + 54.5) / 2)
+def test_the_average_is_over_the_tasks_of_the_file_and_missing_where_one_is(own: Table) -> None:
+    assert own.columns[3].tasks == ("sst2", "cola", "subj")
+    cells = {row.model: row.cells["average"] for row in own.rows}
+    assert cells["bert-mlm"].value == pytest.approx((92.0 + 54.5 + own.rows[0].cells["subj"].value) / 3)
+    assert (cells["hashformer-md-emb-50k"].value, cells["hashformer-md-emb-50k"].reason) == (None, "without subj")
 
 
 def test_further_averages_are_columns_that_are_marked_and_compared_like_that_of_all_tasks(tmp_path: Path) -> None:
@@ -108,7 +109,7 @@ def test_an_experiment_without_a_finished_run_is_all_missing(tmp_path: Path) -> 
     world.failed = {("bert-mlm", None, 0)}  # type: ignore[arg-type]  # the pre-training
     table = tables(build(tmp_path / "results.db", world))[0]
     assert _row(table, "bert-mlm").cells["cola"].reason == "planned, not finished"
-    assert "No average: there is no task on which every model has a score." in table.notes
+    assert _row(table, "bert-mlm").cells["average"].reason == "without cola"
 
 
 def test_stored_tasks_and_models_with_reserved_names_are_printed_under_other_headings(tmp_path: Path) -> None:
