@@ -68,7 +68,7 @@ def machine(folder: Path, name: str, command: str, db: str) -> subprocess.Popen[
     cache = folder / "machines" / name
     cache.mkdir(parents=True)
     (cache / "boot").write_text(f"boot of {name}\n")
-    path = os.pathsep.join([str(folder / "machine"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    path = os.pathsep.join(filter(None, [str(folder / "machine"), os.environ.get("PYTHONPATH")]))
     options = ["--db", db, "--artifacts", (folder / "shared").as_uri(), "--workers", "1"]
     return subprocess.Popen(
         [sys.executable, "-m", "hashbench", command, "small.yaml", *options],
