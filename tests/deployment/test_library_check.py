@@ -123,7 +123,7 @@ class Row:
     """A row of the table: the largest differences of outputs, as shares of their size.
 
     Of what `transformers` loads and of the ONNX graph from torch, and of the int8 graph on a device from the same graph
-    here. `rounding` is of int8 from float32: these weights are random and large, so it is no measure of a trained model.
+    here. `rounding` is of int8 from float32: these weights are random and large, which says nothing of trained models.
     """
 
     name: str
