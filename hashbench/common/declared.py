@@ -14,12 +14,14 @@ Declaration = Mapping[str, Any]  # tried, on, by
 
 
 def searched_values(recipe: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """The values of a fine-tuning's recipe that are lists, which its run searches; two betas are one value.
+    """The values of a fine-tuning's recipe that are lists, which its run searches.
+
+    Two betas are one value, and each seed is a run of its own.
 
     >>> searched_values({"batch_size": [16, 32], "betas": [0.9, 0.999], "epochs": 3, "learning_rate": (1e-4, 3e-4)})
     {'batch_size': [16, 32], 'learning_rate': [0.0001, 0.0003]}
     """
-    lists = {key: list(values) for key, values in recipe.items() if isinstance(values, list | tuple) and values}
+    lists = {key: list(of) for key, of in recipe.items() if isinstance(of, list | tuple) and of and key != "seeds"}
     return {key: values for key, values in lists.items() if key != "betas" or isinstance(values[0], list | tuple)}
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from hashbench.common.measured import MetricRow
 
 OutputKind = Literal["classes", "values", "rankings", "spans", "pairs"]
-CELLS = 2_000_000  # counts in a block of draws: bounds the memory
+CELLS = 500_000  # counts in a block of draws: a few megabytes, which a processor keeps near
 EXACT = 2**24  # below it whole numbers have an exact float32, whose products take half the time
 
 
@@ -41,7 +41,7 @@ class Metric(ABC):
     name: str  # as stored and as users write it
     outputs: ClassVar[OutputKind]  # what it scores
     unit: ClassVar[str] = "example"  # what is drawn: examples, or groups of them
-    # What counts where predictions are constant and it is therefore undefined; None: nothing
+    # The score of every constant prediction, where all have one or it is undefined and this counts; None: they differ
     of_constant: ClassVar[float | None] = None
     # The class of two that it counts, by its id; None: no single one
     counted_class: ClassVar[int | None] = None

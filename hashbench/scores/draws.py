@@ -97,12 +97,15 @@ def _within(strata: np.ndarray, draws: int, block: int, generator: np.random.Gen
     n, order = len(strata), np.argsort(strata, kind="stable")
     _, starts, sizes = np.unique(strata[order], return_index=True, return_counts=True)
     first, size = np.repeat(starts, sizes), np.repeat(sizes, sizes)  # (n,) of each place in the order
+    first = first + n * np.arange(min(block, draws))[:, None]  # (block, n)
     in_order = bool((np.diff(strata) >= 0).all())
     back = np.empty(n, np.intp)
     back[order] = np.arange(n)
     for start in range(0, draws, block):
         rows = min(block, draws - start)
-        places = (generator.random((rows, n)) * size).astype(np.intp) + first  # (rows, n)
-        places += n * np.arange(rows)[:, None]
+        shares = generator.random((rows, n))
+        shares *= size
+        places = shares.astype(np.intp)
+        places += first[:rows]
         counts = np.bincount(places.reshape(-1), minlength=rows * n).reshape(rows, n)
         yield counts if in_order else counts[:, back]

@@ -24,6 +24,7 @@ class PairAccuracy(SummedMetric):
 
     outputs = "pairs"
     unit = "pair"
+    of_constant = 0.5  # equal sentences: half of all pairs are right
 
     def __init__(self, name: str, score: int, marked: int | None = None, undefined: str = "") -> None:
         """`score`: the column of outcomes; `marked`: that of the mark; `undefined`: the reason if no pair has it."""
@@ -33,10 +34,6 @@ class PairAccuracy(SummedMetric):
     def is_constant(self, outputs: np.ndarray) -> bool:
         """True where both sentences of every pair have equal scores: outputs (n, 5)."""
         return bool((outputs[:, self._score] == TIE).all())
-
-    def best_constant(self, targets: np.ndarray) -> np.ndarray:
-        """Outcomes (n, 5) of equal sentences: half of all pairs are right."""
-        return np.tile(np.array([TIE, TIE, TIE, 1, 1]), (len(targets), 1))
 
     def strata(self, targets: np.ndarray) -> np.ndarray:
         """The paradigm of each pair: (n,) -> (n,)."""

@@ -101,7 +101,7 @@ def sections_of(results: ReportSource, *, draws: int = DRAWS) -> list[DecidedCla
     if not groups_of:
         raise InputError(f"{store.name}: no claim names a model of {measured.experiment.name}; "
                          "give --paper, or claims of your own with --claims-file FILE.csv")  # fmt: skip
-    draw_together(_all_samples([(result, claims) for _, result, claims in groups_of]))
+    draw_together(_all_samples([(result, claims) for _, result, claims in groups_of]), constants=True)
     sections = [_section(*group, named=source is not None) for group in groups_of]
     _refuse_undecidable(store, measured, [claim for section in sections for claim in section.decided])
     return sorted(sections, key=lambda section: (section.counted, section.paper != ""))

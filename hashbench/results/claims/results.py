@@ -34,9 +34,8 @@ from hashbench.results.papers.paper import Layout, Paper
 from hashbench.results.read import queries
 from hashbench.results.read.measured import MAJORITY, PERCENT, Measured, baseline_value, baselines
 from hashbench.results.read.runs import Entry
-from hashbench.results.read.samples import Evidence, Matched, Sample, draw_seed
+from hashbench.results.read.samples import Evidence, Matched, Sample
 from hashbench.results.tables.table import EACH_BEST
-from hashbench.scores.draws import drawn
 from hashbench.scores.quantity import Quantity, apply, mean, over
 from hashbench.scores.registry import is_drawable, metric_of
 
@@ -141,17 +140,12 @@ class Results:
 
     def _constant_score(self, score: StoredScore) -> Quantity:
         """The best constant's score: of the examples themselves, or that of a trivial baseline that is constant."""
-        metric = metric_of(score.metric)
         samples = (self.evidence.of(entry, score.task, score.metric, score.split) for entry in self.measured.entries)
         scored = [sample for sample in samples if sample.by_seed()]
         stored = next((sample for sample in scored if not sample.missing()), None)
-        if metric is not None and metric.of_constant is not None:
-            return Quantity(metric.of_constant)
-        if metric is not None and stored is not None and (outputs := metric.best_constant(stored.targets)) is not None:
-            value = metric.score(stored.targets, outputs)
-            at = draw_seed(score.task)
-            by_draw = drawn(score.metric, stored.targets, [outputs], draws=self.evidence.draws, seed=at)[0]
-            return Quantity(value, by_draw, {score.task: stored.n})
+        of_any = stored or next(iter(scored), None)
+        if of_any is not None and (known := self.evidence.constant(of_any)) is not None:
+            return known
         constant = [self._trivial_score(of.entry, score) for of in scored if of.is_fixed and self._is_constant(of)]
         if not constant:
             raise Missing(f"no constant prediction is known of {score.task}")

@@ -123,6 +123,22 @@ class Evidence:
         draw_together([sample])
         return {seed: self._drawn[self._key(sample, seed)] for seed in sample.stored}
 
+    def constant(self, sample: Sample) -> Quantity | None:
+        """The score of the best constant prediction of a sample's examples; None where it does not follow from them."""
+        metric, answer = metric_of(sample.metric), None if sample.missing() else _best_constant(sample)
+        if metric is not None and metric.of_constant is not None:
+            return Quantity(metric.of_constant)
+        if metric is None or answer is None:
+            return None
+        key = self._constant_key(sample)
+        if key not in self._drawn:
+            part = Scored(sample.metric, sample.targets, [answer], sample.units)
+            self._drawn[key] = drawn_together([part], draws=self.draws, seed=draw_seed(sample.task))[0][0]
+        return Quantity(metric.score(sample.targets, answer), self._drawn[key], {sample.task: sample.n})
+
+    def _constant_key(self, sample: Sample) -> tuple[str, str, str]:
+        return (f"constant {sample.task} {sample.fingerprint}", sample.split, sample.metric)
+
     def _key(self, sample: Sample, seed: RunSeed) -> tuple[str, str, str]:
         return (sample.scores[seed].run.run_id, sample.split, sample.metric)
 
@@ -315,10 +331,11 @@ def _has_interval(sample: Sample) -> bool:
     return sample.metric in metrics("classes", "values", "spans", "pairs") and not sample.missing()
 
 
-def draw_together(samples: Sequence[Sample]) -> None:
+def draw_together(samples: Sequence[Sample], *, constants: bool = False) -> None:
     """Computes the samples' missing draws, for all samples of the same examples at once, which is faster.
 
-    Not needed for the result: draws made one by one are the same.
+    Not needed for the result: draws made one by one are the same. `constants`: also those of the best constant
+    prediction of each metric, which `Evidence.constant` reads.
     """
     # By what is drawn (task, split, examples, number of draws), then by metric
     groups: dict[tuple[str, str, str, int], dict[str, list[tuple[Sample, RunSeed]]]] = {}
@@ -329,15 +346,26 @@ def draw_together(samples: Sequence[Sample]) -> None:
                 key = (sample.task, sample.split, stored.index_fingerprint, of.draws)
                 groups.setdefault(key, {}).setdefault(sample.metric, []).append((sample, seed))
     for (_, _, _, draws), by_metric in groups.items():
-        parts = []
+        parts, names = [], []
         for metric, members in by_metric.items():
             first, seed = members[0]
+            targets = first.stored[seed].targets
+            keys = [(sample.evidence, sample.evidence._key(sample, its)) for sample, its in members]
             outputs = [sample.outputs(its) for sample, its in members]
-            parts.append(Scored(metric, first.stored[seed].targets, outputs, first.units))
+            if constants and (answer := _best_constant(first)) is not None:
+                keys.append((first.evidence, first.evidence._constant_key(first)))
+                outputs.append(answer)
+            names.append(keys)
+            parts.append(Scored(metric, targets, outputs, first.units))
         drawn = drawn_together(parts, draws=draws, seed=draw_seed(first.task))
-        for members, scores in zip(by_metric.values(), drawn, strict=True):
-            for (sample, its), row in zip(members, scores, strict=True):
-                sample.evidence._drawn[sample.evidence._key(sample, its)] = row
+        for keys, scores in zip(names, drawn, strict=True):
+            for (evidence, name), row in zip(keys, scores, strict=True):
+                evidence._drawn[name] = row
+
+
+def _best_constant(sample: Sample) -> np.ndarray | None:
+    metric = metric_of(sample.metric)
+    return None if metric is None else metric.best_constant(sample.targets)
 
 
 def draw_seed(task: str) -> int:
