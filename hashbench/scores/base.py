@@ -41,7 +41,7 @@ class Metric(ABC):
     name: str  # as stored and as users write it
     outputs: ClassVar[OutputKind]  # what it scores
     unit: ClassVar[str] = "example"  # what is drawn: examples, or groups of them
-    # The score of every constant prediction, where all have one or it is undefined and this counts; None: they differ
+    # What counts where predictions are constant and it is therefore undefined; None: nothing
     of_constant: ClassVar[float | None] = None
     # The class of two that it counts, by its id; None: no single one
     counted_class: ClassVar[int | None] = None

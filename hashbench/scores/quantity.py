@@ -156,18 +156,21 @@ class Uncertain:
         """True where the interval is without 0."""
         return abs(self.value) > self.half_width(confidence)
 
-    def chance(self) -> float:
-        """The p-value of the number's being 0: 1 minus the confidence whose interval just reaches 0; 1 without one.
+    def chance(self, distance: float | None = None) -> float:
+        """The p-value of the number's lying off by `distance` (None: of its being 0), 1 where there is no interval.
+
+        It is 1 minus the confidence whose interval reaches just as far.
 
         >>> difference(*(Quantity.of_units(name, {0: 1.0, 1: 2.0}) for name in ("a", "b"))).chance()
         1.0
         """
-        if not self.value or not self.half_width() >= 0:
+        distance = abs(self.value) if distance is None else distance
+        if not distance or not self.half_width() >= 0:
             return 1.0
         low, high = -750.0, 0.0  # logarithms
         for _ in range(60):
             middle = (low + high) / 2
-            low, high = (middle, high) if not self.is_apart(1 - math.exp(middle)) else (low, middle)
+            low, high = (low, middle) if distance > self.half_width(1 - math.exp(middle)) else (middle, high)
         return math.exp(high)
 
     @property

@@ -37,6 +37,7 @@ from hashbench.results.claims.verdicts import (
     Outcome,
     Worth,
     comes_free,
+    margin,
     of_interval,
     of_point,
 )
@@ -187,10 +188,13 @@ def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: 
     if bounded and part.kind in ("greater", "interaction") and low == high == 0:
         outcome = "undecided"
         marks.append(NO_DIFFERENCE)
+    logarithms = part.kind == "ratio_at_least"
+    bound = math.log(claim.bound) if logarithms else claim.bound
+    chance = quantity.uncertain.chance(margin(part.kind, quantity.value, bound=bound)) if bounded else None
     return Decision(
         outcome, value=value if defined else None, low=low if bounded else None, high=high if bounded else None,
         seeds=_units_of(quantity), n_examples=estimate.n_examples, tasks=tuple(quantity.n_examples),
-        marks=tuple(marks), timed=timed,
+        marks=tuple(marks), timed=timed, chance=chance,
     )  # fmt: skip
 
 
@@ -226,17 +230,20 @@ def _check_comparable(part: ClaimPart, results: Results, *, one_corpus: bool) ->
 
     `one_corpus`: also unless they were pre-trained on one corpus, which the claim needs.
     """
-    first: dict[str, tuple[str, tuple[object, ...]]] = {}
+    first: dict[tuple[str, str], tuple[str, object]] = {}  # by what is alike and task: a model and what it has
     for slug, column in part.leaves:
         for sample in results.samples(slug, column):
             seeds = results.matched.seeds[sample.task]
-            examples = {stored.index_fingerprint for seed, stored in sample.stored.items() if seed in seeds}
-            precision = {run.precision for run in sample.entry.of_task(sample.task) if run.state == "done"}
-            basis = (sample.data, tuple(sorted(examples)) if sample.stored else (), tuple(sorted(precision)))
-            model, expected = first.setdefault(sample.task, (sample.entry.model, basis))
-            if expected != basis:
-                what = "on other data of" if expected[:2] != basis[:2] else "in other precisions on"
-                raise Missing(f"{sample.entry.model} and {model} were measured {what} {sample.task}")
+            read = {seed: of for seed, of in sample.stored.items() if sample.is_fixed or seed in seeds}
+            examples = {of.index_fingerprint for of in read.values()}
+            bases: dict[str, object] = {"on other data of": (sample.data, examples if sample.stored else set())}
+            if not sample.is_fixed:
+                done = {run.precision for run in sample.entry.of_task(sample.task) if run.state == "done"}
+                bases["in other precisions on"] = done
+            for what, basis in bases.items():
+                model, expected = first.setdefault((what, sample.task), (sample.entry.model, basis))
+                if expected != basis:
+                    raise Missing(f"{sample.entry.model} and {model} were measured {what} {sample.task}")
     corpora: dict[str, str] = {}
     named = set(part.slugs)
     for run in results.measured.pretrainings() if one_corpus else ():

@@ -22,6 +22,7 @@ from hashbench.results.read.samples import Evidence, Sample, draw_together
 from hashbench.results.tables.notes import provenance, warnings
 from hashbench.results.tables.request import ReportRequest, ReportSource, paper_of
 from hashbench.results.tables.table import Table
+from hashbench.scores.best import holm
 from hashbench.scores.draws import DRAWS
 from hashbench.scores.registry import is_drawable
 from hashbench.store.engine import Store
@@ -78,7 +79,7 @@ def sections_of(results: ReportSource, *, draws: int = DRAWS) -> list[DecidedCla
     store, request = results.store, results.request
     source = load_paper(request.paper) if request.paper is not None else None
     measured = results.measured
-    models = {*measured.labels(), measured.experiment.baseline}
+    models = {*measured.labels(), measured.experiment.baseline, *_trivial(measured)}
     user_claims = read_file(request.claims_file) if request.claims_file is not None else []
     user_claims = [named(claim, models) for claim in user_claims]
     _check_own(user_claims, measured)
@@ -156,7 +157,7 @@ def _names_model(claim: Claim, paper: Paper, measured: Measured) -> bool:
 
 def _check_own(claims: Sequence[Claim], measured: Measured) -> None:
     """Checks that user-defined claims name existing models, papers and columns. Raises InputError."""
-    published, labels = published_models(), measured.labels()
+    published, labels = published_models(), measured.labels() | _trivial(measured)
     for claim in claims:
         if claim.paper and claim.paper not in papers():
             raise InputError(f"{claim.where}: claim {claim.id!r}: no paper {claim.paper!r}; there are: "
@@ -169,6 +170,11 @@ def _check_own(claims: Sequence[Claim], measured: Measured) -> None:
         if not claim.paper:
             for column in dict.fromkeys(column for part in claim.parts for _, column in part.leaves):
                 check_column(measured, column, f"{claim.where}: claim {claim.id!r}")
+
+
+def _trivial(measured: Measured) -> set[str]:
+    """The names of the experiment's trivial baselines, which its own claims may name."""
+    return {entry.model for entry in measured.entries if entry.is_baseline}
 
 
 def _all_samples(groups: Sequence[tuple[Results, Sequence[Claim]]]) -> list[Sample]:
@@ -211,12 +217,20 @@ def _section(paper: Paper | None, results: Results, claims: Sequence[Claim], *, 
         title=f"The sizes of {paper.title}, counted here" if paper and counted else title,
         paper=source,
         experiment=measured.experiment.name,
-        decided=tuple(decided),
+        decided=tuple(_corrected(decided)),
         warnings=() if counted else tuple(warnings(measured, shown, basis)),
         provenance=() if counted else tuple(provenance(measured, shown, basis)),
         notes=(COUNTED,) if counted else tuple(notes),
         counted=counted,
     )
+
+
+def _corrected(decided: Sequence[Decided]) -> list[Decided]:
+    """The decided claims, each with whether its verdict stays with Holm's correction for all of them."""
+    chances = {place: claim.chance for place, claim in enumerate(decided)}
+    tested = {place: chance for place, chance in chances.items() if chance is not None}
+    stays = dict(zip(tested, holm(list(tested.values())), strict=True))
+    return [replace(claim, corrected=stays.get(place)) for place, claim in enumerate(decided)]
 
 
 def _left_out(paper: Paper, results: Results, claims: Sequence[Claim], *, named: bool) -> list[str]:

@@ -170,8 +170,12 @@ class Results:
         return [sample for sample in samples if sample.scores]
 
     def entry(self, label: str) -> Entry:
-        """The runs of a model. Raises Missing where it has none, or several entries that must not share a cell."""
-        entries = [entry for entry in self.measured.entries if entry.model == label and not entry.is_baseline]
+        """The runs of a model, or of a trivial baseline where no model has its name.
+
+        Raises Missing where there are none, or several entries that must not share a cell.
+        """
+        named = [entry for entry in self.measured.entries if entry.model == label]
+        entries = [entry for entry in named if not entry.is_baseline] or named
         if not entries:
             raise Missing(absent_model(label))
         if len(entries) > 1:

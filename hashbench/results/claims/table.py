@@ -157,7 +157,7 @@ def record(decided: Decided) -> Record:
         "id": claim.id, "paper": claim.paper, "section": claim.section, "statement": claim.statement,
         "kind": claim.kind, "left": claim.left, "right": claim.right, "column": claim.column, "bound": claim.bound,
         "unit": claim.unit, "about": decided.about, "verdict": decided.outcome, "because": decided.because,
-        **_numbers(shown), "decided_part": shown.part,
+        **_numbers(shown), "p_value": decided.chance, "holm": decided.corrected, "decided_part": shown.part,
         "n_parts": len(decided.parts), "remarks": remarks(decided), "missing": list(decided.missing),
         "expected": claim.expected, "published_holds": claim.published_holds, "needs": claim.needs,
         "note": claim.note,
@@ -259,6 +259,8 @@ def stands_on(decision: Decision) -> str:
 def remarks(decided: Decided) -> list[str]:
     """Remarks on a verdict: its limits, a bound not from the paper, contrary published numbers, and missing seeds."""
     remarked = list(decided.marks) if decided.outcome != "not measured" else []
+    if decided.outcome in ("holds", "fails") and decided.corrected is False:
+        remarked.append("undecided with Holm's correction")
     if BOUND_OURS in decided.claim.tags:
         remarked.append(f"[{BOUND_OURS}] the threshold is not the paper's")
     if decided.claim.published_holds == "no":
@@ -326,12 +328,15 @@ def tally_lines(decided: Sequence[Decided]) -> list[str]:
 
 def sums(decided: Sequence[Decided]) -> list[str]:
     """The first lines of a report of claims: counts by verdict, and how many verdicts may be wrong by chance."""
-    by_interval = sum(claim.outcome in ("holds", "fails") and not claim.shown.exact for claim in decided)
+    by_interval = [claim for claim in decided if claim.outcome in ("holds", "fails") and not claim.shown.exact]
     lines = tally_lines(decided)
-    if by_interval > 1:
-        chance = math.ceil(by_interval * (1 - CONFIDENCE))
-        lines.append(f"{by_interval} verdicts rest on a 95 % interval each and are not corrected for their number: up "
-                     f"to about {chance} of them may be wrong by chance.")  # fmt: skip
+    if len(by_interval) > 1:
+        chance = math.ceil(len(by_interval) * (1 - CONFIDENCE))
+        tested = sum(claim.corrected is not None for claim in decided)
+        stays = Counter(claim.outcome for claim in by_interval if claim.corrected)
+        lines.append(f"{len(by_interval)} verdicts rest on a 95 % interval each: up to about {chance} of them may be "
+                     f"wrong by chance. Corrected for all {tested} claims with an interval (Holm): "
+                     f"{tally_words({outcome: stays[outcome] for outcome in ('holds', 'fails')}) or 'none is decided'}.")  # fmt: skip
     return lines
 
 
@@ -363,5 +368,5 @@ def lacks(missing: Sequence[str]) -> str:
             what, _, reason = why.partition(": ")
             by_reason.setdefault(reason, []).append(what)
     parts = [f"not in this experiment: {', '.join(absent)}"] if absent else []
-    parts += [f"{', '.join(whats)}: {reason}" for reason, whats in by_reason.items()]
+    parts += [", ".join(whats) + (f": {reason}" if reason else "") for reason, whats in by_reason.items()]
     return f"missing: {'; '.join(parts)}" if parts else ""

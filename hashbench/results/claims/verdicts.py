@@ -44,6 +44,17 @@ def of_interval(kind: ClaimKind, low: float, high: float, *, bound: float) -> Ou
     return "holds" if low >= bound else "fails" if high < bound else "undecided"
 
 
+def margin(kind: ClaimKind, value: float, *, bound: float) -> float:
+    """How far a difference or ratio lies from where the claim's verdict changes.
+
+    >>> margin("greater", -2.0, bound=0), margin("equal_within", 0.25, bound=0.5), margin("ratio_at_least", 3, bound=2)
+    (2.0, 0.25, 1)
+    """
+    if kind in ("greater", "interaction"):
+        return abs(value)
+    return abs(abs(value) - bound) if kind in ("equal_within", "count") else abs(value - bound)
+
+
 def of_point(kind: ClaimKind, quantity: float, bound: float) -> Outcome:
     """The verdict on an exact number: a count, a share, or a printed point.
 
@@ -106,6 +117,7 @@ class Decision:
     timed: bool = False  # `seeds` are then repeated runs
     because: Because = ""  # of a verdict on scores that only examples support, or that is none
     about: About = "scores"
+    chance: float | None = None  # the p-value of the verdict by an interval
     above_trivial: Worth = ""  # whether the sides that must have learned are above the best trivial baseline
 
     @property
@@ -122,6 +134,8 @@ class Decided:
     parts: tuple[Decision, ...]
     # It names models, none of which the experiment has: shown where a whole paper is requested, not counted.
     of_other_models: bool = False
+    # Whether the verdict stays with Holm's correction for all claims of its section; None: it rests on no interval
+    corrected: bool | None = None
 
     @cached_property
     def outcome(self) -> Outcome:
@@ -144,6 +158,17 @@ class Decided:
         """The reason for the verdict: the first in BECAUSE that a part with this verdict has; '' if none has one."""
         reasons = {part.because for part in self.parts if part.outcome == self.outcome}
         return next((reason for reason in BECAUSE if reason in reasons), "")
+
+    @property
+    def chance(self) -> float | None:
+        """The p-value of the verdict: all parts of one that holds are at most as likely; None without an interval."""
+        chances = [part.chance for part in self.parts if part.chance is not None]
+        if not chances:
+            return None
+        if self.outcome == "fails":
+            failing = [part.chance for part in self.parts if part.outcome == "fails" and part.chance is not None]
+            return min(1.0, len(self.parts) * min(failing, default=0.0))
+        return max(chances) if self.outcome == "holds" else 1.0
 
     @cached_property
     def about(self) -> About:

@@ -127,7 +127,8 @@ def _start_notes(loaded: Loaded, models: Mapping[str, ResolvedModel]) -> list[st
 def _claim_notes(loaded: Loaded, resolved: ResolvedExperiment) -> tuple[str, ...]:
     claims = resolved.experiment.claims
     assert not isinstance(claims, str)  # the rows of a file are in its place
-    labels = dict.fromkeys((*resolved.models, resolved.baseline.label))
+    floors = (floor.label for floor in resolved.experiment.all_floors)
+    labels = dict.fromkeys((*resolved.models, resolved.baseline.label, *floors))
     metrics = {entry.task.name: entry.task.metrics for entry in resolved.tasks}
     where = [loaded.where("claims", place) for place in range(len(claims))]
     return tuple(absent_from(claims, list(labels), metrics, where, selected=("models",) in loaded.overrides))

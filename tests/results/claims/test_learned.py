@@ -51,6 +51,17 @@ def test_a_claim_counts_where_the_better_side_is_above_a_constant_whatever_trivi
     assert found[-1].marks[0].startswith("not above bag-of-words: on sst2 weak minus bag-of-words is -20.0 [")
 
 
+def test_a_trivial_baseline_is_a_side_of_a_claim(tmp_path: Path) -> None:
+    """It has no units: the interval is over those of the model, and over the examples."""
+    outcomes = {}
+    for name, right in (("above", 0.8), ("below", 0.4)):
+        (tmp_path / name).mkdir()
+        found = _decide(tmp_path / name, [Answers("bag-of-words", right, None)], left="bag-of-words", right="weak")
+        outcomes[name] = found.outcome
+        assert found.shown.seeds == SEEDS and found.shown.n_examples == 400
+    assert outcomes == {"above": "holds", "below": "fails"}
+
+
 def test_where_nothing_is_learned_nothing_is_decided(tmp_path: Path) -> None:
     """Both are below the half of the examples that one answer has right, and their difference is clear."""
     runs = [Answers(model, right, seed) for seed in SEEDS for model, right in (("poor", 0.48), ("worse", 0.3))]
