@@ -17,7 +17,7 @@ import numpy as np
 from hashbench.common.measured import MetricRow
 
 OutputKind = Literal["classes", "values", "rankings", "spans", "pairs"]
-CELLS = 500_000  # counts in a block of draws: a few megabytes, which a processor keeps near
+CELLS = 1_000_000  # counts in a block of draws: some megabytes, which a processor keeps near
 EXACT = 2**24  # below it whole numbers have an exact float32, whose products take half the time
 
 

@@ -42,7 +42,9 @@ def test_a_claim_counts_where_the_better_side_is_above_a_constant_whatever_trivi
     tmp_path: Path,
 ) -> None:
     found = []
-    for number, floors in enumerate(([], [MAJORITY], [Answers("bag-of-words", 0.6, None)], [Answers("bag-of-words", 0.95, None)])):
+    for number, floors in enumerate(
+        ([], [MAJORITY], [Answers("bag-of-words", 0.6, None)], [Answers("bag-of-words", 0.95, None)])
+    ):
         (tmp_path / str(number)).mkdir()
         found.append(_decide(tmp_path / str(number), floors, left="low", right="weak"))
     assert {(one.outcome, one.because) for one in found} == {("fails", "")}
@@ -85,7 +87,11 @@ def test_a_constant_is_the_best_answer_of_the_examples_themselves(tmp_path: Path
     assert _decide(tmp_path / "a", [], left="strong", right="low").outcome == "holds"
     bare = [Answers(model, right, seed, stored=False) for seed in SEEDS for model, right in (("a", 0.9), ("b", 0.6))]
     results = {}
-    for name, floors in (("none", []), ("words", [WORDS]), ("constant", [Answers("majority", 0.5, None, stored=False)])):
+    for name, floors in (
+        ("none", []),
+        ("words", [WORDS]),
+        ("constant", [Answers("majority", 0.5, None, stored=False)]),
+    ):
         (tmp_path / name).mkdir()
         claim = {"id": "own-1", "kind": "greater", "left": "a", "right": "b", "column": "sst2", "unit": "percent"}
         held = [replace(floor, stored=False) for floor in floors]

@@ -49,7 +49,10 @@ def test_text_counts_first_and_folds_by_number(store: Store, tmp_path: Path) -> 
     assert "own-1  1 holds, 1 fails" in text
     assert text.index("On scores, 2 claims") < text.index("own-1  1 holds")
     assert "On scores, 2 claims: 1 holds, 1 fails, 0 undecided, 0 not measured." in text
-    assert "2 verdicts rest on a 95 % interval each: up to about 1 of them may be wrong by chance. Corrected for all" in text
+    assert (
+        "2 verdicts rest on a 95 % interval each: up to about 1 of them may be wrong by chance. Corrected for all"
+        in text
+    )
     assert "- coin > weak: sst2: fails" in text
     assert re.search(r"\+30\.00 \[\+2\d\.\d\d, \+3\d\.\d\d\] points", text)
     assert "3 seeds (0, 1, 2); 400 examples of sst2" in text
@@ -128,7 +131,10 @@ def test_a_verdict_that_does_not_stay_with_holms_correction_is_marked(tmp_path: 
     row = {"kind": "greater", "left": "a", "right": "b", "column": "sst2", "unit": "percent"}
     found = {}
     for n in (1, 20):
-        rows = [row | {"id": "own-0"}, *(row | {"id": f"own-{i}", "right": "a - b", "left": "a - b", "kind": "interaction"} for i in range(1, n))]
+        rows = [
+            row | {"id": "own-0"},
+            *(row | {"id": f"own-{i}", "right": "a - b", "left": "a - b", "kind": "interaction"} for i in range(1, n)),
+        ]
         (section,) = claim_sections(store, ReportRequest(claims_file=claims_file(tmp_path, rows)))
         first = section.decided[0]
         assert first.outcome == "holds" and first.chance is not None and 0.05 / 20 < first.chance < 0.05

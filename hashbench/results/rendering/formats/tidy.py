@@ -15,7 +15,7 @@ from hashbench.results.tables.table import SIZES, Cell, Row, Table
 
 TIDY = (
     "paper", "table", "model", "column", "value", "value_high", "std", "n", "unit", "published", "experiment",
-    "encoder", "signs", "rating",
+    "encoder", "signs", "rating", "noise",
 )  # fmt: skip
 
 
@@ -24,7 +24,7 @@ def tidy(tables: Sequence[Table]) -> list[dict[str, Any]]:
 
     Scores are in percent, counts in the published unit. Where examples were drawn, a further row
     `<column>_over_examples` holds the ends of the interval in `value` and `value_high` and the number of examples in
-    `n`.
+    `n`. `noise`: below which differences in the cell's column are noise, where it is compared.
     """
     rows: list[dict[str, Any]] = []
     for table in tables:
@@ -52,10 +52,13 @@ def _tidy(table: Table, row: Row, column: Column, *, cell: Cell) -> dict[str, An
     unit = cell.unit or (published.unit if published else "") or column.unit
     if published and cell.value is not None and {cell.unit, published.unit} <= set(SIZES):
         cell, unit = replace(cell, value=cell.value * SIZES[cell.unit] / SIZES[published.unit]), published.unit
+    noise = next((
+        pairs.noise() for pairs in table.pairs if pairs.column == column.name and (row.title, row.settings) in pairs.rows
+    ), None)  # fmt: skip
     values = (
         table.paper, table.number, row.key or row.model, column.name, cell.value, cell.value_high, cell.std, cell.n,
         unit, published.value if published else None, table.experiment, row.encoder,
-        numbers.signs_said(cell) or (cell.text if cell.reason else "") or None, cell.rating or None,
+        numbers.signs_said(cell) or (cell.text if cell.reason else "") or None, cell.rating or None, noise,
     )  # fmt: skip
     return dict(zip(TIDY, values, strict=True))
 

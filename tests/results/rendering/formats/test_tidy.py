@@ -5,17 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hashbench.results.rendering.formats.tidy import TIDY
+from hashbench.results.rendering.formats.tidy import TIDY, tidy
 from hashbench.results.rendering.registry import render
 from hashbench.results.rendering.rows import csv_text
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Table
 from hashbench.store.engine import Store
+from tests.results.claims.world import Answers, build
 
 
 def _rows(store: Store, **fields: Any) -> list[dict[str, str]]:
@@ -29,6 +31,13 @@ def test_tidy_rows_have_the_agreed_columns_names_and_units(small_store: Store) -
     assert (row["paper"], row["table"], row["unit"], row["n"]) == ("hashformers", "1", "percent", "3")
     assert (float(row["value"]), float(row["std"])) == (pytest.approx(54.5), pytest.approx(0.4))
     assert (row["published"], row["experiment"], row["encoder"]) == ("54.5", "made-up", "tiny")
+
+
+def test_a_compared_cell_says_below_which_differences_are_noise(tmp_path: Path) -> None:
+    runs = [Answers(model, right, seed) for seed in range(3) for model, right in (("a", 0.9), ("b", 0.7))]
+    (own,) = tables(build(tmp_path / "r.db", [*runs, Answers("majority", 0.5, None)]), ReportRequest())
+    noise = {row["model"]: row["noise"] for row in tidy([own]) if row["column"] == "sst2"}
+    assert noise == {"a": own.pairs[0].noise(), "b": own.pairs[0].noise(), "majority": None}
 
 
 def test_a_missing_cell_is_a_row_without_a_value(small_store: Store) -> None:
