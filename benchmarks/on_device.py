@@ -4,8 +4,8 @@
     python benchmarks/on_device.py FOLDER [FOLDER ...] --rounds 40
     python benchmarks/on_device.py --make FOLDER --data DATA     # exports models with random weights, then measures
 
-A folder is what `hashbench export --onnx --int8` wrote of a model, or `--int8` of a run of `bag-of-words`. All are
-compared to the first, and to the bag of words where there is one: ratios of the times of a round, with an interval over
+A folder is what `hashbench export --onnx --int8` wrote of a model, or of a run of `bag-of-words` or `hashed-words`. All
+are compared to the first, and to the bag of words where there is one: ratios of the times of a round, with an interval over
 rounds. A folder with a tokenizer.json is also read by the `tokenizers` library, as an application would. Each is
 measured in a process of its own, so that peak resident memory is that of text side, runtime and model; bytes are those
 of all files that the process opens. Processes take turns within a round. Times are CPU times, medians over sentences.
@@ -42,6 +42,7 @@ SENTENCES_FILE = Path(__file__).with_name("sentences.txt")
 SENTENCES = SENTENCES_FILE.read_text().splitlines()
 LIBRARY = "tokenizer.json"  # of the `tokenizers` library
 BAG = "bag_of_words.py"  # makes a folder one of a bag of words
+HASHED = "hashed_words.py"  # or one of hashed words
 MODELS = ["hashformer-md-proj", "hashformer-lsh-proj", "eelbert-tiny", "proformer-glue", "bert-tiny"]
 PASSES = 3  # over the sentences in a round
 AVERAGED, PIECES, DOCUMENTS = "averaged-words", 30_522, 3_000
@@ -92,12 +93,18 @@ def other_texts() -> list[str]:
     return [" ".join(words[at : at + 10]) for at in range(0, len(words), 10)]
 
 
+def code_of(folder: Path) -> str:
+    """The file of code in the folder of a bag of words, or of hashed words; '' in that of a model."""
+    return next((name for name in (BAG, HASHED) if (folder / name).is_file()), "")
+
+
 class Bag:
-    """The folder of a bag of words at work. It remembers no words, so that all are new."""
+    """The folder of a bag of words, or of hashed words, at work. It remembers no words, so that all are new."""
 
     def __init__(self, folder: Path) -> None:
-        self.bag = imported(folder / BAG).load(folder)
-        self.files = [folder / name for name in (BAG, "bag_of_words.json", "features.txt", "weights.bin")]
+        code = folder / code_of(folder)
+        self.bag = imported(code).load(folder)
+        self.files = [code, code.with_suffix(".json"), *folder.glob("features.txt"), folder / "weights.bin"]
 
     def milliseconds(self, *, cold: bool) -> list[float]:
         """Of each sentence."""
@@ -165,7 +172,7 @@ class Classifier:
 def serve(folder: Path, way: str) -> None:
     """Answers each line of stdin with the times of a round; the process that is measured."""
     began = time.process_time()
-    model = Bag(folder) if (folder / BAG).is_file() else Classifier(folder, way)
+    model = Bag(folder) if code_of(folder) else Classifier(folder, way)
     ready = time.process_time() - began
     if isinstance(model, Classifier):  # before the sentences, so that it is these words whose n-grams are remembered
         for text in other_texts():
@@ -188,7 +195,7 @@ def serve(folder: Path, way: str) -> None:
 
 def ways_of(folder: Path) -> list[str]:
     """The ways of NAMES in which a folder is measured."""
-    if (folder / BAG).is_file():
+    if code_of(folder):
         return ["own"]
     library = ["library"] if (folder / "onnx" / LIBRARY).is_file() else []
     node = ["node"] if shutil.which("node") else []

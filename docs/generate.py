@@ -1,5 +1,5 @@
 """Writes what follows from the code: `keys.md` and `experiments/schema.json`, `commands.md` from the command line; and
-README's first table, from `results.db.example`.
+tables of pages between marks, each by the command that the mark names, from `results.db.example`.
 
 python docs/generate.py            # writes them
 python docs/generate.py --check    # exit code 1 if they are not what the code and the database say
@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import shlex
+import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import Any, get_args
 
 import typer
@@ -25,77 +26,32 @@ from pydantic import BaseModel
 from hashbench.cli.app import app
 from hashbench.cli.check import schema
 from hashbench.data.tasks.blocks import NameOf
-from hashbench.results.papers.paper import Column
-from hashbench.results.plots.base import Drawn, FigureData
-from hashbench.results.plots.colours import distinct_looks
-from hashbench.results.plots.inline import inline_svg
 from hashbench.results.plots.main import page_figures
-from hashbench.results.plots.pareto import Cost, cost_figure, points_of
-from hashbench.results.plots.sheet import styled
-from hashbench.results.read.measured import measure
-from hashbench.results.read.robustness import RobustnessResults, measure_robustness
-from hashbench.results.tables.numbers import number, signs
-from hashbench.results.tables.report import tables_of
 from hashbench.results.tables.request import ReportRequest, ReportSource
-from hashbench.results.tables.table import Table
-from hashbench.results.tables.table import floor_of as column_floor
 from hashbench.running.experiment.schema import Experiment, fields_of
-from hashbench.store.engine import Store, open_store
-from hashbench.store.status import experiment_names
+from hashbench.store.engine import open_store
 
 DOCS = Path(__file__).parent
-# Of images/: the experiment, the figure that draws it, and the picture.
+EXAMPLE = DOCS.parent / "results.db.example"
+# Of images/: the experiment, the figure that draws it, the picture, and the models and trivial baselines (none: all)
 FIGURES = {
-    "glue_tiny": ("glue_tiny", "pareto", "pareto_parameters"),
-    "pretraining_tiny": ("pretraining_tiny", "pretraining", "pretraining"),
-}
+    "glue_tiny": ("glue_tiny", "pareto", "pareto_parameters", ""),
+    "pretraining_tiny": ("pretraining_tiny", "pretraining", "pretraining", ""),
+    "embeddings": (
+        "embeddings_tiny_common", "differences", "differences",
+        "blt-average multihash blt k2-signs bpe lsh-proj bag-of-words hashed-words bag-of-pairs-2",
+    ),
+}  # fmt: skip
 
-# README's tables: the experiment of their rows, the one with the same embeddings from scratch, the one with further
-# pre-trainings of them, and where they are in the page
-EMBEDDINGS, COMMON, AGAIN = "embeddings_tiny", "embeddings_tiny_common", "embeddings_tiny_again"
-# Bytes and times of their int8 folders: benchmarks/on_device.py FOLDER ... --csv docs/embeddings_device.csv
-DEVICE = DOCS / "embeddings_device.csv"
-BEGIN, END = "<!-- embeddings, written by docs/generate.py -->", "<!-- embeddings end here -->"
-# Its rows, by the rule in embeddings_tiny.yaml, with what becomes of a word
-ROWS = {
-    "bpe": "a row for each of 1,797 pieces: a vocabulary (byte-level BPE)",
-    "bpe-tasks": "the same, lower-cased, learned on texts of the tasks too",
-    "low-rank": "a low-rank row for each of 8,000 pieces",
-    "k2-signs": "2 hashed rows of 1,792, summed with signs",
-    "tfree": "hashed rows of its trigrams, summed",
-    "multihash": "hashed rows of its prefix, suffix and shape",
-    "lsh-proj": "128 bits of a locality-sensitive hash, through a layer",
-    "eelbert": "pooled hashes of its n-grams, nothing trained",
-}
-# The points of README's figure: what they are named, with "mean of " before those without an encoder
-POINTS = {
-    "bpe": "vocabulary",
-    "bpe-tasks": "vocabulary of the tasks",
-    "low-rank": "low-rank vocabulary",
-    "k2": "hashed rows",
-    "k2-signs": "hashed rows with signs",
-    "blt": "byte n-grams",
-    "tfree": "trigrams",
-    "fasttext": "fastText n-grams",
-    "multihash": "features",
-    "lsh-proj": "LSH bits",
-    "eelbert": "EELBERT",
-}
-POINTS |= {f"{model}-average": f"mean of {name}" for model, name in POINTS.items()}
-BYTES = Cost(
-    "int8_folder", "embeddings", "bytes of int8", "bytes that a program reads of the int8 folder of SST-2", "log"
+# In a page: the command whose table is written below it, and files whose columns stand beside it, by the first one
+MARK = re.compile(
+    r"(?P<begin><!-- written from: hashbench (?P<command>[^\n;]+)(?P<beside>(?:; beside [^\n;]+)*) -->\n)"
+    r".*?(?P<end><!-- end -->\n)",
+    re.DOTALL,
 )
-ERRORS = ", typing errors"  # end of the titles of columns on noisy texts
-FLOOR = "the best trivial baseline of each task"
-BEHIND = " §"  # after the name of a row whose pre-trainings did not jump; where only one column is of these, in that
-BETWEEN = """The same kinds of embedding on three of the tasks (SST-2, AG News, STS-B): pre-trained as above; from
-scratch; and without an encoder, as the mean of vectors and a linear layer. Vectors of a mean have width 16 (LSH bits
-keep 128), so the same size is 14 thousand rows or pieces (8,000 of the low-rank ones). The last two also with a typing
-error in every tenth word of the texts that are tested:
-"""
-BEFORE_AGAIN = """Each of them pre-trained twice more, with other seeds and on a GPU, and fine-tuned on the same three
-tasks; also with a typing error in every tenth word:
-"""
+BESIDE = re.compile(r"; beside (\S+): ([^;]+)")  # a CSV in docs/, and the names of its columns
+PAGES = ("../README.md", "results.md")  # that have tables
+SIGNS = re.compile(r"[*†‡§]|\\(?=_)")
 
 
 def keys_page() -> str:
@@ -254,209 +210,67 @@ def schema_file() -> str:
     return printed.getvalue()
 
 
-def readme() -> str:
-    """README with its table of embeddings as the example database has it."""
-    text = (DOCS.parent / "README.md").read_text()
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):  # else --check would compare nothing
-        raise ValueError(f"README.md: no lines {BEGIN} and {END}")
-    table = embeddings_table(open_store(str(DOCS.parent / "results.db.example"), read_only=True))
-    return f"{before}{BEGIN}\n\n{table}\n{END}{after}"
+def page(name: str) -> str:
+    """A page with each of its tables as its command prints it now, on the example database."""
+    return MARK.sub(lambda found: f"{found['begin']}\n{table(found)}\n{found['end']}", (DOCS / name).read_text())
 
 
-def embeddings_table(store: Store) -> str:
-    """The tables in Markdown: models that are whole; bold what is not separable from the best of a column.
-
-    What is not in the database yet has no column.
-    """
-    own = tables_of(ReportSource(store, ReportRequest(EMBEDDINGS)))[0]
-    averages = {"average": "", "average_single": "one text", "average_pairs": "pairs", "blimp": "BLiMP"}
-    averages["average"] = f"{len(tasks_of(own, 'average'))} tasks"
-    columns: dict[str, Callable[[str], str]] = {"embedding parameters": lambda model: shown(own, model, "emb_params")}
-    columns |= {title: partial(shown, own, column=name) for name, title in averages.items()}
-    tasks = {title: tasks_of(own, name) for name, title in averages.items()}
-    columns |= device_columns("")
-    whole = [model for model in ROWS if shown(own, model, "average")]
-    floors = {title: number(floor_of(own, of), "percent") for title, of in tasks.items()}
-    of_all = markdown(whole, columns, floors, measure(store, EMBEDDINGS).left_behind)
-    known = experiment_names(store)
-    common = [BETWEEN, common_table(store, whole)] if COMMON in known else []
-    again = [BEFORE_AGAIN, again_table(store, whole)] if {COMMON, AGAIN} <= set(known) else []
-    return "\n".join([of_all, *common, *again])
-
-
-def common_table(store: Store, models: Sequence[str]) -> str:
-    """The same embeddings on the tasks that all encoders have, pre-trained and not, on texts with errors too."""
-    encoders = tables_of(ReportSource(store, ReportRequest(COMMON, table="encoders")))[0]
-    noisy = measure_robustness(store, COMMON)
-    tasks = tasks_of(encoders, "encoder_bert_pretrained")
-    own = tables_of(ReportSource(store, ReportRequest(COMMON)))[0]
-    noisy_floor = floor_with_noise(own, noisy, tasks)
-    columns: dict[str, Callable[[str], str]] = {}
-    for name, title, suffix in (
-        ("encoder_bert_pretrained", "pre-trained", ""),
-        ("encoder_bert_scratch", "from scratch", "-scratch"),
-        ("encoder_average_scratch", "mean of words", "-average"),
-    ):
-        columns[title] = partial(shown, encoders, column=name)
-        columns[f"{title}{ERRORS}"] = partial(with_noise, noisy, tasks, suffix, noisy_floor)
-    behind, pretrained = measure(store, COMMON).left_behind, columns["pre-trained"]
-    columns["pre-trained"] = lambda model: pretrained(model) + (BEHIND if model in behind else "")
-    floors = dict.fromkeys(columns, number(floor_of(own, tasks), "percent"))
-    floors |= dict.fromkeys((title for title in columns if title.endswith(ERRORS)), in_percent(noisy_floor))
-    columns |= device_columns("-average", "mean of words, ")
-    return markdown(models, columns, floors)
+def table(found: re.Match[str]) -> str:
+    """The table in Markdown of a command that prints one, without signs and headings of rows, and columns beside it."""
+    words = [*shlex.split(found["command"]), "--db", str(EXAMPLE), "--format", "md"]
+    command = [sys.executable, "-c", "from hashbench.cli.app import main; main()", *words]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    lines = [line for line in printed.splitlines() if line.startswith("|")]
+    rows = [[SIGNS.sub("", part).strip() for part in line.strip("|").split("|")] for line in lines]
+    rows = [rows[0], *(row for row in rows[2:] if any(row[1:]))]  # without headings of sections
+    files = [(file, columns.split(", ")) for file, columns in BESIDE.findall(found["beside"])]
+    for file, columns in files:
+        with (DOCS / file).open() as opened:
+            known = {row[next(iter(row))]: row for row in csv.DictReader(opened)}
+        rows[0] += columns
+        for row in rows[1:]:
+            row += [grouped(known[row[0]][column]) if row[0] in known else "–" for column in columns]
+    of_words = [is_text(list(column)) for column in zip(*rows[1:], strict=True)]
+    order = sorted(range(len(rows[0])), key=lambda place: not of_words[place])  # words before numbers
+    rows, texts = [[row[place] for place in order] for row in rows], [of_words[place] for place in order]
+    # One list, as the headings of sections are left out: the highest number first
+    rows = [rows[0], *sorted(rows[1:], key=partial(first_number, texts.count(True)))]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([lines[0], f"|{'|'.join('---' if text else '---:' for text in texts)}|", *lines[1:]]) + "\n"
 
 
-def again_table(store: Store, models: Sequence[str]) -> str:
-    """The common tasks by the first pre-trainings and by further ones, these on texts with errors too."""
-    first = tables_of(ReportSource(store, ReportRequest(COMMON, table="encoders")))[0]
-    own = tables_of(ReportSource(store, ReportRequest(AGAIN)))[0]
-    noisy = measure_robustness(store, AGAIN)
-    tasks = tasks_of(own, "average_common")
-    noisy_floor = floor_with_noise(own, noisy, tasks)
-    columns: dict[str, Callable[[str], str]] = {
-        "as above": partial(shown, first, column="encoder_bert_pretrained"),
-        "again": partial(shown, own, column="average_common"),
-        f"again{ERRORS}": partial(with_noise, noisy, tasks, "", noisy_floor),
-        "BLiMP, again": partial(shown, own, column="blimp"),
-    }
-    common = number(floor_of(own, tasks), "percent")
-    models = [model for model in models if columns["again"](model)]
-    floors = {"as above": common, "again": common, f"again{ERRORS}": in_percent(noisy_floor)}
-    floors["BLiMP, again"] = number(floor_of(own, ["blimp"]), "percent")
-    return markdown(models, columns, floors, measure(store, AGAIN).left_behind)
+def first_number(place: int, row: Sequence[str]) -> tuple[bool, float]:
+    """A key that sorts rows by the number in a cell, the highest first, those without one last."""
+    found = re.match(r"-?[\d.]+", row[place])
+    return (found is None, -float(found.group()) if found else 0.0)
 
 
-def embeddings_figure(store: Store) -> list[Drawn]:
-    """The averages of the common tasks against bytes on a device, pre-trained and as means of words.
-
-    Without models whose pre-trainings did not jump.
-    """
-    data = FigureData(store, ReportRequest(COMMON, examples=True), alone=False)
-    with DEVICE.open() as file:
-        bytes_of = {row["folder"]: float(row["bytes"]) for row in csv.DictReader(file)}
-    points = [
-        replace(point, cost=bytes_of[point.model], name=POINTS[point.model])
-        for point in points_of(data.table, "emb_params")
-        if point.model in bytes_of and point.model in POINTS and point.model not in data.measured.left_behind
-    ]
-    floor = floor_of(data.table, tasks_of(data.table, "average"))
-    with distinct_looks(point.model for point in points):
-        return styled(lambda: [cost_figure(data, BYTES, points, {FLOOR: floor})])
+def grouped(text: str) -> str:
+    """A whole number with commas, other texts as they are."""
+    return f"{int(text):,}" if text.isdigit() else text
 
 
-def device_columns(suffix: str, before: str = "") -> dict[str, Callable[[str], str]]:
-    """Bytes of a model's int8 folder, and its time on a new text as a multiple of that of the bag of words."""
-    with DEVICE.open() as file:
-        rows = {
-            row["folder"].removesuffix(suffix): row for row in csv.DictReader(file) if row["folder"].endswith(suffix)
-        }
-    return {
-        f"{before}int8 MB": lambda model: f"{int(rows[model]['bytes']) / 1e6:.2f}" if model in rows else "",
-        f"{before}time": lambda model: f"{float(rows[model]['times_bag']):.0f}" if model in rows else "",
-    }
-
-
-def markdown(
-    models: Sequence[str],
-    columns: Mapping[str, Callable[[str], str]],
-    floors: Mapping[str, str],
-    behind: Collection[str] = (),
-) -> str:
-    """A row for each model, and one of the trivial baselines; without columns that all have empty.
-
-    `behind`: models whose pre-trainings did not jump, which have a sign.
-
-    Columns on noisy texts are shown where all have a value: that of some says nothing of the others.
-    """
-    filled = {title: of for title, of in columns.items() if (all if title.endswith(ERRORS) else any)(map(of, models))}
-    lines = [f"| what a word becomes | {' | '.join(filled)} |", f"|---|{'---:|' * len(filled)}"]
-    names = {model: ROWS[model] + (BEHIND if model in behind else "") for model in models}
-    lines += [f"| {names[model]} | {' | '.join(of(model) for of in filled.values())} |" for model in models]
-    lowest = [floors.get(title, "") for title in filled]
-    return "\n".join([*lines, f"| {FLOOR} | {' | '.join(lowest)} |"]) + "\n"
-
-
-def floor_of(table: Table, tasks: Sequence[str]) -> float:
-    """The mean over tasks of the best trivial baseline, with which the sign † compares an average."""
-    column = Column("average", "percent", "average", tasks=tuple(tasks))
-    floor = column_floor(column, table.columns, [row for row in table.rows if row.is_baseline])
-    assert floor is not None  # the example has baselines of every task
-    return floor.value
-
-
-def tasks_of(table: Table, name: str) -> tuple[str, ...]:
-    """The tasks that a column is over."""
-    column = next(column for column in table.columns if column.name == name)
-    return tuple(map(str, column.tasks or (column.name,)))
-
-
-def shown(table: Table, model: str, column: str) -> str:
-    """A cell of a model, bold if it is in the group of the best; empty until all its planned runs are done."""
-    cell = next((row.cells[column] for row in table.rows if row.model == model and column in row.cells), None)
-    if cell is None or cell.value is None or (cell.planned or cell.n) != cell.n:
-        return ""
-    text = number(cell.value, cell.unit or "percent") + signs(cell)
-    return f"**{text}**" if cell.rating == "best" else text
-
-
-def with_noise(results: RobustnessResults, tasks: Sequence[str], suffix: str, floor: float | None, model: str) -> str:
-    """The mean over tasks of the score at the highest rate of typing errors; empty until all are measured.
-
-    It has the sign of a value that is not above `floor`, that of the best trivial baselines.
-    """
-    curves = [results.curve(model + suffix, task, "keyboard") for task in tasks]
-    scores = [
-        curve.score(len(curve.rates) - 1).value
-        for curve in curves
-        if curve and len(curve.seeds) == len(results.experiment.config["seeds"])
-    ]
-    if len(scores) != len(curves):
-        return ""
-    mean = 100 * fmean(scores)
-    return in_percent(mean) + ("†" if floor is not None and mean <= floor else "")
-
-
-def in_percent(value: float | None) -> str:
-    """The value as tables print it; empty where there is none."""
-    return "" if value is None else number(value, "percent")
-
-
-def floor_with_noise(table: Table, results: RobustnessResults, tasks: Sequence[str]) -> float | None:
-    """The mean over tasks of what the best trivial baseline on clean texts has at the highest rate of errors.
-
-    In percent; None until all are measured.
-    """
-    scores = []
-    for task in tasks:
-        rows = [row for row in table.rows if row.is_baseline and row.cells[task].value is not None]
-        best = max(rows, key=lambda row: row.cells[task].value or 0.0)
-        if (curve := results.curve(best.model, task, "keyboard")) is None:
-            return None
-        scores.append(curve.score(len(curve.rates) - 1).value)
-    return 100 * fmean(scores)
+def is_text(cells: Sequence[str]) -> bool:
+    """True for a column that holds words."""
+    return any(cell[:1].isalpha() for cell in cells)
 
 
 WRITTEN = {
     "keys.md": keys_page,
     "commands.md": commands_page,
     "../experiments/schema.json": schema_file,
-    "../README.md": readme,
+    **{name: partial(page, name) for name in PAGES},
 }
 
 
 def draw_figures() -> None:
     """Draws the pictures of the pages from the example database."""
-    store = open_store(str(DOCS.parent / "results.db.example"), read_only=True)
-    for file, (experiment, name, picture) in FIGURES.items():
-        request = ReportRequest(experiment, examples=True)
+    store = open_store(str(EXAMPLE), read_only=True)
+    for file, (experiment, name, picture, models) in FIGURES.items():
+        request = ReportRequest(experiment, examples=True, models=tuple(models.split()))
         figures = page_figures(ReportSource(store, request), names=[name], width="double", ground=True)
         drawn = {each.name: each.svg for each in figures}
         write_picture(file, drawn[picture])
-    (drawn_of_readme,) = embeddings_figure(store)
-    write_picture("embeddings", inline_svg(drawn_of_readme, ground=True))
 
 
 def write_picture(name: str, svg: str) -> None:

@@ -60,6 +60,10 @@ def init(
     name: Annotated[
         str, typer.Argument(metavar="[NAME]", help="The name of the experiment and of its two files.")
     ] = "mine",
+    classifier: Annotated[
+        bool,
+        typer.Option("--classifier", help="Write NAME.yaml alone: a classifier of your own texts in 300 KB."),
+    ] = False,
 ) -> None:
     """Write NAME.yaml, an experiment with comments, and NAME.py, a user-defined embedding and its coder, to begin from.
 
@@ -75,6 +79,8 @@ def init(
     if name in shipped.experiments():
         raise InputError(f"init {name}: an experiment that comes with hashbench has this name; choose another")
     files = {Path(f"{name}.yaml"): "experiment.yaml", Path(f"{name}.py"): "own_model.txt"}
+    if classifier:
+        files = {Path(f"{name}.yaml"): "classifier.yaml"}
     for file in files:
         if file.exists():
             raise InputError(f"{file}: is there already; choose another name: hashbench init NAME")

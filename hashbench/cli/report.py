@@ -63,6 +63,10 @@ SortedBy = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Order the rows of each section by this column: average, sst2, emb_params."),
 ]
+SomeColumns = Annotated[
+    str | None,
+    typer.Option(metavar="NAMES", help="Show these columns alone, in this order: average,sst2,emb_params."),
+]
 PAGE = "html"  # as a format: one page of everything, with figures
 
 
@@ -81,6 +85,7 @@ def report(
     texts: OfTexts = False,
     ranks: Ranks = False,
     models: RowsOfModels = None,
+    columns: SomeColumns = None,
     sort: SortedBy = None,
     checkpoint: EvaluationOption = "best",
     provenance: Annotated[
@@ -96,9 +101,9 @@ def report(
     Example: hashbench report glue_tiny --table 2 --format md
     """
     one_thread_of_numpy()
-    for option, value in {"--models": models, "--sort": sort}.items():
+    for option, value in {"--models": models, "--columns": columns, "--sort": sort}.items():
         if value is not None and style == PAGE:
-            raise InputError(f"report {option}: a page has all models, and orders them when it is read; leave it out")
+            raise InputError(f"report {option}: a page has everything, and orders it when it is read; leave it out")
     with collecting_nothing():
         from hashbench.results.tables.request import ReportRequest
 
@@ -115,6 +120,7 @@ def report(
             ranks=ranks,
             models=_names("--models", models),
             sort=sort,
+            columns=_names("--columns", columns),
         )
         if style != PAGE:
             print_report(db, request, style, output)

@@ -85,7 +85,10 @@ class Results:
         return self.paper is not None and slug in quoted_systems(self.paper) and slug not in self.measured.labels()
 
     def leaf(self, slug: str, column: ColumnName) -> Quantity:
-        """A model's number in a column on its own part of `matched`, in percent, ms, parameters or bytes. Raises Missing."""
+        """A model's number in a column on its own part of `matched`, in percent, ms, parameters or bytes.
+
+        Raises Missing.
+        """
         own = self.matched.only(self.samples(slug, column))
         key = ("leaf", slug, column, own, self.exact, self.length)
         return self._once(key, lambda: self._leaf(slug, column))

@@ -334,9 +334,9 @@ def sums(decided: Sequence[Decided]) -> list[str]:
         chance = math.ceil(len(by_interval) * (1 - CONFIDENCE))
         tested = sum(claim.corrected is not None for claim in decided)
         stays = Counter(claim.outcome for claim in by_interval if claim.corrected)
+        after = tally_words({outcome: stays[outcome] for outcome in OUTCOMES}) or "none decided"
         lines.append(f"{len(by_interval)} verdicts rest on a 95 % interval each: up to about {chance} of them may be "
-                     f"wrong by chance. Corrected for all {tested} claims with an interval (Holm): "
-                     f"{tally_words({outcome: stays[outcome] for outcome in ('holds', 'fails')}) or 'none is decided'}.")  # fmt: skip
+                     f"wrong by chance. Corrected for all {tested} with an interval (Holm): {after}.")  # fmt: skip
     return lines
 
 

@@ -1,4 +1,4 @@
-"""Tables with the rows of some models alone, and with rows in the order of a column: a report's --models and --sort."""
+"""A report's --models, --columns and --sort: tables with some rows or columns alone, in the order of a column."""
 
 from __future__ import annotations
 
@@ -42,16 +42,36 @@ def _names(row: Row) -> list[str]:
     return list(dict.fromkeys((row.model, row.title.strip()))) if row.kind in OF_MODELS else []
 
 
+def with_columns(tables: Sequence[Table], names: Sequence[str]) -> list[Table]:
+    """The tables with these columns alone, in this order, each named as for `sorted_by`; without tables that have none.
+
+    Raises InputError for a column that no table has, or a name that fits several.
+    """
+    found = [[_column(table, name, "--columns") for name in names] for table in tables]
+    for place, name in enumerate(names):
+        if not any(columns[place] for columns in found):
+            raise _absent(tables, name, "--columns")
+    kept = [
+        replace(table, columns=tuple(column for column in columns if column is not None))
+        for table, columns in zip(tables, found, strict=True)
+    ]
+    return [table for table in kept if table.columns]
+
+
+def _absent(tables: Sequence[Table], name: str, option: str) -> InputError:
+    there = list(dict.fromkeys(column.name for table in tables for column in table.columns))
+    return InputError(f"{option}: no column {name!r}{near_match(name, there)} (there is: {', '.join(there)})")
+
+
 def sorted_by(tables: Sequence[Table], name: str) -> list[Table]:
     """The tables with the rows of each section in the order of a column: the best first, else ascending; missing last.
 
     The column is named by its key, its heading, or the words below the heading. A table without it stays as it is.
     Raises InputError where no table has it, where the name fits several columns, and for a column without numbers.
     """
-    columns = [_column(table, name) for table in tables]
+    columns = [_column(table, name, "--sort") for table in tables]
     if not any(columns):
-        there = list(dict.fromkeys(column.name for table in tables for column in table.columns))
-        raise InputError(f"--sort: no column {name!r}{near_match(name, there)} (there is: {', '.join(there)})")
+        raise _absent(tables, name, "--sort")
     numbers = [
         _number(row.cells[column.name])
         for table, column in zip(tables, columns, strict=True) if column is not None
@@ -62,13 +82,13 @@ def sorted_by(tables: Sequence[Table], name: str) -> list[Table]:
     return [table if column is None else _sorted(table, column) for table, column in zip(tables, columns, strict=True)]
 
 
-def _column(table: Table, name: str) -> Column | None:
+def _column(table: Table, name: str, option: str) -> Column | None:
     """The column of a name; a key comes before a heading, and a heading before the words below it."""
     for names in (_keys, _headings, _subtitles):
         named = [column for column in table.columns if name.strip().lower() in names(column)]
         if len(named) > 1:
             raise InputError(
-                f"--sort: {name!r} names the columns {', '.join(column.name for column in named)}; name one"
+                f"{option}: {name!r} names the columns {', '.join(column.name for column in named)}; name one"
             )
         if named:
             return named[0]

@@ -9,7 +9,7 @@ from hashbench.common.errors import InputError
 from hashbench.common.registry import registered
 from hashbench.results.papers.paper import Paper, check_number, load_paper, papers
 from hashbench.results.read.measured import Measured, measure
-from hashbench.results.tables.arranging import sorted_by, with_models
+from hashbench.results.tables.arranging import sorted_by, with_columns, with_models
 from hashbench.results.tables.hyperparameters import hyperparameter_table, models_of
 from hashbench.results.tables.notes import provenance, score_notes, warnings
 from hashbench.results.tables.paper import paper_table
@@ -42,13 +42,14 @@ def tables_of(source: ReportSource) -> list[Table]:
     printed: list[Table] = []
     choose = bool(request.models)
     for name in request.numbers() or [own_name(source.measured)]:
-        key = (name, replace(request, table=None, sort=None))
+        key = (name, replace(request, table=None, sort=None, columns=()))
         if key not in source.made_before:
             source.made_before[key] = _made(source, name)
         printed += source.made_before[key]
         choose = choose and not (name in files and files[name].chooses)
     printed = with_models(printed, request.models) if choose else printed
-    return printed if request.sort is None else sorted_by(printed, request.sort)
+    printed = printed if request.sort is None else sorted_by(printed, request.sort)
+    return with_columns(printed, request.columns) if request.columns else printed
 
 
 def _made(source: ReportSource, name: str) -> list[Table]:

@@ -41,6 +41,7 @@ class ReportRequest:
     models: tuple[str, ...] = ()  # also of other tables, where a name may be a pattern
     noises: tuple[str, ...] = ()
     sort: str | None = None  # the column that orders the rows of each section
+    columns: tuple[str, ...] = ()  # of tables these alone; () for all
 
     def numbers(self) -> list[str]:
         """The names or numbers of the requested tables, none for the experiment's own.

@@ -31,7 +31,9 @@ def test_of_one_pretraining_or_none_each_seed_is_a_unit() -> None:
     runs = {"p": ("m", "pretrain", 7), "s0": ("scratch", "finetune", 0), "s1": ("scratch", "finetune", 1)}
     runs |= {f"f{seed}": ("m", "finetune", seed) for seed in range(2)}
     found = units(runs, {"f0": ["p"], "f1": ["p"]})
-    assert [found.of("m", "f0"), found.of("m", "f1")] == [found.of("scratch", "s0"), found.of("scratch", "s1")] == [0, 1]
+    assert (
+        [found.of("m", "f0"), found.of("m", "f1")] == [found.of("scratch", "s0"), found.of("scratch", "s1")] == [0, 1]
+    )
     assert found.pretrainings == {"m": 1, "scratch": 0}
 
 

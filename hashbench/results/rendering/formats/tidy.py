@@ -52,9 +52,8 @@ def _tidy(table: Table, row: Row, column: Column, *, cell: Cell) -> dict[str, An
     unit = cell.unit or (published.unit if published else "") or column.unit
     if published and cell.value is not None and {cell.unit, published.unit} <= set(SIZES):
         cell, unit = replace(cell, value=cell.value * SIZES[cell.unit] / SIZES[published.unit]), published.unit
-    noise = next((
-        pairs.noise() for pairs in table.pairs if pairs.column == column.name and (row.title, row.settings) in pairs.rows
-    ), None)  # fmt: skip
+    of_column = (pairs for pairs in table.pairs if pairs.column == column.name)
+    noise = next((pairs.noise() for pairs in of_column if (row.title, row.settings) in pairs.rows), None)
     values = (
         table.paper, table.number, row.key or row.model, column.name, cell.value, cell.value_high, cell.std, cell.n,
         unit, published.value if published else None, table.experiment, row.encoder,
