@@ -5,8 +5,8 @@
     python benchmarks/on_device.py --make FOLDER --data DATA     # exports models with random weights, then measures
 
 A folder is what `hashbench export --onnx --int8` wrote of a model, or of a run of `bag-of-words` or `hashed-words`. All
-are compared to the first, and to the bag of words where there is one: ratios of the times of a round, with an interval over
-rounds. A folder with a tokenizer.json is also read by the `tokenizers` library, as an application would. Each is
+are compared to the first, and to the bag of words where there is one: ratios of the times of a round, with an interval
+over rounds. A folder with a tokenizer.json is also read by the `tokenizers` library, as an application would. Each is
 measured in a process of its own, so that peak resident memory is that of text side, runtime and model; bytes are those
 of all files that the process opens. Processes take turns within a round. Times are CPU times, medians over sentences.
 

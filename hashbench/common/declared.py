@@ -16,7 +16,7 @@ Declaration = Mapping[str, Any]  # tried, on, by
 def searched_values(recipe: Mapping[str, Any]) -> dict[str, list[Any]]:
     """The values of a fine-tuning's recipe that are lists, which its run searches.
 
-    Two betas are one value, and each seed is a run of its own.
+    Two betas are one value, and of seeds each is another run.
 
     >>> searched_values({"batch_size": [16, 32], "betas": [0.9, 0.999], "epochs": 3, "learning_rate": (1e-4, 3e-4)})
     {'batch_size': [16, 32], 'learning_rate': [0.0001, 0.0003]}

@@ -34,25 +34,18 @@ class PairAccuracy(SummedMetric):
         """True where both sentences of every pair have equal scores: outputs (n, 5)."""
         return bool((outputs[:, self._score] == TIE).all())
 
-    def best_constant(self, targets: np.ndarray) -> np.ndarray:
-        """Outcomes (n, 5) of equal sentences: half of all pairs are right."""
-        return np.tile(np.array([TIE, TIE, TIE, 1, 1]), (len(targets), 1))
-
     def strata(self, targets: np.ndarray) -> np.ndarray:
         """The paradigm of each pair: (n,) -> (n,)."""
         return targets
 
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-        """Outcomes 0, 1 or 2 of the pairs that count, and, where not all do, whether they do: -> (n, 1 or 2)."""
-        if self._marked is None:
-            return outputs[:, [self._score]]
-        counted = outputs[:, self._marked]
+        """Outcomes 0, 1 or 2 of the pairs that count, and whether they do: (n,), (n, 5) -> (n, 2)."""
+        counted = np.ones(len(outputs)) if self._marked is None else outputs[:, self._marked]
         return np.stack([outputs[:, self._score] * counted, counted], axis=1)
 
     def of_sums(self, n: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """Pairs (draws,) and sums (draws, 1 or 2) -> scores (draws,), NaN where no pair counts."""
-        counted = n if self._marked is None else sums[:, 1]
-        return np.divide(sums[:, 0], RIGHT * counted, out=np.full(len(n), np.nan), where=counted > 0)
+        """Pairs (draws,) and sums (draws, 2) -> scores (draws,), NaN where no pair counts."""
+        return np.divide(sums[:, 0], RIGHT * sums[:, 1], out=np.full(len(n), np.nan), where=sums[:, 1] > 0)
 
 
 def outcomes(good: np.ndarray, bad: np.ndarray, same_words: np.ndarray) -> np.ndarray:

@@ -248,6 +248,11 @@ def difference(left: Quantity, right: Quantity) -> Uncertain:
     )  # fmt: skip
 
 
+def unmatched(left: Quantity, right: Quantity) -> Uncertain:
+    """`left` - `right` of two that have no seed in common: without an interval, so that it separates nothing."""
+    return Uncertain(left.value - right.value, {}, None, 0, 0.0)
+
+
 def minus(left: float, right: float) -> float:
     """left - right."""
     return left - right

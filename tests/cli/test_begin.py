@@ -67,6 +67,17 @@ def test_init_writes_the_file_that_the_docs_show(run: Run) -> None:
     assert Path("mine.py").read_text() in (ROOT / "docs" / "extend.md").read_text()
 
 
+def test_init_writes_a_classifier_of_own_texts_that_can_be_swept(run: Run) -> None:
+    outcome = run("init", "own", "--classifier")
+    assert (outcome.code, outcome.out) == (0, "own.yaml\nhashbench.schema.json\n")
+    Path("own-texts").mkdir()
+    rows = [f"{word} text number {n},{label}" for n in range(30) for word, label in (("good", "yes"), ("bad", "no"))]
+    Path("own-texts/train.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    planned = run("sweep", "own.yaml", "--dry-run")
+    assert planned.code == 0, planned.err
+    assert re.search(r"^hashed +num_buckets 14,\d+ +2[23]\d,\d+ ", planned.out, re.MULTILINE)
+
+
 @pytest.mark.parametrize("there", ["own.yaml", "own.py"])
 def test_init_keeps_what_is_there(run: Run, there: str) -> None:
     Path(there).write_text("mine")

@@ -14,7 +14,6 @@ from hashbench.store.planning import add_experiment
 from hashbench.store.queue import claim, fail
 from hashbench.store.result import Result
 from hashbench.store.status import (
-    StoredExperiment,
     artifacts,
     attempts,
     counts,
@@ -108,21 +107,3 @@ def test_a_password_in_a_stored_command_is_not_shown(store: Store, lab: Lab) -> 
     with store.write() as connection:
         connection.exec_driver_sql("UPDATE experiment SET command = 'sweep a.yaml --db postgresql://me:pw@box/r'")
     assert find_experiment(store).command == "sweep a.yaml --db postgresql://me:***@box/r"
-
-
-@pytest.mark.parametrize(
-    ("config", "units"),
-    [
-        ({}, [0, 1, 2, 3]),
-        ({"pretrain": {"seed": 1}}, [0, 1, 2, 3]),
-        ({"pretrain": {"seeds": []}, "models": ["a"]}, [0, 1, 2, 3]),
-        ({"pretrain": {"seeds": [7, 5]}, "models": ["a", {"name": "b", "pretrain": None}]}, [0, 1, 0, 1]),
-        ({"pretrain": {"seeds": [0, 1]}, "models": [{"name": "b", "pretrain": {"seeds": [0, 1, 2, 3]}}]}, [0, 1, 0, 1]),
-        ({"pretrain": {"seeds": [0, 1]}, "models": [{"name": "b", "pretrain": {"seeds": [0]}}]}, [0, 1, 0, 1]),
-        ({"pretrain": {"seeds": [0, 1]}, "models": [{"name": "b", "pretrain": {"seeds": [0, 1, 2]}}]}, [0, 0, 0, 0]),
-    ],
-)
-def test_fine_tunings_of_one_pretraining_are_one_unit(config: dict[str, object], units: list[int]) -> None:
-    experiment = StoredExperiment(1, "e", "a", config, "", 0.0, 0.0)
-    assert [experiment.unit_of(seed) for seed in range(4)] == units
-    assert bool(experiment.note_on_units) == (len(set(units)) < 4)

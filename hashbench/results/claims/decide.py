@@ -230,7 +230,7 @@ def _check_comparable(part: ClaimPart, results: Results, *, one_corpus: bool) ->
 
     `one_corpus`: also unless they were pre-trained on one corpus, which the claim needs.
     """
-    first: dict[tuple[str, str], tuple[str, object]] = {}  # by what is alike and task: a model and what it has
+    first: dict[tuple[str, str], tuple[str, object]] = {}  # by what must be equal and task: a model and what it has
     for slug, column in part.leaves:
         for sample in results.samples(slug, column):
             seeds = results.matched.seeds[sample.task]

@@ -147,8 +147,8 @@ class Results:
         scored = [sample for sample in samples if sample.by_seed()]
         stored = next((sample for sample in scored if not sample.missing()), None)
         of_any = stored or next(iter(scored), None)
-        if of_any is not None and (known := self.evidence.constant(of_any)) is not None:
-            return known
+        if of_any is not None and (value := self.evidence.constant(of_any)) is not None:
+            return value
         constant = [self._trivial_score(of.entry, score) for of in scored if of.is_fixed and self._is_constant(of)]
         if not constant:
             raise Missing(f"no constant prediction is known of {score.task}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 
 from hashbench.common.showing import decimal_text
@@ -24,9 +25,8 @@ def draw(data: FigureData) -> list[Drawn]:
     columns = [column for column in columns if baseline in _names(compared[column.name])]
     if not columns:
         raise NothingToDraw(f"no column compares {baseline} with another model; finish the sweep of two seeds")
-    shown = [row.title for row in table.rows if row.kind == "model"]
+    shown = [row.title for row in table.rows if row.kind == "model" and row.title != baseline]
     names = [name for name in shown if any(name in _names(compared[column.name]) for column in columns)]
-    names.remove(baseline)
     drawn = sheet(
         data, "differences", f"differences to {baseline}", height=len(names) * ROW + AROUND, panels=len(columns),
         columns=BESIDE[data.width], share_y=True,
@@ -57,7 +57,7 @@ def _panel(
     here = _names(pairs)
     base = here.index(baseline)
     for place, name in enumerate(names):
-        if name not in here:
+        if name not in here or np.isnan(pairs.half_widths[here.index(name)][base]):
             continue
         at = here.index(name)
         value, half = pairs.means[at] - pairs.means[base], pairs.half_widths[at][base]

@@ -13,7 +13,7 @@ import numpy as np
 from hashbench.results.read.jumps import NOT_JUMPED
 from hashbench.results.read.samples import Evidence, Matched, Sample, ScorePart, draw_together
 from hashbench.scores import best
-from hashbench.scores.quantity import Quantity, Uncertain, difference
+from hashbench.scores.quantity import Quantity, Uncertain, difference, unmatched
 from hashbench.scores.registry import is_drawable
 
 IN_GROUP, BELOW = "best", "below"  # the states of compared models
@@ -112,7 +112,10 @@ def compared(sums: Sequence[Sequence[ScorePart]], groups: Sequence[str], evidenc
 
     def pairing(first: int, second: int) -> Uncertain:
         both = places[first], places[second]
-        matched = Matched.of([sample for place in both for sample in samples[place]])
+        of_both = [sample for place in both for sample in samples[place]]
+        matched = Matched.of(of_both)
+        if matched.lacking(of_both):
+            return unmatched(*(number_of(place, Matched.of(samples[place])) for place in both))
         return difference(*(number_of(place, matched.only(samples[place])) for place in both))
 
     def number_of(place: int, matched: Matched) -> Quantity:

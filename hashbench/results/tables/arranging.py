@@ -47,13 +47,13 @@ def with_columns(tables: Sequence[Table], names: Sequence[str]) -> list[Table]:
 
     Raises InputError for a column that no table has, or a name that fits several.
     """
-    found = [[_column(table, name, "--columns") for name in names] for table in tables]
+    chosen = [[_column(table, name, "--columns") for name in names] for table in tables]
     for place, name in enumerate(names):
-        if not any(columns[place] for columns in found):
+        if not any(columns[place] for columns in chosen):
             raise _absent(tables, name, "--columns")
     kept = [
         replace(table, columns=tuple(column for column in columns if column is not None))
-        for table, columns in zip(tables, found, strict=True)
+        for table, columns in zip(tables, chosen, strict=True)
     ]
     return [table for table in kept if table.columns]
 

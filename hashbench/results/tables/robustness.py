@@ -17,7 +17,7 @@ from hashbench.results.tables.ranking import remark_on, with_rating
 from hashbench.results.tables.request import ReportSource, TableFile
 from hashbench.results.tables.table import TRIVIAL, Cell, Row, RowKind, Table
 from hashbench.scores.estimates import Estimate
-from hashbench.scores.quantity import Uncertain, difference
+from hashbench.scores.quantity import Uncertain, difference, unmatched
 
 TIDY = (
     "experiment", "task", "metric", "perturbation", "rate", "model", "measure", "value", "low", "high", "n_seeds",
@@ -139,6 +139,8 @@ def _compared(curves: Sequence[RobustnessCurve], results: RobustnessResults) -> 
     def pairing(first: int, second: int) -> Uncertain:
         left, right = (curves[places[at]] for at in (first, second))
         both = left.matched(right)
+        if not both:
+            return unmatched(*(curve.retained_of(curve.seeds) for curve in (left, right)))
         return difference(left.retained_of(both), right.retained_of(both))
 
     return rated(whys, places, [curves[place].retained_of(curves[place].seeds) for place in places], pairing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -95,7 +96,8 @@ class ComparedPairs:
     """The models that a column compares: two differ where their means are further apart than the half-width.
 
     `rows` titles and settings of the table's rows (n,), `means` (n,), and `half_widths` (n, n) of the 95 % intervals of
-    their differences, each for itself; `alone` (n,) of the interval of each mean. In percent.
+    their differences, each for itself, NaN of two without a seed in common; `alone` (n,) of the interval of each mean.
+    In percent.
     """
 
     column: str
@@ -105,8 +107,9 @@ class ComparedPairs:
     alone: tuple[float, ...]
 
     def noise(self) -> float:
-        """Half the width of the interval of a median pair."""
-        return statistics.median(half for place, row in enumerate(self.half_widths) for half in row[:place])
+        """Half the width of the interval of a median pair, of those that have one; 0 where none has."""
+        halves = [half for place, row in enumerate(self.half_widths) for half in row[:place] if not math.isnan(half)]
+        return statistics.median(halves or [0.0])
 
 
 @dataclass(frozen=True)

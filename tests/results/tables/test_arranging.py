@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
 from hashbench.results.papers.paper import Column
-from hashbench.results.tables.arranging import sorted_by, with_models
+from hashbench.results.tables.arranging import sorted_by, with_columns, with_models
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Cell, Row, Table
@@ -92,6 +94,19 @@ def test_a_name_of_no_row_and_a_table_without_models_are_refused() -> None:
     settings = Table("", "4", "t", "t", COLUMNS, (Row("x", "x", {}, "setting"),))
     with pytest.raises(InputError, match="--models: the rows of this table are no models"):
         with_models([settings], ["a"])
+
+
+def test_columns_are_chosen_and_ordered_by_name() -> None:
+    names = [column.name for column in TABLE.columns]
+    (shown,) = with_columns([TABLE], [names[2], names[0].upper()])
+    assert [column.name for column in shown.columns] == [names[2], names[0]] and shown.rows == TABLE.rows
+    with pytest.raises(InputError, match=r"--columns: no column 'nothing' \(there is: "):
+        with_columns([TABLE], [names[0], "nothing"])
+
+
+def test_a_table_without_the_columns_is_left_out() -> None:
+    other = replace(TABLE, columns=TABLE.columns[1:])
+    assert with_columns([TABLE, other], [TABLE.columns[0].name]) == [replace(TABLE, columns=TABLE.columns[:1])]
 
 
 @pytest.fixture(scope="module")

@@ -81,4 +81,4 @@ def test_each_start_has_weights_of_its_own_and_is_one_draw_in_intervals(tmp_path
     assert "mean ± sd over all fine-tunings, of 2 pre-trainings (n - 1 in the denominator), 4 seeds each" in table
     assert "tokens of pre-training 0.0 M: hashformer-md-proj" in table
     assert "12 steps of 4 x 16 words, at most 512 tokens each, on builtin" in table
-    assert "Seeds of one of 2 pre-trainings count as one, their mean, in intervals and groups." in table
+    assert "Models have 2 pre-trainings. The fine-tunings of one count as one, their mean" in table

@@ -22,7 +22,13 @@ RECIPE = {"steps": 100, "batch_size": 32, "sequence_length": 128}
 
 
 def a_run(kind: str, number: int, task: str | None = None) -> Run:
-    spec = {"kind": kind, "model": ENCODER, "pretrain": RECIPE, "finetune": {"epochs": 3, "steps": None}}
+    spec = {
+        "kind": kind,
+        "model": ENCODER,
+        "pretrain": RECIPE,
+        "finetune": {"epochs": 3, "steps": None},
+        "floor": "majority",
+    }
     return Run(id=f"{kind}{number}{task}", kind=kind, model=f"m{number}", encoder="tiny", spec=spec, task=task)
 
 

@@ -17,7 +17,6 @@ from hashbench.results.read.measured import measure
 from hashbench.results.read.pairs import pair_results
 from hashbench.results.read.samples import Evidence, draw_seed
 from hashbench.scores.draws import draw_counts
-from hashbench.scores.estimates import percentile_interval
 from hashbench.store.engine import open_store
 from hashbench.store.packing import unpack
 from tests.commands import Outcome, call, finish
@@ -124,6 +123,12 @@ def test_the_table_of_pairs_counts_by_paradigm_and_names_ties(swept: Path) -> No
     assert call("report", "--db", "r.db", "--table", "pairs", "--format", "latex", cwd=swept).code == 0
 
 
+def _ends(drawn: np.ndarray, value: float) -> tuple[float, float]:
+    """The 95 % interval of a number by its values in draws (draws,)."""
+    half = 1.959963984540054 * float(drawn.std())
+    return value - half, value + half
+
+
 def test_an_interval_is_that_of_draws_of_the_pairs_of_each_paradigm(swept: Path) -> None:
     store = open_store(str(swept / "r.db"), create=False)
     (results,) = pair_results(measured := measure(store), Evidence(store, measured, as_stored=True))
@@ -136,9 +141,10 @@ def test_an_interval_is_that_of_draws_of_the_pairs_of_each_paradigm(swept: Path)
         counts = np.concatenate(list(draw_counts(len(part), 200, draw_seed("mine") + paradigm)))
         drawn.append(counts @ part)
         estimate = results.estimates(by_name[name], 200)[place]
-        assert (estimate.low, estimate.high) == pytest.approx(percentile_interval(drawn[-1] / len(part)), abs=1e-6)
+        assert (estimate.low, estimate.high) == pytest.approx(_ends(drawn[-1] / len(part), part.mean()), abs=1e-6)
     whole = results.estimates(by_name["all pairs"], 200)[place]
-    assert (whole.low, whole.high) == pytest.approx(percentile_interval(sum(drawn) / len(of)), abs=1e-6)
+    mean = of[:, 0].mean() / 2
+    assert (whole.low, whole.high) == pytest.approx(_ends(sum(drawn) / len(of), mean), abs=1e-6)
     assert whole.spread == "examples" and whole.value == pytest.approx(of[:, 0].mean() / 2)
 
 

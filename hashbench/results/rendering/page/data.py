@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -186,14 +187,17 @@ def _table(table: Table, behind: RunsBehind) -> dict[str, Any]:
 def pairs_data(pairs: ComparedPairs, table: Table) -> dict[str, Any]:
     """The compared models of a column: index of the column, rows, means, and half-widths of each with those before.
 
-    Rows are indexes, None for one that the table does not show.
+    Rows are indexes, None for one that the table does not show; a half-width is None where two have no seed in common.
     """
     places = {(row.title, row.settings): place for place, row in enumerate(table.rows)}
     return {
         "column": next(place for place, column in enumerate(table.columns) if column.name == pairs.column),
         "rows": [places.get(key) for key in pairs.rows],
         "means": [round(mean, 6) for mean in pairs.means],
-        "half": [[round(half, 4) for half in row[:place]] for place, row in enumerate(pairs.half_widths)],
+        "half": [
+            [None if math.isnan(half) else round(half, 4) for half in row[:place]]
+            for place, row in enumerate(pairs.half_widths)
+        ],
     }
 
 

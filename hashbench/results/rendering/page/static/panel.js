@@ -77,7 +77,9 @@ function differences(table, a, b) {
   for (const pairs of table.pairs ?? []) {
     const [i, j] = [pairs.rows.indexOf(a), pairs.rows.indexOf(b)];
     if (i < 0 || j < 0 || i === j) continue;
-    found.push({ column: table.columns[pairs.column].title, by: pairs.means[i] - pairs.means[j], half: pairs.half[Math.max(i, j)][Math.min(i, j)] });
+    const half = pairs.half[Math.max(i, j)][Math.min(i, j)];
+    if (half === null) continue;
+    found.push({ column: table.columns[pairs.column].title, by: pairs.means[i] - pairs.means[j], half });
   }
   return found;
 }

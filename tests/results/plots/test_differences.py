@@ -1,0 +1,46 @@
+"""Differences to the baseline: one panel each average that is named and each task in none, points with intervals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hashbench.results.plots.base import FigureData, NothingToDraw
+from hashbench.results.plots.differences import draw
+from hashbench.results.read.comparison import compare
+from hashbench.results.tables.request import ReportRequest
+from tests.results.claims.world import Answers, build
+
+SHARES = {"bert-mlm": 0.8, "b": 0.9, "c": 0.7}
+
+
+def _runs(*tasks: str, seeds: int = 3) -> list[Answers]:
+    return [
+        Answers(model, share, seed, task) for task in tasks for seed in range(seeds) for model, share in SHARES.items()
+    ]
+
+
+def test_a_point_is_the_difference_of_compare_and_the_floor_is_a_line(tmp_path: Path) -> None:
+    floors = [Answers("bag-of-words", 0.85, None, task) for task in ("sst2", "rte", "cola")]
+    config = {"averages": {"two": ["sst2", "rte"]}, "tasks": ["sst2", "rte", "cola"]}
+    store = build(tmp_path / "r.db", [*_runs("sst2", "rte", "cola"), *floors], **config)
+    (drawn,) = draw(FigureData(store, ReportRequest(examples=True)))
+    assert [axes.get_title() for axes in drawn.panels] == ["two", "CoLA"]
+    cola = drawn.panels[1]
+    assert [text.get_text() for text in drawn.panels[0].get_yticklabels()] == ["b", "c"]
+    found = {line.get_ydata()[0]: line.get_xdata()[0] for line in cola.lines if line.get_marker() == "o"}
+    of_compare = {
+        place: 100
+        * next(line for line in compare([store], model, "bert-mlm").lines if line.task == "cola").difference.value
+        for place, model in enumerate(("b", "c"))
+    }
+    assert found == pytest.approx(of_compare)
+    dashed = [line.get_xdata()[0] for line in cola.lines if line.get_linestyle() == "--"]
+    assert dashed == pytest.approx([100 * (0.85 - 0.8)])
+
+
+def test_one_seed_has_no_differences(tmp_path: Path) -> None:
+    store = build(tmp_path / "r.db", _runs("sst2", seeds=1))
+    with pytest.raises(NothingToDraw, match="no column compares bert-mlm with another model"):
+        draw(FigureData(store, ReportRequest(examples=True)))
