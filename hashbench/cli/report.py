@@ -63,6 +63,9 @@ SortedBy = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Order the rows of each section by this column: average, sst2, emb_params."),
 ]
+OneSeed = Annotated[
+    bool, typer.Option("--one-seed", help="Also decide where there is one seed: by the examples alone.")
+]
 SomeColumns = Annotated[
     str | None,
     typer.Option(metavar="NAMES", help="Show these columns alone, in this order: average,sst2,emb_params."),
@@ -175,9 +178,7 @@ def report_claims(
     parts: Annotated[
         bool, typer.Option("--parts", help="As --full, with each part of a claim in a row of its own.")
     ] = False,
-    one_seed: Annotated[
-        bool, typer.Option("--one-seed", help="Also decide where there is one seed: by the examples alone.")
-    ] = False,
+    one_seed: OneSeed = False,
     checkpoint: EvaluationOption = "best",
     style: ReportFormat = "text",
     output: Output = None,
@@ -278,6 +279,7 @@ def compare(
         typer.Option("--experiment", help="The experiment of the two models. Default: the one that was swept last."),
     ] = None,
     best: Chosen = False,
+    one_seed: OneSeed = False,
     checkpoint: EvaluationOption = "best",
     style: TableFormat = "text",
 ) -> None:
@@ -304,7 +306,7 @@ def compare(
         first, second = best_model(stores[0], first, experiment=experiment, checkpoint=checkpoint), first
     comparison = compare_sides(stores, first, second or first, experiment=experiment, checkpoint=checkpoint, best=best)
     for_people = style in ("text", "md")
-    columns, rows = comparison_rows(comparison, for_people=for_people)
+    columns, rows = comparison_rows(comparison, for_people=for_people, one_seed=one_seed)
     if style == "text":
         width = shutil.get_terminal_size((UNLIMITED, 24)).columns
         head, foot = sides(comparison), remarks(comparison)

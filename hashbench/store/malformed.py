@@ -57,7 +57,7 @@ WORDS = {
 ANY: Any = ...
 TEXTS = {"*": str}
 NAMED = {"name": str, "*": ANY}
-RECIPE = {"seeds": [int], "corpora": [str], "*": ANY}
+RECIPE = {"seeds": ([int], {"*": [int]}), "corpora": [str], "*": ANY}
 SPEC = {
     "kind": str,
     "seed": (int, None),

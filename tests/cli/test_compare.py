@@ -41,7 +41,7 @@ def test_for_people(command, monkeypatch: pytest.MonkeyPatch) -> None:
     assert out.startswith("A: bert-mlm, experiment one (results.db)\nB: bert-sr, experiment one (results.db)\n")
     row = next(line.split() for line in out.splitlines() if line.startswith("sst2"))
     assert row[:6] == ["sst2", "accuracy", "validation", "90.0", "80.0", "10.0"]
-    assert row[8:] == ["undecided", "1", "40", "15.0", "5.0"]
+    assert row[8:] == ["one", "seed", "1", "40", "15.0", "5.0"]
     assert "One seed: examples only." in out and "seeds that both have: number 0." in out and "sweep more seeds" in out
 
 

@@ -42,6 +42,7 @@ from hashbench.scores.registry import is_drawable, metric_of
 BASELINE = "baseline_"
 NOTHING = Matched({}, {}, {})
 CONSTANT = "the best constant"
+MOST_FREQUENT = (MAJORITY, "popularity", "most-frequent-tag")  # trivial baselines
 Known = TypeVar("Known")
 
 
@@ -155,10 +156,13 @@ class Results:
         return max(constant, key=lambda quantity: quantity.value)
 
     def _is_constant(self, sample: Sample) -> bool:
-        """True for a trivial baseline that predicts one constant, so far as its predictions are stored."""
-        if sample.missing():
-            return sample.entry.model == MAJORITY
+        """True for a trivial baseline that predicts one constant, so far as its predictions are stored.
+
+        Of items and of tags it is that of the most frequent ones.
+        """
         metric = metric_of(sample.metric)
+        if sample.missing() or (metric is not None and metric.outputs in ("rankings", "spans")):
+            return sample.entry.model in MOST_FREQUENT
         return metric is not None and all(metric.is_constant(of.outputs) for of in sample.stored.values())
 
     def samples_of_baselines(self, columns: Sequence[ColumnName]) -> list[Sample]:

@@ -22,17 +22,18 @@ COLUMNS = [
     "only_a_right", "only_b_right",
 ]  # fmt: skip
 NAMES = ("model", "task", "metric")  # columns that say what a row is of
-UNDECIDED = "undecided"
+UNDECIDED, ONE_SEED = "undecided", "one seed"
 
 
 def comparison_rows(
-    comparison: Comparison, *, for_people: bool
+    comparison: Comparison, *, for_people: bool, one_seed: bool = False
 ) -> tuple[list[str], list[Mapping[str, str | float | int | None]]]:
     """Column names, and a row for each task and the average, in percent and points.
 
-    For people rounded, with dashes for what is missing, and without columns that hold nothing.
+    For people rounded, with dashes for what is missing, and without columns that hold nothing. `one_seed`: one seed
+    decides, on its examples alone.
     """
-    rows = [_row(line, for_people) for line in comparison.lines]
+    rows = [_row(line, for_people, one_seed) for line in comparison.lines]
     return [column for column in COLUMNS if not for_people or any(row[column] != "" for row in rows)], rows
 
 
@@ -45,7 +46,7 @@ def n_names(columns: Sequence[str]) -> int:
     return sum(column in NAMES for column in columns)
 
 
-def _row(line: PairedDifference, for_people: bool) -> Mapping[str, str | float | int | None]:
+def _row(line: PairedDifference, for_people: bool, one_seed: bool) -> Mapping[str, str | float | int | None]:
     """A paired difference as a row in percent; `for_people`: rounded, with dashes for missing numbers."""
 
     def number(value: float | None) -> str | float | None:
@@ -57,18 +58,22 @@ def _row(line: PairedDifference, for_people: bool) -> Mapping[str, str | float |
     return {
         "model": line.model, "task": line.task, "metric": line.metric, "split": line.split,
         "a": number(line.first), "b": number(line.second), "a-b": number(estimate.value),
-        "low": number(estimate.low), "high": number(estimate.high), "decided": decided(estimate),
+        "low": number(estimate.low), "high": number(estimate.high), "decided": decided(estimate, one_seed=one_seed),
         "seeds": estimate.n_seeds, "examples": estimate.n_examples,
         "only_a_right": number(line.only_first), "only_b_right": number(line.only_second),
     }  # fmt: skip
 
 
-def decided(estimate: Estimate) -> str:
+def decided(estimate: Estimate, *, one_seed: bool = False) -> str:
     """The better side by the interval of the difference: "a", "b", or "undecided".
+
+    "one seed" where a model has one alone, so that the interval is of these trained models; `one_seed`: it decides.
 
     >>> decided(Estimate(0.02, 0.01, 0.03)), decided(Estimate(0.0, -0.01, 0.01))
     ('a', 'undecided')
     """
+    if estimate.spread == "examples" and estimate.n_seeds == 1 and not one_seed:
+        return ONE_SEED
     if estimate.low > 0:
         return "a"
     return "b" if estimate.high < 0 else UNDECIDED
@@ -110,7 +115,7 @@ def remarks(comparison: Comparison) -> list[str]:
     if "examples" in spread:
         notes.append(
             "One seed: examples only. This speaks of these trained models, not of their methods; sweep more seeds to "
-            "compare methods."
+            "compare methods (--one-seed decides on the examples alone)."
         )
     if any(line.only_first is not None for line in comparison.lines):
         notes.append(
