@@ -66,6 +66,10 @@ SortedBy = Annotated[
 OneSeed = Annotated[
     bool, typer.Option("--one-seed", help="Also decide where there is one seed: by the examples alone.")
 ]
+OfModels = Annotated[
+    str | None,
+    typer.Option("--experiment", help="The experiment of the two models. Default: the one that was swept last."),
+]
 SomeColumns = Annotated[
     str | None,
     typer.Option(metavar="NAMES", help="Show these columns alone, in this order: average,sst2,emb_params."),
@@ -274,10 +278,7 @@ def compare(
             help="The results store (HASHBENCH_DB, else results.db). Give it twice to compare two: A's, then B's.",
         ),
     ] = None,
-    experiment: Annotated[
-        str | None,
-        typer.Option("--experiment", help="The experiment of the two models. Default: the one that was swept last."),
-    ] = None,
+    experiment: OfModels = None,
     best: Chosen = False,
     one_seed: OneSeed = False,
     checkpoint: EvaluationOption = "best",
@@ -307,18 +308,18 @@ def compare(
     comparison = compare_sides(stores, first, second or first, experiment=experiment, checkpoint=checkpoint, best=best)
     for_people = style in ("text", "md")
     columns, rows = comparison_rows(comparison, for_people=for_people, one_seed=one_seed)
+    head, foot = sides(comparison), remarks(comparison)
     if style == "text":
         width = shutil.get_terminal_size((UNLIMITED, 24)).columns
-        head, foot = sides(comparison), remarks(comparison)
         show(fitted_text(columns, rows, width, n_names=n_names(columns), above=head, below=foot))
         return
     if for_people:
-        show("\n".join(sides(comparison)) + "\n")
+        show("\n".join(head) + "\n")
     print_rows(columns, rows, style)
     if not for_people:  # a program reads stdout, so that remarks go to stderr
-        note("\n".join([*sides(comparison), *remarks(comparison)]))
+        note("\n".join([*head, *foot]))
         return
-    show("".join(f"\n- {remark}" for remark in remarks(comparison)))
+    show("".join(f"\n- {remark}" for remark in foot))
 
 
 def _sides(store: Store, names: Sequence[str], experiment: str | None) -> tuple[str | None, str, str | None]:

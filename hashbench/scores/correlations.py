@@ -140,7 +140,7 @@ def drawn_spearman(counts: np.ndarray, real: Ranked, others: Sequence[Ranked]) -
     of_examples = np.ascontiguousarray(counts.T, np.int16 if n < 2**14 else np.int32)  # (n, draws)
     ranks, drawn = real.twice_ranks(of_examples, n)
     square = _squares(drawn, n)
-    weighted = of_examples * ranks.astype(np.float64)  # (n, draws); sums to 0 over the examples of a draw
+    weighted: np.ndarray = of_examples * ranks.astype(np.float64)  # (n, draws); sums to 0 over the examples of a draw
     of_distinct = _squares(of_examples, n)  # the same in whatever order
     scores = np.full((len(others), len(counts)), np.nan)
     for row, side in zip(scores, others, strict=True):

@@ -68,14 +68,20 @@ def test_init_writes_the_file_that_the_docs_show(run: Run) -> None:
 
 
 def test_init_writes_a_classifier_of_own_texts_that_can_be_swept(run: Run) -> None:
-    outcome = run("init", "own", "--classifier")
-    assert (outcome.code, outcome.out) == (0, "own.yaml\nhashbench.schema.json\n")
-    Path("own-texts").mkdir()
+    outcome = run("init", "questions", "--classifier")
+    assert (outcome.code, outcome.out) == (0, "questions.yaml\nhashbench.schema.json\n")
+    Path("questions-texts").mkdir()
     rows = [f"{word} text number {n},{label}" for n in range(30) for word, label in (("good", "yes"), ("bad", "no"))]
-    Path("own-texts/train.csv").write_text("\n".join(["text,label", *rows]) + "\n")
-    planned = run("sweep", "own.yaml", "--dry-run")
+    Path("questions-texts/train.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    planned = run("sweep", "questions.yaml", "--dry-run")
     assert planned.code == 0, planned.err
     assert re.search(r"^hashed +num_buckets 14,\d+ +2[23]\d,\d+ ", planned.out, re.MULTILINE)
+    assert run("sweep", "questions.yaml", "floors=[majority]").code == 0
+    exported = run("export", "my-classifier", "--experiment", "questions", "--model", "hashed", "--onnx", "--int8")
+    assert exported.code == 0, exported.err
+    assert sum(file.stat().st_size for file in Path("my-classifier/onnx").iterdir()) < 300_000
+    answer = run("predict", "my-classifier", "good text number 99")
+    assert (answer.code, answer.out) == (0, "yes\n")
 
 
 @pytest.mark.parametrize("there", ["own.yaml", "own.py"])

@@ -1,4 +1,4 @@
-"""Sweeps from Python: the README's lines in a notebook, interruptions, the command that is kept."""
+"""Sweeps from Python: the lines of python.md in a notebook, interruptions, the command that is kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hashbench.store.engine import open_results, open_store
 from hashbench.store.planning import add_experiment
 from hashbench.store.status import experiments
 
-README = Path(__file__).parents[3] / "README.md"
+PAGE = Path(__file__).parents[3] / "docs" / "python.md"
 FILE = """\
 name: mine
 data: builtin
@@ -78,11 +78,11 @@ def test_an_interruption_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.services
-def test_the_readmes_lines_run_in_a_notebook(folder: Path) -> None:
+def test_the_lines_of_the_page_run_in_a_notebook(folder: Path) -> None:
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
     pytest.importorskip("ipykernel", reason="ipykernel is not installed")
     nbformat = pytest.importorskip("nbformat")
-    lines = re.search(r"\n((?:    .*\n)*    import hashbench\n(?:    .*\n)+)", README.read_text())[1]  # type: ignore[index]
+    lines = re.search(r"\n((?:    .*\n)*    import hashbench\n(?:    .*\n)+)", PAGE.read_text())[1]  # type: ignore[index]
     cells = [nbformat.v4.new_code_cell(line.strip()) for line in lines.splitlines()]
     book = nbformat.v4.new_notebook(cells=cells)
     nbclient.NotebookClient(book, timeout=600, kernel_name="python3").execute()
