@@ -63,7 +63,8 @@ def _facts(others: list[Answers]) -> dict[str, object]:
             for first, second in PAIRS[:3]:
                 x, y = names.index(first), names.index(second)
                 means = of_column.means[x], of_column.means[y]
-                facts[f"table {of_column.column} {first} {second}"] = (*means, of_column.half_widths[x][y])
+                pair = of_column.differences[x][y], of_column.half_widths[x][y]
+                facts[f"table {of_column.column} {first} {second}"] = (*means, *pair)
         rows = [row | {"unit": "percent"} for row in CLAIMS]
         (section,) = claim_sections(store, ReportRequest(claims_file=claims_file(Path(folder), rows)))
         facts |= {of.claim.id: (of.outcome, of.chance, [astuple(part) for part in of.parts]) for of in section.decided}

@@ -188,9 +188,10 @@ def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: 
     if bounded and part.kind in ("greater", "interaction") and low == high == 0:
         outcome = "undecided"
         marks.append(NO_DIFFERENCE)
-    logarithms = part.kind == "ratio_at_least"
-    bound = math.log(claim.bound) if logarithms else claim.bound
-    chance = quantity.uncertain.chance(margin(part.kind, quantity.value, bound=bound)) if bounded else None
+    chance = None
+    if bounded:
+        bound = math.log(claim.bound) if part.kind == "ratio_at_least" else claim.bound
+        chance = quantity.uncertain.chance(margin(part.kind, quantity.value, bound=bound))
     return Decision(
         outcome, value=value if defined else None, low=low if bounded else None, high=high if bounded else None,
         seeds=_units_of(quantity), n_examples=estimate.n_examples, tasks=tuple(quantity.n_examples),
@@ -281,6 +282,8 @@ def _worth(part: ClaimPart, results: Results, *, every_side: bool) -> tuple[Wort
     try:
         for side, column, value in _sides(part, results, every_side=every_side):
             name = results.floor_name(column)
+            if str(side) == name:  # a trivial baseline, which is not compared with itself
+                return "", ""
             above = difference(value, evaluate(ModelName(name), column, results.floor)).estimate()
             if not above.low > 0:
                 return "no", f"{NOT_ABOVE}{name}: on {column} {side} minus {name} is {_interval(above)}"

@@ -60,7 +60,7 @@ def _panel(
         if name not in here or np.isnan(pairs.half_widths[here.index(name)][base]):
             continue
         at = here.index(name)
-        value, half = pairs.means[at] - pairs.means[base], pairs.half_widths[at][base]
+        value, half = pairs.differences[at][base], pairs.half_widths[at][base]
         mark, *_ = axes.errorbar(
             value, place, xerr=half, fmt="o", ms=3.5, color=colour_of(name), ecolor=INK, elinewidth=0.8, capsize=1.6
         )

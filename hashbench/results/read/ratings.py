@@ -63,13 +63,18 @@ class Compared:
     def _differences(self) -> dict[tuple[int, int], Uncertain]:
         return {}
 
-    def half_widths(self) -> np.ndarray:
-        """Half the width of the interval of each difference (models, models), each for itself."""
+    def differences(self) -> tuple[np.ndarray, np.ndarray]:
+        """(differences, first - second; half the widths of their intervals), each (models, models).
+
+        Each is of the seeds that both have, so that it need not be the difference of two of the `values`.
+        """
         n = len(self.places)
-        halves = np.zeros((n, n))
+        values, halves = np.zeros((n, n)), np.zeros((n, n))
         for i, j in combinations(range(n), 2):
-            halves[i, j] = halves[j, i] = self.difference(i, j).half_width()
-        return halves
+            of_pair = self.difference(i, j)
+            values[i, j], values[j, i] = of_pair.value, -of_pair.value
+            halves[i, j] = halves[j, i] = of_pair.half_width()
+        return values, halves
 
     @property
     def grouped(self) -> bool:

@@ -69,8 +69,8 @@ def _pairs(column: Column, rows: Sequence[Row], models: Compared) -> list[Compar
     means = tuple(PERCENT * value for value in models.values)
     alone = tuple(PERCENT * number.uncertain.half_width() for number in models.numbers)
     names = tuple((rows[place].title, rows[place].settings) for place in models.places)
-    differences = tuple(map(tuple, (PERCENT * models.half_widths()).tolist()))
-    return [ComparedPairs(column.name, names, means, differences, alone)]
+    differences, halves = (tuple(map(tuple, (PERCENT * of).tolist())) for of in models.differences())
+    return [ComparedPairs(column.name, names, means, differences, halves, alone)]
 
 
 def noise_note(table: Table, pairs: Sequence[ComparedPairs]) -> str:

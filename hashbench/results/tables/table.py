@@ -93,16 +93,18 @@ class Row:
 
 @dataclass(frozen=True)
 class ComparedPairs:
-    """The models that a column compares: two differ where their means are further apart than the half-width.
+    """The models that a column compares: two differ where their difference is larger than its half-width.
 
-    `rows` titles and settings of the table's rows (n,), `means` (n,), and `half_widths` (n, n) of the 95 % intervals of
-    their differences, each for itself, NaN of two without a seed in common; `alone` (n,) of the interval of each mean.
+    `rows` titles and settings of the table's rows (n,), `means` (n,), and `differences` (n, n), first - second, with
+    `half_widths` (n, n) of their 95 % intervals, each for itself; NaN of two without a seed in common. A difference is
+    of the seeds that both have, so that it need not be that of the means. `alone` (n,): half-widths of the means.
     In percent.
     """
 
     column: str
     rows: tuple[tuple[str, str], ...]
     means: tuple[float, ...]
+    differences: tuple[tuple[float, ...], ...]
     half_widths: tuple[tuple[float, ...], ...]
     alone: tuple[float, ...]
 

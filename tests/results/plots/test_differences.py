@@ -40,6 +40,18 @@ def test_a_point_is_the_difference_of_compare_and_the_floor_is_a_line(tmp_path: 
     assert dashed == pytest.approx([100 * (0.85 - 0.8)])
 
 
+def test_models_with_other_seeds_are_compared_on_those_of_both_as_compare_does(tmp_path: Path) -> None:
+    """Its further seeds are worse: the difference of the means of all is another one."""
+    runs = [Answers("bert-mlm", share, seed) for seed, share in enumerate((0.8, 0.81, 0.5, 0.52))]
+    store = build(tmp_path / "r.db", [*runs, *(Answers("b", share, seed) for seed, share in enumerate((0.9, 0.92)))])
+    data = FigureData(store, ReportRequest(examples=True))
+    (drawn,) = draw(data)
+    (point,) = (line.get_xdata()[0] for line in drawn.panels[-1].lines if line.get_marker() == "o")
+    of_compare = 100 * compare([store], "b", "bert-mlm").lines[0].difference.value
+    (pairs, *_) = data.table.pairs
+    assert point == pytest.approx(of_compare) and abs(point - abs(pairs.means[0] - pairs.means[1])) > 10
+
+
 def test_one_seed_has_no_differences(tmp_path: Path) -> None:
     store = build(tmp_path / "r.db", _runs("sst2", seeds=1))
     with pytest.raises(NothingToDraw, match="no column compares bert-mlm with another model"):

@@ -185,7 +185,8 @@ def _table(table: Table, behind: RunsBehind) -> dict[str, Any]:
 
 
 def pairs_data(pairs: ComparedPairs, table: Table) -> dict[str, Any]:
-    """The compared models of a column: index of the column, rows, means, and half-widths of each with those before.
+    """The compared models of a column: index of the column, rows, means, differences of each from those before, and
+    half-widths of their intervals.
 
     Rows are indexes, None for one that the table does not show; a half-width is None where two have no seed in common.
     """
@@ -194,6 +195,7 @@ def pairs_data(pairs: ComparedPairs, table: Table) -> dict[str, Any]:
         "column": next(place for place, column in enumerate(table.columns) if column.name == pairs.column),
         "rows": [places.get(key) for key in pairs.rows],
         "means": [round(mean, 6) for mean in pairs.means],
+        "by": [[round(of, 6) for of in row[:place]] for place, row in enumerate(pairs.differences)],
         "half": [
             [None if math.isnan(half) else round(half, 4) for half in row[:place]]
             for place, row in enumerate(pairs.half_widths)

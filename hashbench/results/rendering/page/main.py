@@ -277,7 +277,7 @@ def separations(table: Table) -> list[tuple[str, str, str]]:
         for place, title in enumerate(titles if pairs.column == first else ()):
             words: dict[str, list[str]] = {"above it": [], "below it": [], "": []}
             for other in range(len(titles)):
-                difference = pairs.means[other] - pairs.means[place]
+                difference = pairs.differences[other][place]
                 differs = abs(difference) > pairs.half_widths[place][other]
                 side = ("above it" if difference > 0 else "below it") if differs else ""
                 if other != place:

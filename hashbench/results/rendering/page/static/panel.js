@@ -77,9 +77,10 @@ function differences(table, a, b) {
   for (const pairs of table.pairs ?? []) {
     const [i, j] = [pairs.rows.indexOf(a), pairs.rows.indexOf(b)];
     if (i < 0 || j < 0 || i === j) continue;
-    const half = pairs.half[Math.max(i, j)][Math.min(i, j)];
+    const [later, earlier] = [Math.max(i, j), Math.min(i, j)];
+    const half = pairs.half[later][earlier];
     if (half === null) continue;
-    found.push({ column: table.columns[pairs.column].title, by: pairs.means[i] - pairs.means[j], half });
+    found.push({ column: table.columns[pairs.column].title, by: (i > j ? 1 : -1) * pairs.by[later][earlier], half });
   }
   return found;
 }
@@ -104,10 +105,10 @@ function comparer(grid) {
     body.replaceChildren(...found.map(({ column, by, half }) => make("tr", {}, make("th", { scope: "row" }, column),
       make("td", {}, signed(by)), make("td", {}, `${signed(by - half)} to ${signed(by + half)}`),
       make("td", {}, make("strong", {}, Math.abs(by) > half ? `differ: ${table.rows[by > 0 ? a : b].name} is better` : "not separable")))));
-    if (!found.length) body.append(make("tr", {}, make("td", {}, a === b ? "Choose two models." : "Not compared with each other: other budget, data, precision or encoder.")));
+    if (!found.length) body.append(make("tr", {}, make("td", {}, a === b ? "Choose two models." : "Not compared with each other: other budget, data, precision or encoder, or no seed in common.")));
   };
   for (const list of lists) list.addEventListener("input", apply);
-  const head = make("tr", {}, ...["column", "first − second", "95 % interval, all pairs at once", "verdict"].map((name) => make("th", { scope: "col" }, name)));
+  const head = make("tr", {}, ...["column", "first − second", "95 % interval of this pair", "verdict"].map((name) => make("th", { scope: "col" }, name)));
   grid.closest("article").append(make("details", { class: "more compare" }, make("summary", {}, "Do two models differ?"),
     make("div", { class: "filter" }, lists[0], make("span", {}, "minus"), lists[1]), make("table", { class: "claims" }, make("thead", {}, head), body)));
   apply();
