@@ -19,7 +19,7 @@ import io
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -46,20 +46,24 @@ DIFFERENCE = ("a", "b", "a-b", "low", "high", "decided", "seeds", "examples")
 Facts = dict[str, Any]  # name of a fact -> its value, JSON
 
 
-def frozen(data: list[str]) -> dict[str, Facts]:
-    """All facts by their group: cells, claims, robustness, differences, planned, data."""
+GROUPS = ("cells", "claims", "robustness", "differences", "planned", "data")
+
+
+def frozen(data: list[str], groups: Sequence[str] = GROUPS) -> dict[str, Facts]:
+    """All facts by their group, of these groups alone."""
     experiments = asked("list")
     names = [str(row["experiment"]) for row in experiments]
     models = {row["experiment"]: [name for name in row["models"].split(", ") if name] for row in experiments}
-    planned, fingerprints = planned_runs(data)
-    return {
-        "cells": dict(fact for name in names for fact in cells(name)),
-        "claims": dict(fact for name in names for fact in claims(name)),
-        "robustness": dict(fact for name in names for fact in robustness(name)),
-        "differences": dict(fact for name in names for fact in differences(name, models[name])),
-        "planned": planned,
-        "data": fingerprints,
+    planned, fingerprints = planned_runs(data) if {"planned", "data"} & set(groups) else ({}, {})
+    facts: dict[str, Callable[[], Facts]] = {
+        "cells": lambda: dict(fact for name in names for fact in cells(name)),
+        "claims": lambda: dict(fact for name in names for fact in claims(name)),
+        "robustness": lambda: dict(fact for name in names for fact in robustness(name)),
+        "differences": lambda: dict(fact for name in names for fact in differences(name, models[name])),
+        "planned": lambda: planned,
+        "data": lambda: fingerprints,
     }
+    return {group: facts[group]() for group in groups}
 
 
 def asked(*arguments: str) -> Any:
@@ -172,14 +176,18 @@ def main() -> int:
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--write", type=Path)
     where.add_argument("--against", type=Path)
+    parser.add_argument("--only", action="append", choices=GROUPS, help="a group to compare; repeat it for several")
     options = parser.parse_args()
-    facts = frozen(options.data)
+    if options.write is not None and options.only:
+        parser.error("--only: what is written has all groups")
+    facts = frozen(options.data, options.only or GROUPS)
     if options.write is not None:
         with gzip.GzipFile(options.write, "wb", mtime=0) as file:  # the same bytes for the same facts
             file.write(json.dumps(facts, indent=0, sort_keys=True).encode())
         print({group: len(of_group) for group, of_group in facts.items()})
         return 0
-    lines = list(compared(json.loads(gzip.decompress(options.against.read_bytes())), facts))
+    before = json.loads(gzip.decompress(options.against.read_bytes()))
+    lines = list(compared({group: before[group] for group in facts}, facts))
     print(*lines, f"{len(lines)} differences", sep="\n")
     return 1 if lines else 0
 
