@@ -20,7 +20,7 @@ from hashbench.cli.options import (
 )
 from hashbench.cli.output import note, print_json, print_rows
 from hashbench.common.errors import InputError
-from hashbench.models.names import EncoderSize
+from hashbench.models.choices import EncoderSize
 
 if TYPE_CHECKING:
     from hashbench.running.efficiency.sizes import SizeRow

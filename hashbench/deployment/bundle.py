@@ -210,9 +210,7 @@ def names_of(module: str) -> ModuleNames:
     loaded = importlib.import_module(module)
     names = ModuleNames({}, {}, {})
     if module == EXTEND:
-        for name, place in PLACES.items():
-            source, _, other = place.partition(":")
-            names.imports[name] = f"{PACKAGE}.{source}", other or name
+        names.imports.update(PLACES)
         return names
     for node in ast.parse(inspect.getsource(loaded)).body:
         if isinstance(node, ast.ImportFrom) and node.module != "__future__":

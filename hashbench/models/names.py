@@ -11,18 +11,15 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from hashbench.common.atomic import replace_text
 from hashbench.common.checksums import FileSum
 from hashbench.common.errors import near_match
-from hashbench.common.registry import VARIABLE, entries, unreadable
+from hashbench.common.registry import VARIABLE, entries, registered, unreadable
 
 FOLDER = Path(__file__).parent
 KEPT = FOLDER / "embeddings" / "__pycache__" / "names.json"
-
-EncoderSize = Literal["tiny", "mini", "small", "medium", "base"]  # the keys of encoders.transformer.SHAPES
-Pooling = Literal["first", "max", "mean", "attention"]  # of the states of a text, by the head of a task
 
 
 class Names(NamedTuple):
@@ -55,6 +52,5 @@ def unknown_model(name: str, others: Sequence[str] = ()) -> str:
 
 
 def _listed() -> Names:
-    from hashbench.models.embeddings.registry import groups, models
-
-    return Names(tuple(models()), tuple(groups()))
+    models = registered("model")
+    return Names(tuple(models), tuple(dict.fromkeys(group for spec in models.values() for group in spec.groups)))

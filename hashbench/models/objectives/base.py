@@ -12,10 +12,10 @@ import numpy as np
 from torch import Tensor, nn
 
 from hashbench.common.errors import InputError, near_match
+from hashbench.models.choices import Pooling
 from hashbench.models.embeddings.base import NO_LABEL, Batch, Embedding, HeadSpec
 from hashbench.models.encoders.base import Encoder
 from hashbench.models.layers import at_least_float32
-from hashbench.models.names import Pooling
 
 
 class States(Protocol):

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.common.errors import InputError
+from hashbench.models.choices import Pooling
 from hashbench.models.embeddings.base import Batch, HeadSpec
 from hashbench.models.encoders.base import Encoder
 from hashbench.models.layers import Dropout, at_least_float32, init_weights, shares_of_tokens
-from hashbench.models.names import Pooling
 from hashbench.models.objectives.base import States, TaskHead
 
 
