@@ -3,8 +3,7 @@
     python benchmarks/commands.py --db results.db.example
     python benchmarks/commands.py --db results.db.example --folder my-model     # also predictions of an exported model
 
-Each command runs once unmeasured, since Python compiles a program when it is started first. A report on 20,000 runs is
-printed by `benchmarks/store.py`.
+Each command runs once unmeasured, since Python compiles a program when it is started first.
 """
 
 from __future__ import annotations

@@ -237,7 +237,7 @@ def write_csv(rounds: dict[tuple[str, str], list[dict[str, Any]]], bag: str, fil
 def make_folders(root: Path, data: Path) -> list[Path]:
     """Folders of all models, with random weights, and of a bag of words; those that are there are kept."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-    from benchmarks.text_to_codes import read_texts
+    from benchmarks.text import read_texts
     from hashbench.data.sources.sources import open_sources
     from hashbench.data.tasks.catalogue import find_task, load_task
     from hashbench.deployment import bag_of_words

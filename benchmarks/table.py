@@ -1,7 +1,7 @@
 """The table of docs/speed.md: runs the benchmarks, one after the other, and prints a row for each comparison.
 
     python benchmarks/table.py --data FOLDER              # `make bench`: what fits into 15 minutes of two cores
-    python benchmarks/table.py --data FOLDER --all        # `make bench-all`: also those that only print, at full size
+    python benchmarks/table.py --data FOLDER --all        # `make bench-all`: also those at full size
 
 FOLDER has corpora/wikipedia and glue/sst2. Each benchmark is a process of its own and gives CPU seconds of one thread,
 peers in turn with ours within a round; a row has the median of the ratios of rounds, and the smallest and largest. A
@@ -41,31 +41,20 @@ class Row:
 
 
 COMMANDS = {
-    "text": "text_to_codes.py --data {data} --megabytes 10 --rounds 5 --without-compilation",
+    "text": "text.py --data {data} --megabytes 10 --rounds 5 --without-compilation",
     "device": "on_device.py --make {folder}/device --data {data} --rounds 20",
     "finetuning": "finetuning.py --data {data} --examples 1600 --rounds 3 --threads 1 --cpu-time",
     "pretraining": "pretraining.py --threads 1 --clock cpu --steps 1 --rounds 3",
-    "encoders": "encoders.py --data {data} --threads 1",
-    "canine": "canine.py --data {data} --rounds 3 --threads 1 --cpu-time",
     "intervals": "intervals.py --simulated --rounds 3",
-    "types": "types_to_codes.py --data {data} --megabytes 10 --sample 60 --rounds 3 --cpu",
-    "projection": "projection_sums.py --data {data} --megabytes 2",
-    "items": "superbloom_inference.py --queries 10",
-    "eelbert": "eelbert_latency.py --sizes tiny --rounds 30",
+    "latency": "latency.py --sizes tiny --rounds 30",
     "commands": "commands.py --db {db} --rounds 3",
 }
-# At full size, or without a peer: printed, no row
+# At full size: printed, no row
 MORE = [
-    "text_to_codes.py --data {data} --megabytes 100 --rounds 3 --threads 2 --without-tokenizers",
+    "text.py --data {data} --megabytes 100 --rounds 3 --threads 2 --without-tokenizers",
     "pretraining.py --size base --batch 4 --length 512 --steps 1 --rounds 3 --clock cpu",
     "pretraining.py --precision bf16 --clock cpu --rounds 3",
-    "eelbert_latency.py",
-    "runner_overhead.py",
-    "store.py --example {db}",
-    "time_left.py --db {db} glue_tiny eelbert_tiny proformer_tiny",
-    "size.py list --experiments 5000",
-    "size.py train --rows 1000000",
-    "preparing.py --folder {folder}/corpora --full --remove",
+    "latency.py",
 ]
 TEXT = "text to ids and MD5 bits"
 NEW, MD = "a sentence of new words to its label", "`hashformer-md-proj`"
@@ -125,32 +114,12 @@ ROWS = [
     Row("the same, `hashformer-lsh-proj`", "BertForTokenClassification, plain loop", "transformers", "pretraining",
         r"shuffle_random +hashbench hashformer-lsh-proj ",
         "The peer has a table of 50,265 rows; codes are made before."),
-    Row("a training step of `pqrnn-tiny`, SST-2", "BERT's tiny encoder in hashbench", None, "encoders", r"^pqrnn-tiny ",
-        "The same words and 512 ternary features below all three encoders.", LONGER),
-    Row("the same, `prado`", "BERT's tiny encoder in hashbench", None, "encoders", r"^prado ",
-        "Attention over n-grams in place of layers.", LONGER),
-    Row("CANINE, base, 4 x 512 characters, forward pass", "CanineForSequenceClassification", "transformers", "canine",
-        r"^ratio ", "The same weights, inputs and logits."),
     Row("10,000 draws of every score of `glue_tiny`", "a loop", "scikit-learn", "intervals", r"^ratio ",
         "Predictions at random. The loop is timed on five draws of each task and multiplied."),
-    Row("EELBERT's embedding of a short sentence, new words", "`bert-tiny` in hashbench", None, "eelbert",
+    Row("EELBERT's embedding of a short sentence, new words", "`bert-tiny` in hashbench", None, "latency",
         r"EELBERT, cold", "From tokens to the states of the last layer, by torch. BERT begins with ids.", LONGER),
-    Row("the same, known words", "`bert-tiny` in hashbench", None, "eelbert", r"EELBERT, warm",
+    Row("the same, known words", "`bert-tiny` in hashbench", None, "latency", r"EELBERT, warm",
         "Codes of words are looked up.", LONGER),
-    Row("Superbloom, the 20 best of 5.3 million items, exact", "every item", "torch", "items", r"^exact ",
-        "Random distributions. The result is that of the peer."),
-    Row("the same, the paper's beam of 20", "every item", "torch", "items", r"^approximate ",
-        "Approximate: it misses some of the 20 best."),
-    Row("word types to EELBERT's codes, d = 128", "plain Python", None, "types", r"^ngram-pooling, d = 128",
-        "The peer is the same definition, not a library."),
-    Row("word types to ProFormer's sums", "plain Python", None, "projection", r"^ratio ",
-        "The peer is the same definition, not a library."),
-    Row("word types to spaCy's features", "plain Python", None, "types", r"^word-features",
-        "The peer is the same definition, not spaCy."),
-    Row("word types to fastText's rows", "plain Python", None, "types", r"^ngram-buckets, hash fnv",
-        "The peer is the same definition, not fastText."),
-    Row("word types to ternary features of pQRNN", "plain Python", None, "types",
-        r"^ternary-projection, hash murmur", "The peer is the same definition, not a library."),
     Row("`report glue_tiny`", "-", None, "commands", r"^report glue_tiny ",
         "A whole process on the example database, as the next three rows.", SECONDS),
     Row("`report claims glue_tiny`", "-", None, "commands", r"^report claims glue_tiny ",

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
-from benchmarks.fault_runs import INVARIANTS
 from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
@@ -24,6 +23,7 @@ from hashbench.store.queue import ClaimedRun, LeaseLost, abandon, claim, fail, h
 from hashbench.store.result import Result
 from hashbench.store.schema import run
 from hashbench.store.status import attempts, counts, running
+from tests.slow.faults.runs import INVARIANTS
 from tests.store.noted import wrong_notes
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import pytest
 import sqlalchemy as sa
 
-from benchmarks.runner_overhead import make_assignment
 from hashbench.common.texts_read import TextsRead
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
@@ -30,6 +29,7 @@ from hashbench.store.engine import open_store
 from hashbench.store.result import Result
 from hashbench.store.status import attempts, counts, experiments, runs
 from tests.commands import finish, start
+from tests.running.sweep.idle import make_assignment
 
 N_RUNS = 2 + 8 + 4  # pre-trainings, floors, fine-tunings of the small experiment
 

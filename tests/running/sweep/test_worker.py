@@ -14,7 +14,6 @@ import pytest
 import sqlalchemy as sa
 import torch
 
-from benchmarks.runner_overhead import KIND, make_assignment, nothing
 from hashbench.common import clock
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.sweep import attempt as attempt_module
@@ -29,6 +28,7 @@ from hashbench.store.planning import Run
 from hashbench.store.queue import ClaimedRun
 from hashbench.store.result import Result
 from hashbench.store.status import attempts, counts
+from tests.running.sweep.idle import KIND, make_assignment, nothing
 
 
 class Watched(Control):

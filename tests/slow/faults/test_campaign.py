@@ -1,10 +1,10 @@
-"""A small campaign of faults; benchmarks/faults.py says what it does."""
+"""A small campaign of faults; tests/slow/faults/campaign.py says what it does."""
 
 import pytest
 
-from benchmarks.fault_places import find
-from benchmarks.fault_runs import specs, unharmed
-from benchmarks.faults import main
+from tests.slow.faults.campaign import main
+from tests.slow.faults.places import find
+from tests.slow.faults.runs import specs, unharmed
 
 SMALL = ["--runs", "30", "--workers", "2", "--longest-outage", "10"]
 

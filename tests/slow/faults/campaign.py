@@ -1,8 +1,8 @@
 """A campaign of faults: sweeps of one experiment while workers, database, disk and clock fail and strangers merge.
 
-    python benchmarks/faults.py --db sqlite                # minutes on one core
-    python benchmarks/faults.py --db postgresql --ray      # needs initdb and pg_ctl, and Ray
-    python benchmarks/faults.py --runs 400 --workers 8 --longest-run 20 --longest-outage 60
+    python tests/slow/faults/campaign.py --db sqlite                # minutes on one core
+    python tests/slow/faults/campaign.py --db postgresql --ray      # needs initdb and pg_ctl, and Ray
+    python tests/slow/faults/campaign.py --runs 400 --workers 8 --longest-run 20 --longest-outage 60
 
 Two sweeps share the workers and one database. With --ray the second one lives on two Ray nodes. The faults (FAULTS) are
 spread at random over the runs: each comes when so many runs are done, never by the clock, so a slow machine makes the
@@ -30,9 +30,10 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))  # for its parts, behind an installed hashbench
+sys.path.append(str(Path(__file__).resolve().parents[3]))  # for its parts, behind an installed hashbench
 
-from benchmarks.fault_kinds import (  # noqa: E402
+from hashbench.store.engine import open_store  # noqa: E402
+from tests.slow.faults.kinds import (  # noqa: E402
     DAMAGES,
     FAULTS,
     HARMS,
@@ -46,8 +47,8 @@ from benchmarks.fault_kinds import (  # noqa: E402
     set_offset,
     start_sweep,
 )
-from benchmarks.fault_places import disk, ray_nodes, server  # noqa: E402
-from benchmarks.fault_runs import (  # noqa: E402
+from tests.slow.faults.places import disk, ray_nodes, server  # noqa: E402
+from tests.slow.faults.runs import (  # noqa: E402
     AT_THE_END,
     CHAINED,
     EXPERIMENT,
@@ -61,7 +62,6 @@ from benchmarks.fault_runs import (  # noqa: E402
     specs,
     unharmed,
 )
-from hashbench.store.engine import open_store  # noqa: E402
 
 VALUES = "SELECT r.spec, m.value FROM run r JOIN metric m ON m.attempt_id = r.finished_attempt"
 STATES = "SELECT state, COUNT(*) AS n FROM attempt GROUP BY state"

@@ -1,7 +1,7 @@
 """Texts to codes: megabytes a CPU second, against byte-level BPE by `tokenizers`, tokie and gigatoken in the same run.
 
-    python benchmarks/text_to_codes.py --data FOLDER                 # FOLDER/corpora/wikipedia/*.parquet
-    python benchmarks/text_to_codes.py --data FOLDER --megabytes 5 --rounds 3 --threads 2
+    python benchmarks/text.py --data FOLDER                 # FOLDER/corpora/wikipedia/*.parquet
+    python benchmarks/text.py --data FOLDER --megabytes 5 --rounds 3 --threads 2
 
 `pip install 'hashbench[bench]'` brings tokie and gigatoken; a row says so where one is not installed. All peers have
 one vocabulary, a byte-level BPE trained on the head of the same texts, and go from texts to ids. Ours goes from texts
@@ -217,7 +217,7 @@ def cpu_seconds(work: Work) -> float:
 
 def compilation_seconds() -> tuple[float, float]:
     """CPU seconds of a new process up to the codes of two texts: with machine code to be made, and with it stored."""
-    source = "from benchmarks.text_to_codes import *; to_codes(['word ' * 9_000, 'é'], make_coder('md5-bits'))"
+    source = "from benchmarks.text import *; to_codes(['word ' * 9_000, 'é'], make_coder('md5-bits'))"
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {"NUMBA_CACHE_DIR": folder, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         spent = []

@@ -23,8 +23,6 @@ from typing import IO
 
 import psutil
 
-from benchmarks.fault_places import Disk, RayNodes, Server
-from benchmarks.fault_runs import CHAINED, OWN, PAGE, ROW, STRANGER, texts_of
 from hashbench.common.atomic import atomic_write
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
@@ -36,6 +34,8 @@ from hashbench.store.finishing import finish
 from hashbench.store.queue import claim
 from hashbench.store.result import Result
 from hashbench.store.retry import is_outage
+from tests.slow.faults.places import Disk, RayNodes, Server
+from tests.slow.faults.runs import CHAINED, OWN, PAGE, ROW, STRANGER, texts_of
 
 IN_FLIGHT = "SELECT run_id, worker FROM attempt WHERE state = 'running'"
 DONE = "SELECT id, finished_attempt FROM run WHERE state = 'done'"
@@ -125,7 +125,7 @@ def start_sweep(
 
 def start(campaign: Campaign, command: list[str], log: IO[bytes], clock: int = 0) -> subprocess.Popen[bytes]:
     """A command of hashbench, a process of its own."""
-    paths = os.pathsep.join([str(Path(__file__).resolve().parents[1]), *sys.path])
+    paths = os.pathsep.join([str(Path(__file__).resolve().parents[3]), *sys.path])
     places = {
         "HASHBENCH_PLUGINS": str(campaign.folder / "kinds"), "HASHBENCH_CACHE": str(campaign.folder / "cache"),
         "FAULT_CLOCK": str(campaign.folder / f"clock-{clock}"),

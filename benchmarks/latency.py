@@ -1,7 +1,7 @@
 """EELBERT, table 5: the time to get the embeddings of one short sentence, tokenization excluded, beside BERT's.
 
-    python benchmarks/eelbert_latency.py                      # tiny, mini and base, one thread
-    python benchmarks/eelbert_latency.py --sizes tiny --rounds 500
+    python benchmarks/latency.py                      # tiny, mini and base, one thread
+    python benchmarks/latency.py --sizes tiny --rounds 500
 
 Ten sentences, one at a time, from their tokens to the states of the last layer. BERT begins with the rows of its
 tokens, which tokenization gives it; EELBERT begins with their strings: cold it hashes every token, warm it looks up the
