@@ -8,14 +8,10 @@ little that a task of sentence pairs can use.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hashbench.common.measured import HELD_OUT, SEPARATION
-from hashbench.common.showing import decimal_text
 from hashbench.results.read import queries
-
-if TYPE_CHECKING:
-    from hashbench.results.read.measured import Measured
 
 # How well shuffled tokens must be separated from intact ones: area under the ROC curve, 0.5 by chance.
 JUMPED = 0.6
@@ -38,17 +34,3 @@ def before_the_jump(areas: Separations) -> dict[str, list[tuple[int, float]]]:
     """The pre-trainings that did not jump, by model: seed and separation of each."""
     low = {model: [(seed, value) for seed, value in of_model if value < JUMPED] for model, of_model in areas.items()}
     return {model: of_model for model, of_model in low.items() if of_model}
-
-
-def jump_warning(measured: Measured) -> list[str]:
-    """The warning that names the models with a pre-training that did not jump; or none."""
-    models = [
-        f"{model} ({', '.join(f'seed {seed}: {decimal_text(value, 2)}' for seed, value in of_model)})"
-        for model, of_model in before_the_jump(measured.separations).items()
-    ]
-    if not models:
-        return []
-    return [
-        f"NOT JUMPED: {'; '.join(models)}: this pre-training hardly separates shuffled words from intact ones on "
-        f"held-out rows (below {JUMPED:g}, by chance 0.5): their scores show too short a training, not the embedding."
-    ]

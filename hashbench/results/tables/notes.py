@@ -21,7 +21,7 @@ from hashbench.common.showing import batch_text, decimal_text
 from hashbench.results.papers.paper import Paper
 from hashbench.results.read import queries
 from hashbench.results.read.budgets import recorded_budgets
-from hashbench.results.read.jumps import jump_warning
+from hashbench.results.read.jumps import JUMPED, before_the_jump
 from hashbench.results.read.measured import PERCENT, Measured
 from hashbench.results.read.origins import (
     UNDEFINED_DRAWS,
@@ -82,6 +82,20 @@ def warnings(measured: Measured, paper: Paper, table: Table) -> list[str]:
         on_what = f"measured on {', '.join(other)} (paper: {paper.data})"
         lines.append(f"NOT THE PAPER'S DATA: {on_what}: published values are no target here.")
     return lines
+
+
+def jump_warning(measured: Measured) -> list[str]:
+    """The warning that names the models with a pre-training that did not jump; or none."""
+    models = [
+        f"{model} ({', '.join(f'seed {seed}: {decimal_text(value, 2)}' for seed, value in of_model)})"
+        for model, of_model in before_the_jump(measured.separations).items()
+    ]
+    if not models:
+        return []
+    return [
+        f"NOT JUMPED: {'; '.join(models)}: this pre-training hardly separates shuffled words from intact ones on "
+        f"held-out rows (below {JUMPED:g}, by chance 0.5): their scores show too short a training, not the embedding."
+    ]
 
 
 def _weak_baseline(baseline: str, table: Table) -> list[str]:
