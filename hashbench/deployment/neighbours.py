@@ -57,7 +57,7 @@ def neighbours(
     items = [MASK_ID if word == HIDDEN else _item(coder, word) for word in context]
     logs = _distribution(coder, model, head, items if of_text else [MASK_ID, *items])
     search = ItemSearch(coder.maps, coder.alpha)
-    ranking = search.best(logs, top, max(top, 1)) if beam is None else search.approximate(logs, top, beam)
+    ranking = search.exact(logs, top) if beam is None else search.approximate(logs, top, beam)
     rows = zip(ranking.items[0].tolist(), ranking.scores[0].tolist(), strict=True)
     return [
         {"rank": rank, "item": coder.item(item), "score": round(score, 3), "in_context": "yes" if item in items else ""}

@@ -16,17 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hashbench.models.objectives.item_search_kernel import rank_items
-
 # Items: below, scoring all of them is faster than looking for candidates.
 EXHAUSTIVE_BELOW = 30_000
 CELLS = 1 << 24  # scores that exist at a time: 64 MB in float32
 BLOCK = 64  # neighbouring buckets of which the highest is found first
-# Times as many buckets are put in order, where those at hand do not certify.
-WIDER = 8
 NOBODY = -1  # fills up a ranking with fewer items than were requested
-# The best buckets of each map, best first: their logs and numbers, both (q, m, width).
-Order = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
@@ -82,42 +76,23 @@ class ItemSearch:
         Certified (the paper's certificate with the tighter values at beam + 1) are rankings that no other item can
         enter: outside, every l_j is at most the best bucket outside.
         """
-        k, width = min(k, self.n_items), min(beam + 1, self.n_buckets)
-        return _joined([self._look(part, top_buckets(part, width), k, beam) for part in logs.split(self._rows(beam))])
+        rows = max(1, CELLS // (len(self.maps) * (self.n_buckets + beam * self.alpha)))
+        parts = [self._in_beam(part, min(k, self.n_items), min(beam, self.n_buckets)) for part in logs.split(rows)]
+        return ItemRanking(*(torch.cat([getattr(part, field.name) for part in parts]) for field in fields(ItemRanking)))
 
-    def exact(self, logs: Tensor, k: int, beam: int) -> ItemRanking:
-        """The k best of all items (up to ties), looking at as few as the certificate allows. `logs` (Q, m, NB).
+    def exact(self, logs: Tensor, k: int) -> ItemRanking:
+        """The k best of all items: by a beam of width k, and of all items where that is not certified.
 
-        Compiled on a CPU; elsewhere by beams, of which `beam` is the first.
+        Where items are few, all of them are scored at once. `logs` (Q, m, NB).
         """
-        if logs.device.type != "cpu" or logs.dtype != torch.float32:
-            return self.exact_by_beams(logs, k, beam)
-        members, elsewhere, by_sum = self._members.numpy(), self._elsewhere.numpy(), self._join is torch.add
-        values = logs.detach().contiguous().numpy()
-        items, scores = rank_items(values, elsewhere, members, self.n_items, by_sum, min(k, self.n_items))
-        items[scores == -np.inf] = NOBODY
-        return ItemRanking(torch.from_numpy(items), torch.from_numpy(scores), torch.ones(len(logs), dtype=torch.bool))
-
-    def exact_by_beams(self, logs: Tensor, k: int, beam: int) -> ItemRanking:
-        """`exact` by tensor operations: search in a beam, then in a wider one for rankings that this does not certify.
-
-        `logs` (Q, m, NB).
-        """
-        k, width = min(k, self.n_items), min(WIDER * beam, self.n_buckets)
-        parts = []
-        for part in logs.split(self._rows(width)):
-            order = top_buckets(part, width)  # once, as wide as most second looks need
-            ranking = self._look(part, order, k, beam)
-            for row in (~ranking.certified).nonzero()[:, 0].tolist():
-                at = slice(row, row + 1)
-                again = self._second_look(part[at], (order[0][at], order[1][at]), ranking.scores[row, -1], k, beam)
-                ranking.items[row], ranking.scores[row] = again.items[0], again.scores[0]
-            parts.append(ItemRanking(ranking.items, ranking.scores, torch.ones_like(ranking.certified)))
-        return _joined(parts)
-
-    def best(self, logs: Tensor, k: int, beam: int) -> ItemRanking:
-        """The k best items, all scored where they are few, else by `exact`. `logs` (Q, m, NB)."""
-        return self.exhaustive(logs, k) if self.scores_all else self.exact(logs, k, beam)
+        if self.scores_all:
+            return self.exhaustive(logs, k)
+        ranking = self.approximate(logs, k, max(k, 1))
+        unsure = (~ranking.certified).nonzero()[:, 0]
+        if len(unsure):
+            again = self.exhaustive(logs[unsure], k)
+            ranking.items[unsure], ranking.scores[unsure] = again.items, again.scores
+        return ItemRanking(ranking.items, ranking.scores, torch.ones_like(ranking.certified))
 
     def ranks(self, logs: Tensor, targets: Tensor) -> Tensor:
         """Rank of one item of each query among all, 1 for the best: logs (Q, m, NB), targets (Q,) -> (Q,) int64."""
@@ -135,18 +110,10 @@ class ItemSearch:
         """Log-probabilities of buckets (q, m, NB) -> scores of all items (q, N)."""
         return reduce(self._join, (logs[:, j].index_select(1, buckets) for j, buckets in enumerate(self.maps)))
 
-    def _rows(self, beam: int) -> int:
-        """The number of queries whose candidates fit into memory together."""
-        return max(1, CELLS // (len(self.maps) * (self.n_buckets + beam * self.alpha)))
-
-    def _look(self, logs: Tensor, order: Order, k: int, beam: int) -> ItemRanking:
-        """The k best of the items in the `beam` best buckets of each map; `order` holds one bucket more of each, or
-        all.
-
-        `logs` (q, m, NB), both tensors of `order` (q, m, width).
-        """
-        beam = min(beam, self.n_buckets)
-        places, scores = self._candidates(logs, order[0][..., :beam], order[1][..., :beam])
+    def _in_beam(self, logs: Tensor, k: int, beam: int) -> ItemRanking:
+        """The k best of the items in the `beam` best buckets of each map, for queries (q, m, NB) that fit together."""
+        values, best = top_buckets(logs, min(beam + 1, self.n_buckets))
+        places, scores = self._candidates(logs, values[..., :beam], best[..., :beam])
         # Items are read where they can be among the k best, ties at the edge included.
         if places.shape[1] > k:
             edge = scores.topk(k, dim=1).values[:, -1:]
@@ -156,7 +123,7 @@ class ItemSearch:
         if beam == self.n_buckets:
             return ItemRanking(items, scores, torch.ones(len(logs), dtype=torch.bool, device=logs.device))
         # (q,): what is outside is at most that
-        bound = reduce(self._join, order[0][..., beam].unbind(1))
+        bound = reduce(self._join, values[..., beam].unbind(1))
         return ItemRanking(items, scores, scores[:, -1] >= bound)
 
     def _candidates(self, logs: Tensor, values: Tensor, best: Tensor) -> tuple[Tensor, Tensor]:
@@ -186,28 +153,6 @@ class ItemSearch:
             scores.append(reduce(self._join, parts).masked_fill(left_out, -torch.inf))
             places.append(here + j * self.n_buckets * self.alpha)
         return torch.cat(places, 1), torch.cat(scores, 1)
-
-    def _second_look(self, logs: Tensor, order: Order, worst: Tensor, k: int, beam: int) -> ItemRanking:
-        """The k best of one query's items, in the smallest beam outside of which none scores above `worst`.
-
-        `logs` (1, m, NB), both tensors of `order` (1, m, width), `worst` of shape ().
-        """
-        while True:
-            # (width,): of what is outside a beam of 0, 1, ...
-            bounds = reduce(self._join, order[0][0].unbind())
-            above, width = int((bounds > worst).sum()), len(bounds)
-            if above < width or width == self.n_buckets:
-                break
-            order = top_buckets(logs, min(WIDER * width, self.n_buckets))
-        wider = max(beam, above)
-        if wider * self.alpha * len(self.maps) >= self.n_items:
-            return self.exhaustive(logs, k)
-        return self._look(logs, order, k, wider)
-
-
-def _joined(parts: list[ItemRanking]) -> ItemRanking:
-    """One ranking of the queries of all parts, in their order."""
-    return ItemRanking(*(torch.cat([getattr(part, field.name) for part in parts]) for field in fields(ItemRanking)))
 
 
 def top_buckets(logs: Tensor, k: int) -> tuple[Tensor, Tensor]:

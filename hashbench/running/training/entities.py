@@ -168,7 +168,7 @@ def case_outputs(search: ItemSearch, logs: Tensor, buckets: Tensor, targets: np.
     """
     wanted = torch.as_tensor(targets, device=logs.device)
     beam = search.approximate(logs, TOP, TOP)
-    ranks = search.ranks(logs, wanted) if search.scores_all else ranks_in(search.exact(logs, TOP, TOP).items, wanted)
+    ranks = search.ranks(logs, wanted) if search.scores_all else ranks_in(search.exact(logs, TOP).items, wanted)
     right = logs.argmax(-1) == buckets  # (K, m)
     columns = [torch.zeros_like(ranks), ranks, beam.certified.long(), *right.long().unbind(1)]
     return torch.stack(columns, 1).int().cpu().numpy()

@@ -22,7 +22,12 @@ def logs_of(search: ItemSearch, queries: int, seed: int = 0, scale: float = 1.0)
     return (scale * torch.randn(shape, generator=random)).log_softmax(-1)
 
 
-EXACT = ["exact", "exact_by_beams"]  # compiled, and from tensor operations
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any number of items is too many to score them all."""
+    monkeypatch.setattr(item_search, "EXHAUSTIVE_BELOW", 0)
+
+
 SHAPES = [(60, 5, 2), (61, 7, 3), (40, 40, 2), (25, 1, 1)]  # short last bucket; one bucket; no sharing
 
 
@@ -53,34 +58,33 @@ def test_the_beam_equals_algorithm_1(n: int, alpha: int, m: int, beam: int) -> N
 @pytest.mark.e2e
 @pytest.mark.parametrize(("n", "alpha", "m"), SHAPES)
 @pytest.mark.parametrize("join", ["sum", "min"])
-@pytest.mark.parametrize("beam", [1, 3, 1000])
-@pytest.mark.parametrize("form", EXACT)
-def test_exact_equals_exhaustive(n: int, alpha: int, m: int, join: str, beam: int, form: str) -> None:
+@pytest.mark.parametrize("k", [1, 8, 1000])
+@pytest.mark.usefixtures("many")
+def test_exact_equals_exhaustive(n: int, alpha: int, m: int, join: str, k: int) -> None:
     search = searcher(n, alpha, m, join)
-    logs = logs_of(search, 40, seed=beam)
-    exact, all_scored = getattr(search, form)(logs, 8, beam), search.exhaustive(logs, 8)
+    logs = logs_of(search, 40, seed=k)
+    exact, all_scored = search.exact(logs, k), search.exhaustive(logs, k)
     assert torch.equal(exact.scores, all_scored.scores) and bool(exact.certified.all())
     if join == "sum":  # `min` has ties
         assert torch.equal(exact.items, all_scored.items)
 
 
-@pytest.mark.parametrize("form", EXACT)
-def test_exact_finds_all_items_even_with_a_share_of_no_probability(form: str) -> None:
+@pytest.mark.usefixtures("many")
+def test_exact_finds_all_items_even_with_a_share_of_no_probability() -> None:
     search = searcher(61, 7, 2)
     logs = logs_of(search, 5)
     logs[:, 0, 2:6] = -torch.inf
-    exact, all_scored = getattr(search, form)(logs, 61, 3), search.exhaustive(logs, 61)
+    exact, all_scored = search.exact(logs, 61), search.exhaustive(logs, 61)
     assert torch.equal(exact.scores, all_scored.scores) and torch.equal(exact.items, all_scored.items)
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("form", EXACT)
 @pytest.mark.parametrize("m", [2, 3])
-def test_exact_equals_exhaustive_on_a_large_vocabulary(m: int, form: str) -> None:
-    """1,000 random queries over 100,000 items, twenty a bucket; the slower form on fewer."""
+def test_exact_equals_exhaustive_on_a_large_vocabulary(m: int) -> None:
+    """1,000 random queries over 100,000 items, twenty a bucket."""
     search = searcher(100_000, 20, m)
-    logs = logs_of(search, 1000 if form == "exact" else 100, scale=3.0)
-    exact, all_scored = getattr(search, form)(logs, 10, 10), search.exhaustive(logs, 10)
+    logs = logs_of(search, 1000, scale=3.0)
+    exact, all_scored = search.exact(logs, 10), search.exhaustive(logs, 10)
     assert torch.equal(exact.scores, all_scored.scores) and torch.equal(exact.items, all_scored.items)
 
 
@@ -92,11 +96,12 @@ def test_every_bucket_in_the_beam_scores_every_item() -> None:
     assert sorted(found.items[0].tolist()) == list(range(61))
 
 
+@pytest.mark.usefixtures("many")
 def test_flat_scores_rank_by_frequency() -> None:
     search = searcher(60, 5, 2)
     logs = torch.full((2, 2, search.n_buckets), -np.log(search.n_buckets))
     assert search.exhaustive(logs, 7).items.tolist() == [list(range(7))] * 2
-    exact = search.exact(logs, 7, 2)
+    exact = search.exact(logs, 7)
     assert torch.equal(exact.scores, search.exhaustive(logs, 7).scores)
 
 
@@ -135,7 +140,7 @@ def test_few_items_are_all_scored_and_many_are_not(monkeypatch: pytest.MonkeyPat
     assert search.scores_all
     monkeypatch.setattr(item_search, "EXHAUSTIVE_BELOW", 10)
     assert not search.scores_all
-    assert torch.equal(search.best(logs, 5, 2).items, search.exhaustive(logs, 5).items)
+    assert torch.equal(search.exact(logs, 5).items, search.exhaustive(logs, 5).items)
 
 
 def test_queries_are_cut_to_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
