@@ -232,7 +232,7 @@ def _of_database(error: Exception) -> str:
         raise error
     from hashbench.running.experiment.identity import run_id
     from hashbench.store.engine import OPEN
-    from hashbench.store.malformed import fault_behind
+    from hashbench.store.fault_behind import fault_behind
     from hashbench.store.retry import is_outage, reason_of
 
     if is_outage(error):

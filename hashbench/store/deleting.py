@@ -14,7 +14,6 @@ from hashbench.common.errors import InputError
 from hashbench.store import sums
 from hashbench.store.engine import Store
 from hashbench.store.environment import as_json
-from hashbench.store.free_runs import chunks
 from hashbench.store.schema import (
     artifact,
     attempt,
@@ -25,6 +24,7 @@ from hashbench.store.schema import (
     experiment_run,
     run,
 )
+from hashbench.store.statements import chunks
 from hashbench.store.status import find_experiment
 
 

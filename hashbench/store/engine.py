@@ -7,7 +7,7 @@ import os
 import shutil
 import sqlite3
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -20,6 +20,7 @@ from hashbench.common.secrecy import argument_shown, keep_secrets, without_passw
 from hashbench.common.shipped import EXAMPLE, example_database, example_here
 from hashbench.store import malformed, sqlite, views
 from hashbench.store.schema import BEFORE_FIRST, FIRST, SCHEMA, alembic_version, metadata, setting
+from hashbench.store.statements import dialect_insert
 
 T = TypeVar("T")
 
@@ -45,7 +46,7 @@ NOW = {
 
 FEW_EXPERIMENTS = 3
 ONE_RUN = {"run", "attempt", "id"}  # parameters of queries of one run, whose rows show an error where they are wrong
-# Open databases of this process, which `malformed.fault_behind` goes through after an error
+# Open databases of this process, which `fault_behind.fault_behind` goes through after an error
 OPEN: weakref.WeakSet[Store] = weakref.WeakSet()
 
 
@@ -215,24 +216,6 @@ def _close_all(owner: int, *engines: Engine) -> None:
     if os.getpid() == owner:
         for engine in engines:
             engine.dispose()
-
-
-def dialect_insert(dialect: str, table: sa.Table) -> Any:
-    """The INSERT of a dialect, which can say what happens to rows whose key is there already."""
-    if dialect == "sqlite":
-        from sqlalchemy.dialects.sqlite import insert as sqlite_insert
-
-        return sqlite_insert(table)
-    from sqlalchemy.dialects.postgresql import insert  # loads all its drivers, which takes a while
-
-    return insert(table)
-
-
-def insert_rows(connection: Connection, insert: sa.Insert, rows: Iterable[Mapping[str, Any] | RowMapping]) -> None:
-    """Inserts any number of rows; an empty list inserts nothing, where SQLAlchemy would insert a row of defaults."""
-    values = [dict(row) for row in rows]
-    if values:
-        connection.execute(insert, values)
 
 
 def open_store(where: str | Path, *, create: bool = True, read_only: bool = False) -> Store:

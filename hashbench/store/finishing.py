@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 from hashbench.common.errors import InputError
 from hashbench.common.secrecy import without_passwords
 from hashbench.store import sums
-from hashbench.store.engine import Store, insert_rows
+from hashbench.store.engine import Store
 from hashbench.store.environment import as_json
 from hashbench.store.free_runs import has_unmet_needs, refresh
 from hashbench.store.packing import pack
@@ -21,6 +21,7 @@ from hashbench.store.queue import ClaimedRun, LeaseLost
 from hashbench.store.reruns import finish_rerun
 from hashbench.store.result import MetricRow, Predictions, Result
 from hashbench.store.schema import artifact, attempt, dependency, metric, predictions, run
+from hashbench.store.statements import insert_rows
 
 # States that a run can have beside a current attempt that may still end with a result
 RUN_BESIDE = {"running": ("running",), "lost": ("planned", "failed")}

@@ -8,22 +8,14 @@ checks state and needs itself: a wrong note delays a run until `pending` mends i
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hashbench.store.engine import Store
 from hashbench.store.schema import dependency, experiment_run, run
-
-Item = TypeVar("Item")
-CHUNK = 500  # ids an IN clause; SQLite's oldest limit is 999 parameters
-
-
-def chunks(rows: Sequence[Item], size: int = CHUNK) -> Iterator[Sequence[Item]]:
-    """The rows in parts of at most `size`, small enough for one SQL statement."""
-    return (rows[start : start + size] for start in range(0, len(rows), size))
+from hashbench.store.statements import chunks
 
 
 @functools.cache

@@ -15,12 +15,13 @@ from sqlalchemy.engine import Connection
 from hashbench.common.errors import InputError
 from hashbench.common.secrecy import without_passwords
 from hashbench.store import sums
-from hashbench.store.engine import Store, insert_rows
+from hashbench.store.engine import Store
 from hashbench.store.environment import as_json
-from hashbench.store.free_runs import chunks, refresh
+from hashbench.store.free_runs import refresh
 from hashbench.store.kinds import KEY, Metrics, metrics_of
 from hashbench.store.queue import members
 from hashbench.store.schema import dependency, experiment, experiment_run, run, setting
+from hashbench.store.statements import chunks, insert_rows
 
 ToWrite = TypeVar("ToWrite")
 POSTGRES_INTEGER = 2**31 - 1  # SQLite's whole numbers have 64 bits

@@ -12,11 +12,12 @@ import sqlalchemy as sa
 
 from hashbench.common.errors import InputError
 from hashbench.store import sums
-from hashbench.store.engine import Store, insert_rows
+from hashbench.store.engine import Store
 from hashbench.store.environment import Environment, as_json
 from hashbench.store.queue import ClaimedRun, LeaseLost, begin, end_expired, mine, new_token
 from hashbench.store.result import Artifact, Result
 from hashbench.store.schema import artifact, attempt, run
+from hashbench.store.statements import insert_rows
 
 SHORT = 12  # letters of a run id in a message
 FILES = """

@@ -15,12 +15,12 @@ from hashbench.common.errors import InputError, near_match
 from hashbench.common.secrecy import without_passwords
 from hashbench.store.engine import Store
 from hashbench.store.environment import LEFT_OUT
-from hashbench.store.free_runs import chunks
 from hashbench.store.planning import known_ids
 from hashbench.store.queue import members
 from hashbench.store.result import Artifact, Checkpoint, Predictions, leads_outside
 from hashbench.store.schema import STATES, attempt, environment, run
 from hashbench.store.schema import predictions as stored_predictions
+from hashbench.store.statements import chunks
 from hashbench.store.views import of_version
 
 SHORTEST_PREFIX = 4  # letters of a run id, or of a version's fingerprint, that a user must give

@@ -16,9 +16,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
-from hashbench.store.engine import Store, dialect_insert, insert_rows
-from hashbench.store.free_runs import chunks
+from hashbench.store.engine import Store
 from hashbench.store.schema import artifact, attempt, content_sum, experiment, experiment_run, metric, predictions, run
+from hashbench.store.statements import chunks, dialect_insert, insert_rows
 
 RESULTS = (metric, predictions, artifact)  # tables that refer to an attempt
 WITH_RESULTS = ("done", "void")  # states of attempts

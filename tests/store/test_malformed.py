@@ -17,8 +17,9 @@ from hashbench.common.errors import InputError
 from hashbench.results.read import queries
 from hashbench.store.engine import Store, open_results, open_store
 from hashbench.store.environment import Environment
+from hashbench.store.fault_behind import fault_behind
 from hashbench.store.finishing import finish
-from hashbench.store.malformed import ORDER, complaint, fault_behind, faults, tables_in
+from hashbench.store.malformed import ORDER, complaint, faults, tables_in
 from hashbench.store.queue import claim
 from hashbench.store.result import Artifact, Predictions, Result
 from hashbench.store.schema import attempt, environment, experiment, metadata, metric, run

@@ -12,10 +12,10 @@ from sqlalchemy.engine import Connection
 from hashbench.common.errors import InputError
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish, void
-from hashbench.store.free_runs import CHUNK
 from hashbench.store.planning import AT_ONCE, Run, add_experiment, retry_failed, set_turns
 from hashbench.store.queue import claim, fail, release
 from hashbench.store.result import Result
+from hashbench.store.statements import CHUNK
 from hashbench.store.status import counts, done_ids, experiments, find_experiment
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from hashbench.results.exchange.merge import copy_attempt
 from hashbench.scores.base import Metric
 from hashbench.scores.registry import metrics
 from hashbench.store import sums
-from hashbench.store.engine import Store, insert_rows, open_results, open_store
+from hashbench.store.engine import Store, open_results, open_store
 from hashbench.store.environment import LEFT_OUT, Environment, as_json
 from hashbench.store.kinds import KEY
 from hashbench.store.malformed import check_numbers
@@ -50,6 +50,7 @@ from hashbench.store.schema import (
     run,
     setting,
 )
+from hashbench.store.statements import insert_rows
 
 # keys of an experiment whose values may be paths of any form
 PLACES = ("path", "data", "sources", "use")

@@ -24,9 +24,9 @@ from sqlalchemy.engine import Connection, RowMapping
 from hashbench.results.exchange.foreign import CheckedDatabase, StoredRow, opened
 from hashbench.store import sums
 from hashbench.store.attaching import COLLECTING
-from hashbench.store.engine import Store, insert_rows
+from hashbench.store.engine import Store
 from hashbench.store.environment import as_json
-from hashbench.store.free_runs import chunks, refresh
+from hashbench.store.free_runs import refresh
 from hashbench.store.kinds import KEY
 from hashbench.store.queue import published
 from hashbench.store.schema import (
@@ -39,6 +39,7 @@ from hashbench.store.schema import (
     run,
     setting,
 )
+from hashbench.store.statements import chunks, insert_rows
 from hashbench.store.sums import RESULTS, WITH_RESULTS
 
 # how names of metrics end that differ between two measurements
