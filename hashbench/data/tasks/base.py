@@ -24,7 +24,6 @@ from hashbench.data.tasks.blocks import BY_GROUPS, HoldOut, Strict, TaskEntry
 
 if TYPE_CHECKING:  # kinds are listed to check the names in a file: that loads nothing that trains
     from hashbench.data.sources.loader import LoadedData
-    from hashbench.data.tasks.text_data import Split, TaskData
 
 # The rule that reproduces all eight intervals of the HashFormers paper's table 5
 EVALUATIONS_PER_EPOCH = 5
@@ -162,11 +161,11 @@ class TaskKind(ABC):
     # Whether training texts may have noise (`finetune.noise`)
     takes_noise: ClassVar[bool] = False
     baselines: ClassVar[Mapping[str, Callable[..., Any]]]  # trivial ones by their stored names
-    # Those of them that get the words of the pre-training's corpora, with their counts, as `words` of `predictions`
+    # Baselines that need the word counts of the pre-training's corpora (argument `words` of `predictions`)
     reads_words: ClassVar[frozenset[str]] = frozenset()
-    # Those that predict the same for every text
+    # Baselines that predict the same for every text
     constant_baselines: ClassVar[frozenset[str]] = frozenset()
-    # Those that note the bytes they take, shipped in int8, under "bytes" in the dictionary `facts` of `predictions`
+    # Baselines that put their size in int8 under "bytes" into the dictionary `facts` of `predictions`
     sized_baselines: ClassVar[frozenset[str]] = frozenset()
     exported: ClassVar[bool] = True  # whether a model that learned a task of it can be written into a folder
     # Its block of the experiment file, whose key is the kind's name
@@ -225,15 +224,20 @@ class TaskKind(ABC):
         """The part of a run's identity that comes from the kind's block, under the kind's name."""
         return {} if task.protocol is None else {self.name: task.protocol.model_dump()}
 
-    def class_counts(self, split: Split, n_classes: int) -> np.ndarray | None:
+    def class_counts(self, split: Any, n_classes: int) -> np.ndarray | None:
         """How often each class (n_classes,) is a label of the split; None for labels that are no classes."""
         return None
+
+    def targets(self, task: Task, split: Any) -> np.ndarray:
+        """The targets (n,) of a split of texts, which its outputs are scored against."""
+        labels: np.ndarray = split.labels
+        return labels
 
     @abstractmethod
     def predictions(self, baseline: str, data: Any) -> dict[str, SplitOutputs]:
         """Predictions of a trivial baseline, and the targets, on each split that is evaluated."""
 
-    def tokenized_parts(self, data: TaskData) -> tuple[TaskData, dict[str, np.ndarray]]:
+    def tokenized_parts(self, data: Any) -> tuple[Any, dict[str, np.ndarray]]:
         """The data with each text that is tokenized by itself as one, and where the parts of each text begin.
 
         Offsets (n + 1,) by split; here a text is one part.

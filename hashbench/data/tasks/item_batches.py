@@ -8,17 +8,26 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from hashbench.data.sources.batching import Collator, pad_id, special_id
 from hashbench.data.sources.loader import EvaluationLoader, Make, TrainingData
 from hashbench.data.tasks.base import Task
-from hashbench.data.tasks.items import HiddenItems
 from hashbench.models.embeddings.base import NO_LABEL, Batch, Template
 
 CASES_AT_ONCE = 512  # of an evaluation batch: it keeps nothing for a backward pass
 PADDING = -2  # the id of <pad>
+
+
+class HiddenItems(Protocol):
+    """The cases of a split, each a hidden item to predict; they are the same for every model."""
+
+    targets: np.ndarray  # (n,) int64, the hidden items
+    page_rows: np.ndarray  # (n,) pages or documents of the set
+
+    def __len__(self) -> int: ...
 
 
 @dataclass(frozen=True)

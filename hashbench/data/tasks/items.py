@@ -21,7 +21,7 @@ from hashbench.scores.rankings import TOKENS
 from hashbench.scores.registry import find_metric
 
 if TYPE_CHECKING:
-    from hashbench.data.tasks.item_batches import ItemData, ItemSettings
+    from hashbench.data.tasks.item_batches import HiddenItems, ItemData, ItemSettings
 
 # rec@1 first: it selects, as in the paper's tables
 METRICS = ("rec@1", "rec@10", "rec@20", "mrr", "token_rec@1", "certified")
@@ -30,15 +30,6 @@ CELLS = 1 << 24  # scores of the baseline of co-occurrence that exist at a time
 FEW_LINKS = 2_000_000  # whose outputs are always small enough to be stored
 MAPS = 16  # more hash maps than a model of the suite has
 LEAST = 2  # links of a page that can be hidden and still have a context
-
-
-class HiddenItems(Protocol):
-    """The cases of a split, each a hidden item to predict; they are the same for every model."""
-
-    targets: np.ndarray  # (n,) int64, the hidden items
-    page_rows: np.ndarray  # (n,) pages or documents of the set
-
-    def __len__(self) -> int: ...
 
 
 @dataclass(frozen=True)

@@ -263,10 +263,6 @@ class TextKind(TaskKind):
     def check_rows(self, split: Split, where: str) -> None:  # noqa: B027  # most labels fit any text
         """Raises InputError where a label does not fit its text."""
 
-    def targets(self, task: Task, split: Split) -> np.ndarray:
-        """The targets (n,) of a split, which its outputs are scored against."""
-        return split.labels
-
     def right_outputs(self, task: Task, split: Split) -> np.ndarray:
         """Outputs (n, ...) of a split that are right on each row, as a trivial baseline would give them."""
         return split.labels

@@ -13,10 +13,8 @@ from hashbench.data.sources.batching import Collator, encode_rows, evaluation_ba
 from hashbench.data.sources.fingerprints import marked_cache_folder
 from hashbench.data.sources.loader import EvaluationLoader, Make, TrainingData
 from hashbench.data.tasks.encoding import EncodedTask, counts_of, encode_task
-from hashbench.data.tasks.kinds.tagging import by_word
 from hashbench.data.tasks.noise import TrainingNoise, noisy
-from hashbench.data.tasks.text import text_kind
-from hashbench.data.tasks.text_data import TaskData
+from hashbench.data.tasks.text_data import TaskData, by_word
 from hashbench.models.coders.base import Coder
 from hashbench.models.coders.cache import type_codes
 from hashbench.models.embeddings.base import Batch, Template
@@ -163,7 +161,7 @@ class TaggingData(FinetuningData):
 
     def targets(self, split: str) -> np.ndarray:
         """The number of spans of each row (n,) of a split."""
-        return text_kind(self.data.task).targets(self.data.task, self.data.splits[split])
+        return self.data.task.kind.targets(self.data.task, self.data.splits[split])
 
     def _maker(self, split: str) -> Make:
         collate, source, part = Collator(self.codes, self.template), self.rows[split], self.data.splits[split]

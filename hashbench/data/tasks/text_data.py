@@ -24,6 +24,7 @@ from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.blocks import BY_ROWS
 from hashbench.data.tasks.contained import Contained
 from hashbench.data.tasks.holding_out import drawn_groups, drawn_rows, lost_classes
+from hashbench.models.text.tags import words_of
 from hashbench.scores.registry import find_metric
 
 HOLDOUT = "holdout"  # a seeded tenth of train, where there is no validation split
@@ -96,6 +97,15 @@ class TaskData:
         fingerprint = digest(self.fingerprint, HOLDOUT, str(seed), *rule)
         notes = (f"searched on {parts.shown}", *parts.notes(self.label_names))
         return replace(self, task=task, splits=splits, fingerprint=fingerprint, notes=notes)
+
+
+def by_word(data: TaskData) -> TaskData:
+    """The data with each word as one text, the space before it included."""
+    splits = {}
+    for name, part in data.splits.items():
+        words = [word if at == 0 else f" {word}" for text in part.texts[0] for at, word in enumerate(words_of(text))]
+        splits[name] = Split((words,), np.zeros(len(words), np.int64))
+    return replace(data, splits=splits, fingerprint=digest("words", data.fingerprint))
 
 
 def sample_note(task: Task, rows: Mapping[str, int | None]) -> str:

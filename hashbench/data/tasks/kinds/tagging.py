@@ -16,7 +16,6 @@ import numpy as np
 
 from hashbench.common.errors import InputError, located, near_match
 from hashbench.data.sources.files import Cells
-from hashbench.data.sources.fingerprints import digest
 from hashbench.data.sources.labels import (
     Classes,
     apart,
@@ -28,7 +27,7 @@ from hashbench.data.sources.labels import (
 )
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text import TextKind
-from hashbench.data.tasks.text_data import Split, TaskData
+from hashbench.data.tasks.text_data import Split, TaskData, by_word
 from hashbench.models.text.tags import NO_WORD, OUTSIDE, SCHEME, TAG, TagScheme, iobes, words_of
 from hashbench.models.text.unicode import offsets_from
 
@@ -49,13 +48,13 @@ def most_frequent_tag(data: TaskData, splits: Sequence[str], *, for_test: bool =
 
     A word that train lacks gets the most frequent tag of all.
     """
-    by_word: dict[str, Counter[int]] = defaultdict(Counter)
+    tags_of: dict[str, Counter[int]] = defaultdict(Counter)
     train = data.splits["train"]
     for text, tags in zip(train.texts[0], train.labels, strict=True):
         for word, tag in zip(words_of(text), tags, strict=True):
-            by_word[word][tag] += 1
-    best = {word: min(counts, key=lambda tag: (-counts[tag], tag)) for word, counts in by_word.items()}
-    overall: Counter[int] = sum(by_word.values(), Counter())
+            tags_of[word][tag] += 1
+    best = {word: min(counts, key=lambda tag: (-counts[tag], tag)) for word, counts in tags_of.items()}
+    overall: Counter[int] = sum(tags_of.values(), Counter())
     usual = min(overall, key=lambda tag: (-overall[tag], tag))
     counts_of_splits = {}
     for split in splits:
@@ -71,15 +70,6 @@ def padded(tags: Sequence[tuple[int, ...]] | np.ndarray) -> np.ndarray:
     for row, ids in enumerate(tags):
         table[row, : len(ids)] = ids
     return table
-
-
-def by_word(data: TaskData) -> TaskData:
-    """The data with each word as one text, the space before it included."""
-    splits = {}
-    for name, part in data.splits.items():
-        words = [word if at == 0 else f" {word}" for text in part.texts[0] for at, word in enumerate(words_of(text))]
-        splits[name] = Split((words,), np.zeros(len(words), np.int64))
-    return replace(data, splits=splits, fingerprint=digest("words", data.fingerprint))
 
 
 class Tagging(TextKind):
