@@ -12,6 +12,7 @@ import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.common.registry import class_of, make, registered
+from hashbench.models.portable.assembling import BothWays
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import in_threads, slices
 from hashbench.models.text.types import TypeTable
@@ -77,7 +78,10 @@ class Coder(ABC):
         if part is None:
             return self.encode(strings)
         code_of = part.step()
-        codes = [list(code_of(string)) for string in strings]
+        if isinstance(code_of, BothWays) and strings:
+            codes = code_of.of_many(np, strings)
+        else:
+            codes = [list(code_of(string)) for string in strings]
         if self.bits is not None:  # there a byte a bit
             return np.packbits(np.array(codes, dtype=np.uint8).reshape(-1, self.bits), axis=1)
         return np.array(codes, dtype=self.dtype).reshape(-1, self.width)

@@ -6,14 +6,16 @@ SplitMix64 seeded with x (Steele, Lea and Flood 2014), so that any number of has
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.common.splitmix import GAMMA, mix
 from hashbench.models.coders.base import Coder
-from hashbench.models.coders.md5_kernel import START, finish_messages
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import inlined
+from hashbench.models.text.unicode import split
 
 STEP = np.uint64(GAMMA)
 mix_one = inlined(mix)  # in a kernel, where numba takes a number for the array
@@ -25,9 +27,8 @@ def string_keys(blob: np.ndarray, offsets: np.ndarray) -> NDArray[np.uint64]:
     >>> string_keys(np.frombuffer(b"cat", np.uint8), np.array([0, 3])).tolist()
     [1056086271164839888]
     """
-    digests = finish_messages(blob, np.asarray(offsets, dtype=np.int64), START, 0)  # (n, 4)
-    heads: NDArray[np.uint64] = digests[:, :2].astype("<u4").view("<u8")[:, 0]
-    return heads
+    digests = b"".join([hashlib.md5(string, usedforsecurity=False).digest() for string in split(blob, offsets)])
+    return np.frombuffer(digests, "<u8")[::2].astype(np.uint64)
 
 
 def hashes(keys: NDArray[np.uint64], n_hashes: int, first: int = 0) -> NDArray[np.uint64]:

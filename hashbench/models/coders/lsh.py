@@ -55,8 +55,8 @@ class _LshCoder(Coder):
         self._draw()
 
     @cached_property
-    def _drawn(self) -> tuple[Any, ...]:
-        """The Gaussian numbers of the hash for the fitted features, in float64 and float32."""
+    def _drawn(self) -> Any:
+        """The Gaussian numbers of the hash for the fitted features."""
         raise NotImplementedError
 
     def features(self, blob: np.ndarray, offsets: np.ndarray) -> Features:
@@ -184,21 +184,18 @@ class LshBits(_LshCoder):
 
     def bits_of(self, ids: np.ndarray, weights: np.ndarray, bounds: np.ndarray) -> np.ndarray:
         """Sparse features -> packed bits (n, T / 8)."""
-        planes, rounded, largest = self._drawn
-        return sign_bits(planes, rounded, largest, self.lsh_zero_bit, ids, weights, bounds)
+        return sign_bits(self._drawn, self.lsh_zero_bit, ids, weights, bounds)
 
     def recipe(self) -> dict[str, object]:
         """Name and arguments; a BPE is identified by its content."""
         return {**self._recipe(), "bits": self.bits, "lsh_zero_bit": self.lsh_zero_bit}
 
     @cached_property
-    def _drawn(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """The hyperplanes R (features, T) in float64 and float32, and the largest |component|."""
+    def _drawn(self) -> np.ndarray:
+        """The hyperplanes R (features, T) float64."""
         if self.splits is None:
-            planes = np.random.RandomState(BIT_SEED).standard_normal((len(self.ngrams), self.bits))
-        else:
-            planes = np.stack([np.random.RandomState(f).standard_normal(self.bits) for f in range(len(self.splits))])
-        return planes, planes.astype(np.float32), float(np.abs(planes).max(initial=0.0))
+            return np.random.RandomState(BIT_SEED).standard_normal((len(self.ngrams), self.bits))
+        return np.stack([np.random.RandomState(f).standard_normal(self.bits) for f in range(len(self.splits))])
 
 
 def offset_blocks(n: int, negate_half: bool) -> np.ndarray:

@@ -1,7 +1,7 @@
-"""LSH scores of sparse features, exact and fast: float32 finds the few candidates that float64 must check.
+"""LSH scores of sparse features in float64; of the scores of rows float32 finds the few that float64 must check.
 
 Features of n types are three arrays: `ids` (m,) int32, `weights` (m,) float64 and `bounds` (n + 1,) int64; type t has
-the features ids[bounds[t]:bounds[t + 1]]. Scores are sums in that order in float64, whatever float32 screened.
+the features ids[bounds[t]:bounds[t + 1]]. Scores are sums in that order.
 """
 
 from __future__ import annotations
@@ -115,51 +115,23 @@ def best_offsets(
 
 
 @compiled
-def exact_plane(planes: np.ndarray, ids: np.ndarray, weights: np.ndarray, start: int, stop: int, j: int) -> float:
-    """The product x . r^j of hyperplane j with the features start..stop of (m,)."""
-    score = 0.0
-    for k in range(start, stop):
-        score += weights[k] * planes[ids[k], j]
-    return score
-
-
-@compiled_fast
-def screened_planes(
-    planes: np.ndarray, ids: np.ndarray, weights: np.ndarray, start: int, stop: int, scores: np.ndarray
-) -> None:
-    """Writes the products x . r^j with all hyperplanes, in float32, to `scores` (T,)."""
-    scores[:] = np.float32(0)
-    for k in range(start, stop):
-        weight, row = np.float32(weights[k]), planes[ids[k]]
-        for j in range(len(scores)):
-            scores[j] += weight * row[j]
-
-
-@compiled
 def sign_bits(
-    planes: np.ndarray,
-    rounded: np.ndarray,
-    largest: float,
-    zero_bit: int,
-    ids: np.ndarray,
-    weights: np.ndarray,
-    bounds: np.ndarray,
+    planes: np.ndarray, zero_bit: int, ids: np.ndarray, weights: np.ndarray, bounds: np.ndarray
 ) -> np.ndarray:
     """Bits of x . r^j > 0, `zero_bit` where it is 0, most significant first -> uint8 (n, T / 8).
 
-    `planes` (features, T) float64, `rounded` the same in float32, `largest` the largest |component|.
+    `planes` (features, T) float64.
     """
     n, width = len(bounds) - 1, planes.shape[1]
     out = np.zeros((n, width // 8), dtype=np.uint8)
-    scores = np.empty(width, dtype=np.float32)
+    scores = np.empty(width, dtype=np.float64)
     for t in range(n):
-        start, stop = bounds[t], bounds[t + 1]
-        screened_planes(rounded, ids, weights, start, stop, scores)
-        error = largest * np.abs(weights[start:stop]).sum() * (stop - start + 2) * ROUNDING
+        scores[:] = 0
+        for k in range(bounds[t], bounds[t + 1]):
+            weight, row = weights[k], planes[ids[k]]
+            for j in range(width):
+                scores[j] += weight * row[j]
         for j in range(width):
-            score = float(scores[j])
-            if abs(score) <= error:
-                score = exact_plane(planes, ids, weights, start, stop, j)
-            if score > 0 or (score == 0 and zero_bit == 1):
+            if scores[j] > 0 or (scores[j] == 0 and zero_bit == 1):
                 out[t, j >> 3] |= np.uint8(128 >> (j & 7))
     return out

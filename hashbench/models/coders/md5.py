@@ -11,13 +11,10 @@ import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.models.coders.base import FIRST_ROW, Coder, checked_count
-from hashbench.models.coders.md5_kernel import hmac_md5
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.unicode import split
 
 BLOCK, BYTES = 64, 16  # of an MD5 block and of a digest (RFC 1321)
-# Strings that are hashed before the compiled loop would be loaded.
-FEW = 1_000
 
 
 def digests(blob: np.ndarray, offsets: np.ndarray, key: bytes) -> np.ndarray:
@@ -28,23 +25,16 @@ def digests(blob: np.ndarray, offsets: np.ndarray, key: bytes) -> np.ndarray:
     """
     if len(key) > BLOCK:
         key = hashlib.md5(key, usedforsecurity=False).digest()
-    padded = np.frombuffer(key.ljust(BLOCK, b"\0"), dtype=np.uint8)
-    inner, outer = padded ^ np.uint8(0x36), padded ^ np.uint8(0x5C)  # the constants of RFC 2104
-    if len(offsets) <= FEW:
-        return _of_few(split(blob, offsets), inner.tobytes(), outer.tobytes())
-    return hmac_md5(blob, np.asarray(offsets, dtype=np.int64), inner, outer)
-
-
-def _of_few(strings: list[bytes], inner: bytes, outer: bytes) -> np.ndarray:
-    """HMAC-MD5 digests (n, 16) by hashlib, which needs no compilation."""
-    before, after = (hashlib.md5(block, usedforsecurity=False) for block in (inner, outer))
-    digests = []
-    for string in strings:
-        within, around = before.copy(), after.copy()
+    padded = key.ljust(BLOCK, b"\0")
+    # The constants of RFC 2104
+    inner, outer = (hashlib.md5(bytes(b ^ mark for b in padded), usedforsecurity=False) for mark in (0x36, 0x5C))
+    rows = []
+    for string in split(blob, offsets):
+        within, around = inner.copy(), outer.copy()
         within.update(string)
         around.update(within.digest())
-        digests.append(around.digest())
-    return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(-1, BYTES)
+        rows.append(around.digest())
+    return np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, BYTES)
 
 
 class Md5Bits(Coder):

@@ -87,13 +87,6 @@ def _mixed(h1: np.uint64, h2: np.uint64) -> tuple[np.uint64, np.uint64]:
     return h1, h2
 
 
-@compiled
-def murmur3_of_number(x: np.uint64, seed: int) -> tuple[np.uint64, np.uint64]:
-    """The hash of a number as eight little-endian bytes."""
-    h1 = np.uint64(seed) ^ (turned(x * FIRST, 31) * SECOND)
-    return _mixed(h1 ^ np.uint64(8), np.uint64(seed) ^ np.uint64(8))
-
-
 @inlined
 def quarter(h1: np.uint64, h2: np.uint64, i: int) -> np.uint64:
     """The i-th of four 32-bit parts of a hash: low and high of the first half `h1`, then of the second, `h2`."""

@@ -17,7 +17,7 @@ import numpy as np
 from hashbench.common.errors import InputError, near_match
 from hashbench.models.coders.base import Coder, checked_count, checked_signs
 from hashbench.models.coders.keys import sign_of
-from hashbench.models.coders.murmur import murmur3_of_number, murmur64a, quarter
+from hashbench.models.coders.murmur import murmur3, murmur64a, quarter
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import compiled, inlined
 from hashbench.models.text.scan import code_point, longest_string, put
@@ -98,6 +98,7 @@ def feature_rows(
     n_types, longest = len(offsets) - 1, longest_string(offsets, 0)
     codes = np.empty((n_types, len(chosen) * hashes), dtype=np.int64)
     points, out = np.empty(longest + 1, dtype=np.int64), np.empty(4 * longest + 4, dtype=np.uint8)
+    number = np.empty(8, dtype=np.uint8)  # of a feature's string
     for t in range(n_types):
         n, at = 0, offsets[t]
         while at < offsets[t + 1]:
@@ -115,7 +116,9 @@ def feature_rows(
                 for i in range(first, last):
                     end += put(fold[points[i]] >> CLASS_BITS if feature == 0 else points[i], out, end)
             x = murmur64a(out, 0, end, STRING_SEED)
-            h1, h2 = murmur3_of_number(x, FIRST_SEED + feature)
+            for i in range(8):
+                number[i] = (x >> np.uint64(8 * i)) & np.uint64(0xFF)
+            h1, h2 = murmur3(number, 0, 8, FIRST_SEED + feature)
             for i in range(hashes):
                 row = np.int64(quarter(h1, h2, i) % np.uint64(rows[f]))
                 codes[t, f * hashes + i] = row + rows[f] * sign_of(x, i, signs) if signs else row
