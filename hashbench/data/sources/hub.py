@@ -14,18 +14,10 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from hashbench.common.errors import InputError, located
+from hashbench.common.hub import answering, fetched, hub_error, import_package, meaning
 from hashbench.data.sources.files import Cells, FileTable, column_hint
 from hashbench.data.sources.fingerprints import cache_room, digest, read_note, write_note
-from hashbench.data.sources.hub_copies import (
-    HubCopy,
-    answering,
-    data_set_info,
-    hub_error,
-    import_package,
-    known_copy,
-    meaning,
-    resolved_copy,
-)
+from hashbench.data.sources.hub_copies import HubCopy, data_set_info, known_copy, resolved_copy
 
 FILES_AT_ONCE = 4  # of one table, while it is checked
 SHORT_COMMIT = 12  # letters of a commit that name it to people
@@ -210,7 +202,7 @@ class HubTable:
         if isinstance(kept, str):
             return Path(kept)
         with answering(partial(hub_error, self.where)):
-            return Path(hub.hf_hub_download(self.place.repository, file, revision=commit, repo_type="dataset"))
+            return fetched(self.place.repository, file, commit, "dataset")
 
 
 def joined(columns: Sequence[Cells]) -> Cells:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from hashbench.common.errors import InputError, first_line
+from hashbench.common.hub import REACH_SECONDS, answering, fetched, import_package, not_found
 from hashbench.data.sources.fingerprints import cache_room, digest, file_fingerprint, read_note, write_note
-from hashbench.data.sources.hub_copies import REACH_SECONDS, answering, import_package, kind_of_error, meaning
 from hashbench.models.embeddings.base import Published
 
 RANDOM = "random"  # where the name of weights is allowed: none are loaded
@@ -120,7 +120,7 @@ class HubWeights:
         """File, commit and SHA-256 of the weights from the hub's answer, or without one from an earlier download."""
         hub = import_package("huggingface_hub")
         try:
-            with answering(self._unreachable):
+            with answering(self._unfound):
                 info = hub.HfApi().model_info(
                     self.repository, revision=self.revision, files_metadata=True, timeout=REACH_SECONDS
                 )
@@ -143,14 +143,13 @@ class HubWeights:
         return None
 
     def _fetch(self, file: str) -> Path:
-        hub = import_package("huggingface_hub")
-        with answering(self._unreachable):
-            path = hub.hf_hub_download(self.repository, file, revision=self._found()["commit"])
-        return Path(path)
+        commit = self._found()["commit"]
+        with answering(self._unfound):
+            return fetched(self.repository, file, commit)
 
-    def _unreachable(self, error: Exception) -> InputError:
-        what, _ = meaning(error)  # what to do about it is another thing than for data
-        return kind_of_error(error)(f"weights {self.shown}: no folder of this name, and {what}; {REMEDY}")
+    @property
+    def _unfound(self) -> Callable[[Exception], InputError]:
+        return not_found(f"weights {self.shown}: no folder of this name", REMEDY)
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -96,7 +96,7 @@ class LibraryTokens(PieceTokenizer):
         folder = Path(name).expanduser()
         self._where = f"tokenizer of {name}"
         if not folder.is_dir():
-            folder = folder_from_hub(name, f"{self._where}: no such folder, and the hub gave none", "name another")
+            folder = folder_from_hub(name, f"{self._where}: no such folder", "name another")
         self._digest = digest_of(folder)
         self._tokenizer, self._otherwise = loaded(folder, self._digest, self._where)
         self._strings = spelled(self._tokenizer)

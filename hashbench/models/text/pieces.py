@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer as LibraryTokenizer
 
-from hashbench.common.errors import InputError, first_line
+from hashbench.common.errors import InputError
+from hashbench.common.hub import answering, fetched, import_package, not_found
 from hashbench.models.text.base import CORPUS, LEARN_ON, TASKS, Tokenizer
 from hashbench.models.text.types import Distinct, Interner, TokenizedTexts, distinct_of, lay_end_to_end
 from hashbench.models.text.unicode import well_formed
@@ -253,17 +254,9 @@ def commits_of(arguments: Mapping[str, Any]) -> dict[str, str]:
 
 def from_hub(name: str, file: str, where: str) -> Path:
     """A file of a model of the hub (REPOSITORY or REPOSITORY@REVISION), in its cache. Raises InputError without one."""
-    # here: a network client, which most uses never need.
-    from huggingface_hub import hf_hub_download
-
     repository, _, revision = name.partition("@")
-    try:
-        return noted(name, Path(hf_hub_download(repository, file, revision=revision or None)))
-    except (OSError, ValueError) as error:  # the hub's errors derive from these
-        remedy = f"give the path of a {file}, or {TRAIN}"
-        raise InputError(
-            f"{where} {name}: no such file, and the hub gave none ({first_line(error)}); {remedy}"
-        ) from None
+    with answering(not_found(f"{where} {name}: no such file", f"give the path of a {file}, or {TRAIN}")):
+        return noted(name, fetched(repository, file, revision or None))
 
 
 PATTERNS = ["*.json", "*.txt", "*.model"]  # of a tokenizer's files, which lie beside the weights
@@ -275,14 +268,9 @@ def folder_from_hub(name: str, problem: str, remedy: str) -> Path:
 
     Raises InputError (`problem`, the reason, `remedy`) where there is no such model, or the hub is out of reach.
     """
-    # here: a network client, which most uses never need.
-    from huggingface_hub import snapshot_download
-
     repository, _, revision = name.partition("@")
-    try:
-        folder = snapshot_download(
+    with answering(not_found(problem, remedy)):
+        folder = import_package("huggingface_hub").snapshot_download(
             repository, revision=revision or None, allow_patterns=PATTERNS, ignore_patterns="*/*"
         )
         return noted(name, Path(folder))
-    except (OSError, ValueError) as error:  # the hub's errors derive from these
-        raise InputError(f"{problem} ({first_line(error)}); {remedy}") from None

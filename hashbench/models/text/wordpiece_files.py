@@ -69,7 +69,7 @@ def read_word_pieces(name: str, lowercase: bool | None) -> WordPieceFile:
     where, path = f"vocab {name}", Path(name).expanduser()
     if not path.exists():
         remedy = f"give the path of a {LIST}, or {TRAIN}"
-        path = folder_from_hub(name, f"{where}: no such file, and the hub gave none", remedy)
+        path = folder_from_hub(name, f"{where}: no such file", remedy)
     if path.is_dir():
         there = [path / file for file in (LIST, FILE) if (path / file).is_file()]
         if not there:

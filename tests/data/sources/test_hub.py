@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hashbench.common import hub as common_hub
 from hashbench.common.errors import InputError
 from hashbench.data.sources import hub, hub_copies
 from hashbench.data.sources.hub import HubPlace, HubTable
@@ -30,7 +31,7 @@ def real_address(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def use(monkeypatch: pytest.MonkeyPatch, **packages: object) -> None:
     """Stand-ins in place of the hub's packages."""
-    for module in (hub, hub_copies):
+    for module in (common_hub, hub, hub_copies):
         monkeypatch.setattr(module, "import_package", packages.__getitem__)
 
 

@@ -14,6 +14,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from hashbench.common import hub as common_hub
 from hashbench.common.errors import InputError
 from hashbench.data.sources import weights
 from hashbench.data.sources.weights import REMEDY, FolderWeights, HubWeights, locate_weights
@@ -136,7 +137,8 @@ class Hub:
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
     made = Hub(folder(tmp_path / "c0ffee"))
-    monkeypatch.setattr(weights, "import_package", lambda _: made)
+    for module in (common_hub, weights):
+        monkeypatch.setattr(module, "import_package", lambda _: made)
     return made
 
 

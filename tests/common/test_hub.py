@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources.hub_copies import answering, hub_error, meaning
+from hashbench.common.hub import answering, hub_error, meaning
 
 
 def error(name: str, *bases: type[Exception], status: int | None = None, text: str = "text") -> Exception:
