@@ -12,11 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from hashbench.common.showing import decimal_text, percent_text
+from hashbench.results.claims.claim import UNITS, Claim
 from hashbench.results.claims.columns import ScoreColumn, TimeColumn
 from hashbench.results.claims.grammar import (
-    UNITS,
-    Claim,
-    ClaimPart,
     Columns,
     ModelName,
     Pair,
@@ -24,6 +22,7 @@ from hashbench.results.claims.grammar import (
     column_names,
     slugs,
 )
+from hashbench.results.claims.kinds import ClaimPart, Outcome
 from hashbench.results.claims.published import COSTS, operations
 from hashbench.results.claims.quantities import Missing, evaluate
 from hashbench.results.claims.results import CONSTANT, Results
@@ -34,12 +33,7 @@ from hashbench.results.claims.verdicts import (
     About,
     Decided,
     Decision,
-    Outcome,
     Worth,
-    comes_free,
-    margin,
-    of_interval,
-    of_point,
 )
 from hashbench.results.read.measured import hollow_accuracy
 from hashbench.results.read.samples import Matched
@@ -126,12 +120,12 @@ def _decided(claim: Claim, part: ClaimPart, results: Results) -> Decision:
     right = Quantity(claim.scale * (claim.expected or 0.0))
     if part.right is not None:
         right = evaluate(part.right, part.column, results.leaf, scale=claim.scale)
-    ratio = part.kind == "ratio_at_least"
+    ratio = part.kind.is_ratio
     quantity = apply(_log_ratio if ratio else lambda a, b: (a - b) / claim.scale, [left, right])
     if quantity.fixed:
         value = math.exp(quantity.value) if ratio else quantity.value
-        shown = left.value / claim.scale if part.kind == "count" else value
-        return Decision(of_point(part.kind, value, claim.bound), value=shown)
+        shown = left.value / claim.scale if part.right is None else value
+        return Decision(part.kind.of_point(value, claim.bound), value=shown)
     timed = any(isinstance(results.meaning(column), TimeColumn) for _, column in part.leaves)
     decision = _from_interval(claim, part, quantity, timed=timed)
     seeds = {seed for of_task in results.matched.seeds.values() for seed in of_task if seed is not None}
@@ -149,7 +143,7 @@ def _log_ratio(left: float, right: float) -> float:
 def _as_far_as_learned(claim: Claim, part: ClaimPart, results: Results, decision: Decision) -> Decision:
     """The decision on scores, undecided if models learned nothing, or for one seed unless the request allows that."""
     marks = (*decision.marks, *_f1_marks(part, results), *_text_marks(part, results), *_one_pretraining(part, results))
-    every_side = comes_free(part.kind, claim.bound)
+    every_side = part.kind.comes_free(claim.bound)
     worth, beside = _worth(part, results, every_side=every_side)
     marks += (beside,) if beside else ()
     decision = replace(decision, above_trivial=worth)
@@ -168,8 +162,7 @@ def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: 
     """The decision from a quantity's interval over seeds and examples, or for times over repeated runs."""
     estimate = quantity.estimate()
     value, low, high = (
-        math.exp(number) if part.kind == "ratio_at_least" else number
-        for number in (estimate.value, estimate.low, estimate.high)
+        math.exp(number) if part.kind.is_ratio else number for number in (estimate.value, estimate.low, estimate.high)
     )
     several = min(quantity.units, default=0) > 1
     if timed:
@@ -184,14 +177,11 @@ def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: 
     if not defined:
         marks.append("undefined: a ratio of values that are not above 0")
     bounded = defined and not math.isnan(low)
-    outcome = of_interval(part.kind, low, high, bound=claim.bound) if bounded else "undecided"
-    if bounded and part.kind in ("greater", "interaction") and low == high == 0:
+    outcome = part.kind.of_interval(low, high, bound=claim.bound) if bounded else "undecided"
+    if bounded and not part.kind.has_bound and low == high == 0:
         outcome = "undecided"
         marks.append(NO_DIFFERENCE)
-    chance = None
-    if bounded:
-        bound = math.log(claim.bound) if part.kind == "ratio_at_least" else claim.bound
-        chance = quantity.uncertain.chance(margin(part.kind, quantity.value, bound=bound))
+    chance = quantity.uncertain.chance(part.kind.margin(quantity.value, claim.bound)) if bounded else None
     return Decision(
         outcome, value=value if defined else None, low=low if bounded else None, high=high if bounded else None,
         seeds=_units_of(quantity), n_examples=estimate.n_examples, tasks=tuple(quantity.n_examples),
@@ -208,7 +198,7 @@ def _units_of(quantity: Quantity) -> tuple[int | str, ...]:
 
 def _check_measures(claim: Claim, part: ClaimPart, results: Results) -> None:
     """Raises Missing if the claim's unit does not fit its columns. A ratio has no unit and fits all."""
-    if claim.measure == "x" and (part.kind == "ratio_at_least" or "/" in str(part.left)):
+    if claim.measure == "x" and (part.kind.is_ratio or "/" in str(part.left)):
         return
     for column in column_names(part.column):
         measure = results.meaning(column).measure

@@ -6,7 +6,8 @@ import csv
 from collections.abc import Callable
 from functools import cache, partial
 
-from hashbench.results.claims.grammar import UNITS, Claim, ColumnName, named, read_rows
+from hashbench.results.claims.claim import UNITS, Claim, named, read_rows
+from hashbench.results.claims.grammar import ColumnName
 from hashbench.results.claims.quantities import Missing
 from hashbench.results.papers.paper import PUBLISHED, Paper, load_paper, papers
 from hashbench.results.read.measured import PERCENT, Measured

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hashbench.common.errors import InputError, near_match
+from hashbench.results.claims.claim import Claim, named, read_file, read_rows
 from hashbench.results.claims.columns import check_column
 from hashbench.results.claims.decide import NO_SPREAD, decide
-from hashbench.results.claims.grammar import Claim, named, read_file, read_rows
 from hashbench.results.claims.published import claims_of, exact_value, published_models
 from hashbench.results.claims.quantities import Missing
 from hashbench.results.claims.results import Results, TimedRuns

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from hashbench.results.claims.claim import Claim
 from hashbench.results.claims.columns import (
     PRR,
     SHARES,
@@ -19,7 +20,7 @@ from hashbench.results.claims.columns import (
     TimeColumn,
     meaning,
 )
-from hashbench.results.claims.grammar import Claim, ColumnName, Columns, column_names
+from hashbench.results.claims.grammar import ColumnName, Columns, column_names
 from hashbench.results.claims.published import (
     COSTS,
     exact_value,

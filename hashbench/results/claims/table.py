@@ -10,7 +10,8 @@ from typing import Any
 
 from hashbench.common.numbers import whole_number
 from hashbench.common.showing import decimal_text
-from hashbench.results.claims.grammar import Claim
+from hashbench.results.claims.claim import Claim
+from hashbench.results.claims.kinds import Outcome
 from hashbench.results.claims.report import DecidedClaims, claim_sections
 from hashbench.results.claims.verdicts import (
     ABOUT,
@@ -20,7 +21,6 @@ from hashbench.results.claims.verdicts import (
     About,
     Decided,
     Decision,
-    Outcome,
     is_absent_model,
 )
 from hashbench.results.papers.paper import Column
@@ -35,7 +35,6 @@ COLUMNS = tuple(
     for name in ("verdict", "statement", "measured", "claimed", "paper", "above trivial", "stands on", "remarks")
 )
 BOUND_OURS = "bound-ours"  # tag of a claim whose bound the paper does not give
-SIGNS = {"greater": "> 0", "interaction": "> 0"}
 ABOUT_WORDS: dict[About, str] = {
     "scores": "On scores", "counts": "By arithmetic on parameters, bytes and operations", "times": "On times",
 }  # fmt: skip
@@ -126,16 +125,12 @@ def _row(decided: Decided, heading: str) -> Row:
 
 def formula(claim: Claim) -> str:
     """A claim as a formula behind its column, for one that has no statement: 'cola: a > b'."""
-    a, b, unit = claim.left, claim.right, "points" if claim.unit == "percent" else claim.unit
-    forms = {
-        "greater": f"{a} > {b}",
-        "difference_at_least": f"{a} - {b} >= {claim.bound:g} {unit}",
-        "ratio_at_least": f"{a} / {b} >= {claim.bound:g}",
-        "equal_within": f"|{a} - {b}| <= {claim.bound:g} {unit}",
-        "interaction": f"({a}) - ({b}) > 0" if b else f"{a} > 0",
-        "count": f"{a} = {number(claim.expected, claim)}" if claim.expected is not None else a,
-    }
-    return f"{claim.column}: {forms.get(claim.kind, a)}"
+    unit = "points" if claim.unit == "percent" else claim.unit
+    expected = "" if claim.expected is None else number(claim.expected, claim)
+    words = claim.kind.formula.format(
+        left=claim.left, right=claim.right, bound=f"{claim.bound:g}", unit=unit, expected=expected
+    )
+    return f"{claim.column}: {words}"
 
 
 def _part_row(part: Decision, decided: Decided, heading: str) -> Row:
@@ -155,7 +150,7 @@ def record(decided: Decided) -> Record:
     claim, shown = decided.claim, decided.shown
     return {
         "id": claim.id, "paper": claim.paper, "section": claim.section, "statement": claim.statement,
-        "kind": claim.kind, "left": claim.left, "right": claim.right, "column": claim.column, "bound": claim.bound,
+        "kind": claim.kind.name, "left": claim.left, "right": claim.right, "column": claim.column, "bound": claim.bound,
         "unit": claim.unit, "about": decided.about, "verdict": decided.outcome, "because": decided.because,
         **_numbers(shown), "p_value": decided.chance, "holm": decided.corrected, "decided_part": shown.part,
         "n_parts": len(decided.parts), "remarks": remarks(decided), "missing": list(decided.missing),
@@ -194,34 +189,19 @@ def claimed(claim: Claim) -> str:
     >>> [claimed(claim) for claim in claims_of("hashformers")[:4]]
     ['> 0 (~: within 0.5)', 'within 4.2', 'within 4.2', 'at least 0']
     """
-    if claim.kind in SIGNS:
-        return SIGNS[claim.kind]
-    if claim.kind == "ordering":
-        return f"> 0 (~: within {claim.bound:g})"
-    if claim.kind == "equal_within":
-        return f"within {claim.bound:g}"
-    return f"{claim.expected:g} within {claim.bound:g}" if claim.kind == "count" else f"at least {claim.bound:g}"
+    expected = "" if claim.expected is None else f"{claim.expected:g}"
+    return claim.kind.claimed.format(bound=f"{claim.bound:g}", expected=expected)
 
 
 def claimed_beside_paper(claim: Claim) -> str:
     """The bound with the paper's number, as in '> 0 (paper: 3.6)'; without it for a count, whose bound names it."""
-    printed = claim.expected is not None and claim.kind != "count"
+    printed = claim.expected is not None and claim.kind.what != "number"
     return claimed(claim) + (f" (paper: {number(claim.expected or 0.0, claim)})" if printed else "")
-
-
-def quantity(claim: Claim) -> str:
-    """The kind of number that a claim is about: 'difference', 'ratio' or 'number'.
-
-    >>> from hashbench.results.claims.published import claims_of
-    >>> quantity(claims_of("hashformers")[1])
-    'difference'
-    """
-    return {"count": "number", "ratio_at_least": "ratio"}.get(claim.kind, "difference")
 
 
 def number(value: float, claim: Claim) -> str:
     """A value in the claim's unit as text; differences have their sign."""
-    sign = "+" if quantity(claim) == "difference" else ""
+    sign = "+" if claim.kind.what == "difference" else ""
     if claim.unit == "params":
         return decimal_text(value, 0, f"{sign},")
     return decimal_text(value, 3 if claim.unit in ("x", "Mi", "K", "M", "MB", "KB") else 2, sign)
@@ -234,7 +214,7 @@ def measured(claim: Claim, decision: Decision) -> str:
     interval = ""
     if decision.low is not None and decision.high is not None:
         interval = f" [{number(decision.low, claim)}, {number(decision.high, claim)}]"
-    is_points = claim.unit == "percent" and quantity(claim) == "difference"
+    is_points = claim.unit == "percent" and claim.kind.what == "difference"
     return f"{number(decision.value, claim)}{interval} {'points' if is_points else claim.unit}"
 
 
@@ -346,7 +326,7 @@ def evidence(decided: Decided) -> str:
     value = measured(claim, shown)
     if not value:
         return f"claimed {claimed_beside_paper(claim)}"
-    parts = [f"{quantity(claim)} {value}, claimed {claimed_beside_paper(claim)}", stands_on(shown)]
+    parts = [f"{claim.kind.what} {value}, claimed {claimed_beside_paper(claim)}", stands_on(shown)]
     parts += [f"of {len(decided.parts)} parts this one: {shown.part}"] if len(decided.parts) > 1 else []
     return "; ".join(filter(None, parts))
 
@@ -355,7 +335,7 @@ def brief(decided: Decided) -> str:
     """The number behind a verdict beside the claimed one, with remarks: '+1.57 [+0.60, +2.55] points, claimed > 0'."""
     value = measured(decided.claim, decided.shown)
     beside = f"claimed {claimed_beside_paper(decided.claim)}"
-    number_words = f"{quantity(decided.claim)} {value}, {beside}" if value else beside
+    number_words = f"{decided.claim.kind.what} {value}, {beside}" if value else beside
     return "; ".join(filter(None, [number_words, *remarks(decided), lacks(decided.missing)]))
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from hashbench.results.claims.grammar import Claim, ClaimKind
+from hashbench.results.claims.claim import Claim
+from hashbench.results.claims.kinds import KINDS, Outcome
 
-Outcome = Literal["holds", "fails", "undecided", "not measured"]
 Because = Literal["", "one seed", "nothing learned"]
 Worth = Literal["", "yes", "no"]  # "": not known
 About = Literal["scores", "counts", "times"]  # counts: parameters, bytes, operations, which nothing varies
@@ -20,49 +20,7 @@ ABOUT: tuple[About, ...] = ("scores", "counts", "times")
 NOTHING_LEARNED = "nothing learned"  # begins the marks of comparisons whose models are not above a constant
 NOT_ABOVE = "not above "  # begins those of comparisons whose models are not above the trivial baselines
 QUOTED = "[quoted] as the paper prints it: "
-# Decimals of a unit in which printed numbers are compared: 75.3 - 79.5 is not -4.2 in binary.
-DIGITS = 9
 MODEL, NOT_HERE = "model ", ": not in this experiment"  # around the name of a model that an experiment lacks
-
-
-def of_interval(kind: ClaimKind, low: float, high: float, *, bound: float) -> Outcome:
-    """The verdict on a claim whose difference or ratio of left to right side lies in [low, high].
-
-    >>> [of_interval("greater", low, high, bound=0) for low, high in ((0.1, 2.0), (-1.0, 0.0), (-1.0, 2.0))]
-    ['holds', 'fails', 'undecided']
-    >>> [of_interval("equal_within", low, high, bound=0.5) for low, high in ((-0.3, 0.2), (0.6, 0.9))]
-    ['holds', 'fails']
-    """
-    if math.isnan(low) or math.isnan(high):
-        return "undecided"
-    if kind in ("greater", "interaction"):
-        return "holds" if low > 0 else "fails" if high <= 0 else "undecided"
-    if kind in ("equal_within", "count"):
-        if -bound <= low and high <= bound:
-            return "holds"
-        return "fails" if low > bound or high < -bound else "undecided"
-    return "holds" if low >= bound else "fails" if high < bound else "undecided"
-
-
-def margin(kind: ClaimKind, value: float, *, bound: float) -> float:
-    """How far a difference or ratio lies from where the claim's verdict changes.
-
-    >>> margin("greater", -2.0, bound=0), margin("equal_within", 0.25, bound=0.5), margin("ratio_at_least", 3, bound=2)
-    (2.0, 0.25, 1)
-    """
-    if kind in ("greater", "interaction"):
-        return abs(value)
-    return abs(abs(value) - bound) if kind in ("equal_within", "count") else abs(value - bound)
-
-
-def of_point(kind: ClaimKind, quantity: float, bound: float) -> Outcome:
-    """The verdict on an exact number: a count, a share, or a printed point.
-
-    >>> of_point("difference_at_least", 75.3 - 79.5, -4.2)
-    'holds'
-    """
-    exact = round(quantity, DIGITS)
-    return of_interval(kind, exact, exact, bound=bound)
 
 
 def all_of(parts: Sequence[Outcome]) -> Outcome:
@@ -73,19 +31,6 @@ def all_of(parts: Sequence[Outcome]) -> Outcome:
     """
     order: tuple[Outcome, ...] = ("not measured", "fails", "undecided")
     return next((outcome for outcome in order if outcome in parts), "holds")
-
-
-def comes_free(kind: ClaimKind, bound: float) -> bool:
-    """True if two equal (say, untrained) models would fulfil the claim. Both must then beat the trivial baselines.
-
-    >>> comes_free("equal_within", 0.5), comes_free("difference_at_least", -0.4), comes_free("ratio_at_least", 0.97)
-    (True, True, True)
-    >>> comes_free("greater", 0), comes_free("difference_at_least", 11.8)
-    (False, False)
-    """
-    if kind == "equal_within":
-        return True
-    return kind == "difference_at_least" and bound <= 0 or kind == "ratio_at_least" and bound <= 1
 
 
 def absent_model(model: str) -> str:
@@ -151,7 +96,7 @@ class Decided:
     def _margin(self, part: Decision) -> float:
         if part.value is None:
             return math.inf
-        return -abs(part.value) if self.claim.kind == "equal_within" else part.value
+        return -abs(part.value) if self.claim.kind == KINDS["equal_within"] else part.value
 
     @cached_property
     def because(self) -> Because:

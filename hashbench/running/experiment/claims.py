@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from hashbench.common.errors import InputError, located, near_match
 from hashbench.data.tasks.blocks import Strict
-from hashbench.results.claims.grammar import Claim, csv_rows, named, read_rows
+from hashbench.results.claims.claim import Claim, csv_rows, named, read_rows
 
 
 class ClaimEntry(Strict):
@@ -19,7 +19,7 @@ class ClaimEntry(Strict):
 
     id: str = Field(min_length=1, description="unique among the claims; claims that differ in a last letter are folded")
     kind: str = Field(
-        description="greater, difference_at_least, ratio_at_least, equal_within, interaction, ordering or count",
+        description="greater, difference_at_least, ratio_at_least, equal_within, ordering or count",
     )
     left: str | int | float = Field(
         description=(
@@ -108,4 +108,4 @@ def absent_from(
 
 
 def _entry(claim: Claim) -> ClaimEntry:
-    return ClaimEntry(**{name: getattr(claim, name) for name in ClaimEntry.model_fields})
+    return ClaimEntry(**{name: getattr(claim, name) for name in ClaimEntry.model_fields} | {"kind": claim.kind.name})

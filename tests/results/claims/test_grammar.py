@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
-from hashbench.results.claims.grammar import Claim, ColumnName, constants, named, read_file, read_rows
+from hashbench.results.claims.claim import Claim, named, read_file, read_rows
+from hashbench.results.claims.grammar import ColumnName, constants
 
 GOOD = {"id": "own-1a", "kind": "greater", "left": "a", "right": "b", "column": "sst2", "unit": "percent"}
 
@@ -28,15 +29,20 @@ def test_every_member_is_a_part() -> None:
 
 
 def test_a_spread_is_every_pair_of_two() -> None:
-    found = _parts(kind="interaction", left="a - b", right="max(c,d) - min(c,d)")
+    found = _parts(left="a - b", right="max(c,d) - min(c,d)")
     assert found == ["a - b > c - d: sst2", "a - b > d - c: sst2"]
 
 
 def test_an_ordering_is_its_steps() -> None:
     parts = _read(kind="ordering", left="a > b ~ c", right="", bound="0.5").parts
-    assert [(part.kind, str(part.left), str(part.right)) for part in parts] == [
+    assert [(part.kind.name, str(part.left), str(part.right)) for part in parts] == [
         ("greater", "a", "b"), ("equal_within", "b", "c"),
     ]  # fmt: skip
+
+
+def test_an_interaction_of_earlier_files_is_read_as_greater() -> None:
+    claim = _read(kind="interaction", left="a - b", right="c - d")
+    assert (claim.kind.name, str(claim.parts[0])) == ("greater", "a - b > c - d: sst2")
 
 
 def test_numbers_and_ends_are_read() -> None:
@@ -67,7 +73,6 @@ def test_the_number_is_the_id_without_its_letter() -> None:
         ({"column": "infer_ms:middle"}, "is no column; allowed are"),
         ({"left": "max(a,b)"}, "would ask for one member only; a claim is decided of every member: write min()"),
         ({"right": ""}, "compares with something: right is empty"),
-        ({"kind": "interaction"}, "a difference of differences"),
         ({"kind": "ordering", "right": ""}, "is no chain; an ordering is written 'a > b ~ c'"),
         ({"kind": "count", "right": "", "unit": "K"}, "count needs the number that is claimed, in 'expected'"),
         ({"kind": "ratio_at_least"}, "a bound above 0 and the unit x"),

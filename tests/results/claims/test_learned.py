@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from hashbench.results.claims.claim import read_file
 from hashbench.results.claims.decide import decide
-from hashbench.results.claims.grammar import ColumnName, column_names, read_file, slugs
+from hashbench.results.claims.grammar import ColumnName, column_names, slugs
 from hashbench.results.claims.published import claims_of
 from hashbench.results.claims.quantities import Missing
 from hashbench.results.claims.report import claim_sections

@@ -6,7 +6,9 @@ import re
 
 import pytest
 
-from hashbench.results.claims.grammar import Claim, ClaimPart, ColumnName
+from hashbench.results.claims.claim import Claim
+from hashbench.results.claims.grammar import ColumnName
+from hashbench.results.claims.kinds import ClaimPart
 from hashbench.results.claims.published import (
     COSTS,
     claims_of,
@@ -16,7 +18,7 @@ from hashbench.results.claims.published import (
     published_value,
 )
 from hashbench.results.claims.quantities import Missing, Quantity, evaluate
-from hashbench.results.claims.verdicts import all_of, of_point
+from hashbench.results.claims.verdicts import all_of
 from hashbench.results.papers.paper import load_paper
 from hashbench.results.tables.paper import printed_number
 
@@ -49,13 +51,13 @@ def _printed(claim: Claim, part: ClaimPart, *, counts: bool = False) -> float:
         right = claim.scale * (claim.expected or 0.0)
     else:
         right = evaluate(part.right, part.column, leaf, scale=claim.scale).value
-    return left / right if part.kind == "ratio_at_least" else (left - right) / claim.scale
+    return left / right if part.kind.is_ratio else (left - right) / claim.scale
 
 
 def _verdict(claim: Claim) -> str:
     """What `published_holds` should say by the rule alone: yes, no, or unclear where a number is missing."""
     try:
-        outcomes = [of_point(part.kind, _printed(claim, part, counts=True), claim.bound) for part in claim.parts]
+        outcomes = [part.kind.of_point(_printed(claim, part, counts=True), claim.bound) for part in claim.parts]
     except Missing:
         return "unclear"
     return {"holds": "yes", "fails": "no"}[all_of(outcomes)]
@@ -70,9 +72,9 @@ def _weakest(claim: Claim) -> float | None:
         found = [_printed(claim, part) for part in claim.parts]
     except Missing:
         return None
-    if claim.kind == "count":
+    if claim.kind.name == "count":
         return found[0] + (claim.expected or 0.0)
-    strict = [one for one, part in zip(found, claim.parts, strict=True) if part.kind != "equal_within"]
+    strict = [one for one, part in zip(found, claim.parts, strict=True) if part.kind.name != "equal_within"]
     return min(strict) if strict else max(found, key=abs)
 
 

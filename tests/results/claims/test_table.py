@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.results.claims.grammar import ColumnName, read_rows
+from hashbench.results.claims.claim import read_rows
+from hashbench.results.claims.grammar import ColumnName
 from hashbench.results.claims.quantities import Quantity
 from hashbench.results.claims.report import claim_sections
 from hashbench.results.claims.results import Results

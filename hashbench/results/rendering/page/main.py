@@ -21,8 +21,9 @@ from hashbench.common.errors import InputError
 from hashbench.common.registry import registered
 from hashbench.common.showing import printable
 from hashbench.results.claims import table as wording
+from hashbench.results.claims.kinds import Outcome
 from hashbench.results.claims.report import DecidedClaims, sections_of
-from hashbench.results.claims.verdicts import Decided, Outcome
+from hashbench.results.claims.verdicts import Decided
 from hashbench.results.papers.paper import Column, load_paper, papers
 from hashbench.results.read.measured import Measured
 from hashbench.results.rendering.page.data import RunsBehind, page_data
