@@ -27,7 +27,7 @@ from typing import get_args
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from hashbench.models.encoders.transformer import attention
+from hashbench.models.encoders.attention import attention
 from hashbench.running.efficiency.cards import CARDS
 from hashbench.running.efficiency.timing import timed_ms
 from hashbench.running.experiment.recipes import Attention

@@ -33,7 +33,7 @@ class Coder(ABC):
     bits: int | None = None  # T of a coder whose codes are packed bits
     # The code of a type that it was not fitted on, where that is one row for all.
     unknown_row: int | None = None
-    # The tokenizer whose types alone it can tell apart; None: any.
+    # The only kind of tokenizer that this coder works with; None: all.
     reads: str | None = None
 
     @property

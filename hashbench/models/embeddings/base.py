@@ -120,7 +120,7 @@ class Embedding(ModelPart):
     untied_rows: int | None = None
     # The argument that a parameter budget sets, of a user-defined class or of its coder; None: it has one size.
     free_size: str | None = None
-    # Those of a row for every ordinary token, which one paper's equations leave out of its count.
+    # HashFormers adds one shared row to all ordinary tokens; its size, which the paper's formula leaves out.
     generic_row_parameters = 0
 
     @classmethod
@@ -176,13 +176,13 @@ class Embedding(ModelPart):
         return mask if m == 1 else mask.repeat_interleave(m, dim=1)
 
     def narrow(self, codes: Tensor) -> None:
-        """Called before a training whose only types have these codes (n, c): may drop parameters that these never use.
+        """Keeps only the table rows that these types, codes (n, c), use, so that the optimizer skips the rest.
 
-        Dropped parameters come back with `widen`. An embedding without parts of single types has nothing to do.
+        Undone by `widen`. An embedding without rows of single types has nothing to do.
         """
 
     def widen(self) -> None:
-        """Called after a training that began with `narrow`: makes the embedding whole again, with what was learned."""
+        """Undoes `narrow` after a training: all rows are back, and those that were trained have what they learned."""
 
     def undecayed(self) -> Iterable[nn.Parameter]:
         """Parameters that weight decay leaves alone, besides biases and norms."""

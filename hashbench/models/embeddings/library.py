@@ -1,4 +1,7 @@
-"""The table of tokens of a model of the `transformers` library, apart from its encoder (`encoders/library.py`)."""
+"""The table of tokens of a model of the `transformers` library, apart from its encoder (`encoders/library.py`).
+
+No MODELS here: these models are named `use: transformers:NAME`.
+"""
 
 from __future__ import annotations
 
@@ -64,6 +67,3 @@ def tensor_at(model: Published, path: str) -> Tensor | None:
     """The tensor (n, ...) at a path in the library's base model, under any prefix in the files; None without one."""
     names = [name for name in model.tensors if name == path or name.endswith(f".{path}")]
     return model.tensors[min(names, key=len)] if names else None
-
-
-# They are named by `use: transformers:NAME`; none has a name of the suite.

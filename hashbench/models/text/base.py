@@ -12,7 +12,7 @@ from importlib import resources
 from itertools import accumulate
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.registry import class_of, make, registered
@@ -103,7 +103,7 @@ class Tokenizer(ABC):
 
     @classmethod
     def may_not_end(cls, arguments: Mapping[str, Any]) -> bool:
-        """True where with these arguments some short text could take for ever, as under a regular expression."""
+        """True if tokenizing might never end with these arguments: a user-defined regular expression."""
         return False
 
     @property
@@ -198,88 +198,60 @@ def end_of_tokens(text: str, tokens: Iterable[str]) -> int:
     return end
 
 
-class NormalisedTokenizer(Tokenizer):
-    """A tokenizer of any kind, on texts that are brought to a normal form of Unicode before."""
+class NormalisedTokenizer:
+    """A tokenizer of any kind, on texts that are brought to a normal form of Unicode before.
 
-    def __init__(self, inner: Tokenizer, reading: TextForm) -> None:
-        self._inner, self._reading = inner, replace(reading, lowers=inner.lowers)
-        self.kind, self.makes_words, self.unknown = inner.kind, inner.makes_words, inner.unknown
-        self.title, self.argument, self.from_recipe = inner.title, inner.argument, inner.from_recipe
-        self.trained, self.learn_on = inner.trained, inner.learn_on
+    All that it does not have itself is that of the tokenizer within.
+    """
 
-    @property
-    def vocabulary_size(self) -> int | None:
-        """As of the tokenizer within."""
-        return self._inner.vocabulary_size
+    def __init__(self, within: Tokenizer, reading: TextForm) -> None:
+        self._within, self._reading = within, replace(reading, lowers=within.lowers)
 
-    @vocabulary_size.setter
-    def vocabulary_size(self, size: int | None) -> None:
-        self._inner.vocabulary_size = size
+    def __getattr__(self, name: str) -> Any:
+        if name == "_within":  # while it is unpickled
+            raise AttributeError(name)
+        return getattr(self._within, name)
 
-    @property
-    def needs_training(self) -> bool:
-        """As of the tokenizer within."""
-        return self._inner.needs_training
-
-    @property
-    def pieces(self) -> list[str]:
-        """As of the tokenizer within."""
-        return self._inner.pieces
-
-    def spellings(self) -> list[str]:
-        """As of the tokenizer within."""
-        return self._inner.spellings()
-
-    @property
-    def spelled_specials(self) -> tuple[str, ...]:
-        """As of the tokenizer within."""
-        return self._inner.spelled_specials
-
-    def unreachable(self) -> str | None:
-        """As of the tokenizer within."""
-        return self._inner.unreachable()
-
-    def remarks(self) -> list[str]:
-        """As of the tokenizer within."""
-        return self._inner.remarks()
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in ("_within", "_reading"):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._within, name, value)
 
     def options(self) -> dict[str, object]:
         """The options of the tokenizer within, and the normal form."""
-        return {**self._inner.options(), ARGUMENT: self._reading.form}
+        return {**self._within.options(), ARGUMENT: self._reading.form}
+
+    def recipe(self) -> dict[str, object]:
+        """The recipe of the tokenizer within, and the normal form."""
+        return {**self._within.recipe(), ARGUMENT: self._reading.form}
 
     def train(self, texts: Iterable[str], vocabulary_size: int, *, bars: bool = False) -> None:
         """Learns a vocabulary of this size from the texts in the normal form."""
         read = map(self._reading, texts) if isinstance(texts, Iterator) else ReadTexts(texts, self._reading)
-        self._inner.train(read, vocabulary_size, bars=bars)
-
-    def load(self, folder: Path) -> None:
-        """Loads a trained vocabulary that `save` wrote."""
-        self._inner.load(folder)
-
-    def recipe(self) -> dict[str, object]:
-        """The recipe of the tokenizer within, and the normal form."""
-        return {**self._inner.recipe(), ARGUMENT: self._reading.form}
+        self._within.train(read, vocabulary_size, bars=bars)
 
     def tokenize(self, text: str) -> list[str]:
         """The tokens of the text in the normal form."""
-        return self._inner.tokenize(self._reading(text))
+        return self._within.tokenize(self._reading(text))
 
     def interner(self) -> Interner:
         """A counter of types of texts in the normal form."""
-        return self._reading.interner(self._inner.interner())
+        return self._reading.interner(self._within.interner())
 
     def reach(self, texts: Sequence[str], kept: Sequence[int]) -> list[int]:
-        """As of the tokenizer within, in characters of the texts as they are."""
-        return self._reading.reach(texts, kept, self._inner.reach)
+        """`Tokenizer.reach`, in characters of the texts as they are."""
+        return self._reading.reach(texts, kept, self._within.reach)
 
     def portable(self) -> PortablePart | None:
         """The step of the tokenizer within, with the normal form among its values; None where it needs a library."""
-        part = self._inner.portable()
+        part = self._within.portable()
         return None if part is None else replace(part, values={**part.values, **self._reading.values})
 
-    def save(self, folder: Path) -> None:
-        """Writes what the tokenizer within writes."""
-        self._inner.save(folder)
+
+def _read_as(tokenizer: Tokenizer, reading: TextForm) -> Tokenizer:
+    """The tokenizer, on texts after a reading."""
+    return tokenizer if reading.is_plain else cast(Tokenizer, NormalisedTokenizer(tokenizer, reading))
 
 
 def tokenizers() -> Mapping[str, type[Tokenizer]]:
@@ -305,7 +277,7 @@ def make_tokenizer(kind: str, **arguments: object) -> Tokenizer:
     """
     own, reading = _parted(kind, arguments)
     tokenizer: Tokenizer = make("tokenizer", kind, own, elsewhere=(ARGUMENT,))
-    return tokenizer if reading.is_plain else NormalisedTokenizer(tokenizer, reading)
+    return _read_as(tokenizer, reading)
 
 
 def saved_tokenizer(kind: str, folder: Path, arguments: Mapping[str, Any]) -> Tokenizer:
@@ -313,7 +285,7 @@ def saved_tokenizer(kind: str, folder: Path, arguments: Mapping[str, Any]) -> To
     own, reading = _parted(kind, arguments)
     cls = tokenizers()[kind]
     tokenizer = cls.saved(folder, {**({VERSION: 1} if VERSION in _parameters(cls) else {}), **own})
-    return tokenizer if reading.is_plain else NormalisedTokenizer(tokenizer, reading)
+    return _read_as(tokenizer, reading)
 
 
 def lasting(kind: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

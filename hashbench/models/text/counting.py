@@ -1,4 +1,4 @@
-"""The interner for words that a compiled scan reads: ids of each thread, united after each call.
+"""Counts word types with the compiled scanner: one table per thread, merged after every call.
 
 Words are looked up in a table that all interners of one recipe share, so that a later one finds most of its words
 there. From it come only the numbers by which an interner knows a word again: ids, counts and strings are those of the

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from hashbench.models.encoders.transformer import DroppedAttention, attention
+from hashbench.models.encoders.attention import DroppedAttention, attention
 from hashbench.models.layers import keep_mask
 
 SHAPE = (2, 3, 5, 4)  # B, H, L, h
