@@ -231,8 +231,6 @@ def distinct_commands() -> list[str]:
 def test_a_command_of_the_docs_runs(
     line: str, desk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if "--page" in line:
-        pytest.skip("it fetches from npm; tests/deployment/test_page.py makes a page")
     if "--onnx" in line:
         pytest.importorskip("onnxruntime", reason="the extra hashbench[export] is not installed")
     monkeypatch.chdir(desk)

@@ -23,6 +23,7 @@ from hashbench.cli import begin, cache, data, db, streams
 from hashbench.cli.board import board, board_check
 from hashbench.cli.check import check, schema
 from hashbench.cli.figures import dashboard, plot
+from hashbench.cli.gone import refuse_gone
 from hashbench.cli.models import costs, encode, models, neighbours, params
 from hashbench.cli.outputs import guarded
 from hashbench.cli.report import compare, report, report_claims, report_robustness
@@ -84,6 +85,7 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command named by the first two words ('report claims') if there is one, else by the first."""
+        refuse_gone(args)
         both = " ".join(args[:2])
         if both in self.commands:
             return both, self.commands[both], args[2:]

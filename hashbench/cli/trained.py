@@ -60,17 +60,10 @@ MeasureForms = Annotated[
         help="With --onnx, or of bag-of-words and hashed-words: measure size, score and time on the dev set.",
     ),
 ]
-AddPage = Annotated[
-    bool,
-    typer.Option(
-        "--page", help="Add a page that classifies in a browser: with --onnx, which needs npm, or of hashed-words."
-    ),
-]
 AddLibraryFiles = Annotated[
     bool,
     typer.Option("--transformers", help="Add files so that transformers and sentence-transformers can load the model."),
 ]
-AddProgram = Annotated[bool, typer.Option("--pt2", help="Add model.pt2: the model as a program of torch.export.")]
 HubName = Annotated[
     str | None,
     typer.Option("--push-to-hub", metavar="NAME", help="Upload the folder to the Hugging Face hub under this name."),
@@ -87,9 +80,7 @@ def export(
     onnx: AddOnnx = False,
     int8: AsInt8 = False,
     evaluate: MeasureForms = False,
-    page: AddPage = False,
     transformers: AddLibraryFiles = False,
-    pt2: AddProgram = False,
     push_to_hub: HubName = None,
     data: Data = None,
     db: Database = DEFAULT_DB,
@@ -98,7 +89,7 @@ def export(
     """Write a trained model as a folder that works without the database: weights, config, tokenizer, model card.
 
     Of a run of the trivial baseline bag-of-words: its words and weights, and a file of code that reads them. Of
-    hashed-words: its weights, and code in Python and JavaScript; --page adds a page that classifies in a browser.
+    hashed-words: its weights, and code in Python and JavaScript.
 
     Sweeps keep the fine-tuned weights of small models. To keep those of all, write keep_weights: best in the file.
 
@@ -113,14 +104,14 @@ def export(
     from hashbench.deployment.of_run import export_run
 
     if floor := exported_floor(db, run):
-        others = {"onnx": onnx, "transformers": transformers, "pt2": pt2, "push-to-hub": push_to_hub}
+        others = {"onnx": onnx, "transformers": transformers, "push-to-hub": push_to_hub}
         for name, wanted in others.items():
             if wanted:
                 raise InputError(f"export --{name}: {floor} is no graph and no model; leave it out")
-        for line in export_floor(db, run, folder, data or None, note, int8=int8, evaluate=evaluate, page=page):
+        for line in export_floor(db, run, folder, data or None, note, int8=int8, evaluate=evaluate):
             print(line)
         return
-    wishes = Wishes(onnx=onnx, int8=int8, page=page, transformers=transformers, pt2=pt2, evaluate=evaluate)
+    wishes = Wishes(onnx=onnx, int8=int8, transformers=transformers, evaluate=evaluate)
     wishes = wishes.checked()
     written = export_run(db, run, folder, data or None, trust_code=trust_code)
     sizes = written.sizes

@@ -50,7 +50,6 @@ FOLDERS = {
     "hub": "what was asked of the hub",
     "own": "files of one's own, from another machine",
     "wandb": "files of Weights & Biases, as `tracking` wrote them",
-    "npm": "what exported pages run, as npm fetched it",
     "numba": "machine code of kernels, where the installation cannot be written",
     FONTS: "its list of fonts, where the home folder cannot be written",
 }

@@ -38,7 +38,7 @@ def exported_floor(db: str, prefix: str) -> str | None:
 
 def export_floor(
     db: str, prefix: str, folder: Path, data: Sequence[str] | None, note: Callable[[str], None], *, int8: bool = False,
-    evaluate: bool = False, page: bool = False,
+    evaluate: bool = False,
 ) -> list[str]:  # fmt: skip
     """Writes the folder of a run; returns lines that describe it. With `evaluate` all kinds of numbers are measured.
 
@@ -50,13 +50,9 @@ def export_floor(
         raise InputError(f"--run {prefix}: is not finished; go on with its sweep first (see hashbench status)")
     spec = run_spec(store, run_id)
     floor = EXPORTED[spec["floor"]]
-    if page and not hasattr(floor, "write_page"):
-        raise InputError(f"export --page: {spec['floor']} has no page; leave it out")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: is there already; name a new folder, or empty it")
     task = task_data_of_run(store, run_id, data)
-    if page:
-        floor.check_page(task)
     note(f"learning {spec['floor']} on {len(task.splits['train']):,} rows of train")
     learned, forms = floor.learned_on(task, **floor_options(spec)), []
     folder = folder.expanduser().absolute()
@@ -68,16 +64,12 @@ def export_floor(
             note(f"evaluating {kind} on the rows of {task.task.select_splits[0]}")
             forms.append(evaluated_folder(floor, part, kind, task))
         floor.write_folder(learned, kept, task.task.name, part)
-        if page:
-            floor.write_page(task, part)
     parts, others = ([folder / name for name in names] for names in (floor.PARTS, floor.OTHERS))
     lines = [
         f"{folder}: {size_of([*parts, *others]):,} bytes to ship, {size_of(parts):,} of them {kept} "
         f"{floor.described(learned)}",
         f"learned on train alone: python {folder / floor.CODE} 'a text' prints its label, without hashbench",
     ]
-    if page:
-        lines.append(f"{folder / 'index.html'}: open it with python -m http.server --directory {folder} 8000")
     if forms:
         replace_text(folder / FACTS, json_text({"evaluated": [vars(form) for form in forms]}))
         lines += [*table_of(forms), stored_forms(db, prefix, folder)]

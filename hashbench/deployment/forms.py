@@ -1,4 +1,4 @@
-"""Further forms of an exported model: ONNX, int8, a browser page, files for transformers, a torch.export program."""
+"""Further forms of an exported model: ONNX, int8, files for transformers."""
 
 from __future__ import annotations
 
@@ -10,15 +10,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
-import torch
-
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.deployment.description import CARD
 from hashbench.deployment.evaluation import Form, evaluated, fact_rows, table_of
-from hashbench.deployment.graph import graph_inputs, trace
 from hashbench.deployment.library_check import checked_line, refuse_missing
 from hashbench.deployment.library_folder import write_library_files
 from hashbench.deployment.loading import Predictor, load
@@ -30,11 +26,9 @@ from hashbench.deployment.onnx_graph import (
     GraphFile,
     is_near,
     largest_difference,
-    texts_asked,
     write_graph,
     write_int8,
 )
-from hashbench.deployment.page import check_page, write_page
 from hashbench.deployment.text_side import PYTHON, VECTORS, size_of, texts_compared, write_text_side, write_vectors
 from hashbench.results.rendering.rows import json_text
 from hashbench.store.engine import open_store
@@ -56,14 +50,12 @@ class Wishes:
 
     onnx: bool = False
     int8: bool = False
-    page: bool = False
     transformers: bool = False
-    pt2: bool = False
     evaluate: bool = False
 
     def checked(self) -> Wishes:
         """The object itself. Raises InputError for a form that needs another one, and for a missing package."""
-        for name in ("int8", "page", "evaluate"):
+        for name in ("int8", "evaluate"):
             if getattr(self, name) and not self.onnx:
                 raise InputError(f"export --{name}: needs --onnx; add it")
         for package in PACKAGES if self.onnx else ():
@@ -91,17 +83,11 @@ def _added(
     folder: Path, wishes: Wishes, task: TaskData | None, note: Callable[[str], None], predictor: Predictor
 ) -> list[str]:
     lines: list[str] = []
-    if wishes.page:
-        check_page(predictor)  # before minutes of tracing and evaluating
     if wishes.onnx:
         device = folder / DEVICE
         device.mkdir()
         lines, facts = _write_device(predictor, device, wishes, task, note)
-        if wishes.page:
-            lines.append(write_page(predictor, device))
         replace_text(folder / FACTS, json_text(facts))
-    if wishes.pt2:
-        lines.append(write_program(predictor, folder / PROGRAM))
     if wishes.transformers:
         others = write_library_files(predictor, folder)
         note("loading the folder in a new process")
@@ -178,33 +164,3 @@ def _add_to_card(folder: Path, table: Sequence[str], wishes: Wishes) -> None:
     text = card.read_text(encoding="utf-8") if card.is_file() else ""
     lines = [*table, *([INT8_NOTE] if wishes.int8 else [])]
     card.write_text(f"{text}\n{CARD_TITLE}\n\n" + "\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
-
-
-PROGRAM = "model.pt2"
-
-
-def write_program(predictor: Predictor, path: Path) -> str:
-    """Writes the torch.export program and checks it; returns a line on it. Raises InputError if it differs too much."""
-    torch.export.save(trace(predictor).program, path)
-    texts = texts_compared(predictor)
-    difference = difference_of_program(path, predictor, texts)
-    if not is_near(difference, predictor, texts):
-        path.unlink()
-        raise InputError(
-            f"{predictor.config.name}: not exported: the program's logits are {difference:.1e} from torch's, more than "
-            f"{TOLERANCE}; take another model, or report it"
-        )
-    return f"{path}: {path.stat().st_size:,} bytes; logits within {difference:.1e} of torch's"
-
-
-def difference_of_program(path: Path, predictor: Predictor, texts: Sequence[str]) -> float:
-    """The largest difference between a stored program's logits and the model's on texts."""
-    program = torch.export.load(path).module()
-    columns, expected = texts_asked(predictor, texts)
-    furthest = 0.0
-    with torch.inference_mode():
-        for batch in predictor.batches(columns, 32):
-            assert batch.row_ids is not None
-            logits = program(*graph_inputs(predictor, batch)).numpy()
-            furthest = max(furthest, float(np.abs(logits - expected[batch.row_ids.numpy()]).max()))
-    return furthest

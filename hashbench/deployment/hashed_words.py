@@ -21,7 +21,7 @@ from hashbench.models.portable.hashed_words import SETTINGS, WEIGHTS
 from hashbench.models.text.base import shipped_source
 from hashbench.models.text.words import WordTokenizer
 
-CODE, JAVASCRIPT, VECTORS, PAGE = "hashed_words.py", "hashed_words.js", "vectors.jsonl", "index.html"
+CODE, JAVASCRIPT, VECTORS = "hashed_words.py", "hashed_words.js", "vectors.jsonl"
 PARTS, OTHERS = (WEIGHTS,), (SETTINGS, CODE)  # what was learned, and what a program needs beside it
 KINDS = ("int8",)
 
@@ -89,15 +89,3 @@ def vectors(model: FittedWords) -> list[str]:
         json.dumps({"text": text, "tokens": WordTokenizer().tokenize(text), "scores": of_text}) + "\n"
         for text, of_text in zip(texts, scores, strict=True)
     ]
-
-
-def check_page(task: TaskData) -> None:
-    """Raises InputError for a task of pairs."""
-    if task.task.is_pair:
-        raise InputError(f"task {task.task.name!r}: the page asks for one text; leave --page out")
-
-
-def write_page(task: TaskData, folder: Path) -> None:
-    """Writes a page that classifies typed text."""
-    page = filled(shipped_source("hashed_words.html"), {"name": f"hashed words of {task.task.name}"})
-    (folder / PAGE).write_text(page, encoding="utf-8")

@@ -276,7 +276,7 @@ def test_every_folder_that_is_made_in_a_cache_is_known() -> None:
     made = re.compile(r"""\bcache(?:_folder\(\))? / "([a-z.-]+)"|cache_room\("([a-z]+)"\)""")
     sources = list(Path(hashbench.__file__).parent.rglob("*.py"))
     found = {a or b for path in sources for a, b in made.findall(path.read_text(encoding="utf-8"))}
-    assert {"corpora", "vocabularies", "npm", "numba"} <= found
+    assert {"corpora", "vocabularies", "numba"} <= found
     assert found - {"measuring.lock"} <= set(FOLDERS)
 
 

@@ -220,7 +220,7 @@ def test_wrong_input_is_one_line_and_exit_code_2(here, tmp_path, capsys) -> None
         ("export", "--run", rte[:10], "--task", "rte", str(tmp_path / "b")): "--run names the run; leave --task out",
         ("export", "--experiment", "leaving", str(tmp_path / "b")): "has 2 tasks; name one with --task: rte, stsb",
         ("export", "--task", "rtee", str(tmp_path / "b")): "did you mean 'rte'?",
-        ("export", "--run", rte[:10], str(tmp_path / "b"), "--onnx", "--page"): "the page asks for one text",
+        ("export", "--run", rte[:10], str(tmp_path / "b"), "--pt2"): "export --pt2 is gone: the ONNX graph",
         ("predict", str(tmp_path / "no"), "x"): "no exported model; make one with hashbench export",
         ("predict", str(folder / "onnx"), "x"): f"onnx: is a part of an exported model; name {folder}",
         ("predict", str(folder), "--stream", "a\tb"): "reads lines of stdin; leave the texts out",

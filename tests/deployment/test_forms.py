@@ -11,7 +11,6 @@ from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
-from hashbench.deployment import page
 from hashbench.deployment.evaluation import Form
 from hashbench.deployment.forms import FACTS, Wishes, deploy, stored_forms
 from hashbench.deployment.on_graph import required
@@ -48,7 +47,7 @@ def test_a_device_folder_is_small_and_says_so(tmp_path: Path) -> None:
     assert len((folder / "vectors.jsonl").read_text().splitlines()) == 1_000
 
 
-@pytest.mark.parametrize("name", ["int8", "page", "evaluate"])
+@pytest.mark.parametrize("name", ["int8", "evaluate"])
 def test_what_needs_a_graph_asks_for_it(name: str) -> None:
     with pytest.raises(InputError, match=f"export --{name}: needs --onnx; add it"):
         Wishes(**{name: True}).checked()
@@ -57,20 +56,6 @@ def test_what_needs_a_graph_asks_for_it(name: str) -> None:
 def test_a_missing_package_is_one_line() -> None:
     with pytest.raises(InputError, match=r"no_such_package is not installed; run: pip install 'hashbench\[export\]'"):
         required("no_such_package.part")
-
-
-def test_a_page_is_of_single_texts(tmp_path: Path) -> None:
-    from hashbench.deployment.loading import load
-
-    predictor = load(exported_folder("hashformer-md-proj", tmp_path / "out", small=True, is_pair=True))
-    with pytest.raises(InputError, match="the page asks for one text and shows classes; leave --page out"):
-        page.write_page(predictor, tmp_path)
-
-
-def test_a_page_without_npm_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page.shutil, "which", lambda name: None)
-    with pytest.raises(InputError, match="npm is not installed"):
-        page.runtime_files(tmp_path)
 
 
 def test_what_was_measured_of_the_forms_is_a_column_of_the_report(tmp_path: Path) -> None:

@@ -21,10 +21,8 @@ from hashbench.deployment.hashed_words import (
     CODE,
     JAVASCRIPT,
     VECTORS,
-    check_page,
     learned_on,
     write_folder,
-    write_page,
 )
 from hashbench.models.portable.hashed_words import SETTINGS, WEIGHTS, HashedWords
 from tests.deployment.test_bag_of_words import EXPERIMENT, command, three_classes
@@ -100,15 +98,6 @@ def test_a_constant_is_not_exported() -> None:
         learned_on(type(task)(task.task, one, task.fingerprint, task.origin, task.kind))
 
 
-def test_a_page_is_of_one_text(tmp_path: Path) -> None:
-    task = load_task(find_task("sst2"), open_sources("builtin"))
-    check_page(task)
-    write_page(task, tmp_path)
-    assert "hashed words of sst2" in (tmp_path / "index.html").read_text()
-    with pytest.raises(InputError, match="task 'rte': the page asks for one text; leave --page out"):
-        check_page(load_task(find_task("rte"), open_sources("builtin")))
-
-
 def test_from_a_sweep_to_a_folder(tmp_path: Path, monkeypatch, capsys) -> None:
     """A size of its own, its row in the table with its bytes, and its export."""
     monkeypatch.chdir(tmp_path)
@@ -119,6 +108,6 @@ def test_from_a_sweep_to_a_folder(tmp_path: Path, monkeypatch, capsys) -> None:
     assert code == 0 and "hashed-words-2000" in out and "hashed-words-4000" in out, err
     assert "Best trivial baselines: SST-2 " in out and "hashed-words" in out and "00 bytes)" in out
     asked = ("export", "--experiment", "floors", "--task", "sst2", "--model", "hashed-words-4000", "hashed")
-    code, out, err = command(capsys, *asked, "--evaluate", "--page")
-    assert code == 0 and "4,000 of them int8 weights of 4,000 buckets of " in out and "index.html: open it" in out, err
+    code, out, err = command(capsys, *asked, "--evaluate")
+    assert code == 0 and "4,000 of them int8 weights of 4,000 buckets of " in out, err
     assert Path("hashed", WEIGHTS).stat().st_size == 4_000

@@ -1,0 +1,22 @@
+"""Commands and options of earlier versions, and what to do in their place. Using one ends in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hashbench.common.errors import InputError
+
+GONE = {
+    "export --page": "the ONNX graph and hashed_text.js, or hashed_words.js, are what a page of your own loads",
+    "export --pt2": "the ONNX graph of --onnx is the form that runs elsewhere",
+}
+
+
+def refuse_gone(words: Sequence[str]) -> None:
+    """Raises InputError for a command line, without the program's name, that uses one of `GONE`."""
+    options = {word.partition("=")[0] for word in words if word.startswith("--")}
+    for gone, instead in GONE.items():
+        command, _, option = gone.partition(" --")
+        named = command.split()
+        if list(words[: len(named)]) == named and (not option or f"--{option}" in options):
+            raise InputError(f"{gone} is gone: {instead}")
