@@ -208,29 +208,20 @@ def publish(
 
 
 @app.command()
-def check(
-    db: Database = DEFAULT_DB,
-    repair: Annotated[
-        bool,
-        typer.Option(
-            "--repair", help="Compute scores again from intact outputs; make void what cannot be proved. Copies first."
-        ),
-    ] = False,
-) -> None:
+def check(db: Database = DEFAULT_DB) -> None:
     """Look for damage: content against its sums, ids against specs, scores against outputs, files against their sums.
 
-    If there is any, the exit code is 1.
+    If there is any, the exit code is 1. Then take a whole copy, or db void RUN and sweep again.
 
     Example: hashbench db check --db results.db
     """
     from hashbench.data.sources.fingerprints import cache_folder
     from hashbench.results.exchange.checking import find_damage, has_sums
-    from hashbench.results.exchange.checking import repair as repair_store
     from hashbench.running.experiment.identity import run_id
     from hashbench.running.runs.artifacts import ArtifactFolder
-    from hashbench.store.engine import open_store
+    from hashbench.store.engine import open_results
 
-    store = open_store(db, create=False, read_only=not repair)
+    store = open_results(db)
     if not has_sums(store):
         note(f"{store.name}: an older schema without sums, so not every changed bit is found; hashbench db upgrade")
     damage = list(find_damage(store, identify=run_id, files=ArtifactFolder(cache_folder()).root))
@@ -239,11 +230,7 @@ def check(
         return
     for item in damage:
         show(str(item))
-    note(f"{store.name}: {len(damage)} places are damaged" + ("" if repair else "; --repair, or take a whole copy"))
-    if repair:
-        _name_copy(store)
-        for line in repair_store(store, damage):
-            show(line)
+    note(f"{store.name}: {len(damage)} places are damaged; take a whole copy, or hashbench db void RUN and sweep again")
     raise typer.Exit(TO_DECIDE)
 
 

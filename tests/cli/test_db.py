@@ -160,7 +160,7 @@ def test_a_run_that_is_not_what_its_spec_says_is_not_merged(command) -> None:
     assert (code, out) == (2, "") and "results.db: malformed: run aaaaaaaaaaaa: its spec is that of run" in err
 
 
-def test_check_finds_and_repairs_damage(command) -> None:
+def test_check_finds_damage_and_a_void_run_has_none(command) -> None:
     run = two_results()
     assert command("db", "check", "--db", "one.db") == (0, "one.db: no damage\n", "")
     with contextlib.closing(sqlite3.connect("one.db")) as connection:
@@ -168,10 +168,8 @@ def test_check_finds_and_repairs_damage(command) -> None:
         connection.commit()
     code, out, err = command("db", "check", "--db", "one.db")
     assert (code, out) == (1, f"run {run[:12]}: attempt 1 changed since it was stored\n")
-    assert err == "one.db: 1 places are damaged; --repair, or take a whole copy\n"
-    code, out, err = command("db", "check", "--db", "one.db", "--repair")
-    assert code == 1 and "this store as it was before: one.db.saved-1\n" in err
-    assert out.endswith(f"run {run[:12]}: void, with 0 built on it\n")
+    assert err == "one.db: 1 places are damaged; take a whole copy, or hashbench db void RUN and sweep again\n"
+    assert command("db", "void", run[:12], "--reason", "damaged", "--db", "one.db")[0] == 0
     assert command("db", "check", "--db", "one.db")[0] == 0
 
 

@@ -372,7 +372,7 @@ FAULTS: dict[str, tuple[float, Callable[[Campaign, Look], bool]]] = {
 
 
 def damage_row(campaign: Campaign) -> None:
-    """A number changes in the database while a sweep runs: the sweep names its run, and a repair makes it again."""
+    """A number changes in the database while a sweep runs: the sweep names its run, which is voided and done again."""
     before, sweep = begin_further(campaign, ROW)
     store = open_store(campaign.db)
     with store.write() as connection:
@@ -383,10 +383,10 @@ def damage_row(campaign: Campaign) -> None:
     damaged = store.query(f"SELECT run_id FROM attempt WHERE id = {number}")[0]["run_id"][:12]
     store.close()
     expect_lines(campaign, ROW, code, f"the result of run {damaged} is not what was written")
-    for options, code in (((), 1), (("--repair",), None)):
-        found = command(campaign, "db", "check", *options)
-        if code not in (None, found.returncode) or damaged not in found.stdout:
-            campaign.wrong.append(f"db check {' '.join(options)}: exit code {found.returncode}, {found.stdout[:200]!r}")
+    for words, code in ((("check",), 1), (("void", damaged, "--reason", "damaged"), 0)):
+        found = command(campaign, "db", *words)
+        if code != found.returncode or damaged not in found.stdout:
+            campaign.wrong.append(f"db {words[0]}: exit code {found.returncode}, {found.stdout[:200]!r}")
     end_further(campaign, ROW, before)
 
 
