@@ -1,7 +1,7 @@
 """Preparation of corpora for pre-training: tokenized shard by shard on all cores, then their types are merged.
 
 It is done once for all models of a tokenizer. What is finished lies in a folder beside the corpus until the corpus is
-whole: the trained vocabulary, each shard, each range of merged types. A preparation that was killed takes it up again.
+whole: the trained vocabulary and each shard. A preparation that was killed takes it up again.
 The result depends on the texts and the tokenizer alone, not on shards or processes.
 """
 
@@ -33,14 +33,13 @@ from hashbench.data.corpora.corpus import (
     Manifest,
     agrees_with_its_manifest,
 )
-from hashbench.data.corpora.spills import MergedTypes, TypeSpill, merge_range, range_bounds
 from hashbench.data.corpora.tokenizing import (
     PreparationProgress,
     ShardFacts,
     ShardJob,
     TokenizedShard,
-    final_ids,
     make_shard,
+    merged_types,
     telling,
 )
 from hashbench.data.corpora.vocabularies import corpus_texts, first_texts, trained_recipe
@@ -50,9 +49,9 @@ from hashbench.data.sources.fingerprints import cache_room, digest, refuse_chang
 from hashbench.data.sources.shards import CorpusShard
 from hashbench.data.sources.sources import Source, locate_corpus
 from hashbench.data.sources.workers import call_each
-from hashbench.models.text.array_files import ArrayFile
 from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.compiled import thread_count
+from hashbench.models.text.unicode import offsets_from
 
 FORMAT = 1  # of a prepared corpus; a change makes all of them anew
 BLOCK_IDS = 1 << 22  # written at a time
@@ -173,9 +172,12 @@ class _Making:
         ]
         if not any(part["tokens"] for part in parts):
             raise InputError(f"corpus {' + '.join(part['name'] for part in parts)}: there is no token in it")
-        merged = self._merged(tokenized)
-        types = merged.write_table(folder / "types")
-        _write_documents(folder / DOCUMENTS, tokenized, sum(part["documents"] for part in parts))
+        if len(tokenized) > 1:
+            self.progress(f"merging the types of {len(tokenized)} shards")
+        types, of_types = merged_types(tokenized)
+        types.save(folder / "types")
+        # Where in the ids each document begins, and the end of the last
+        np.save(folder / DOCUMENTS, offsets_from(np.concatenate([shard.lengths for shard in tokenized])))
         if self.words_per_row is not None:
             np.save(folder / SIZES, np.concatenate([shard.sizes for shard in tokenized]))
         manifest = Manifest(
@@ -187,7 +189,7 @@ class _Making:
             first_chunk_only=self.first_chunk_only,
             types=len(types),
             tokens=sum(part["tokens"] for part in parts),
-            sha256=_write_ids(folder / IDS, tokenized, merged),
+            sha256=_write_ids(folder / IDS, tokenized, of_types),
         )
         if self.words_per_row is not None:
             manifest["words_per_row"] = self.words_per_row
@@ -196,7 +198,7 @@ class _Making:
     def _tokenized(self, wanted: Sequence[CorpusShard]) -> list[TokenizedShard]:
         """All shards in order, tokenized now unless an earlier process finished them."""
         folders = [
-            self.work / "shards" / f"{number:06d}-{digest(shard.name)[:16]}" for number, shard in enumerate(wanted)
+            self.work / "tokenized" / f"{number:06d}-{digest(shard.name)[:16]}" for number, shard in enumerate(wanted)
         ]
         progress = PreparationProgress(self.progress, sum(shard.bytes for shard in wanted))
         for finished in (True, False):
@@ -209,19 +211,6 @@ class _Making:
                 progress.done(wanted[numbers[which]].bytes, facts, before=finished)
         progress.end()
         return [TokenizedShard(folder) for folder in folders]
-
-    def _merged(self, tokenized: Sequence[TokenizedShard]) -> MergedTypes:
-        """The types of all shards, merged range by range in several processes."""
-        spills = [spill for shard in tokenized for spill in shard.spills]
-        bounds = range_bounds(spills)
-        which = hashlib.sha256(bounds.tobytes()).hexdigest()[:16]
-        folders = [self.work / "types" / f"{which}-{number:06d}" for number in range(len(bounds) - 1)]
-        jobs = [(spills, *bounds[n : n + 2], folder) for n, folder in enumerate(folders)]
-        if len(spills) > 1:
-            self.progress(f"merging {bounds[-1].sum():,} types of {len(spills)} stretches")
-        for _ in call_each(make_range, jobs, workers=thread_count(), remedy=REMEDY):
-            pass
-        return MergedTypes([TypeSpill(folder) for folder in folders], bounds)
 
     def _cuts(self, source: CorpusSource) -> bool:
         return self.first_chunk_only and not source.packed
@@ -262,36 +251,18 @@ class _Making:
         )
 
 
-def make_range(spills: Sequence[TypeSpill], starts: np.ndarray, stops: np.ndarray, folder: Path) -> None:
-    """Writes a merged range of types into `folder`, unless it is complete already."""
-    make_once(folder, lambda part: merge_range(spills, starts, stops, part))
-
-
 def _recipe(tokenizer: Tokenizer, vocabulary_size: int) -> dict[str, object]:
     """The tokenizer's recipe for the key of a corpus, with the size of a vocabulary that is trained."""
     return trained_recipe(tokenizer, vocabulary_size) if tokenizer.trained else tokenizer.recipe()
 
 
-def _write_ids(path: Path, tokenized: Sequence[TokenizedShard], merged: MergedTypes) -> str:
-    """Writes the final ids of all shards; returns their SHA-256 (hex)."""
+def _write_ids(path: Path, tokenized: Sequence[TokenizedShard], of_types: Sequence[np.ndarray]) -> str:
+    """Writes the final ids of all shards, given those of their types; returns their SHA-256 (hex)."""
     checksum = hashlib.sha256()
-    spills = [spill for shard in tokenized for spill in shard.spills]
     with path.open("wb") as file:
-        for number, spill in enumerate(spills):
-            for ids in final_ids(spill, merged.remap_of(number), BLOCK_IDS):
+        for shard, final in zip(tokenized, of_types, strict=True):
+            for ids in shard.final_ids(final, BLOCK_IDS):
                 little = ids.astype("<i4", copy=False).data
                 file.write(little)
                 checksum.update(little)
     return checksum.hexdigest()
-
-
-def _write_documents(path: Path, tokenized: Sequence[TokenizedShard], n: int) -> None:
-    """Writes where in the ids each of n documents begins, and the end of the last, (n + 1,) int64."""
-    offsets = ArrayFile(path, np.int64, n + 1)
-    offsets.put(np.zeros(1, np.int64), 0)
-    at = total = 0
-    for shard in tokenized:
-        ends = total + np.cumsum(shard.lengths)
-        offsets.put(ends, at + 1)
-        at, total = at + len(ends), int(ends[-1]) if len(ends) else total
-    offsets.close()

@@ -1,4 +1,4 @@
-"""Tokenized shards of a corpus, each with its types in sorted spills of bounded size, and lines of progress.
+"""Tokenized shards of a corpus, each with its types, which are merged in memory, and lines of progress.
 
 The lines count texts read for a vocabulary, then documents, tokens a second, time left.
 """
@@ -11,28 +11,26 @@ import pickle
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+import pyarrow as pa
 
 from hashbench.common.progress import progress
 from hashbench.common.shared import make_once
 from hashbench.common.showing import duration_text
-from hashbench.data.corpora.spills import TypeSpill
 from hashbench.data.sources.shards import CorpusShard
 from hashbench.data.sources.workers import ONE_THREAD
 from hashbench.models.text.base import Tokenizer, tokenizers
-from hashbench.models.text.types import Interner, looked_up
+from hashbench.models.text.types import Distinct, Interner, TypeTable, looked_up
 from hashbench.models.text.unicode import in_chunks
 
 CHUNK_CHARACTERS = 4_000_000  # read, tokenized and written at a time
-# Of a spill, about. More than code points, so that characters are one spill
-TYPES_OF_A_SPILL = 1_200_000
 ShardFiles = dict[str, bytes]  # by the path below the folder
-IDS, RANK, LENGTHS, FACTS = "ids.int32", "rank.int32", "lengths.int64", "facts.json"
+IDS, TYPES, LENGTHS, FACTS = "ids.int32", "types.npz", "lengths.int64", "facts.json"
 SIZES = "sizes.int32"  # of rows of words only
 MARK = re.compile(r"[^\w\s]")
 MARK_WEIGHT = 10  # characters that a mark counts for in the size of a row
@@ -46,7 +44,6 @@ class ShardFacts:
     documents: int
     characters: int
     tokens: int
-    spills: int
 
 
 @dataclass(frozen=True)
@@ -111,10 +108,17 @@ class TokenizedShard:
         """The size of each row of words (`text_size`), (n,) int32."""
         return np.fromfile(self.folder / SIZES, np.int32)
 
-    @property
-    def spills(self) -> list[TypeSpill]:
-        """The types of the shard, one spill for each stretch of consecutive documents."""
-        return [TypeSpill(self.folder / f"{number:03d}") for number in range(self.facts.spills)]
+    def types(self) -> tuple[Distinct, np.ndarray]:
+        """The types of the shard, and the index among them of each id (n,) int32 in its file."""
+        with np.load(self.folder / TYPES) as arrays:
+            return Distinct(arrays["blob"], arrays["offsets"], arrays["counts"]), arrays["places"]
+
+    def final_ids(self, of_types: np.ndarray, block: int) -> Iterator[np.ndarray]:
+        """Final ids (n,) int32 of the tokens, at most `block` at a time; `of_types` (t,): those of the types."""
+        meaning = looked_up(of_types, self.types()[1])
+        with (self.folder / IDS).open("rb") as file:
+            while len(ids := np.fromfile(file, np.int32, block)):
+                yield meaning[ids]
 
 
 def text_size(text: str) -> int:
@@ -130,12 +134,23 @@ def text_size(text: str) -> int:
     return len(text) + MARK_WEIGHT * len(MARK.findall(text))
 
 
-def final_ids(spill: TypeSpill, remap: np.ndarray, block: int) -> Iterator[np.ndarray]:
-    """Final ids (n,) int32 of a spill's tokens, at most `block` at a time; `remap` (t,): final ids of its types."""
-    meaning = looked_up(remap, np.fromfile(spill.folder / RANK, np.int32))
-    with (spill.folder / IDS).open("rb") as file:
-        while len(ids := np.fromfile(file, np.int32, block)):
-            yield meaning[ids]
+def merged_types(shards: Sequence[TokenizedShard]) -> tuple[TypeTable, list[np.ndarray]]:
+    """The types of all shards as one table, and for each shard the final ids (n,) int32 of its types."""
+    parts = [shard.types()[0] for shard in shards]
+    entries = pa.concat_arrays([_as_arrow(part) for part in parts]).dictionary_encode()
+    which = entries.indices.to_numpy()  # of each entry of each shard: its string, by first occurrence
+    counts = np.concatenate([part.counts for part in parts])
+    # Exact below 2^53 occurrences
+    totals = np.bincount(which, weights=counts, minlength=len(entries.dictionary)).astype(np.int64)
+    _, offsets, blob = entries.dictionary.buffers()
+    strings = np.frombuffer(blob or b"", np.uint8), np.frombuffer(offsets, np.int64, len(totals) + 1)
+    table, rank = TypeTable.sorted(*strings, totals)
+    return table, np.split(rank[which], np.cumsum([len(part) for part in parts])[:-1])
+
+
+def _as_arrow(types: Distinct) -> pa.LargeBinaryArray:
+    buffers = [None, pa.py_buffer(types.offsets), pa.py_buffer(types.blob)]
+    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(types), buffers)
 
 
 class _Tokenizing:
@@ -143,16 +158,19 @@ class _Tokenizing:
 
     def __init__(self, folder: Path, tokenizer: Tokenizer, report: Callable[[ShardFacts], None]) -> None:
         self._folder, self._tokenizer, self._report = folder, tokenizer, report
-        self._documents = self._characters = self._tokens = self._spills = 0
+        self._documents = self._characters = self._tokens = 0
 
     def make(self, shard: CorpusShard) -> None:
         self._folder.mkdir(parents=True)
         chunks = in_chunks(shard.texts(), CHUNK_CHARACTERS)
         if shard.row_words is not None:
             chunks = self._measured(chunks)
-        with (self._folder / LENGTHS).open("wb") as lengths:
-            while self._spill(chunks, lengths):
-                pass
+        interner = self._tokenizer.interner()
+        with (self._folder / LENGTHS).open("wb") as lengths, (self._folder / IDS).open("wb") as ids:
+            for texts in chunks:
+                self._chunk(texts, interner, ids, lengths)
+        types, places = interner.distinct()
+        np.savez(self._folder / TYPES, blob=types.blob, offsets=types.offsets, counts=types.counts, places=places)
         (self._folder / FACTS).write_text(json.dumps(asdict(self._facts())), "utf-8")
 
     def _measured(self, chunks: Iterator[list[str]]) -> Iterator[list[str]]:
@@ -162,26 +180,8 @@ class _Tokenizing:
                 np.array([text_size(text) for text in texts], np.int32).tofile(sizes)
                 yield texts
 
-    def _spill(self, chunks: Iterator[list[str]], lengths: BinaryIO) -> bool:
-        """Tokenizes chunks up to about TYPES_OF_A_SPILL types and writes a spill; False where no chunk was left."""
-        folder, interner = self._folder / f"{self._spills:03d}", self._tokenizer.interner()
-        n_types = n_chunks = 0
-        folder.mkdir()
-        with (folder / IDS).open("wb") as file:
-            while n_types < TYPES_OF_A_SPILL and (texts := next(chunks, None)):
-                n_types = max(n_types, self._chunk(texts, interner, file, lengths))
-                n_chunks += 1
-        if not n_chunks:
-            (folder / IDS).unlink()
-            folder.rmdir()
-            return False
-        types, places = interner.distinct()
-        looked_up(TypeSpill.write(folder, types), places).tofile(folder / RANK)
-        self._spills += 1
-        return True
-
-    def _chunk(self, texts: list[str], interner: Interner, file: BinaryIO, lengths: BinaryIO) -> int:
-        """Appends texts as provisional ids to `file`, their lengths to `lengths`; returns 1 + the highest id, or 0."""
+    def _chunk(self, texts: list[str], interner: Interner, file: BinaryIO, lengths: BinaryIO) -> None:
+        """Appends texts as provisional ids to `file`, their lengths to `lengths`."""
         tokenized = interner.add(texts)
         ids = tokenized.ids.astype(np.int32, copy=False)
         ids.tofile(file)
@@ -191,10 +191,9 @@ class _Tokenizing:
         self._characters += sum(map(len, texts))
         self._tokens += len(ids)
         self._report(self._facts())
-        return int(ids.max()) + 1 if len(ids) else 0
 
     def _facts(self) -> ShardFacts:
-        return ShardFacts(self._documents, self._characters, self._tokens, self._spills)
+        return ShardFacts(self._documents, self._characters, self._tokens)
 
 
 class PreparationProgress:

@@ -21,7 +21,6 @@ from hashbench.data.sources.fingerprints import cache_room, digest
 from hashbench.data.sources.mapped import large_array
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder
-from hashbench.models.text.array_files import ArrayFile
 from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.types import Interner, TokenizedTexts, TypeTable
 from hashbench.models.text.unicode import offsets_from
@@ -69,11 +68,17 @@ def _build(data: TaskData, tokenizer: Tokenizer, folder: Path) -> None:
     types, remap = interner.finish()
     types.save(folder / "types")
     for (split, column), tokenized in provisional.items():
-        file = ArrayFile(folder / f"{split}-{column}-ids.npy", np.int32, len(tokenized.ids))
-        for start in range(0, len(tokenized.ids), IDS_AT_ONCE):
-            file.put(remap[tokenized.ids[start : start + IDS_AT_ONCE]], start)
-        file.close()
+        _write_ids(folder / f"{split}-{column}-ids.npy", tokenized.ids, remap)
         np.save(folder / f"{split}-{column}-offsets.npy", tokenized.offsets)
+
+
+def _write_ids(path: Path, provisional: np.ndarray, remap: np.ndarray) -> None:
+    """Writes final ids as an array of NumPy's format, a block at a time."""
+    with path.open("wb") as file:
+        header = {"descr": "<i4", "fortran_order": False, "shape": provisional.shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        for start in range(0, len(provisional), IDS_AT_ONCE):
+            remap[provisional[start : start + IDS_AT_ONCE]].astype("<i4", copy=False).tofile(file)
 
 
 def _provisional(interner: Interner, texts: Sequence[str], split: str) -> TokenizedTexts:

@@ -76,7 +76,10 @@ class TypeTable:
         """SHA-256 (hex) of strings and counts."""
         if self._fingerprint is None:
             arrays = (np.asarray(getattr(self, name), np.dtype(dtype)) for name, dtype in ARRAYS.items())
-            self._fingerprint = fingerprint_of(len(self), (np.ascontiguousarray(array).data for array in arrays))
+            digest = hashlib.sha256(f"types {FORMAT} {len(self)}".encode())
+            for array in arrays:
+                digest.update(np.ascontiguousarray(array).data)
+            self._fingerprint = digest.hexdigest()
         return self._fingerprint
 
     def save(self, folder: Path) -> None:
@@ -84,7 +87,8 @@ class TypeTable:
         for name, dtype in ARRAYS.items():
             with atomic_write(folder / f"types-{name}.npy") as part, part.open("wb") as file:
                 np.save(file, np.asarray(getattr(self, name), dtype=dtype))
-        write_facts(folder, len(self), self.fingerprint)
+        with atomic_write(folder / "types.json") as part:  # marks the arrays as complete, so it is written last
+            part.write_text(json.dumps({"format": FORMAT, "types": len(self), "fingerprint": self.fingerprint}))
 
     @classmethod
     def load(cls, folder: Path) -> TypeTable:
@@ -122,20 +126,6 @@ def _order_of_many(blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) ->
     new_blob = np.empty(int(new_offsets[-1]), dtype=np.uint8)
     gather(order, blob, offsets, new_blob, new_offsets)
     return order, new_blob, new_offsets
-
-
-def fingerprint_of(n_types: int, arrays: Iterable[bytes | memoryview]) -> str:
-    """SHA-256 (hex) of a table of so many types, by the bytes of its arrays in the order of ARRAYS, in any pieces."""
-    digest = hashlib.sha256(f"types {FORMAT} {n_types}".encode())
-    for piece in arrays:
-        digest.update(piece)
-    return digest.hexdigest()
-
-
-def write_facts(folder: Path, n_types: int, fingerprint: str) -> None:
-    """Writes types.json beside the arrays of a table. It marks them as complete, so it is written last."""
-    with atomic_write(folder / "types.json") as part:
-        part.write_text(json.dumps({"format": FORMAT, "types": n_types, "fingerprint": fingerprint}))
 
 
 @dataclass(frozen=True)

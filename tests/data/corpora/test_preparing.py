@@ -18,7 +18,6 @@ import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.data.corpora import preparing, tokenizing
-from hashbench.data.corpora import spills as spills_module
 from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.corpora.preparing import prepare
 from hashbench.data.corpora.tokenizing import ShardJob
@@ -47,12 +46,9 @@ def digest_of(corpus: Corpus) -> str:
 
 
 def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A shard for each document, spills of few types, ranges of few strings."""
+    """A shard for each document, few texts at a time."""
     monkeypatch.setattr(shards_module, "SHARD_BYTES", 1)
     monkeypatch.setattr(tokenizing, "CHUNK_CHARACTERS", 20)
-    monkeypatch.setattr(tokenizing, "TYPES_OF_A_SPILL", 5)
-    monkeypatch.setattr(spills_module, "ENTRIES_OF_A_RANGE", 30)
-    monkeypatch.setattr(spills_module, "SAMPLE_EVERY", 3)
     monkeypatch.setattr(preparing, "BLOCK_IDS", 7)
 
 
@@ -64,8 +60,6 @@ def test_the_bytes_are_those_of_the_version_without_shards(
 ) -> None:
     if small:
         monkeypatch.setattr(tokenizing, "CHUNK_CHARACTERS", 3_000)
-        monkeypatch.setattr(tokenizing, "TYPES_OF_A_SPILL", 300)
-        monkeypatch.setattr(spills_module, "ENTRIES_OF_A_RANGE", 500)
         monkeypatch.setenv("HASHBENCH_THREADS", "1")
     made = prepare(["builtin"], open_sources("builtin"), make_tokenizer(kind), tmp_path, **options)
     assert digest_of(made)[:16] == expected
@@ -122,8 +116,8 @@ MOMENTS = [  # function that is about to begin, at which call, shards that are d
     ("words", "make_shard", 1, 0),
     ("words", "make_shard", 6, 5),
     ("bpe", "make_shard", 6, 5),
-    ("words", "make_range", 2, 9),
-    ("words", "_write_documents", 1, 9),
+    ("words", "merged_types", 1, 9),
+    ("words", "_write_ids", 1, 9),
     ("words", "write_json", 1, 9),
 ]
 
@@ -167,8 +161,6 @@ def test_a_preparation_killed_at_a_random_moment_ends_the_same(
     many = sources(tmp_path / "data", wikipedia=texts, books=texts[:5])
     cut_small(monkeypatch)
     monkeypatch.setattr(tokenizing, "CHUNK_CHARACTERS", 2_000)
-    monkeypatch.setattr(tokenizing, "TYPES_OF_A_SPILL", 300)
-    monkeypatch.setattr(spills_module, "ENTRIES_OF_A_RANGE", 3_000)
     monkeypatch.setenv("HASHBENCH_THREADS", "1")
     began = time.monotonic()
     whole = digest_of(prepared(many, tmp_path / "whole"))
@@ -196,7 +188,7 @@ def test_a_shard_that_was_damaged_is_made_again(
         broken.setattr(preparing, "_write_ids", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             prepared(data, tmp_path / "killed")
-    (ids,) = (tmp_path / "killed").rglob("000003-*/000/ids.int32")
+    (ids,) = (tmp_path / "killed").rglob("000003-*/ids.int32")
     np.fromfile(ids, np.uint8)[:-1].tofile(ids)
     assert digest_of(prepared(data, tmp_path / "killed")) == whole
     assert str(ids) in capsys.readouterr().err
@@ -216,5 +208,5 @@ def test_a_corpus_that_is_changed_while_it_is_read_is_refused_and_nothing_of_it_
         patch.setattr(preparing._Making, "_tokenized", changing)
         with pytest.raises(InputError, match="corpus wikipedia: was changed after this began to use it; begin again"):
             prepared(data, tmp_path / "cache")
-    assert not [path for path in (tmp_path / "cache").rglob("*") if path.name == "shards"]
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.name == "tokenized"]
     assert "other" in prepared(data, tmp_path / "cache").types.strings()

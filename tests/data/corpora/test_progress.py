@@ -4,7 +4,7 @@ from hashbench.data.corpora.tokenizing import PreparationProgress, ShardFacts, t
 
 
 def facts(documents: int, tokens: int) -> ShardFacts:
-    return ShardFacts(documents, 0, tokens, 1)
+    return ShardFacts(documents, 0, tokens)
 
 
 def test_lines_tell_documents_rate_and_time_left() -> None:
