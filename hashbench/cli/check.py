@@ -37,7 +37,11 @@ def check(
     ] = None,
     labels: Annotated[bool, typer.Option(help="Also read every data set and check its labels.")] = True,
     measure: Annotated[
-        bool, typer.Option("--measure", help="Also measure models and texts before any run; learns vocabularies.")
+        bool,
+        typer.Option(
+            "--measure",
+            help="Also count the texts that models read, and measure their word vectors; learns vocabularies.",
+        ),
     ] = False,
     code: Annotated[
         bool,
@@ -73,7 +77,7 @@ def check_experiment(
         return
     from hashbench.results.tables.recipes import NOT_DECLARED, declared_lines
     from hashbench.running.experiment.resolved import model_rows, task_rows
-    from hashbench.running.sweep.measuring import print_results, take_all
+    from hashbench.running.sweep import measuring
     from hashbench.running.sweep.plan import check_data, plan
 
     planned = plan(loaded, data=data, here=False)
@@ -90,8 +94,9 @@ def check_experiment(
         print()
         print_rows(list(tasks[0]), tasks, "text")
     if measure:
-        take_all(resolved, progress=note)
-    print_results(resolved, measured=measure)
+        measuring.measure(resolved, progress=note)
+    else:
+        measuring.print_results(resolved)
     for name, lines in notes.items():
         for line in lines:
             print(f"\n{name}: {line}")

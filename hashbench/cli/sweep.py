@@ -34,18 +34,14 @@ WorkersOption = Annotated[
 ]
 ExecutorOption = Annotated[str | None, option_of_executors("Where runs are carried out.")]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Print the runs, their order and the estimated time; run nothing.")
-]
-ForCard = Annotated[
-    str | None,
+    bool,
     typer.Option(
-        metavar="CARD", help="With --dry-run: estimate the time on this card: h100, a100, rtx4090, l4 and others."
+        "--dry-run", help="Print the runs, their order and the time left, as far as it is known; run nothing."
     ),
 ]
 MaxHours = Annotated[
     float | None, typer.Option(min=0, help="Stop after this number of hours, with checkpoints of all runs.")
 ]
-CheapFirst = Annotated[bool, typer.Option("--nice", help="Do cheap runs first. The results stay the same.")]
 FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed run.")]
 ExportWandb = Annotated[
     Path | None,
@@ -63,10 +59,8 @@ def sweep(
     executor: ExecutorOption = None,
     ray_address: RayAddress = None,
     dry_run: DryRun = False,
-    on: ForCard = None,
     fail_fast: FailFast = False,
     max_hours: MaxHours = None,
-    nice: CheapFirst = False,
     artifacts: Artifacts = "",
     export_wandb: ExportWandb = None,
 ) -> None:
@@ -76,12 +70,9 @@ def sweep(
 
     Example: hashbench sweep glue_tiny --data ~/data finetune.epochs=1
     """
-    from hashbench.common.errors import InputError
     from hashbench.running.experiment.load import load_experiment
     from hashbench.store.engine import check_place
 
-    if on is not None and not dry_run:
-        raise InputError("--on: an estimate for another machine needs --dry-run; add it, or leave --on out")
     changes = [*(overrides or []), *([f"executor={executor}"] if executor else [])]
     loaded = load_experiment(file, changes)
     name_cluster(ray_address, loaded.experiment.executor)
@@ -101,10 +92,8 @@ def sweep(
         data=data or None,
         workers=workers,
         dry_run=dry_run,
-        card=on,
         fail_fast=fail_fast,
         max_hours=max_hours,
-        nice=nice,
         artifacts=artifacts,
     )
     if code in (DONE, SOME_FAILED) and not dry_run:

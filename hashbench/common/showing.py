@@ -70,20 +70,6 @@ def duration_text(seconds: float) -> str:
     return f"{days} d {hours} h"
 
 
-def range_text(low: float, high: float) -> str:
-    """A range of seconds in words, with its unit once where that is that of both ends.
-
-    >>> range_text(130, 300), range_text(3000, 9000), range_text(61, 62), range_text(4.2, 9.1)
-    ('2 to 5 min', '50 min to 2 h 30 min', 'about 62 s', '4 to 9 s')
-    """
-    ends = [duration_text(round(seconds) if seconds < 10 else seconds) for seconds in (low, high)]
-    ends = [end.replace(".0 s", " s") for end in ends]
-    (first, *first_unit), (second, *second_unit) = (end.split(" ") for end in ends)
-    if ends[0] == ends[1] or high - low < 2:
-        return f"about {ends[1]}"
-    return f"{first} to {ends[1]}" if first_unit == second_unit and len(first_unit) == 1 else " to ".join(ends)
-
-
 EXACT_DECIMALS = 9  # beyond them the bits of a computed number depend on the order of its sums
 
 

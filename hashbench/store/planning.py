@@ -138,22 +138,6 @@ def planned_runs(store: Store, experiment_id: int) -> dict[tuple[str, str], str]
         return {(row.model, row.id): row.kind for row in rows}
 
 
-def set_turns(store: Store, experiment_id: int, order: Sequence[str] | None = None) -> None:
-    """Sets the order in which the runs of an experiment are claimed: `order` (of ids), or without it as planned."""
-    columns = [experiment_run.c[name] for name in ("run_id", "model", "position", "turn")]
-    turns = {run_id: turn for turn, run_id in enumerate(order or ())}
-    with store.read() as connection:
-        rows = connection.execute(sa.select(*columns).where(experiment_run.c.experiment_id == experiment_id)).all()
-    # what joined the experiment later comes last, as it was planned
-    wanted = [(row, turns[row.run_id] if row.run_id in turns else len(turns) + row.position) for row in rows]
-    moved = [{"of": row.run_id, "label": row.model, "to": turn} for row, turn in wanted if turn != row.turn]
-    this = (experiment_run.c.experiment_id == experiment_id, experiment_run.c.run_id == sa.bindparam("of"))
-    move = sa.update(experiment_run).where(*this, experiment_run.c.model == sa.bindparam("label"))
-    for part in chunks(moved, AT_ONCE):
-        with store.write() as connection:
-            connection.execute(move.values(turn=sa.bindparam("to")), list(part))
-
-
 def retry_failed(store: Store, experiment_id: int) -> int:
     """Plans all failed runs of an experiment again, with all their tries; returns how many there were."""
     failed = sa.update(run).where(run.c.id.in_(members(experiment_id)), run.c.state == "failed")

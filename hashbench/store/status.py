@@ -91,19 +91,6 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Duration:
-    """A finished run and the seconds that it took."""
-
-    run_id: str
-    kind: str
-    model: str
-    encoder: str
-    task: str | None
-    spec: dict[str, Any]
-    seconds: float
-
-
-@dataclass(frozen=True)
 class Running:
     """An attempt in flight. A negative `lease_left_s`: its worker is silent, and the next claim takes its run over."""
 
@@ -180,17 +167,6 @@ ORDER BY split, metric
     "evaluated",
     where="run_id = :run",
 )
-DURATIONS = """
-SELECT run_id, kind, model, encoder, task, spec, seconds
-FROM (
-    SELECT r.id AS run_id, r.kind, r.model, r.encoder, r.task, r.spec, a.seconds, r.finished_at,
-        ROW_NUMBER() OVER (PARTITION BY r.kind, r.encoder ORDER BY r.finished_at DESC, r.id) AS place
-    FROM run r JOIN attempt a ON a.id = r.finished_attempt
-    WHERE r.state = 'done' AND a.seconds IS NOT NULL
-) AS of_a_kind
-WHERE place <= :most
-ORDER BY finished_at DESC, run_id
-"""
 
 
 def experiments(store: Store) -> list[StoredExperiment]:
@@ -374,14 +350,6 @@ def predictions_of(
 def best_scores(store: Store, run_id: str) -> list[RowMapping]:
     """Scores of a run at its best evaluation: metric, split, value and, where it is missing, the reason."""
     return list(store.query(BEST_SCORES, run=run_id))
-
-
-def durations(store: Store, *, most: int) -> list[Duration]:
-    """The runs of any experiment that were finished last, each with the seconds it took.
-
-    `most`: the number of each kind and encoder. Hundreds of short evaluations do not hide the few long pre-trainings.
-    """
-    return [Duration(**_with_json(row, "spec")) for row in store.query(DURATIONS, most=most)]
 
 
 def seconds_of(store: Store, run_ids: Sequence[str]) -> dict[str, float]:

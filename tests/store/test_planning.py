@@ -12,8 +12,8 @@ from sqlalchemy.engine import Connection
 from hashbench.common.errors import InputError
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish, void
-from hashbench.store.planning import AT_ONCE, Run, add_experiment, retry_failed, set_turns
-from hashbench.store.queue import claim, fail, release
+from hashbench.store.planning import AT_ONCE, Run, add_experiment, retry_failed
+from hashbench.store.queue import claim, fail
 from hashbench.store.result import Result
 from hashbench.store.statements import CHUNK
 from hashbench.store.status import counts, done_ids, experiments, find_experiment
@@ -191,20 +191,3 @@ def test_a_password_in_the_command_is_not_stored(store: Store) -> None:
     assert (
         store.query("SELECT command FROM experiment")[0]["command"] == "sweep a.yaml --db postgresql://me:***@host/runs"
     )
-
-
-def test_runs_are_claimed_in_another_order_while_tables_keep_theirs(store: Store, lab: Lab) -> None:
-    experiment_id = lab.plan(store, *(lab.run(name) for name in "abcd"))
-
-    def claimed() -> list[str]:
-        held = [lab.claim(store, experiment_id) for _ in range(4)]
-        for each in held:
-            release(store, each)
-        return [each.run_id[0] for each in held]
-
-    set_turns(store, experiment_id, [lab.id(name) for name in "dbc"])
-    assert claimed() == ["d", "b", "c", "a"]  # what is not named comes last
-    rows = store.query("SELECT run_id FROM experiment_run ORDER BY position")
-    assert [row["run_id"][0] for row in rows] == ["a", "b", "c", "d"]
-    set_turns(store, experiment_id)
-    assert claimed() == ["a", "b", "c", "d"]

@@ -65,10 +65,6 @@ class BuiltinTable:
         """The number of generated rows."""
         return TRAIN_ROWS[self.task.name] if self.split == "train" else VALIDATION_ROWS
 
-    def about_n_rows(self) -> int:
-        """The number of rows, which is known exactly."""
-        return self.n_rows()
-
     def read(self, columns: Sequence[str], notes: list[str] | None = None) -> dict[str, Cells]:
         """The cells of the requested columns by name; nothing is odd in them."""
         table = task_table(self.task, self.split)

@@ -59,9 +59,6 @@ class DataTable(Protocol):
     def n_rows(self) -> int | None:
         """The number of rows; None where only reading would tell."""
 
-    def about_n_rows(self) -> int | None:
-        """About how many rows there are, to estimate how long a training takes; None where that is unknown."""
-
     def read(self, columns: Sequence[str], notes: list[str] | None = None) -> dict[str, Cells]:
         """The cells of the requested columns by name; `notes` gets what is odd in the rows."""
 
@@ -137,11 +134,6 @@ class FileTable:
         if format_of(self.paths[0]) != ".parquet":
             return None
         return sum(open_parquet(path).metadata.num_rows for path in self.paths)
-
-    def about_n_rows(self) -> int:
-        """The number of rows of parquet files, of lines of others, to estimate how long a training takes."""
-        exact = self.n_rows()
-        return sum(map(_about_n_lines, self.paths)) if exact is None else exact
 
     def read(self, columns: Sequence[str], notes: list[str] | None = None) -> dict[str, Cells]:
         """The cells of the requested columns by name, file after file; `notes` gets what is odd in the rows.
@@ -516,18 +508,6 @@ def _lines_before(path: Path, end: int) -> int:
     """The number of line ends in the first `end` bytes of a file."""
     with path.open("rb") as file:
         return sum(file.read(min(BLOCK, end - at)).count(b"\n") for at in range(0, end, BLOCK))
-
-
-def _about_n_lines(path: Path) -> int:
-    """The number of line ends of a file once it is decompressed, or of objects of a JSON array on one line."""
-    try:
-        with opened(path) as file:
-            blocks = iter(partial(file.read, BLOCK), "")
-            counts = [(block.count("\n"), block.count("},")) for block in blocks]
-    except (UnicodeDecodeError, pa.ArrowException, OSError, EOFError):  # the reader names the place
-        return 1
-    lines = sum(lines for lines, _ in counts)
-    return max(lines, sum(ends for _, ends in counts) + 1) if format_of(path) == ".json" else lines
 
 
 def _conll_rows(path: Path, columns: Sequence[str], reading: ReadOptions) -> Iterator[RowCells]:

@@ -74,10 +74,6 @@ class HubTable:
         """None, since only reading would tell."""
         return None
 
-    def about_n_rows(self) -> int | None:
-        """None, since an estimate makes no request to the hub."""
-        return None
-
     def problem(self) -> str:
         """The reason why the table cannot be read, or an empty text."""
         return _problem(self.place.repository, self.place.revision)

@@ -110,11 +110,6 @@ class Encoder(ModelPart):
         states: Tensor = layer(*inputs)
         return states
 
-    @property
-    def layer_passes(self) -> float:
-        """Layers that a token passes, fractional where neighbours share a state."""
-        return float(self.config.layers)
-
     def text_width(self, n_texts: int) -> int:
         """Width of the states that the head of a task with so many texts an input reads: d."""
         width: int = self.config.dim
@@ -258,9 +253,6 @@ def make_encoder(name: str, size: str, **overrides: Any) -> Encoder:
 def encoder_outline(name: str, size: str, **overrides: Any) -> Encoder:
     """An encoder on the meta device, where weights cost nothing, to be counted. All callers share one of a shape:
     drawing even its weightless parts takes longer than planning a run.
-
-    >>> encoder_outline("bert", "tiny").layer_passes
-    2.0
     """
     build, config = find_architecture(name).build, encoder_config(name, size, **overrides)
     key = (build, repr(config))

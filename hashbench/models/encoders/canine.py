@@ -112,11 +112,6 @@ class CanineEncoder(PublishedBert):
         """The number that every length in an exported graph is a multiple of: whole blocks and whole molecules."""
         return math.lcm(self.config.block, self.config.downsampling)
 
-    @property
-    def layer_passes(self) -> float:
-        """Layers per character: the first runs on characters, the others on molecules of several characters."""
-        return 1 + self.config.layers / self.config.downsampling
-
     def states_mask(self, mask: Tensor) -> Tensor:
         """Mask of characters (B, L) -> mask of molecules (B, ceil(L / 4)), True where one of the four characters is."""
         mask = nn.functional.pad(mask, (0, -mask.shape[1] % self.config.downsampling))

@@ -97,11 +97,6 @@ class ProformerEncoder(TransformerEncoder):
         """K, the number of neighbours that become one vector."""
         return self.config.group
 
-    @property
-    def layer_passes(self) -> float:
-        """Layers that a word passes: K neighbours share a state, and the attention among them is left out."""
-        return self.config.layers / self.config.group
-
     def before_layers(
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:

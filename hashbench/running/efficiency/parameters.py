@@ -1,4 +1,4 @@
-"""Parameters of a model as its paper counts them, the costs of one token, and sizes for estimates of its trainings.
+"""Parameters of a model as its paper counts them, the costs of one token, and the sizes that a plan prints.
 
 All are taken on the meta device, where weights cost nothing.
 """
@@ -136,14 +136,10 @@ def code_of(spec: ModelSpec) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class Outline:
-    """The sizes of a model from which memory and time of its trainings are estimated, whatever the recipe."""
+    """The parameters of a model, whatever the recipe."""
 
-    layers: float  # that a token passes; where neighbours are joined, a layer counts in part
-    dim: int
-    feed_forward: int
     embedding: int  # parameters of the embedding, all that it stores
     weights: int  # in use after fine-tuning, head included
-    output_rows: int  # that a scored token is multiplied with; 0: none
 
 
 # A plan needs the outline of every one of its runs. By the identity of the spec, whose mappings have no hash; the spec
@@ -170,15 +166,10 @@ def _counted(model: ResolvedModel, size: str, n_classes: int | None) -> Outline:
         rows: int | None = model.pretrain.vocabulary_size
     else:
         rows = coder.num_rows if coder.needs_fit and coder.fit_pieces(tokenizer.pieces) else None
-    encoder = encoder_outline(spec.encoder.kind, size, **spec.encoder.args)
+    dim = encoder_config(spec.encoder.kind, size, **spec.encoder.args).dim
     with on_meta():
-        embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=rows)
-    matrix = embedding.output_matrix()
+        embedding = build_embedding(spec, dim, vocabulary_rows=rows)
     return Outline(
-        layers=encoder.layer_passes,
-        dim=encoder.config.dim,
-        feed_forward=encoder.config.feed_forward,
         embedding=stored(embedding),
         weights=count(spec, size, n_classes=n_classes, vocabulary_rows=rows, deployed=True).total,
-        output_rows=embedding.untied_rows or (0 if matrix is None else len(matrix)),
     )

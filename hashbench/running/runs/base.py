@@ -1,4 +1,4 @@
-"""A run, and the kinds of run: which runs an experiment has, how they are carried out, shown and estimated.
+"""A run, and the kinds of run: which runs an experiment has, how they are carried out and shown.
 
 A kind is a file of this folder that ends in `KIND`, an object of a class derived from `RunKind`. Nothing else in the
 program knows the kinds by name. Plans list them without Lightning, which takes seconds to import: functions that carry
@@ -24,15 +24,12 @@ from hashbench.common.showing import percent_text
 from hashbench.data.tasks.base import LocatedTask, SplitOutputs, Task
 from hashbench.data.tasks.items import LinkSet
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.running.efficiency.cards import Card, Placed, TrainingStep
 from hashbench.running.efficiency.parameters import outline_of
 from hashbench.running.experiment.identity import run_id
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.experiment.resolved import ResolvedExperiment, plain, task_block
 from hashbench.running.experiment.schema import LARGEST_KEPT, Experiment
 from hashbench.running.runs.artifacts import ArtifactFolder
-from hashbench.running.runs.durations import training_seconds
 from hashbench.running.runs.materials import Materials
 from hashbench.running.training.machine import Machine
 from hashbench.store.kinds import METRICS, Metrics
@@ -71,7 +68,7 @@ class Workplace:
 
 
 class RunKind(ABC):
-    """One kind of run: which runs an experiment has of it, and how they are carried out, shown and estimated."""
+    """One kind of run: which runs an experiment has of it, and how they are carried out and shown."""
 
     name: ClassVar[str]  # as it is stored
     # What its metrics are: "training", the scores of a model that it trains, which are averaged over seeds;
@@ -87,10 +84,8 @@ class RunKind(ABC):
     several_devices: ClassVar[bool] = False
     # Whether it reads files that the runs it needs have left; others need them in the plan's order only.
     reads_needs: ClassVar[bool] = True
-    typical_s: ClassVar[float] = 10.0  # seconds of a run, where a kind has no better estimate
     is_tracked: ClassVar[bool] = False  # whether Weights & Biases shows it while it runs
-    # Whether it trains; then estimates of one kind correct those of the others.
-    is_training: ClassVar[bool] = False
+    is_training: ClassVar[bool] = False  # whether it trains a model
     # Whether a line says that a run begins, since it shows no steps and may last.
     announced: ClassVar[bool] = False
     # Whether its runs call `progress` from their start on; those of other kinds count as hung only after a first call.
@@ -106,14 +101,6 @@ class RunKind(ABC):
 
         Raises `Interrupted` when the machine requests a stop; any other error is the run's failure.
         """
-
-    def seconds(self, run: Run, rows: int) -> float:
-        """A rough estimate of a run's seconds from its spec and the number of its task's training rows."""
-        return self.typical_s
-
-    def seconds_on(self, card: Card, run: Run, rows: int, resolved: ResolvedExperiment) -> float:
-        """A rough estimate of a run's seconds on a named card; for a kind that does not train, as on this machine."""
-        return self.seconds(run, rows)
 
     def has_long_steps(self, run: Run) -> bool:
         """True for a training whose steps on a CPU are long beside the time to prepare operations for a length."""
@@ -171,35 +158,6 @@ class TrainingKind(RunKind):
     """A kind of run that trains a model."""
 
     several_devices = is_tracked = is_training = True
-
-    @abstractmethod
-    def tokens(self, run: Run, rows: int) -> float:
-        """Number of tokens that the training of a run reads."""
-
-    @abstractmethod
-    def step(self, run: Run, model: ResolvedModel) -> TrainingStep:
-        """The sizes of a training step of a run's model, from which memory and time are estimated."""
-
-    @abstractmethod
-    def recipe(self, model: ResolvedModel) -> Pretrain | Finetune:
-        """The recipe of a model for trainings of this kind."""
-
-    def seconds(self, run: Run, rows: int) -> float:
-        return training_seconds(run.spec["model"]["encoder"], self.tokens(run, rows))
-
-    def seconds_on(self, card: Card, run: Run, rows: int, resolved: ResolvedExperiment) -> float:
-        placed = self.placed(card, run, resolved)
-        at_a_time, devices = placed.rows or 1, resolved.experiment.all_devices
-        return placed.step.seconds(card, self.tokens(run, rows), at_a_time=at_a_time, devices=devices)
-
-    def placed(self, card: Card, run: Run, resolved: ResolvedExperiment) -> Placed:
-        """The rows at a time and the memory of a run's training step on a card."""
-        model = model_of(run, resolved)
-        step, size = self.step(run, model), self.recipe(model).micro_batch_size
-        devices = resolved.experiment.all_devices
-        share = -(-step.rows // devices)
-        rows = step.fitting_rows(card, devices) if size == "auto" else min(size or share, share)
-        return Placed(step, share, rows, step.memory(card, rows or 1), auto=size == "auto")
 
 
 def stored_predictions(split: str, checkpoint: Checkpoint, outputs: np.ndarray, targets: np.ndarray) -> Predictions:

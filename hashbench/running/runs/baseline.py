@@ -10,7 +10,6 @@ from typing import Any
 from hashbench.common.declared import LEARNED, LEARNED_MORE
 from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.base import LocatedTask
-from hashbench.data.tasks.catalogue import known_kinds
 from hashbench.data.tasks.text_data import reports_elsewhere
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.experiment.schema import FloorChoice
@@ -21,7 +20,6 @@ from hashbench.store.planning import Run
 from hashbench.store.result import Checkpoint, Result
 
 VERSION = 1  # raised when the meaning of a trivial baseline changes
-SECONDS_PER_ROW = 5e-4  # of train: measured 4e-5 (SST-2, short) to 1.4e-3 (AG News) of linear models
 SIZE = "bytes"  # the option of those that have a size
 LOOK_EVERY_S = 0.2  # for a request to stop
 CHECKPOINTS: tuple[Checkpoint, ...] = ("best", "last")  # both are what was predicted once
@@ -35,7 +33,6 @@ class TrivialBaseline(RunKind):
     order = 20
     gives_signs = True
     announced = True
-    typical_s = 2.0  # of the example database
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         return [
@@ -52,10 +49,6 @@ class TrivialBaseline(RunKind):
         words = {"corpus_words": resolved.seen_words()} if floor.name in task.task.kind.reads_words else {}
         more = {**task.task.kind.protocol_spec(task.task), **learned, **words}
         return self.make(resolved.experiment.encoder, floor.label, {**floor_spec(floor), **more}, task=task)
-
-    def seconds(self, run: Run, rows: int) -> float:
-        is_constant = any(run.spec["floor"] in kind.constant_baselines for kind in known_kinds().values())
-        return self.typical_s if is_constant else self.typical_s + SECONDS_PER_ROW * rows
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         counted = "corpus_words" in run.spec
@@ -133,7 +126,6 @@ class FurtherBaseline(RunKind):
     order = 75
     gives_signs = True
     in_sweeps = False
-    typical_s = TrivialBaseline.typical_s
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         return []

@@ -32,7 +32,6 @@ class EfficiencyMeasurement(RunKind):
     order = 60
     gives_signs = True
     measures_time = True
-    typical_s = 60.0  # of the example database
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         experiment, baseline = resolved.experiment, resolved.baseline

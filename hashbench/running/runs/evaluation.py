@@ -73,7 +73,6 @@ class FurtherEvaluation(RunKind):
     order = 70
     gives_signs = True
     in_sweeps = False
-    typical_s = 10.0  # of a thousand texts and a small model
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         return []

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hashbench.common.declared import CHOSEN_NOTE, SEARCHED_ON_NOTE, UNSELECTED_NOTE, searched_values
+from hashbench.common.declared import CHOSEN_NOTE, SEARCHED_ON_NOTE, UNSELECTED_NOTE
 from hashbench.common.measured import MetricRow
 from hashbench.common.showing import tell
 from hashbench.common.texts_read import NOTE
@@ -20,11 +19,10 @@ from hashbench.data.tasks.blocks import BY_ROWS
 from hashbench.data.tasks.encoding import unknown_note
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.embeddings.base import ModelSpec
-from hashbench.running.efficiency.cards import TrainingStep, step_of
 from hashbench.running.efficiency.parameters import count, token_cost
 from hashbench.running.experiment.checks import task_words_note
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.recipes import SETTINGS, Finetune, FinetuneRecipe, input_length
+from hashbench.running.experiment.recipes import SETTINGS, FinetuneRecipe, input_length
 from hashbench.running.experiment.resolved import ResolvedExperiment, weights_setting
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.running.runs.base import TrainingKind, Workplace, keeps_best, notes_on, stored_predictions, weight_bytes
@@ -143,28 +141,6 @@ class Finetuning(TrainingKind):
     def kept_bytes(self, run: Run, resolved: ResolvedExperiment) -> int:
         model = resolved.model(run.model)
         return weight_bytes(model, run.encoder) if keeps_best(resolved.experiment, model) else 0
-
-    def tokens(self, run: Run, rows: int) -> float:
-        return float(rows_shown(run, rows) * TOKENS_PER_ROW)
-
-    def step(self, run: Run, model: ResolvedModel) -> TrainingStep:
-        length = model.finetune.longest
-        return step_of(model, run.encoder, model.finetune, length=length, typical_length=TOKENS_PER_ROW)
-
-    def recipe(self, model: ResolvedModel) -> Finetune:
-        return model.finetune
-
-
-def rows_shown(run: Run, rows: int) -> int:
-    """Rows that the training of a run reads, repetitions counted, where its task has `rows` training rows."""
-    recipe = run.spec["finetune"]
-    lists = searched_values(recipe)
-
-    def most(key: str) -> Any:
-        return max(lists[key]) if key in lists else recipe[key]
-
-    rows_once = most("steps") * most("batch_size") if most("steps") else most("epochs") * rows
-    return int(rows_once * (1 + math.prod(map(len, lists.values()))) if lists else rows_once)
 
 
 def tune(run: Run, place: Workplace, machine: Machine, *, keep_best: bool) -> Tuned:

@@ -12,19 +12,16 @@ from hashbench.common.checksums import sealed_write
 from hashbench.common.errors import located
 from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.base import SplitOutputs
-from hashbench.data.tasks.catalogue import item_kind_of
 from hashbench.data.tasks.items import LinkSet, item_kind, protocol_of
 from hashbench.models.coders.bloom import Bloom, twins
 from hashbench.models.objectives.entities import EntityHead, corrupt, entity_objective
 from hashbench.models.objectives.item_search import ItemSearch
-from hashbench.running.efficiency.cards import TrainingStep, step_of
 from hashbench.running.efficiency.parameters import count
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.recipes import SETTINGS, Finetune
+from hashbench.running.experiment.recipes import SETTINGS
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import TrainingKind, Workplace, notes_on, scored_metrics, stored_predictions
-from hashbench.running.runs.finetuning import rows_shown
 from hashbench.running.training.beginning import begin
 from hashbench.running.training.devices import pick_device, precision_found
 from hashbench.running.training.machine import Machine
@@ -110,19 +107,6 @@ class ItemTraining(TrainingKind):
                 "precision_found": precision_found(model.finetune.precision, machine.device),
             },
         )
-
-    def tokens(self, run: Run, rows: int) -> float:
-        kind, block = item_kind_of(run.spec)
-        return float(rows_shown(run, rows) * kind.row_length(block).items * run.spec["model"]["coder"]["maps"])
-
-    def step(self, run: Run, model: ResolvedModel) -> TrainingStep:
-        kind, block = item_kind_of(run.spec)
-        length = kind.row_length(block).items * run.spec["model"]["coder"]["maps"]
-        share = entity_objective(model.spec.training.args).predict_share
-        return step_of(model, run.encoder, model.finetune, length=length, scored=share)
-
-    def recipe(self, model: ResolvedModel) -> Finetune:
-        return model.finetune
 
 
 def build_parts(

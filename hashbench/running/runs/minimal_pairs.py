@@ -41,7 +41,6 @@ class PairEvaluation(RunKind):
     metrics = "evaluation"
     order = 40
     gives_signs = True
-    typical_s = 120.0  # of BLiMP, Shuffle + Random and a tiny encoder
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         return [

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.models.coders.cache import type_codes
-from hashbench.models.objectives.mlm import PREDICT_PROB
 from hashbench.models.objectives.registry import objective_of, pretrains
-from hashbench.running.efficiency.cards import TrainingStep, step_of
 from hashbench.running.efficiency.parameters import count
 from hashbench.running.experiment.identity import run_id
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.recipes import SETTINGS, Pretrain
+from hashbench.running.experiment.recipes import SETTINGS
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles, objective_head
 from hashbench.running.runs.base import TrainingKind, Workplace, weight_bytes
@@ -41,8 +39,6 @@ CHECKPOINT = "checkpoint"
 # Kind of the file with the head of the objective; "head" is that of a fine-tuning.
 OBJECTIVE_HEAD = "objective_head"
 
-# Time of a token over that of one in a fine-tuning: the loss of many labels, corrupting, the corpus. Measured at tiny.
-BESIDE_ENCODER = 2.0
 # Of a word between white space, for estimates: 1.2 words of the tokenizer `words`, 2.2 pieces of a small vocabulary
 TOKENS_PER_WORD = 2
 # Tokens. At tiny such a step takes half a second, of which operations prepared anew take 1 %.
@@ -130,28 +126,9 @@ class Pretraining(TrainingKind):
             },
         )
 
-    def seconds(self, run: Run, rows: int) -> float:
-        return BESIDE_ENCODER * super().seconds(run, rows)
-
-    def tokens(self, run: Run, rows: int) -> float:
-        recipe = run.spec["pretrain"]
-        steps = 1 if CHECKPOINT in run.spec else recipe["steps"]  # its training leaves the weights on the way
-        return float(steps * recipe["batch_size"] * sequence_tokens(recipe))
-
     def has_long_steps(self, run: Run) -> bool:
         recipe = run.spec["pretrain"]
         return bool(recipe["batch_size"] * sequence_tokens(recipe) >= LONG_STEP)
-
-    def step(self, run: Run, model: ResolvedModel) -> TrainingStep:
-        objective, recipe = objective_of(model.spec), model.pretrain
-        everywhere = recipe.logits == "all"
-        scored = (1.0 if everywhere else PREDICT_PROB) if objective and objective.label_types else 0.0
-        return step_of(
-            model, run.encoder, recipe, length=recipe.sequence_length, scored=scored, keeps_scores=everywhere
-        )
-
-    def recipe(self, model: ResolvedModel) -> Pretrain:
-        return model.pretrain
 
     def kept_bytes(self, run: Run, resolved: ResolvedExperiment) -> int:
         """About how many bytes of weights are kept: those of a fine-tuned model, or 0 with `keep_weights: none`."""

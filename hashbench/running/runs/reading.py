@@ -12,21 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from hashbench.common.texts_read import TextsRead
-from hashbench.data.sources.fingerprints import digest
+from hashbench.data.sources.fingerprints import cache_folder, cache_room, digest, read_note, write_note
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.embeddings.base import Template
 from hashbench.models.text.base import Tokenizer
 from hashbench.running.experiment.identity import whole
-from hashbench.running.experiment.measured_before import recall, remember
 from hashbench.running.experiment.recipes import Finetune, input_length
 
-RECORDS = "texts"  # of records in the cache
+FOLDER = "measured"  # in the cache
 FORMAT = 1  # raised when what is counted changes
 
 
 def counted_before(spec: Mapping[str, Any]) -> TextsRead | None:
     """The counts that the cache has for the fine-tuning of a spec; None where nobody has counted them here."""
-    record = recall(RECORDS, digest_of(spec))
+    record = read_note(cache_folder() / FOLDER / _name(spec))
     return None if record is None else TextsRead.of_record(record)
 
 
@@ -41,7 +40,7 @@ def counted(
 
     length = input_length(finetune, data, tokenizer, template, cache)
     counts = texts_read(data, tokenizer, template, length, cache)
-    remember(RECORDS, digest_of(spec), counts.record())
+    write_note(cache_room(FOLDER) / _name(spec), counts.record())
     return counts
 
 
@@ -50,3 +49,7 @@ def digest_of(spec: Mapping[str, Any]) -> str:
     model = whole(spec["model"])
     parts = [spec["data"], model["tokenizer"], spec["corpus"], model["template"], spec["finetune"]["max_length"]]
     return digest("texts read", str(FORMAT), json.dumps(parts, sort_keys=True))
+
+
+def _name(spec: Mapping[str, Any]) -> str:
+    return f"texts-{digest_of(spec)}.json"

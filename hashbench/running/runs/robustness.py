@@ -42,7 +42,6 @@ class RobustnessEvaluation(RunKind):
     metrics = "none"
     order = 50
     gives_signs = True
-    typical_s = 30.0  # of the example database
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         """Those of the fine-tunings, then those of the trivial baselines that read the texts."""

@@ -1,66 +1,41 @@
-"""Measurements of an experiment's models before their first run: `check --measure` takes them, every plan prints them.
+"""Facts on the models of an experiment before their first run: sizes, shares of texts read, spreads of word vectors.
 
-A measurement that needs a vocabulary makes it, as the sweep would; what it found is kept in the cache by
-`measured_before.remember`, so that a plan without `--measure` only looks it up.
+Sizes follow from shapes. `check --measure` counts texts, which needs vocabularies and makes them as the sweep would;
+the counts stay in the cache, and every plan prints them. Spreads are measured where they are printed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from hashbench.data.sources.fingerprints import cache_folder
 from hashbench.results.rendering.rows import text_lines
 from hashbench.running.experiment.resolved import ResolvedExperiment, SummaryRow
 from hashbench.running.runs.materials import Materials
-from hashbench.running.sweep import model_sizes, row_lengths, text_shares, text_times, word_spreads
+from hashbench.running.sweep import model_sizes, text_shares, word_spreads
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """One kind of measurement of the models of an experiment."""
-
-    title: str  # of its rows
-    # Measures what the cache does not have yet
-    take: Callable[[ResolvedExperiment, Materials], object]
-    # What is known without measuring; empty: nothing to print
-    rows: Callable[[ResolvedExperiment], list[SummaryRow]]
-    notes: Callable[[ResolvedExperiment], list[str]] = lambda resolved: []
+def print_results(resolved: ResolvedExperiment) -> None:
+    """Prints the sizes of an experiment's models, and the shares of texts that they read as far as these are known."""
+    _print(model_sizes.TITLE, model_sizes.rows(resolved))
+    _print(text_shares.TITLE, text_shares.rows(resolved), text_shares.notes(resolved))
 
 
-MEASUREMENTS: tuple[Measurement, ...] = (
-    Measurement(model_sizes.TITLE, lambda resolved, materials: None, model_sizes.rows),
-    Measurement(text_shares.TITLE, text_shares.take, text_shares.rows, text_shares.notes),
-    Measurement(row_lengths.TITLE, row_lengths.take, row_lengths.rows, row_lengths.notes),
-    Measurement(word_spreads.TITLE, word_spreads.take, word_spreads.rows, word_spreads.notes),
-    Measurement(text_times.TITLE, text_times.take, text_times.rows, text_times.notes),
-)
-
-
-def take_all(resolved: ResolvedExperiment, progress: Callable[[str], None] | None = None) -> None:
-    """Takes all measurements of an experiment; `progress` gets lines on how far a corpus is."""
+def measure(resolved: ResolvedExperiment, progress: Callable[[str], None] | None = None) -> None:
+    """Counts and measures what is not known, and prints all of it; `progress` gets lines on how far a corpus is."""
     materials = Materials(resolved.sources, cache_folder(), resolved.tasks, progress=progress)
-    for measurement in MEASUREMENTS:
-        measurement.take(resolved, materials)
+    text_shares.take(resolved, materials)
+    print_results(resolved)
+    spreads = word_spreads.measured(resolved, materials)
+    _print(word_spreads.TITLE, word_spreads.rows(spreads), word_spreads.notes(spreads))
 
 
-def results(resolved: ResolvedExperiment) -> list[tuple[str, list[SummaryRow], list[str]]]:
-    """Title, rows and notes of each measurement of which something is known."""
-    shown = [(kind.title, kind.rows(resolved), kind.notes(resolved)) for kind in MEASUREMENTS]
-    return [(title, rows, notes) for title, rows, notes in shown if rows or notes]
-
-
-def print_results(resolved: ResolvedExperiment, *, measured: bool = False) -> None:
-    """Prints what is known of an experiment's models before their first run, each kind of measurement as a table.
-
-    `measured`: also why nothing could be measured, where measurements were requested.
-    """
-    for title, rows, remarks in results(resolved):
-        if not rows and not measured:
-            continue
-        print(f"\n{title}")
-        columns = list(dict.fromkeys(name for row in rows for name in row))  # a model not yet measured has fewer
-        if rows:
-            print("\n".join(text_lines(columns, [dict.fromkeys(columns) | row for row in rows])))
-        for remark in remarks:
-            print(f"note: {remark}")
+def _print(title: str, rows: Sequence[SummaryRow], remarks: Sequence[str] = ()) -> None:
+    """Prints a table with its notes; without rows nothing."""
+    if not rows:
+        return
+    columns = list(dict.fromkeys(name for row in rows for name in row))  # a model not yet counted has fewer
+    print(f"\n{title}")
+    print("\n".join(text_lines(columns, [dict.fromkeys(columns) | row for row in rows])))
+    for remark in remarks:
+        print(f"note: {remark}")

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from hashbench.common.showing import duration_text, range_text
+from hashbench.common.showing import duration_text
 
 LINE_EVERY_S = 60.0  # in a log, a sign of life of a long run this often
 
@@ -55,21 +55,20 @@ class RunEnded:
 
 
 Event = RunStarted | RunProgress | RunEnded
-Range = tuple[float, float]  # of seconds
 STARTING = "are loading what trains"  # which takes seconds, without a sign
 SHORT = 8  # letters of a run id, as `status` prints it and `log` takes it
 
 
 class SweepProgress:
-    """Shows workers' events on stderr; `time_left` gives a range of seconds in which the sweep is likely to be done."""
+    """Shows workers' events on stderr; `time_left` gives the seconds that the sweep still takes, None: not known."""
 
     def __init__(
-        self, n_runs: int, n_done: int, time_left: Callable[[], Range | None], stream: TextIO | None = None
+        self, n_runs: int, n_done: int, time_left: Callable[[], float | None], stream: TextIO | None = None
     ) -> None:
         self._stream = stream or sys.stderr
         self._n_runs, self._n_done, self._n_failed = n_runs, n_done, 0
         self._time_left = time_left
-        self._left: tuple[Range, float] | None = None  # as it was estimated, and when
+        self._left: tuple[float, float] | None = None  # as it was estimated, and when
         self._started_any = False
         self._spoke_at: dict[int, float] = {}
         self._labels: dict[int, str] = {}
@@ -151,8 +150,8 @@ class SweepProgress:
     def _ended(self, event: RunEnded) -> None:
         self._n_done += event.state == "done"
         self._n_failed += event.state == "failed"
-        ends = self._time_left()
-        self._left = None if ends is None else (ends, time.monotonic())
+        rest_s = self._time_left()
+        self._left = None if rest_s is None else (rest_s, time.monotonic())
         note = f"; {event.note}" if event.note else ""
         place = f"[{self._n_done}/{self._n_runs}{self._rest()}]"
         self.tell(f"{place} {_named(event)}: {event.state} in {duration_text(event.seconds)}{note}")
@@ -160,16 +159,15 @@ class SweepProgress:
         self._show_sweep()
 
     def _rest(self) -> str:
-        """The time left in words, behind a comma: a range, less the time since it was estimated; '' at the end."""
+        """The time left in words, behind a comma, less the time since it was estimated; '' at the end."""
         if self._n_done + self._n_failed >= self._n_runs:
             return ""
         if self._left is None:
             return ", time left not known yet"
-        (low, high), at = self._left
-        low, high = (end - (time.monotonic() - at) for end in (low, high))
-        if high <= 0:  # a run takes longer than all were to take
-            return ", time left not known"
-        return f", {range_text(low, high) if low > 0 else f'up to {duration_text(high)}'} left"
+        seconds, at = self._left
+        rest_s = seconds - (time.monotonic() - at)
+        # below zero: a run takes longer than all were to take
+        return f", about {duration_text(rest_s)} left" if rest_s > 0 else ", time left not known"
 
     def _show_sweep(self) -> None:
         """Shows in the row of the sweep how many runs are done and failed, and the time left."""

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -19,14 +19,13 @@ from hashbench.common.shared import SharedFolder
 from hashbench.common.showing import printable, tell
 from hashbench.data.sources.fingerprints import cache_folder
 from hashbench.models.text.compiled import usable_cores
-from hashbench.running.efficiency.cards import find_card
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.schema import Experiment
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import names
 from hashbench.running.sweep.assignment import Assignment
 from hashbench.running.sweep.dry_run import print_plan
-from hashbench.running.sweep.estimate import TimeEstimate, cheap_first
+from hashbench.running.sweep.estimate import seconds_left
 from hashbench.running.sweep.executors.local import LocalExecutor
 from hashbench.running.sweep.executors.registry import find_executor
 from hashbench.running.sweep.housekeeping import (
@@ -42,13 +41,13 @@ from hashbench.running.sweep.housekeeping import (
 from hashbench.running.sweep.plan import Plan, plan
 from hashbench.running.sweep.processes import Stopped, TimeIsUp, stop_signals
 from hashbench.running.sweep.progress import RunEnded, SweepProgress
-from hashbench.running.sweep.stored_plan import data_origins, of_phase, refuse_another_plan, training_rows, write_down
+from hashbench.running.sweep.stored_plan import data_origins, of_phase, refuse_another_plan, write_down
 from hashbench.store.engine import Store, address_of, check_place, open_store
-from hashbench.store.planning import planned_runs, retry_failed, set_turns
+from hashbench.store.planning import planned_runs, retry_failed
 from hashbench.store.queue import pending
 from hashbench.store.retry import Retry
 from hashbench.store.sqlite import DatabaseMoved
-from hashbench.store.status import done_ids, experiments, find_experiment, needed_by_others, runs
+from hashbench.store.status import done_ids, experiments, find_experiment, needed_by_others, runs, seconds_of
 from hashbench.store.sums import changed_results
 
 DONE, SOME_FAILED = 0, 1
@@ -68,7 +67,6 @@ class Sweep:
     plan: Plan
     assignment: Assignment
     workers: int
-    rows: Mapping[str, int]  # training rows of the tasks
     times: bool = True  # whether this machine measures time, after all other runs
 
     @cached_property
@@ -84,21 +82,17 @@ def sweep(
     data: Sequence[str] | None = None,
     workers: int | None = None,
     dry_run: bool = False,
-    card: str | None = None,
     fail_fast: bool = False,
     max_hours: float | None = None,
-    nice: bool = False,
     artifacts: str = "",
 ) -> int:
     """Carries out the runs of an experiment that are not done yet; returns the exit code.
 
     0: all runs are done. 1: some failed. 129, 130 or 143: interrupted, and the same command goes on from there. Raises
-    InputError for anything wrong in the experiment or its data, before the first run. `card`: what a dry run estimates
-    for, in place of this machine. `max_hours`: after which all runs are checkpointed and the sweep ends. `nice`: cheap
-    runs come first. `artifacts`: a URL where machines share files.
+    InputError for anything wrong in the experiment or its data, before the first run. `max_hours`: after which all runs
+    are checkpointed and the sweep ends. `artifacts`: a URL where machines share files.
     """
     until = None if max_hours is None else time.monotonic() + 3600.0 * max_hours
-    other = None if card is None else find_card(card)
     find_executor(loaded.experiment.executor)
     check_place(db, create=True, read_only=dry_run)  # before minutes of planning
     planned = plan(loaded, data=data, dry=dry_run)
@@ -106,7 +100,7 @@ def sweep(
     for remark in (*planned.notes, *planned.absent):
         print(remark, file=sys.stderr)
     if dry_run:
-        print_plan(planned, db, n_workers, other, nice=nice, artifacts=artifacts)
+        print_plan(planned, db, n_workers, artifacts=artifacts)
         return DONE
     shared = shared_at(artifacts)
     store = open_store(db)
@@ -125,8 +119,7 @@ def sweep(
     retry(retry_failed, store, experiment_id)
     retry(release_dead, store, experiment_id)
     assignment = assign(planned, db=db, experiment_id=experiment_id, n_workers=n_workers, artifacts=shared)
-    work = Sweep(store, experiment_id, planned, assignment, n_workers, training_rows(origins))
-    retry(set_turns, store, experiment_id, nice_order(work) if nice else None)
+    work = Sweep(store, experiment_id, planned, assignment, n_workers)
     return carry_out(work, fail_fast=fail_fast, until=until)
 
 
@@ -147,7 +140,6 @@ def join(loaded: Loaded, *, db: str, data: Sequence[str] | None = None, workers:
     stored_kinds = retry(planned_runs, store, experiment_id)
     refuse_another_plan(of_phase(planned), stored_kinds, f"{loaded.shown}: '{loaded.experiment.name}' in {store.name}")
     assignment = assign(planned, db=db, experiment_id=experiment_id, n_workers=workers, artifacts=shared)
-    rows = training_rows(origins) if origins else {}
     times = of_phase(planned, measures_time=True) <= set(stored_kinds)
     kinds = names(measures_time=False)
     mine = {key: run for key, run in assignment.runs.items() if times or run.kind in kinds}
@@ -158,13 +150,7 @@ def join(loaded: Loaded, *, db: str, data: Sequence[str] | None = None, workers:
         return DONE
     retry(release_dead, store, experiment_id)
     assignment = replace(assignment, runs=mine)
-    return carry_out(Sweep(store, experiment_id, planned, assignment, workers, rows, times), fail_fast=False)
-
-
-def nice_order(work: Sweep) -> list[str]:
-    """Ids of the runs, those first that are estimated to be cheap."""
-    estimate = work.retry(TimeEstimate, work.store, work.plan.runs, work.workers, work.rows)
-    return cheap_first(work.plan.runs, estimate.seconds)
+    return carry_out(Sweep(store, experiment_id, planned, assignment, workers, times), fail_fast=False)
 
 
 def shared_at(url: str) -> str:
@@ -189,16 +175,22 @@ def assign(planned: Plan, *, db: str, experiment_id: int, n_workers: int, artifa
     )
 
 
+def time_left(work: Sweep) -> float | None:
+    """Estimated seconds until the sweep is done; None where they are not known, or the database is away."""
+    sweep_runs = [run for run in work.plan.runs if run.id in work.assignment.runs]
+    taken = work.retry.once(seconds_of, work.store, list(work.assignment.runs))
+    return None if taken is None else seconds_left(sweep_runs, taken, work.workers)
+
+
 def carry_out(work: Sweep, *, fail_fast: bool, until: float | None = None) -> int:
     """Carries out a sweep: all runs but timings by all workers, then timings by one alone; returns the exit code.
 
     `until`: the monotonic time at which it ends, done or not.
     """
     retry = work.retry
-    estimate = retry(TimeEstimate, work.store, work.plan.runs, work.workers, work.rows)
     # Evaluations on further sets are runs of the experiment too, and none of the sweep's
     before = retry(done_ids, work.store, work.assignment.runs)
-    progress = SweepProgress(len(work.assignment.runs), len(before), partial(retry.once, estimate.range_left))
+    progress = SweepProgress(len(work.assignment.runs), len(before), partial(time_left, work))
     try:
         with stop_signals(), progress, using(work.assignment.cache):
             for measures_time, n_workers in ((False, work.workers), (True, 1))[: 2 if work.times else 1]:

@@ -60,11 +60,6 @@ def data_origins(planned: Plan) -> dict[str, Any]:
     return {"sources": list(resolved.sources), "tasks": tasks, "corpora": corpora}
 
 
-def training_rows(origins: Mapping[str, Any]) -> dict[str, int]:
-    """The number of training rows of each task that has some, from the origins of its data."""
-    return {name: task["rows"]["train"] for name, task in origins["tasks"].items() if "train" in task["rows"]}
-
-
 def of_phase(planned: Plan, measures_time: bool = False) -> set[Labelled]:
     """Label and id of the planned runs that measure time, or of those that do not."""
     kinds = names(measures_time=measures_time)

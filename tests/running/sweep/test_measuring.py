@@ -1,66 +1,44 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from hashbench.data.sources.fingerprints import cache_folder
 from hashbench.models.text.base import make_tokenizer
+from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import Workplace
 from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.finetuning import batches_of, length_of
 from hashbench.running.runs.materials import Materials
-from hashbench.running.sweep import measuring, text_shares
-from hashbench.running.sweep.measuring import Measurement, print_results, results, take_all
+from hashbench.running.sweep import model_sizes, text_shares, word_spreads
+from hashbench.running.sweep.measuring import measure, print_results
 from hashbench.running.sweep.plan import plan
 from hashbench.running.sweep.text_shares import LATER
 from hashbench.running.training.machine import Machine
 
 
-def test_every_measurement_is_taken_and_only_what_is_known_is_shown(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    taken: list[str] = []
+def take(resolved: ResolvedExperiment) -> None:
+    text_shares.take(resolved, Materials(resolved.sources, cache_folder(), resolved.tasks))
 
-    def one(title: str, rows: list[dict[str, Any]], notes: list[str]) -> Measurement:
-        return Measurement(title, lambda _, materials: taken.append(title), lambda _: rows, lambda _: notes)
 
-    monkeypatch.setattr(
-        measuring,
-        "MEASUREMENTS",
-        (one("first", [{"model": "k1"}], []), one("second", [], []), one("third", [], ["not known"])),
-    )
-    resolved = cast(Any, SimpleNamespace(sources=("builtin",), tasks=()))
-    take_all(resolved)
-    assert taken == ["first", "second", "third"]
-    assert results(resolved) == [("first", [{"model": "k1"}], []), ("third", [], ["not known"])]
+def test_what_is_known_is_printed_and_the_rest_measured(experiment: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    resolved = plan(experiment(BPE)).resolved
+    titles = [model_sizes.TITLE, text_shares.TITLE, word_spreads.TITLE]
+
+    def printed() -> list[str]:
+        lines = capsys.readouterr().out.splitlines()
+        return [line for line in lines if line in titles]
+
     capsys.readouterr()
     print_results(resolved)
-    assert capsys.readouterr().out.split() == ["first", "model", "k1"]  # nobody asked for a measurement
-    print_results(resolved, measured=True)
-    assert capsys.readouterr().out.split() == ["first", "model", "k1", "third", "note:", "not", "known"]
-
-
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(st.lists(st.dictionaries(st.sampled_from(["spread", "positions", "ratio"]), st.integers(1, 9)), min_size=1))
-def test_models_of_which_less_is_known_are_printed_beside_others(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], known: list[dict[str, int]]
-) -> None:
-    """In any order: the first may have fewer columns than the others, and more."""
-    rows = [{"model": f"m{number}"} | of_model for number, of_model in enumerate(known)]
-    measurement = Measurement("all", lambda _, materials: None, lambda _: rows, lambda _: [])
-    monkeypatch.setattr(measuring, "MEASUREMENTS", (measurement,))
-    print_results(cast(Any, SimpleNamespace()))
-    _, title, head, *lines = capsys.readouterr().out.splitlines()
-    assert title == "all" and set(head.split()) == {"model"}.union(*known)
-    assert [line.split() for line in lines] == [
-        [row["model"], *(str(row[name]) for name in head.split()[1:] if name in row)] for row in rows
-    ]
+    assert printed() == titles[:1]  # nobody asked for a measurement
+    measure(resolved)
+    assert printed() == titles
+    print_results(resolved)
+    assert printed() == titles[:2]
 
 
 BPE = "models: [bert-mlm, hashformer-md-proj]\nfinetune: {max_length: 8}\n"
@@ -70,11 +48,11 @@ def test_share_of_text_is_counted_once_and_then_printed_by_every_plan(experiment
     resolved = plan(experiment(BPE)).resolved
     assert text_shares.rows(resolved) == [] and text_shares.notes(resolved) == [], "nothing is known yet"
     one = plan(experiment(BPE, "models=[hashformer-md-proj]")).resolved
-    take_all(one)
+    take(one)
     before = text_shares.rows(resolved)
     assert before[0] == {"model": "bert-mlm", "limit": 8, "cola": LATER, "stsb": LATER}
     assert text_shares.notes(resolved)[-1] == text_shares.REMEDY
-    take_all(resolved)
+    take(resolved)
     rows = text_shares.rows(resolved)
     assert rows[1] == before[1], "counted once for a tokenizer"
     shares = {row["model"]: float(str(row["stsb"]).split(" / ")[-1]) for row in rows}
@@ -102,7 +80,7 @@ def test_length_that_keeps_a_share_of_tokens_is_resolved_for_each_tokenizer(expe
     words = [len(make_tokenizer("words").tokenize(text)) for text in data.splits["train"].texts[0]]
     kept = [sum(min(n, found["hashformer-md-proj"] - 2 - less) for n in words) / sum(words) for less in (0, 1)]
     assert kept[0] >= 0.9 > kept[1], "two special tokens, and no token more than the share needs"
-    take_all(resolved)
+    take(resolved)
     caps = [line for line in text_shares.notes(resolved) if line.startswith("cola: at_most")]
     assert caps == ["cola: at_most 40 keeps less than 90 % of train's tokens: bytes"]
     assert {row["model"]: str(row["limit"]).split(", ")[0] for row in text_shares.rows(resolved)} == {

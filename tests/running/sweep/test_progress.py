@@ -14,7 +14,7 @@ ONE, OTHER = "abcdef0123" * 6, "0123abcdef" * 6
 
 def test_a_log_has_one_plain_line_a_run():
     stream = io.StringIO()
-    with SweepProgress(4, 1, lambda: (125.0, 300.0), stream) as progress:
+    with SweepProgress(4, 1, lambda: 125.0, stream) as progress:
         progress.show(RunStarted(0, ONE, "bert-mlm cola seed 0"))
         progress.show(RunProgress(0, "train/loss", 0.5, 10, 100))
         progress.show(RunEnded(0, ONE, "bert-mlm cola seed 0", "done", 3.21, "matthews 12.3"))
@@ -23,8 +23,8 @@ def test_a_log_has_one_plain_line_a_run():
     assert stream.getvalue().splitlines() == [
         "3 of 4 runs to do; workers are loading what trains",
         "[1/4, time left not known yet] abcdef01 bert-mlm cola seed 0: begins",
-        "[2/4, 2 to 5 min left] abcdef01 bert-mlm cola seed 0: done in 3.2 s; matthews 12.3",
-        "[2/4, 2 to 5 min left] 0123abcd bert-mlm rte seed 0: failed in 1.0 s; ValueError: x",
+        "[2/4, about 2 min left] abcdef01 bert-mlm cola seed 0: done in 3.2 s; matthews 12.3",
+        "[2/4, about 2 min left] 0123abcd bert-mlm rte seed 0: failed in 1.0 s; ValueError: x",
     ]
 
 
@@ -44,12 +44,12 @@ def test_the_time_left_grows_less_while_a_run_goes_on(monkeypatch: pytest.Monkey
     now = [1000.0]
     monkeypatch.setattr(progress_file.time, "monotonic", lambda: now[0])
     stream = io.StringIO()
-    with SweepProgress(3, 0, lambda: (3000.0, 6000.0), stream) as progress:
+    with SweepProgress(3, 0, lambda: 6000.0, stream) as progress:
         progress.show(RunEnded(0, ONE, "m t", "done", 3.0))
         now[0] += 2400.0
-        assert progress._rest() == ", 10 to 60 min left"
+        assert progress._rest() == ", about 60 min left"
         now[0] += 1200.0
-        assert progress._rest() == ", up to 40 min left"
+        assert progress._rest() == ", about 40 min left"
         now[0] += 7200.0
         assert progress._rest() == ", time left not known"
 
@@ -70,7 +70,7 @@ def test_a_terminal_shows_runs_done_of_all_steps_of_the_running_ones_and_the_tim
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     terminal = Terminal()
-    with SweepProgress(4, 1, lambda: (125.0, 300.0), terminal) as progress:
+    with SweepProgress(4, 1, lambda: 125.0, terminal) as progress:
         assert progress._bars is not None
         progress._bars.refresh()
         assert "workers are loading what trains" in shown_on(terminal) and "1/4" in shown_on(terminal)
@@ -85,7 +85,7 @@ def test_a_terminal_shows_runs_done_of_all_steps_of_the_running_ones_and_the_tim
         terminal.truncate(0)
         progress._bars.refresh()
         assert "m cola" not in shown_on(terminal)  # its row is gone, the line above stays
-        assert "2/4" in shown_on(terminal) and "2 to 5 min left" in shown_on(terminal)
+        assert "2/4" in shown_on(terminal) and "about 2 min left" in shown_on(terminal)
 
 
 def test_a_line_is_printed_once_while_bars_are_shown(monkeypatch):
