@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -35,28 +35,12 @@ def merge(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The results store to take over results from.")],
     db: Database = DEFAULT_DB,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would come, and write nothing.")] = False,
-    with_diffs: Annotated[
-        bool,
-        typer.Option(
-            "--with-diffs", help="Also take over the stored diffs: texts of code changes that were not committed."
-        ),
-    ] = False,
-    prefer: Annotated[
-        Literal["ours", "theirs"], typer.Option(help="Which result counts where both stores have finished a run.")
-    ] = "ours",
-    take_voids: Annotated[
-        bool, typer.Option("--take-voids", help="Make void here what the other store made void.")
-    ] = False,
-    keep: Annotated[
-        Literal["ours"] | None,
-        typer.Option(help="Keep the results of this store, and do not list these differences and voids again."),
-    ] = None,
 ) -> None:
     """Copy the finished runs of another store into this one. Doing it twice changes nothing.
 
-    No result of this store changes, except by --prefer and --take-voids. Where both stores have finished a run,
-    both results are kept. If they differ, or if a result is void there, the exit code is 1. Before it changes
-    anything, it saves a copy of a SQLite file.
+    No result of this store changes. Where both stores have finished a run, both results are kept, and the one that was
+    here counts. If they differ, or if a result is void there, they are listed, and the exit code is 1. Before it
+    changes anything, it saves a copy of a SQLite file.
 
     Example: hashbench db merge other.db
     """
@@ -65,51 +49,42 @@ def merge(
     from hashbench.running.experiment.identity import run_id
     from hashbench.store.engine import open_store
 
-    if keep and (prefer == "theirs" or take_voids):
-        raise InputError("--keep ours with --prefer theirs or --take-voids: give one of them")
     check_there(file)  # before an empty store is made
     store = open_store(db, create=not dry_run, read_only=dry_run)
-    merged = merge_store(
-        store, file, with_diffs=with_diffs, prefer=prefer, take_voids=take_voids, keep=keep, dry_run=dry_run,
-        identify=run_id,
-    )  # fmt: skip
+    merged = merge_store(store, file, dry_run=dry_run, identify=run_id)
     new = f"{merged.experiments} experiments, {merged.runs} runs, {merged.attempts} attempts"
     show(f"{without_passwords(file)} -> {store.name}: {'would bring ' if dry_run else ''}{new}")
-    for line in _remarks(merged, prefer=prefer):
+    for line in _remarks(merged):
         note(line)
-    if merged.is_open:
+    if merged.disagrees:
         raise typer.Exit(TO_DECIDE)
 
 
-def _remarks(merged: MergeReport, *, prefer: str) -> Iterator[str]:
-    """Lines on what a merge did to this store besides adding to it, and on what it left to be decided."""
+def _remarks(merged: MergeReport) -> Iterator[str]:
+    """Lines on what a merge did to this store besides adding to it, and on what differs."""
     if merged.copy is not None:
         yield f"this store as it was before: {merged.copy}"
     for name in merged.shown_instead:
         yield f"experiment {name!r}: reports show the version of the other store, which is newer"
     for name, number in merged.apart.items():
         yield f"experiment {name!r}: {number} runs of the other store do not belong to it and did not join it"
-    yield from _of_runs(merged.taken_voids, "became void here")
-    yield from _of_runs(merged.void_here, "are void here and finished there; they stay void (hashbench db unvoid RUN)")
+    yield from _of_runs(
+        merged.void_here, "are void here and finished there; they stay void, and a sweep does them again"
+    )
     yield from _of_runs(
         merged.in_flight, "are in flight here and were left to their workers; merge again when they ended"
     )
-    counted = "the results of this store count" if prefer == "ours" else "one result counts"
-    yield from _of_runs(merged.beside, f"have a further result now; {counted}")
+    yield from _of_runs(merged.beside, "have a further result now; the results of this store count")
     yield from _first(f"void there: run {void.run_id[:8]}: {void.reason or 'no reason'}" for void in merged.voids)
     if merged.voids:
-        yield f"{len(merged.voids)} results are void there and count here: --take-voids, or --keep ours"
-    differences = merged.differences + merged.open_differences
+        yield f"{len(merged.voids)} results are void there and count here; to make them void: hashbench db void RUN"
     yield from _first(
         f"differs: run {number.run_id[:8]} {number.split} {number.name} step {number.step}: "
         f"counted {number.counted}, other copy {number.other}"
-        for number in differences
+        for number in merged.differences
     )
-    if differences:
-        advice = "those of this store count; to count the others: --prefer theirs; to keep these: --keep ours"
-        yield f"{len(differences)} numbers differ: {advice if prefer == 'ours' else 'the others count'}"
-    if merged.answered:
-        yield f"{merged.answered} differences and voids were decided for this store"
+    if merged.differences:
+        yield f"{len(merged.differences)} numbers differ; those of this store count"
 
 
 def _of_runs(run_ids: Sequence[str], what: str) -> Iterator[str]:

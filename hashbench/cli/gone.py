@@ -7,6 +7,10 @@ from collections.abc import Sequence
 from hashbench.common.errors import InputError
 
 GONE = {
+    "db merge --keep": "a merge lists what differs each time, and results of this store count",
+    "db merge --prefer": "results of this store count; to count the other's, merge into a copy of the other one",
+    "db merge --take-voids": "a merge lists what is void there; to make it void here: hashbench db void RUN",
+    "db merge --with-diffs": "diffs of uncommitted changes stay in the database of their runs",
     "export --page": "the ONNX graph and hashed_text.js, or hashed_words.js, are what a page of your own loads",
     "export --pt2": "the ONNX graph of --onnx is the form that runs elsewhere",
 }

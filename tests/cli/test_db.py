@@ -110,37 +110,30 @@ def two_results() -> str:
 def test_results_that_differ_end_with_1_and_ours_count(command) -> None:
     two_results()
     code, _, err = command("db", "merge", "two.db", "--db", "one.db")
-    assert code == 1 and "counted 0.5, other copy 0.75" in err and "to count the others: --prefer theirs" in err
+    assert code == 1 and "counted 0.5, other copy 0.75" in err and "those of this store count" in err
     code, _, err = command("db", "merge", "two.db", "--db", "one.db", "--prefer", "theirs")
-    assert code == 1 and "counted 0.75, other copy 0.5" in err
-    assert command("db", "merge", "two.db", "--db", "one.db", "--prefer", "theirs")[0] == 0
+    assert code == 2 and "db merge --prefer is gone: " in err and err.count("\n") == 1
 
 
-def test_what_is_decided_for_ours_ends_with_0(command) -> None:
+def test_a_dry_run_writes_nothing_and_a_merge_saves_a_copy(command) -> None:
     run = two_results()
     assert command("db", "merge", "two.db", "--db", "one.db", "--dry-run")[:2] == (
         1, "two.db -> one.db: would bring 0 experiments, 0 runs, 1 attempts\n"
     )  # fmt: skip
     assert not Path("one.db.saved-1").exists()
-    code, _, err = command("db", "merge", "two.db", "--db", "one.db", "--keep", "ours")
-    assert code == 0 and "this store as it was before: one.db.saved-1\n" in err
+    code, _, err = command("db", "merge", "two.db", "--db", "one.db")
+    assert code == 1 and "this store as it was before: one.db.saved-1\n" in err
     assert f"1 runs have a further result now; the results of this store count: {run[:8]}\n" in err
-    assert command("db", "merge", "two.db", "--db", "one.db")[0] == 0
-    code, _, err = command("db", "merge", "two.db", "--db", "one.db", "--keep", "ours", "--take-voids")
-    assert code == 2 and "give one of them" in err
 
 
-def test_voids_of_another_store_are_listed_and_come_back(command) -> None:
+def test_voids_of_another_store_are_listed(command) -> None:
     run = two_results()
     assert command("db", "merge", "one.db", "--db", "copy.db")[0] == 0
     assert command("db", "void", run[:8], "--reason", "wrong labels", "--db", "copy.db")[0] == 0
     code, _, err = command("db", "merge", "copy.db", "--db", "one.db")
     assert code == 1 and f"void there: run {run[:8]}: wrong labels\n1 results are void there and count here: " in err
-    code, _, err = command("db", "merge", "copy.db", "--db", "one.db", "--take-voids")
-    assert code == 0 and f"1 runs became void here: {run[:8]}\n" in err
-    code, _, err = command("db", "merge", "one.db.saved-1", "--db", "one.db")
+    code, _, err = command("db", "merge", "one.db", "--db", "copy.db")
     assert code == 0 and "1 runs are void here and finished there; they stay void" in err
-    assert command("db", "unvoid", run[:8], "--db", "one.db") == (0, f"counts again: {run}\n", "")
 
 
 def test_a_run_in_flight_here_is_named_and_left(command) -> None:

@@ -128,13 +128,12 @@ class CheckedDatabase:
         _check_known(experiment_run, run_ids, *(row["run_id"] for row in rows))
         return sorted(rows, key=lambda row: row["position"])
 
-    def environment(self, key: str | None, *, with_diff: bool) -> StoredRow | None:
+    def environment(self, key: str | None) -> StoredRow | None:
         """The row of an environment under the id of its content; without the text of an uncommitted change."""
         rows = self.rows(environment, environment.c.id == key)
         if not rows:
             return None
-        place = Environment.of_row(rows[0])
-        return dict((place if with_diff else place.without_diff()).row())
+        return dict(Environment.of_row(rows[0]).without_diff().row())
 
     def _checked(self, table: sa.Table, row: RowMapping) -> StoredRow:
         """The row without passwords. Raises ValueError for a value that does not fit its column."""

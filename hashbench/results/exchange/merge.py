@@ -1,9 +1,8 @@
 """Bringing the runs of another database into this one, any number of times.
 
 No row of the other database changes a result here. What is missing or void here may be filled; a finished copy of a run
-that is finished here stays beside the one that counts. What would change a result is listed: numbers that differ, and
-results that are void there. Only `prefer` and `take_voids` take them, and `keep` records that they are not to be listed
-again. Attempts in flight there stay there, where their lease is, and a run in flight here is left to its worker.
+that is finished here stays beside the one that counts. Numbers that differ, and results that are void there, are
+listed. Attempts in flight there stay there, where their lease is, and a run in flight here is left to its worker.
 
 An attempt is known by its token, by the one derived from it that a published copy has, or by its times and numbers.
 A token alone is not believed: with other numbers it is another attempt.
@@ -16,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
@@ -47,7 +46,6 @@ TIMED = ("_ms", "_ms_speedup_low", "_ms_speedup_high", "_ms_pairs", "_batch", "_
 CURVES = "train"  # the split of curves
 COMPARED = metric.c.split != CURVES
 SAME = 1e-12  # relative; beyond it two copies of a score are different
-ANSWER = "merge: ours kept "  # begins the key of an answer in the table `setting`
 
 Numbers = Mapping[tuple[Any, ...], float | None]  # by split, name, step and condition
 
@@ -81,11 +79,8 @@ class MergeReport:
     finished: int = 0  # runs that became finished
     attempts: int = 0  # new ones
     members: int = 0  # runs that joined experiments that were here
-    differences: list[Difference] = field(default_factory=list)  # of copies that came now, or that count from now on
-    open_differences: list[Difference] = field(default_factory=list)  # of copies that came earlier, not yet answered
-    voids: list[Void] = field(default_factory=list)  # neither taken nor answered
-    taken_voids: list[str] = field(default_factory=list)  # ids of runs whose results became void
-    answered: int = 0  # differences and voids that were answered before
+    differences: list[Difference] = field(default_factory=list)
+    voids: list[Void] = field(default_factory=list)
     beside: list[str] = field(default_factory=list)  # ids of runs with a further finished copy, which does not count
     void_here: list[str] = field(default_factory=list)  # ids of runs that are void here and finished there
     in_flight: list[str] = field(default_factory=list)  # ids of runs in flight here, whose copies there did not come
@@ -94,53 +89,35 @@ class MergeReport:
     copy: Path | None = None  # of this database as it was before
 
     @property
-    def is_open(self) -> bool:
-        """True where something is to be decided."""
-        return bool(self.differences or self.open_differences or self.voids)
-
-
-@dataclass(frozen=True)
-class _Choices:
-    """The options of a merge."""
-
-    with_diffs: bool
-    prefer: Literal["ours", "theirs"]
-    take_voids: bool
+    def disagrees(self) -> bool:
+        """True where a result here is another one there."""
+        return bool(self.differences or self.voids)
 
 
 def merge(
     store: Store,
     where: str | Path,
     *,
-    with_diffs: bool = False,
-    prefer: Literal["ours", "theirs"] = "ours",
-    take_voids: bool = False,
-    keep: Literal["ours"] | None = None,
     dry_run: bool = False,
     identify: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> MergeReport:
     """Copies into `store` the experiments, runs and attempts that only the database at `where` has.
 
-    Of an uncommitted change of the code only the fact that there was one comes along, unless `with_diffs`. `prefer`:
-    whose copy counts of a run that is finished here and there. `take_voids`: what is void there becomes void here.
-    `keep`: differences and voids of this merge are not reported again. `dry_run` writes nothing. `identify` gives the
-    id that belongs to a spec; a database that has a run with another one is refused.
+    Of an uncommitted change of the code only the fact that there was one comes along. `dry_run` writes nothing.
+    `identify` gives the id that belongs to a spec; a database that has a run with another one is refused.
 
     All rows are checked before anything is written. A SQLite database is copied first, if anything is to be written.
     Every run is one transaction: workers of this database go on meanwhile, and a merge that was interrupted is
     completed by calling it again. Raises InputError for a malformed database.
     """
     with opened(where, store) as source:
-        task = _Merge(store, source, source.runs(identify), _Choices(with_diffs, prefer, take_voids))
+        task = _Merge(store, source, source.runs(identify))
         with store.read() as target:
             report = task.look(target)
-        if not dry_run:
-            if task.has_changes:
-                copy = store.copy_first()
-                report = task.carry_out()
-                report.copy = copy
-            if keep == "ours":
-                task.record_answers(report)
+        if task.has_changes and not dry_run:
+            copy = store.copy_first()
+            report = task.carry_out()
+            report.copy = copy
     return report
 
 
@@ -196,14 +173,10 @@ class _Plan:
     is_new: bool = False
     is_finished: bool = False  # was not before
     brought: list[StoredRow] = field(default_factory=list)
-    voided: dict[int, str | None] = field(default_factory=dict)  # reasons by id of attempts here
     counted: _Copy | None = None  # whose results count from now on; None: nothing changes
-    state: str | None = None  # of a run without results; None: as it was
+    has_failed: bool = False  # a new run, without results
     differences: list[Difference] = field(default_factory=list)
-    open_differences: list[Difference] = field(default_factory=list)
     voids: list[Void] = field(default_factory=list)
-    answers: list[str] = field(default_factory=list)  # keys under which its differences and voids may be answered
-    answered: int = 0
     is_beside: bool = False
     is_void_here: bool = False
     is_in_flight: bool = False
@@ -211,7 +184,7 @@ class _Plan:
     @property
     def writes(self) -> bool:
         """True where the database changes."""
-        return bool(self.is_new or self.brought or self.voided or self.counted)
+        return bool(self.is_new or self.brought or self.counted)
 
     def count(self, report: MergeReport) -> None:
         """Adds the plan to a report."""
@@ -219,36 +192,30 @@ class _Plan:
         report.finished += self.is_finished
         report.attempts += len(self.brought)
         report.differences += self.differences
-        report.open_differences += self.open_differences
         report.voids += self.voids
-        report.answered += self.answered
         report.beside += [self.run_id] * self.is_beside
         report.void_here += [self.run_id] * self.is_void_here
         report.in_flight += [self.run_id] * self.is_in_flight
-        report.taken_voids += [self.run_id] * bool(self.voided)
 
 
 class _Merge:
     """The merge of a source into a database."""
 
-    def __init__(self, store: Store, source: CheckedDatabase, rows: Sequence[StoredRow], choices: _Choices) -> None:
-        self._store, self._source, self._choices = store, source, choices
+    def __init__(self, store: Store, source: CheckedDatabase, rows: Sequence[StoredRow]) -> None:
+        self._store, self._source = store, source
         self._rows = rows
         self._by_id = {row["id"]: row for row in rows}
         self._plans: dict[str, _Plan] = {}
-        self._answered: frozenset[str] = frozenset()  # keys of recorded answers
         self._members: dict[int, list[StoredRow]] = {}  # by id of the experiment there: those to be added
         self.has_changes = False
 
     def look(self, target: Connection) -> MergeReport:
         """The report of the merge as it would be; reads and checks all that it would copy."""
         report = MergeReport()
-        answers = sa.select(setting.c.key).where(setting.c.key.startswith(ANSWER))
-        self._answered = frozenset(target.execute(answers).scalars())
         for row in self._rows:
-            plan = self._plans[row["id"]] = self._planned(target, row)
+            plan = self._plans[row["id"]] = _planned_run(self._source, target, row)
             for brought in plan.brought:  # checks them
-                self._source.environment(brought["environment_id"], with_diff=True)
+                self._source.environment(brought["environment_id"])
                 for table in RESULTS:
                     self._source.rows(table, table.c.attempt_id == brought["id"])
             plan.count(report)
@@ -268,7 +235,7 @@ class _Merge:
         for row in self._rows:
             if self._plans[row["id"]].writes:
                 with self._store.write() as target:
-                    plan = self._plans[row["id"]] = self._planned(target, row, lock=True)
+                    plan = self._plans[row["id"]] = _planned_run(self._source, target, row, lock=True)
                     if plan.writes:
                         self._write_run(target, row, plan)
             self._plans[row["id"]].count(report)
@@ -285,17 +252,6 @@ class _Merge:
                     refresh(target, run_ids)
         return report
 
-    def record_answers(self, report: MergeReport) -> None:
-        """Records that the differences and voids of the report are not to be reported again, and takes them out."""
-        keys = [key for plan in self._plans.values() for key in plan.answers]
-        with self._store.write() as target:
-            insert_rows(target, self._store.insert_new(setting), ({"key": key, "value": "kept"} for key in keys))
-        report.answered += len(report.differences) + len(report.open_differences) + len(report.voids)
-        report.differences, report.open_differences, report.voids = [], [], []
-
-    def _planned(self, target: Connection, row: StoredRow, *, lock: bool = False) -> _Plan:
-        return _RunMerge(self._source, target, row, self._choices, self._answered).plan(lock=lock)
-
     def _write_run(self, target: Connection, row: StoredRow, plan: _Plan) -> None:
         """Writes what was planned for a run, within the transaction in which it was planned."""
         this = run.c.id == plan.run_id
@@ -307,26 +263,20 @@ class _Merge:
             insert_rows(target, self._store.insert_new(dependency), needs)
         ids: dict[int, int] = {}
         for brought in plan.brought:
-            place = self._source.environment(brought["environment_id"], with_diff=self._choices.with_diffs)
+            place = self._source.environment(brought["environment_id"])
             if place is not None:
                 target.execute(self._store.insert_new(environment), place)
             token = self._free_token(target, brought)
             ids[brought["id"]] = copy_attempt(
                 self._source, target, {**brought, "token": token}, environment_id=None if place is None else place["id"]
             )
-        for attempt_id, reason in plan.voided.items():
-            target.execute(sa.update(attempt).where(attempt.c.id == attempt_id).values(state="void", reason=reason))
         if plan.counted is not None:
             counts = plan.counted.id if plan.counted.is_here else ids[plan.counted.id]
             values = {"finished_attempt": counts, "finished_at": plan.counted.times[1], "void_reason": None}
             target.execute(sa.update(run).where(this).values(state="done", **values))
-            late = sa.update(attempt).where(attempt.c.run_id == plan.run_id, attempt.c.state == "running")
-            reason = "a merge took another result (--prefer theirs)"
-            target.execute(late.values(state="lost", ended_at=self._store.now, reason=reason))
-        elif plan.state is not None:
-            reason = row["void_reason"] if plan.state == "void" else None
-            target.execute(sa.update(run).where(this).values(state=plan.state, void_reason=reason))
-        sums.write(target, "attempt", [*ids.values(), *plan.voided])
+        elif plan.has_failed:
+            target.execute(sa.update(run).where(this).values(state="failed", void_reason=None))
+        sums.write(target, "attempt", list(ids.values()))
         sums.write(target, "run", [plan.run_id])
         refresh(target, [plan.run_id], dependants=True)
 
@@ -400,117 +350,59 @@ def _planned_runs(fingerprint: str, rows: Sequence[Any]) -> int:
     return 0
 
 
-@dataclass(frozen=True)
-class _RunMerge:
-    """The planning of the merge of one run."""
+def _planned_run(source: CheckedDatabase, target: Connection, row: StoredRow, *, lock: bool = False) -> _Plan:
+    """The plan of a run of the source. `lock`: the run here stays as it is until the end of the transaction."""
+    of_run = sa.select(run).where(run.c.id == row["id"])
+    here = target.execute(of_run.with_for_update() if lock else of_run).mappings().first()
+    state = None if here is None else here["state"]
+    stored, rows = _stored(target, row["id"]), {each["id"]: each for each in source.attempts(row)}
+    arriving = [_arriving(source, each) for each in rows.values()]
+    twins = {copy.id: next((known for known in stored if known.is_of(copy)), None) for copy in arriving}
+    unknown = [copy for copy in arriving if twins[copy.id] is None]
+    # The worker of a run in flight would lose what it does; what failed there says nothing about a run that is here.
+    new = [
+        copy for copy in unknown
+        if copy.state != "void" and state != "running" and (copy.state == "done" or state is None)
+    ]  # fmt: skip
+    done = [copy for copy in (*stored, *new) if copy.state == "done"]
+    before = next((copy for copy in stored if here and state == "done" and copy.id == here["finished_attempt"]), None)
+    favoured = [twins[copy.id] or copy for copy in arriving if copy.id == row["finished_attempt"]]
+    others = min(done, key=lambda copy: (copy not in favoured, copy.times[1], copy.token), default=None)
+    final = before or others
+    there = [twins[copy.id] or copy for copy in arriving if copy.state == "done"]
+    different = {id(copy): copy for copy in there if final and copy in done and copy != final and copy.numbers}
+    return _Plan(
+        row["id"],
+        is_new=here is None,
+        is_finished=final is not None and state != "done",
+        brought=[rows[copy.id] for copy in new],
+        counted=final if final != before else None,
+        has_failed=state is None and final is None and row["state"] == "failed",
+        differences=[
+            each for copy in different.values() if final
+            for each in _differences(row["id"], final.numbers, copy.numbers)
+        ],
+        voids=[
+            Void(row["id"], copy.reason) for copy in arriving
+            if copy.state == "void" and (twin := twins[copy.id]) is not None and twin.state == "done"
+        ],
+        is_beside=state == "done" and any(copy.state == "done" for copy in new),
+        is_void_here=final is None and any(copy.state == "void" for copy in there),
+        is_in_flight=final is None and state == "running" and any(copy.state == "done" for copy in unknown),
+    )  # fmt: skip
 
-    source: CheckedDatabase
-    target: Connection
-    incoming: StoredRow  # the run as the source has it
-    choices: _Choices
-    answered: frozenset[str]
 
-    def plan(self, *, lock: bool) -> _Plan:
-        """The plan of the run. `lock`: the run here stays as it is until the end of the transaction."""
-        of_run = sa.select(run).where(run.c.id == self.incoming["id"])
-        here = self.target.execute(of_run.with_for_update() if lock else of_run).mappings().first()
-        state, counting = (here["state"], here["finished_attempt"]) if here is not None else (None, None)
-        plan = _Plan(self.incoming["id"], is_new=here is None)
-        stored, rows = self._stored(), {row["id"]: row for row in self.source.attempts(self.incoming)}
-        arriving = [self._arriving(row) for row in rows.values()]
-        twins = {copy.id: next((here_copy for here_copy in stored if here_copy.is_of(copy)), None) for copy in arriving}
-        unknown = [copy for copy in arriving if twins[copy.id] is None]
-        new = [copy for copy in unknown if self._comes(copy, state)]
-        plan.brought = [rows[copy.id] for copy in new]
-        for copy in arriving:
-            twin = twins[copy.id]
-            if twin is not None and copy.state == "void" and twin.state == "done":
-                self._void(plan, twin, copy)
-        done = [
-            copy for copy in (*stored, *new) if copy.state == "done" and not (copy.is_here and copy.id in plan.voided)
-        ]
-        before = next((copy for copy in stored if state == "done" and copy.id == counting), None)
-        there = [twins[copy.id] or copy for copy in arriving if copy.state == "done"]
-        counted_there = self.incoming["finished_attempt"] if self.incoming["state"] == "done" else None
-        favoured = [twins[copy.id] or copy for copy in arriving if copy.id == counted_there]
-        final = self._settle(plan, state, before, done, favoured)
-        if final is not None:
-            others = [copy for copy in (*there, *([before] if before else ())) if copy in done and copy != final]
-            self._compare(plan, final, list({id(copy): copy for copy in others}.values()))
-        plan.is_finished = final is not None and state != "done"
-        plan.is_beside = state == "done" and any(copy.state == "done" and copy != final for copy in new)
-        plan.is_void_here = final is None and any(copy.state == "void" for copy in there)
-        plan.is_in_flight = final is None and state == "running" and any(copy.state == "done" for copy in unknown)
-        return plan
+def _stored(target: Connection, run_id: str) -> list[_Copy]:
+    """The ended attempts at the run here."""
+    ended = sa.and_(attempt.c.run_id == run_id, attempt.c.state != "running")
+    rows = target.execute(sa.select(attempt).where(ended).order_by(attempt.c.id)).mappings().all()
+    of = {row["id"]: sa.select(metric).where(metric.c.attempt_id == row["id"], COMPARED) for row in rows}
+    return [_copy(row, target.execute(of[row["id"]]).mappings(), is_here=True) for row in rows]
 
-    def _comes(self, copy: _Copy, state: str | None) -> bool:
-        """True where an attempt that is not known here is to be copied; `state`: of the run here."""
-        if copy.state == "void":
-            return self.choices.take_voids
-        if state == "running" and self.choices.prefer == "ours":  # its worker would lose what it does
-            return False
-        return copy.state == "done" or state is None  # what failed there says nothing about a run that is here
 
-    def _void(self, plan: _Plan, twin: _Copy, copy: _Copy) -> None:
-        """Plans what becomes of a result here that is void there."""
-        key = _answer("void", plan.run_id, twin.token)
-        if self.choices.take_voids:
-            plan.voided[twin.id] = copy.reason
-        elif key in self.answered:
-            plan.answered += 1
-        else:
-            plan.answers.append(key)
-            plan.voids.append(Void(plan.run_id, copy.reason))
-
-    def _settle(
-        self, plan: _Plan, state: str | None, before: _Copy | None, done: Sequence[_Copy], favoured: Sequence[_Copy]
-    ) -> _Copy | None:
-        """Plans whose results count, or the state of a run without any; returns what counts in the end.
-
-        `before`: what counted so far; `favoured`: what counts in the source.
-        """
-        wanted = [*([before] if before else ()), *favoured]
-        order = wanted if self.choices.prefer == "ours" else wanted[::-1]
-
-        def rank(copy: _Copy) -> tuple[int, float, str]:
-            return order.index(copy) if copy in order else len(order), copy.times[1], copy.token
-
-        if done:
-            final = min(done, key=rank)
-            plan.counted = final if final != before else None
-            return final
-        if state == "done":
-            plan.state = "void"
-        elif state is None and (
-            self.incoming["state"] == "failed" or (self.incoming["state"] == "void" and self.choices.take_voids)
-        ):
-            plan.state = self.incoming["state"]
-        return None
-
-    def _compare(self, plan: _Plan, final: _Copy, others: Sequence[_Copy]) -> None:
-        """Lists the numbers on which other copies disagree with the one that counts."""
-        for other in others:
-            if not other.numbers:  # it made files again
-                continue
-            differences = list(_differences(plan.run_id, final.numbers, other.numbers))
-            key = _answer(plan.run_id, *(sorted(copy.numbers.items()) for copy in (final, other)))
-            if plan.counted is None and key in self.answered:
-                plan.answered += len(differences)
-                continue
-            listed = plan.differences if plan.counted is not None or not other.is_here else plan.open_differences
-            listed += differences
-            plan.answers += [key] * bool(differences)
-
-    def _stored(self) -> list[_Copy]:
-        """The ended attempts at the run here."""
-        ended = sa.and_(attempt.c.run_id == self.incoming["id"], attempt.c.state != "running")
-        rows = self.target.execute(sa.select(attempt).where(ended).order_by(attempt.c.id)).mappings().all()
-        of = {row["id"]: sa.select(metric).where(metric.c.attempt_id == row["id"], COMPARED) for row in rows}
-        return [_copy(row, self.target.execute(of[row["id"]]).mappings(), is_here=True) for row in rows]
-
-    def _arriving(self, row: StoredRow) -> _Copy:
-        """An ended attempt of the source."""
-        return _copy(row, self.source.rows(metric, sa.and_(metric.c.attempt_id == row["id"], COMPARED)), is_here=False)
+def _arriving(source: CheckedDatabase, row: StoredRow) -> _Copy:
+    """An ended attempt of the source."""
+    return _copy(row, source.rows(metric, sa.and_(metric.c.attempt_id == row["id"], COMPARED)), is_here=False)
 
 
 def _copy(row: RowMapping | StoredRow, metrics: Iterable[RowMapping | StoredRow], *, is_here: bool) -> _Copy:
@@ -536,8 +428,3 @@ def _is_equal(first: float | None, second: float | None) -> bool:
     if first is None or second is None:
         return first is second
     return abs(first - second) <= SAME * max(abs(first), abs(second))
-
-
-def _answer(*content: object) -> str:
-    """The key of the recorded answer to a difference or a void."""
-    return ANSWER + hashlib.sha256(as_json(content).encode()).hexdigest()

@@ -6,7 +6,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -20,10 +20,10 @@ from hashbench.store.attaching import attach_run
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish, void
-from hashbench.store.queue import LeaseLost, claim, fail
+from hashbench.store.queue import claim, fail
 from hashbench.store.result import Artifact, Predictions, Result
 from hashbench.store.schema import attempt, experiment, metadata, metric, run
-from hashbench.store.status import artifacts, attempts, counts, find_experiment, predictions, running
+from hashbench.store.status import artifacts, attempts, counts, find_experiment, predictions
 from tests.store.noted import wrong_notes
 
 if TYPE_CHECKING:
@@ -99,30 +99,18 @@ def test_a_finished_copy_completes_a_planned_run(store: Store, new_store: NewSto
     assert score(store) == 0.6
 
 
-@pytest.mark.parametrize(("prefer", "counted"), [("ours", 0.5), ("theirs", 0.6)])
 @pytest.mark.parametrize("ours", [50.0, 200.0])
 def test_the_copy_that_was_here_counts_and_the_difference_is_told(
-    store: Store, new_store: NewStore, lab: Lab, ours: float, prefer: Literal["ours", "theirs"], counted: float
+    store: Store, new_store: NewStore, lab: Lab, ours: float
 ) -> None:
     other = new_store("other.db")
     finish_at(other, lab, 0.6, ended_at=100.0)
     finish_at(store, lab, 0.5, ended_at=ours)
-    report = merge(store, place_of(other), prefer=prefer)
-    assert score(store) == counted
-    values = (0.5, 0.6) if counted == 0.5 else (0.6, 0.5)
-    assert report.differences == [Difference(lab.id("a"), "validation", "matthews", 3, *values)]
-    assert len(attempts(store, lab.id("a"))) == 2  # nothing is lost
-    assert merge(store, place_of(other), prefer=prefer).differences == []
-    assert score(store) == counted
-
-
-def test_theirs_can_be_preferred_afterwards(store: Store, new_store: NewStore, lab: Lab) -> None:
-    other = new_store("other.db")
-    finish_at(other, lab, 0.6, ended_at=100.0)
-    finish_at(store, lab, 0.5, ended_at=50.0)
-    merge(store, place_of(other))
-    report = merge(store, place_of(other), prefer="theirs")
-    assert (report.attempts, len(report.differences), score(store)) == (0, 1, 0.6)
+    for _ in range(2):  # it is listed each time
+        report = merge(store, place_of(other))
+        assert score(store) == 0.5
+        assert report.differences == [Difference(lab.id("a"), "validation", "matthews", 3, 0.5, 0.6)]
+        assert len(attempts(store, lab.id("a"))) == 2  # nothing is lost
 
 
 def test_each_side_of_a_mutual_merge_keeps_its_own(new_store: NewStore, lab: Lab) -> None:
@@ -167,19 +155,6 @@ def test_a_run_in_flight_here_is_free_again_after_it_failed(store: Store, new_st
     assert (merge(store, place_of(other)).finished, score(store)) == (1, 0.6)
 
 
-def test_a_worker_whose_run_the_other_result_of_was_preferred_writes_nothing(
-    store: Store, new_store: NewStore, lab: Lab
-) -> None:
-    other = new_store("other.db")
-    finish_at(other, lab, 0.6, ended_at=100.0)
-    held = lab.claim(store, lab.plan(store, lab.run("a")))
-    assert merge(store, place_of(other), prefer="theirs").in_flight == []
-    with pytest.raises(LeaseLost):
-        finish(store, held, Result(lab.score("matthews", 0.1)))
-    assert score(store) == 0.6
-    assert running(store) == []
-
-
 def test_a_run_in_flight_there_is_free_here(store: Store, new_store: NewStore, lab: Lab) -> None:
     other = new_store("other.db")
     lab.claim(other, lab.plan(other, lab.run("a")))
@@ -196,40 +171,16 @@ def voided_elsewhere(store: Store, new_store: NewStore, lab: Lab, reason: str = 
     return other
 
 
-def test_void_there_is_void_here_only_where_it_is_taken(store: Store, new_store: NewStore, lab: Lab) -> None:
+def test_void_there_is_listed_and_counts_here(store: Store, new_store: NewStore, lab: Lab) -> None:
     other = voided_elsewhere(store, new_store, lab)
     before = content(store)
-    for prefer in ("ours", "theirs"):
-        report = merge(store, place_of(other), prefer=prefer)
-        assert (report.voids, report.taken_voids) == ([Void(lab.id("a"), "wrong labels")], [])
-        assert report.is_open and content(store) == before
-    report = merge(store, place_of(other), take_voids=True)
-    assert (report.voids, report.taken_voids, report.is_open) == ([], [lab.id("a")], False)
-    here = find_experiment(store).id
-    assert counts(store, here)["void"] == 1
-    assert store.query("SELECT void_reason FROM run")[0]["void_reason"] == "wrong labels"
+    for _ in range(2):
+        report = merge(store, place_of(other))
+        assert report.voids == [Void(lab.id("a"), "wrong labels")]
+        assert report.disagrees and content(store) == before
     fresh = new_store("fresh.db")
     assert merge(fresh, place_of(other)).attempts == 0
     assert counts(fresh, find_experiment(fresh).id)["planned"] == 1
-    new = new_store("new.db")
-    merge(new, place_of(other), take_voids=True)
-    assert counts(new, find_experiment(new).id)["void"] == 1
-
-
-def test_what_was_decided_for_ours_is_not_listed_again(store: Store, new_store: NewStore, lab: Lab) -> None:
-    other = voided_elsewhere(store, new_store, lab)
-    another = new_store("another.db")
-    finish_at(another, lab, 0.7, ended_at=200.0)
-    for source, n_decided in ((other, 1), (another, 1)):
-        assert merge(store, place_of(source)).is_open
-        assert merge(store, place_of(source)).is_open  # as long as nothing is decided
-        before = score(store)
-        report = merge(store, place_of(source), keep="ours")
-        assert (report.answered, report.is_open, score(store)) == (n_decided, False, before)
-        assert merge(store, place_of(source)).answered == n_decided
-    assert merge(store, place_of(other), take_voids=True).taken_voids == [lab.id("a")]  # it can still be changed
-    assert merge(store, place_of(another), prefer="theirs").finished == 0
-    assert score(store) == 0.7
 
 
 def test_void_here_stays_void_and_another_result_fills_it(store: Store, new_store: NewStore, lab: Lab) -> None:
@@ -264,12 +215,12 @@ def test_a_copy_is_saved_before_anything_is_written(new_store: NewStore, lab: La
     finish_at(other, lab, 0.6, ended_at=100.0)
     finish_at(store, lab, 0.5, ended_at=50.0)
     before = content(store)
-    report = merge(store, place_of(other), prefer="theirs")
+    report = merge(store, place_of(other))
     assert report.copy == place_of(store).with_name("here.db.saved-1")
     copy = open_store(report.copy, read_only=True)
     assert content(copy) == before
     copy.close()
-    assert merge(store, place_of(other), prefer="theirs").copy is None
+    assert merge(store, place_of(other)).copy is None
 
 
 def test_exports_and_their_origin_are_one_attempt(new_store: NewStore, lab: Lab, tmp_path: Path) -> None:
@@ -284,10 +235,10 @@ def test_exports_and_their_origin_are_one_attempt(new_store: NewStore, lab: Lab,
     for _ in range(3):
         for source in ("two.db", "one.db", "again.db", "here.db"):
             report = merge(third, tmp_path / source)
-            assert (report.experiments, report.runs, report.attempts, report.is_open) == (0, 0, 0, False)
+            assert (report.experiments, report.runs, report.attempts, report.disagrees) == (0, 0, 0, False)
         for source in ("one.db", "two.db", "again.db", "third.db"):
             report = merge(store, tmp_path / source)
-            assert (report.experiments, report.runs, report.attempts, report.is_open) == (0, 0, 0, False)
+            assert (report.experiments, report.runs, report.attempts, report.disagrees) == (0, 0, 0, False)
     assert (content(third), content(store)) == before
     tokens = {row["token"] for row in store.query("SELECT token FROM attempt")}
     assert not any(token.encode() in (tmp_path / "one.db").read_bytes() for token in tokens)
@@ -312,9 +263,7 @@ def test_a_token_with_other_numbers_is_another_attempt(new_store: NewStore, lab:
     assert (report.attempts, report.beside, score(store)) == (1, [lab.id("a")], 0.5)
     assert {one.other for one in report.differences} == {0.9}
     again = merge(store, place_of(other))
-    assert (again.attempts, again.differences, again.open_differences) == (0, [], report.differences)
-    merge(store, place_of(other), prefer="theirs")
-    assert score(store) == 0.9
+    assert (again.attempts, again.differences) == (0, report.differences)
 
 
 def test_only_sets_that_were_not_planned_join_a_complete_experiment(
@@ -374,9 +323,7 @@ def test_what_cannot_be_merged(new_store: NewStore, tmp_path: Path) -> None:
         merge(store, tmp_path / "text")
 
 
-def test_the_text_of_an_uncommitted_change_stays_at_home_unless_asked(
-    store: Store, new_store: NewStore, lab: Lab
-) -> None:
+def test_the_text_of_an_uncommitted_change_stays_at_home(store: Store, new_store: NewStore, lab: Lab) -> None:
     other = new_store("other.db")
     place = Environment("box7", "abc", "- old\n+ new", {"torch": "2"}, {"cores": 2}, "EPYC", "5f5f")
     experiment = lab.plan(other, lab.run("a"))
@@ -388,9 +335,6 @@ def test_the_text_of_an_uncommitted_change_stays_at_home_unless_asked(
     assert [tuple(row.values()) for row in store.query(columns)] == [
         ("box7", "abc", "(left out)", "5f5f", '{"cores":2}')
     ]
-    asked = new_store("asked.db")
-    merge(asked, place_of(other), with_diffs=True)
-    assert [row["git_diff"] for row in asked.query(columns)] == ["- old\n+ new"]
 
 
 BOMB = zlib.compress(

@@ -241,7 +241,7 @@ def _title(row: Row) -> str:
 def _remarks(of: Contribution) -> list[str]:
     """Findings of the merge of a database into those before it, in words."""
     merged = of.merged
-    differences = len(merged.differences) + len(merged.open_differences)
+    differences = len(merged.differences)
     lines = {
         f"{merged.runs} runs that no earlier database has": merged.runs,
         f"{differences} numbers differ from those of earlier databases, which count": differences,
