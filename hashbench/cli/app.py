@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperGroup
 
 from hashbench.cli import begin, cache, data, db, streams
-from hashbench.cli.board import board, board_check
+from hashbench.cli.board import board
 from hashbench.cli.check import check, schema
 from hashbench.cli.figures import dashboard, plot
 from hashbench.cli.gone import refuse_gone
@@ -125,7 +125,7 @@ GROUPS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {  # as --help
     },
     "Results": {
         "report claims": report_claims, "report robustness": report_robustness, "compare": compare, "plot": plot,
-        "dashboard": dashboard, "board": board, "board check": board_check,
+        "dashboard": dashboard, "board": board,
     },
     "Models and text": {
         "models": models, "params": params, "costs": costs, "encode": encode, "neighbours": neighbours,

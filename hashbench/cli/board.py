@@ -1,4 +1,4 @@
-"""Commands about a board of several databases: `board` and `board check`."""
+"""The command `board`."""
 
 from __future__ import annotations
 
@@ -9,58 +9,55 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.output import note, show
+from hashbench.cli.output import show
 from hashbench.cli.outputs import Writes
 from hashbench.common.allocator import collecting_nothing, one_thread_of_numpy
 from hashbench.common.errors import InputError
 
 PAGE_NAME = re.compile(r"[A-Za-z0-9_-]+\.(html|json)")
-DAMAGED = 1  # exit code of a database that is not taken
-
-Databases = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="DB...",
-        help="Results stores: files of hashbench db export, any SQLite file or database URL of hashbench, or example. "
-        "Of a run that several have finished, the result of the first one counts. The first is the cheapest, so name "
-        "the largest there.",
-        show_default=False,
-    ),
-]
 
 
 def board(
-    databases: Databases,
+    databases: Annotated[
+        list[str],
+        typer.Argument(metavar="DB", help="A results store: a file, a database URL, or example.", show_default=False),
+    ],
     out: Annotated[
         Path,
         typer.Option("--out", metavar="FOLDER", help="Where the pages go; it is made where it is missing."),
         Writes("--out"),
     ],
 ) -> None:
-    """Write a board: a folder of static pages over the experiments of one or several databases, with JSON beside them.
+    """Write a board: a folder of static pages over the experiments of a database, with JSON beside them.
 
-    Open FOLDER/index.html; the pages need no server and fetch nothing. Refused for a database that board check refuses.
+    Open FOLDER/index.html; the pages need no server and fetch nothing. A damaged database is refused (hashbench db
+    check). To show several as one, merge them first (hashbench db merge).
 
-    Example: hashbench board example mine.db other.db --out board
+    Example: hashbench board example --out board
     """
+    if len(databases) > 1:
+        raise InputError("board: reads one database; merge the others into a copy of it first, with hashbench db merge")
     one_thread_of_numpy()
     _check_folder(out)
     with collecting_nothing():
         from hashbench.common.atomic import replace_text
-        from hashbench.results.exchange.together import together
+        from hashbench.results.exchange.checking import find_damage
         from hashbench.results.rendering.page.board import site
         from hashbench.running.experiment.identity import run_id
+        from hashbench.store.engine import open_results
 
         sizes: dict[str, int] = {}
         before = _earlier_pages(out) or set()
-        with together(databases, identify=run_id) as of:
-            _make_folder(out)
-            for name, text in site(of):
-                try:
-                    replace_text(out / name, text)
-                except OSError as error:
-                    raise InputError(f"--out {out}: {error.strerror}; give a folder that can be written") from error
-                sizes[name] = len(text.encode())
+        store = open_results(databases[0])
+        for damage in find_damage(store, identify=run_id):
+            raise InputError(f"{store.name}: damaged: {damage}; all of it: hashbench db check --db {store.name}")
+        _make_folder(out)
+        for name, text in site(store):
+            try:
+                replace_text(out / name, text)
+            except OSError as error:
+                raise InputError(f"--out {out}: {error.strerror}; give a folder that can be written") from error
+            sizes[name] = len(text.encode())
         for name in before - sizes.keys():
             (out / name).unlink(missing_ok=True)
     total = sum(sizes.values()) / 1e6
@@ -98,44 +95,8 @@ def _check_folder(out: Path) -> None:
 
 
 def _make_folder(out: Path) -> None:
-    """Makes the folder, once the databases were read: a database that is refused leaves none."""
+    """Makes the folder, once the database was checked: one that is refused leaves none."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--out {out}: {error.strerror}; give a folder that can be made") from error
-
-
-def board_check(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A contribution: a file of hashbench db export.")],
-) -> None:
-    """Check a contribution to a board: refused is what db check calls damaged, and what cannot be merged.
-
-    Exit code 1: it is damaged. 2: it is no results store, or malformed.
-
-    Example: hashbench board check mine.db
-    """
-    from hashbench.results.exchange.checking import find_damage
-    from hashbench.results.exchange.foreign import check_there
-    from hashbench.results.exchange.together import check_mergeable
-    from hashbench.running.experiment.identity import run_id
-    from hashbench.store.engine import open_results
-    from hashbench.store.status import n_finished, private_parts
-
-    check_there(file)
-    store = open_results(file)
-    damage = list(find_damage(store, identify=run_id))
-    for item in damage:
-        show(str(item))
-    if damage:
-        note(f"{store.name}: refused: {len(damage)} places are damaged; ask who made it for a whole copy")
-        raise typer.Exit(DAMAGED)
-    check_mergeable(file, identify=run_id)
-    finished = n_finished(store)
-    if not finished:
-        raise InputError(f"{store.name}: no finished run in it; a contribution is a file of hashbench db export")
-    if private := private_parts(store):
-        note(
-            f"{store.name}: it has {' and '.join(private)}, which a board does not show; to publish the file itself, "
-            "make it by: hashbench db export FILE"
-        )
-    show(f"{store.name}: no damage; {finished:,} finished runs")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hashbench.common.errors import InputError
 
 GONE = {
+    "board check": "hashbench db check --db FILE says what is damaged",
     "db merge --keep": "a merge lists what differs each time, and results of this store count",
     "db merge --prefer": "results of this store count; to count the other's, merge into a copy of the other one",
     "db merge --take-voids": "a merge lists what is void there; to make it void here: hashbench db void RUN",

@@ -14,7 +14,6 @@ from sqlalchemy.engine import RowMapping
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.secrecy import without_passwords
 from hashbench.store.engine import Store
-from hashbench.store.environment import LEFT_OUT
 from hashbench.store.planning import known_ids
 from hashbench.store.queue import members
 from hashbench.store.result import Artifact, Checkpoint, Predictions, leads_outside
@@ -106,12 +105,6 @@ NEWEST = "ORDER BY e.called_at DESC, e.id DESC"
 EXPERIMENTS = f"{EXPERIMENT} FROM experiment e {NEWEST}"
 LAST_SWEPT = f"{EXPERIMENT} FROM experiment e {NEWEST} LIMIT 1"
 LAST_OF_NAME = f"{EXPERIMENT} FROM experiment e WHERE e.name = :name {NEWEST} LIMIT 1"
-# What an export leaves out, by words for it
-PRIVATE = {
-    "host names": f"SELECT 1 FROM environment WHERE host NOT IN ('', '{LEFT_OUT}') LIMIT 1",
-    "logs": "SELECT 1 FROM attempt WHERE log <> '' LIMIT 1",
-}
-FINISHED = "SELECT COUNT(*) AS n FROM run WHERE state = 'done'"
 FINGERPRINTS = "SELECT id, fingerprint FROM experiment"
 NAMES = f"SELECT e.name FROM experiment e {NEWEST}"
 # the experiment with a run that was swept last, and the run's first label in it
@@ -186,16 +179,6 @@ def newest_versions(store: Store) -> list[tuple[StoredExperiment, str, int]]:
     n_of_name = Counter(of.name for of, _ in every)
     newest = {of.name: (of, fingerprint) for of, fingerprint in reversed(every)}
     return [(of, fingerprint, n_of_name[of.name] - 1) for of, fingerprint in every if newest[of.name][0] is of]
-
-
-def n_finished(store: Store) -> int:
-    """The number of finished runs of all experiments."""
-    return int(store.query(FINISHED)[0]["n"])
-
-
-def private_parts(store: Store) -> list[str]:
-    """Kinds of content that an export leaves out and a database has, in words: host names, logs."""
-    return [words for words, sql in PRIVATE.items() if store.query(sql)]
 
 
 def experiment_names(store: Store) -> list[str]:

@@ -1,4 +1,4 @@
-"""The commands `board` and `board check`, on parts of the example database."""
+"""The command `board`, on parts of the example database."""
 
 from __future__ import annotations
 
@@ -32,26 +32,18 @@ def damaged(folder: Path, place: Path) -> Path:
     return file
 
 
-def test_a_board_of_two_databases_is_a_folder_of_pages(folder: Path, tmp_path: Path) -> None:
-    outcome = call("board", "one.db", "two.db", "--out", tmp_path / "site", cwd=folder)
+def test_a_board_is_a_folder_of_pages(folder: Path, tmp_path: Path) -> None:
+    outcome = call("board", "two.db", "--out", tmp_path / "site", cwd=folder)
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.startswith(f"{tmp_path / 'site' / 'index.html'}: 6 files, ")
     board = json.loads((tmp_path / "site" / "board.json").read_text())
-    assert [of["name"] for of in board["databases"]] == ["one.db", "two.db"]
-    assert {of["name"]: of["databases"] for of in board["experiments"]} == {
-        "canine_tiny": ["one.db", "two.db"], "superbloom_text_tiny": ["two.db"],
-    }  # fmt: skip
     counted = {of["name"]: of["finished_runs"] for of in board["experiments"]}
     assert counted == {"canine_tiny": 22, "superbloom_text_tiny": 3}
 
 
 def test_what_db_check_calls_damaged_is_refused(folder: Path, tmp_path: Path) -> None:
-    assert call("board", "check", "one.db", cwd=folder).out == "one.db: no damage; 22 finished runs\n"
     file = damaged(folder, tmp_path)
-    by_db_check = call("db", "check", "--db", file, cwd=tmp_path)
-    checked = call("board", "check", file, cwd=tmp_path)
-    assert checked.code == by_db_check.code == 1
-    assert checked.out == by_db_check.out and "refused" in checked.err
+    assert call("db", "check", "--db", file, cwd=tmp_path).code == 1
     fails(call("board", file, "--out", "site", cwd=tmp_path), "damaged: run ")
     assert not (tmp_path / "site").exists()
 
@@ -60,9 +52,9 @@ def test_wrong_input_is_one_line(run: Run, tmp_path: Path) -> None:
     file, site = str(tmp_path / "file"), str(tmp_path / "site")
     fails(run("board", "nosuch.db", "--out", site), "nosuch.db")
     assert not Path(site).exists()
-    fails(run("board", "check", "nosuch.db"), "nosuch.db: no such file")
+    fails(run("board", "example", "mine.db", "--out", site), "board: reads one database; merge the others into a copy")
+    fails(run("board", "check", "mine.db"), "board check is gone: hashbench db check --db FILE says what is damaged")
     Path(file).write_text("text")
-    fails(run("board", "check", file), "file")
     fails(run("board", "example", "--out", file), f"--out {file}: is a file; name a folder")
     fails(run("board", "--out", site), "Missing argument")
 

@@ -131,7 +131,7 @@ def test_voids_of_another_store_are_listed(command) -> None:
     assert command("db", "merge", "one.db", "--db", "copy.db")[0] == 0
     assert command("db", "void", run[:8], "--reason", "wrong labels", "--db", "copy.db")[0] == 0
     code, _, err = command("db", "merge", "copy.db", "--db", "one.db")
-    assert code == 1 and f"void there: run {run[:8]}: wrong labels\n1 results are void there and count here: " in err
+    assert code == 1 and f"void there: run {run[:8]}: wrong labels\n1 results are void there and count here; " in err
     code, _, err = command("db", "merge", "one.db", "--db", "copy.db")
     assert code == 0 and "1 runs are void here and finished there; they stay void" in err
 

@@ -355,8 +355,8 @@ def _planned_run(source: CheckedDatabase, target: Connection, row: StoredRow, *,
     of_run = sa.select(run).where(run.c.id == row["id"])
     here = target.execute(of_run.with_for_update() if lock else of_run).mappings().first()
     state = None if here is None else here["state"]
-    stored, rows = _stored(target, row["id"]), {each["id"]: each for each in source.attempts(row)}
-    arriving = [_arriving(source, each) for each in rows.values()]
+    stored, rows = _stored(target, row["id"]), {ended["id"]: ended for ended in source.attempts(row)}
+    arriving = [_arriving(source, ended) for ended in rows.values()]
     twins = {copy.id: next((known for known in stored if known.is_of(copy)), None) for copy in arriving}
     unknown = [copy for copy in arriving if twins[copy.id] is None]
     # The worker of a run in flight would lose what it does; what failed there says nothing about a run that is here.
@@ -379,8 +379,8 @@ def _planned_run(source: CheckedDatabase, target: Connection, row: StoredRow, *,
         counted=final if final != before else None,
         has_failed=state is None and final is None and row["state"] == "failed",
         differences=[
-            each for copy in different.values() if final
-            for each in _differences(row["id"], final.numbers, copy.numbers)
+            difference for copy in different.values() if final
+            for difference in _differences(row["id"], final.numbers, copy.numbers)
         ],
         voids=[
             Void(row["id"], copy.reason) for copy in arriving

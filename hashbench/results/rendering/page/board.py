@@ -1,6 +1,6 @@
-"""`hashbench board`: the experiments of one or several databases as a folder of static pages.
+"""`hashbench board`: the experiments of a database as a folder of static pages.
 
-`index.html` has the best models, all models, tasks and databases; each experiment has its page. Beside each page are
+`index.html` has the best models, all models and tasks; each experiment has its page. Beside each page are
 its contents as JSON, for programs.
 """
 
@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from hashbench.results.exchange.together import Contribution, Together
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.measured import measure_version
 from hashbench.results.read.runs import grouped
@@ -24,6 +23,7 @@ from hashbench.results.rendering.page.main import Content, document, own_tables,
 from hashbench.results.tables import numbers
 from hashbench.results.tables.request import ReportRequest, ReportSource
 from hashbench.results.tables.table import Cell, Row, Table, floor_of
+from hashbench.store.engine import Store
 from hashbench.store.status import StoredExperiment, newest_versions
 
 INDEX = "index"
@@ -58,7 +58,7 @@ class Best:
 
 @dataclass(frozen=True)
 class BoardPage:
-    """An experiment of a board: its contents, the name of its files, and the databases that have it."""
+    """An experiment of a board: its contents and the name of its files."""
 
     name: str
     stem: str
@@ -146,32 +146,31 @@ class AllModels:
         return page.href(row, page.score if column.name in (SCORE.name, RANK.name) and page.score else column)
 
 
-def site(of: Together) -> Iterator[tuple[str, str]]:
+def site(store: Store) -> Iterator[tuple[str, str]]:
     """(name, text) of each file of a board."""
     taken: set[str] = {INDEX, "board"}
     pages = []
-    for experiment, fingerprint, earlier in newest_versions(of.store):
-        page = _page(of, experiment, fingerprint, earlier, taken)
+    for experiment, fingerprint, earlier in newest_versions(store):
+        page = _page(store, experiment, fingerprint, earlier, taken)
         if page is not None:
             pages.append(page)
             yield f"{page.stem}.html", document(page.content)
             yield f"{page.stem}.json", _text(_of_experiment(page))
     # The largest come first, so that an experiment precedes another one of its models that adds noise
     pages.sort(key=lambda page: -len(page.content.measured.labels()) * len(page.content.measured.tasks()))
-    yield f"{INDEX}.html", _index(pages, of.contributions)
-    yield "board.json", _text(_of_board(pages, of.contributions))
+    yield f"{INDEX}.html", _index(pages)
+    yield "board.json", _text(_of_board(pages))
 
 
 def _page(
-    of: Together, experiment: StoredExperiment, fingerprint: str, earlier: int, taken: set[str]
+    store: Store, experiment: StoredExperiment, fingerprint: str, earlier: int, taken: set[str]
 ) -> BoardPage | None:
     """The page of an experiment under a name that no other file has; None where its newest version has no runs."""
-    measured = measure_version(of.store, experiment)
+    measured = measure_version(store, experiment)
     if not measured.runs:
         return None
-    from_ = tuple(by.name for by in of.contributions if (experiment.name, fingerprint) in by.versions)
-    tables = own_tables(ReportSource(of.store, ReportRequest(experiment.name), read_before=measured))
-    content = Content(measured, tables, board=from_)
+    tables = own_tables(ReportSource(store, ReportRequest(experiment.name), read_before=measured))
+    content = Content(measured, tables, on_board=True)
     return BoardPage(experiment.name, file_stem(experiment.name, taken), content, fingerprint, earlier)
 
 
@@ -184,9 +183,8 @@ def file_stem(name: str, taken: set[str]) -> str:
     return stem
 
 
-def _index(pages: Sequence[BoardPage], contributions: Sequence[Contribution]) -> str:
-    sections = {"best": "Best models", "models": "All models", "tasks": "Tasks", "experiments": "Experiments",
-                "databases": "Databases"}  # fmt: skip
+def _index(pages: Sequence[BoardPage]) -> str:
+    sections = {"best": "Best models", "models": "All models", "tasks": "Tasks", "experiments": "Experiments"}
     by_task = grouped(pair for page in pages for pair in page.tasks())
     n_finished = len({run.run_id for page in pages for run in page.content.measured.runs if run.state == "done"})
     counts = {
@@ -202,7 +200,6 @@ def _index(pages: Sequence[BoardPage], contributions: Sequence[Contribution]) ->
         best=[best for page in pages for best in page.best()],
         models=all_models(pages),
         tasks=by_task,
-        contributions=[(of, _remarks(of)) for of in contributions],
         data={"tables": {}},
     )
 
@@ -238,30 +235,12 @@ def _title(row: Row) -> str:
     return row.title.strip() + (f" ({row.settings})" if row.settings else "")
 
 
-def _remarks(of: Contribution) -> list[str]:
-    """Findings of the merge of a database into those before it, in words."""
-    merged = of.merged
-    differences = len(merged.differences)
-    lines = {
-        f"{merged.runs} runs that no earlier database has": merged.runs,
-        f"{differences} numbers differ from those of earlier databases, which count": differences,
-        f"{len(merged.voids)} results are void there and count here": len(merged.voids),
-        f"{sum(merged.apart.values())} runs do not belong to their experiment and did not join it": merged.apart,
-    }
-    return [line for line, there in lines.items() if there]
-
-
-def _of_board(pages: Sequence[BoardPage], contributions: Sequence[Contribution]) -> dict[str, Any]:
-    """The board for programs: databases, experiments with their files, the best models, and all models."""
+def _of_board(pages: Sequence[BoardPage]) -> dict[str, Any]:
+    """The board for programs: experiments with their files, the best models, and all models."""
     return {
-        "databases": [
-            {"name": of.name, "finished_runs": of.runs, "experiments": list(of.names),
-             "remarks": _remarks(of)}
-            for of in contributions
-        ],
         "experiments": [
             {"name": page.name, "fingerprint": page.fingerprint, "earlier": page.earlier, "page": f"{page.stem}.html",
-             "json": f"{page.stem}.json", "databases": page.content.board, "finished_runs": page.n_done,
+             "json": f"{page.stem}.json", "finished_runs": page.n_done,
              "warnings": page.warnings}
             for page in pages
         ],
@@ -296,7 +275,6 @@ def _of_experiment(page: BoardPage) -> dict[str, Any]:
     return {
         "experiment": page.name,
         "fingerprint": page.fingerprint,
-        "databases": content.board,
         "provenance": page.facts,
         "warnings": list(dict.fromkeys(line for table in content.own for line in table.warnings)),
         "tables": [{"title": table.title, "notes": table.notes, "cells": _cells(table)} for table in content.own],

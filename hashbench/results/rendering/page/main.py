@@ -80,14 +80,14 @@ class Claims:
 
 @dataclass(frozen=True)
 class Content:
-    """The contents of an experiment's page: tables, claims and figures; `board` as `page_of` takes it."""
+    """The contents of an experiment's page: tables, claims and figures."""
 
     measured: Measured
     own: tuple[Table, ...]
     printed: tuple[Table, ...] = ()  # of a paper, with its numbers beside the measured ones
     claims: Claims = Claims()
     figures: tuple[PageFigure, ...] = ()
-    board: tuple[str, ...] = ()  # of a page of a board: the databases that have the experiment
+    on_board: bool = False  # its page is one of a board
 
     @cached_property
     def behind(self) -> RunsBehind:

@@ -1,4 +1,4 @@
-"""A board of several databases: its pages, what links them, what a stranger's names cannot do, and its JSON."""
+"""A board of a database: its pages, what links them, what a stranger's names cannot do, and its JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from hashbench.results.exchange.together import Contribution, Together
 from hashbench.results.rendering.page.board import site
 from hashbench.results.rendering.page.lacking import lacking_of
 from hashbench.store.engine import Store
@@ -40,8 +39,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 @pytest.fixture(scope="module")
 def files(store: Store) -> dict[str, str]:
-    brought = tuple((of.name, fingerprint) for of, fingerprint in versions(store))
-    return dict(site(Together(store, (Contribution("mine.db", brought, 9), Contribution(EVIL, brought[:1], 0)))))
+    return dict(site(store))
 
 
 def finished(files: dict[str, str]) -> dict[str, str]:
@@ -92,7 +90,7 @@ def test_the_index_names_the_best_and_what_it_is_tied_with_and_what_was_not_run(
     assert {"what": "1 run", "why": "failed", "models": ["hashformer-lsh-proj on cola"]} in whole["not_run"]
     text = files[page["page"]]
     assert "hashformer-lsh-proj on cola" in text.partition('id="lacking"')[2].partition("</section>")[0]
-    assert "mine.db" in text and EVIL not in text
+    assert EVIL not in text
 
 
 def test_the_index_says_what_scores_are_not(files: dict[str, str]) -> None:
@@ -142,16 +140,13 @@ def test_runs_that_are_not_finished_are_counted_by_state() -> None:
     ]
 
 
-def test_the_same_databases_make_the_same_board(files: dict[str, str], store: Store) -> None:
-    brought = tuple((of.name, fingerprint) for of, fingerprint in versions(store))
-    of = Together(store, (Contribution("mine.db", brought, 9), Contribution(EVIL, brought[:1], 0)))
-    assert dict(site(of)) == files
+def test_the_same_database_makes_the_same_board(files: dict[str, str], store: Store) -> None:
+    assert dict(site(store)) == files
 
 
 def test_a_board_of_nothing_is_an_index(tmp_path: Path) -> None:
     store = build(tmp_path / "results.db", World(tasks=("cola",), seeds=(0,), floors=False, efficiency=False))
-    (_, fingerprint), *_ = versions(store)
-    names = dict(site(Together(store, (Contribution("a.db", (("made-up", fingerprint),), 0),))))
+    names = dict(site(store))
     assert set(names) == {"index.html", "board.json", "made-up.html", "made-up.json"}
 
 

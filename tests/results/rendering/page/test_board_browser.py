@@ -18,7 +18,6 @@ pytestmark = [
     pytest.mark.services,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (apt-get install chromium)"),
 ]
-MINE = "my-tags"
 LEAST_CONTRAST = 4.5  # WCAG AA
 LINKS = "[...document.querySelectorAll('a[href]')].map(link => link.href)"
 IDS = "[...document.querySelectorAll('[id]')].map(each => each.id)"
@@ -44,15 +43,10 @@ CONTRAST = """(() => {
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The board of the example database and of another one, which has an experiment by another name."""
+    """The board of the example database."""
     folder = tmp_path_factory.mktemp("board")
-    for command in (
-        ("db", "export", "mine.db", "--db", "example", "--experiment", "tagging_tiny"),
-        ("db", "rename", "tagging_tiny", MINE, "--db", "mine.db"),
-        ("board", "example", "mine.db", "--out", "site"),
-    ):
-        outcome = call(*command, cwd=folder)
-        assert outcome.code == 0, outcome.err
+    outcome = call("board", "example", "--out", "site", cwd=folder)
+    assert outcome.code == 0, outcome.err
     return folder / "site"
 
 
@@ -94,12 +88,9 @@ def test_every_page_opens_without_an_error_or_a_request_and_every_link_leads_to_
             assert not place.fragment or place.fragment in ids[Path(place.path).name], link
 
 
-def test_the_index_names_both_databases_and_all_experiments(index: Browser, site: Path) -> None:
-    assert index.run("[...document.querySelectorAll('#databases dt')].map(each => each.textContent)") == [
-        of["name"] for of in entries(site, "databases")
-    ]
+def test_the_index_names_all_experiments(index: Browser, site: Path) -> None:
     named = index.run("[...document.querySelectorAll('#experiments tbody th a')].map(each => each.textContent)")
-    assert named == [of["name"] for of in entries(site, "experiments")] and MINE in named
+    assert named == [of["name"] for of in entries(site, "experiments")]
     assert len(index.run(SHOWN)) == len(entries(site, "models"))
 
 
