@@ -56,7 +56,6 @@ FLOORS = ("77aa",)  # likewise, of a trivial baseline
 ELSEWHERE = {
     "hashbench neighbours": "tests/running/sweep/test_entity_runs.py",
     "hashbench data check": "tests/hub/test_check.py",
-    "hashbench db count-texts": "tests/cli/test_db.py",
     "hashbench db unvoid": "tests/cli/test_db.py",
     "hashbench db delete": "tests/cli/test_db.py",
     "hashbench db rename": "tests/cli/test_db.py",
@@ -193,7 +192,7 @@ def runnable(line: str, folder: Path) -> str:
     run = run_id(folder, "bert-mlm" if words[1:3] == ["db", "void"] else "proj-256")
     words = [run if word in RUN_IDS else word for word in words]
     words = [run_id(folder, "bag-of-words", "floor") if word in FLOORS else word for word in words]
-    if words[1] == "sweep" and "--export-wandb" not in words and "--dry-run" not in words:
+    if words[1] == "sweep" and "--dry-run" not in words:
         words.append("--dry-run")
     if words[1] == "sweep" and "quickstart" not in words[2]:
         words += ["--data", "data"]

@@ -1,4 +1,4 @@
-"""Commands on the results store: db merge, export, publish, check, upgrade, count-texts, (un)void, delete, rename."""
+"""Commands on the results store: db merge, export, publish, check, upgrade, (un)void, delete, rename."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Data, Database, ExperimentName, TrustCode
+from hashbench.cli.options import DEFAULT_DB, Data, Database
 from hashbench.cli.output import note, note_unread, show
 from hashbench.cli.outputs import Writes
 from hashbench.common.errors import InputError
@@ -25,7 +25,7 @@ LISTED = 20  # lines of one sort at most
 INCOMPLETE = 1  # exit code of a count that left some runs without counts
 
 app = typer.Typer(
-    help="Merge, export, publish, check, upgrade the results store; count texts; void runs; delete and rename.",
+    help="Merge, export, publish, check, upgrade the results store; void runs; delete and rename.",
     no_args_is_help=True,
 )
 
@@ -220,38 +220,6 @@ def upgrade(db: Database = DEFAULT_DB) -> None:
     before, after = upgrade_store(db)
     name = without_passwords(db)
     show(f"{name}: schema {before} -> {after}" if before != after else f"{name}: schema {after}, nothing to do")
-
-
-@app.command()
-def count_texts(
-    experiment: ExperimentName = None,
-    db: Database = DEFAULT_DB,
-    data: Data = None,
-    trust_code: TrustCode = False,
-) -> None:
-    """Count how much of its texts each finished fine-tuning read, for runs that were stored without these counts.
-
-    The data must be at hand, and the corpora for a vocabulary that is learned from them. If they are there for some
-    runs alone, the exit code is 1; if for none, 2.
-
-    Example: hashbench db count-texts budgets_tiny --data ~/data
-    """
-    from hashbench.running.sweep.count_texts import count_texts as count
-    from hashbench.store.engine import open_store
-
-    missed, done = [], False
-    for outcome in count(open_store(db, create=False), experiment, data or None, trust_code=trust_code):
-        if outcome.missed:
-            missed.append(outcome.line)
-        else:
-            done = True
-            show(outcome.line)
-    if missed and not done:
-        raise InputError(missed[0] + (f" (and {len(missed) - 1} more like it)" if len(missed) > 1 else ""))
-    for line in missed:
-        note(line)
-    if missed:
-        raise typer.Exit(INCOMPLETE)
 
 
 @app.command()

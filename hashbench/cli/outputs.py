@@ -34,7 +34,6 @@ DATABASES = ("db", "databases")  # names of parameters that are databases
 DEPTH = 4  # folders within each other in which data lie
 MOST_FILES = 100_000  # of a folder of data that are looked at
 PLACES = ("path", "data", "sources", "corpora", "links", "claims", "weights", "use")  # keys whose values are paths
-WANDB_SWEEP = b": a grid of calls of hashbench"  # in the first line of one
 LEADING = re.compile(r"^(\.\./)+")
 
 
@@ -258,10 +257,3 @@ def no_report(path: Path) -> str:
         return "is there already, and is no text"
     columns = {cell.strip() for cell in next(csv.reader(text.splitlines()), [])}
     return "has claims, and is no report" if columns >= OF_CLAIMS and VERDICT not in columns else ""
-
-
-def no_wandb_sweep(path: Path) -> str:
-    """Why a file is none that `sweep --export-wandb` replaces: one that it did not write; "" for one that it did."""
-    with path.open("rb") as file:
-        first = file.readline(LOOKED_AT)
-    return "" if WANDB_SWEEP in first else "is there already, and is no W&B sweep that hashbench wrote"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,7 +20,6 @@ from hashbench.cli.options import (
     option_of_executors,
 )
 from hashbench.cli.output import note
-from hashbench.cli.outputs import Writes, no_wandb_sweep
 from hashbench.common.secrecy import argument_shown
 
 if TYPE_CHECKING:
@@ -43,11 +41,6 @@ MaxHours = Annotated[
     float | None, typer.Option(min=0, help="Stop after this number of hours, with checkpoints of all runs.")
 ]
 FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed run.")]
-ExportWandb = Annotated[
-    Path | None,
-    typer.Option(help="Run nothing; write this file instead: a W&B sweep that does the same."),
-    Writes("--export-wandb", no_wandb_sweep),
-]
 
 
 def sweep(
@@ -62,7 +55,6 @@ def sweep(
     fail_fast: FailFast = False,
     max_hours: MaxHours = None,
     artifacts: Artifacts = "",
-    export_wandb: ExportWandb = None,
 ) -> None:
     """Do all runs of an experiment that are not done yet, then print its table.
 
@@ -76,9 +68,6 @@ def sweep(
     changes = [*(overrides or []), *([f"executor={executor}"] if executor else [])]
     loaded = load_experiment(file, changes)
     name_cluster(ray_address, loaded.experiment.executor)
-    if export_wandb is not None:
-        _export_wandb(loaded, export_wandb, db=db, data=data or [])
-        return
     if not dry_run:
         check_place(db, create=True, read_only=False)
     if not dry_run and sys.stderr.isatty():  # before torch is loaded; elsewhere a refusal is one line
@@ -99,14 +88,6 @@ def sweep(
     if code in (DONE, SOME_FAILED) and not dry_run:
         print_own_table(db, loaded)
     raise typer.Exit(code)
-
-
-def _export_wandb(loaded: Loaded, path: Path, *, db: str, data: list[str]) -> None:
-    from hashbench.running.experiment.wandb_sweep import sweep_options, write_wandb_sweep
-
-    n = write_wandb_sweep(loaded, path, sweep_options(data, None if db == DEFAULT_DB else db))
-    print(f"{path}: {n} combinations of a model, a task and a seed")
-    note(f"start it:  wandb sweep {path}   and then   wandb agent")
 
 
 def print_own_table(db: str, loaded: Loaded) -> None:

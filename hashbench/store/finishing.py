@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -97,21 +96,6 @@ def add_metrics(store: Store, run_id: str, rows: Sequence[MetricRow]) -> None:
         values = [vars(row) | dict(zip(("value", "reason"), row.stored(), strict=True)) for row in rows]
         insert_rows(connection, sa.insert(metric), ({**row, "attempt_id": attempt_id} for row in values))
         sums.write(connection, "attempt", [attempt_id])
-
-
-def add_note(store: Store, run_id: str, topic: str, text: str) -> None:
-    """Adds a note to a finished run, in place of an earlier one under the topic.
-
-    Raises InputError where the run is not finished.
-    """
-    with store.write() as connection:
-        counts = (run.c.id == run_id, run.c.state == "done", attempt.c.id == run.c.finished_attempt)
-        row = connection.execute(sa.select(attempt.c.id, attempt.c.notes).where(*counts)).first()
-        if row is None:
-            raise InputError(f"run {run_id[:12]}: is not finished, so nothing can be added to it")
-        notes = {**json.loads(row.notes or "{}"), topic: without_passwords(text)}
-        connection.execute(sa.update(attempt).where(attempt.c.id == row.id).values(notes=as_json(notes)))
-        sums.write(connection, "attempt", [row.id])
 
 
 def knows(store: Store, held: ClaimedRun) -> bool:

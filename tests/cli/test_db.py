@@ -14,8 +14,6 @@ from hashbench.common.cache import mark
 from hashbench.common.measured import MetricRow
 from hashbench.running.experiment.identity import run_id
 from hashbench.running.runs.artifacts import ArtifactFolder
-from hashbench.running.sweep import count_texts
-from hashbench.running.sweep.count_texts import CountedRuns
 from hashbench.store.engine import open_results, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.planning import Run, add_experiment
@@ -43,20 +41,6 @@ def test_a_file_to_merge_that_is_missing_makes_no_store(command) -> None:
     code, out, err = command("db", "merge", "nosuch.db", "--db", "all.db")
     assert (code, out) == (2, "") and "nosuch.db: no such file; name the database whose results" in err
     assert not Path("all.db").exists()
-
-
-@pytest.mark.parametrize(
-    ("missed", "code", "out", "err"),
-    [
-        ([False], 0, "group 0\n", ""),
-        ([True, False], 1, "group 1\n", "group 0\n"),
-        ([True, True], 2, "", "hashbench: group 0 (and 1 more like it)\n"),
-    ],
-)
-def test_count_of_texts_that_left_runs_out_is_no_success(command, monkeypatch, missed, code, out, err) -> None:
-    outcomes = [CountedRuns(f"group {i}", missed=is_missed) for i, is_missed in enumerate(missed)]
-    monkeypatch.setattr(count_texts, "count_texts", lambda *_, **__: iter(outcomes))
-    assert command("db", "count-texts") == (code, out, err)
 
 
 def test_merge_twice_changes_nothing(command) -> None:

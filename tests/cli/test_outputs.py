@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.cli.app import GROUPS, app
-from hashbench.cli.outputs import Writes, no_report, no_wandb_sweep, refuse_inputs, written_by
+from hashbench.cli.outputs import Writes, no_report, refuse_inputs, written_by
 from hashbench.common.atomic import atomic_write, replace_text
 from hashbench.common.errors import InputError
 from hashbench.common.replacing import belongs_to
@@ -97,7 +97,7 @@ def test_the_parameters_that_write_are_found() -> None:
     assert sorted(writing()) == [
         ("board", "out"), ("dashboard", "output"), ("data links", "out"), ("db export", "file"),
         ("db publish", "folder"), ("export", "folder"), ("plot", "folder"), ("report", "output"),
-        ("report claims", "output"), ("report robustness", "output"), ("sweep", "export_wandb"),
+        ("report claims", "output"), ("report robustness", "output"),
     ]  # fmt: skip
 
 
@@ -239,13 +239,6 @@ def test_init_keeps_a_schema_of_another_kind(place: Path, run: Run) -> None:
     assert done.code == 2 and "is no schema of hashbench" in done.err and not (place / "mine.yaml").exists()
     (place / "hashbench.schema.json").unlink()
     assert run("init", "mine").code == 0 and run("init", "second").code == 0
-
-
-def test_only_a_sweep_of_hashbench_is_replaced_by_one(place: Path) -> None:
-    own, other = place / "own.yaml", place / "other.yaml"
-    own.write_text("# small: a grid of calls of hashbench, which share\nprogram: hashbench\n")
-    other.write_text("program: train.py\nmethod: grid\n")
-    assert no_wandb_sweep(own) == "" and "no W&B sweep" in no_wandb_sweep(other)
 
 
 @pytest.mark.parametrize("content", [b"\x89PNG\r\n\x00", b"PAR1\x00", b"caf\xe9 au lait"])

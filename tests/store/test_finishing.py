@@ -14,7 +14,7 @@ from hashbench.common import clock
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store
-from hashbench.store.finishing import add_metrics, add_note, finish, unvoid, void
+from hashbench.store.finishing import add_metrics, finish, unvoid, void
 from hashbench.store.queue import LeaseLost, abandon, fail, release
 from hashbench.store.result import Artifact, Predictions, Result
 from hashbench.store.status import artifacts, attempts, counts, predictions
@@ -197,16 +197,6 @@ def test_nothing_is_added_to_a_run_that_is_not_finished(store: Store, lab: Lab) 
     with pytest.raises(InputError, match="is not finished, so nothing can be added to it"):
         add_metrics(store, held.run_id, [MetricRow("int8_bytes", 100)])
     assert numbers(store) == []
-
-
-def test_note_is_added_to_a_finished_run_and_replaces_one_of_its_topic(store: Store, lab: Lab) -> None:
-    held = lab.claim(store, lab.plan(store, lab.run("a")))
-    with pytest.raises(InputError, match="is not finished, so nothing can be added to it"):
-        add_note(store, held.run_id, "texts_read", "none")
-    finish(store, held, Result(notes={"origin": "here"}))
-    for text in ("half", "all"):
-        add_note(store, held.run_id, "texts_read", text)
-    assert attempts(store, held.run_id)[-1].notes == {"origin": "here", "texts_read": "all"}
 
 
 @pytest.mark.parametrize("jump", [-3_600.0, 3_600.0])

@@ -11,7 +11,7 @@ from hashbench.common.measured import MetricRow
 from hashbench.store import sums
 from hashbench.store.attaching import attach_run, collecting_experiment
 from hashbench.store.engine import Store
-from hashbench.store.finishing import add_metrics, add_note, finish, unvoid, void
+from hashbench.store.finishing import add_metrics, finish, unvoid, void
 from hashbench.store.queue import fail, heartbeat
 from hashbench.store.reruns import claim_rerun, finish_rerun
 from hashbench.store.result import Artifact, Result
@@ -48,7 +48,6 @@ def test_they_are_right_after_each_step(store: Store, lab: Lab) -> None:
     fail(store, lab.claim(store, number), "disk full")
     finish(store, lab.claim(store, number), lab.result())
     add_metrics(store, lab.id("a"), [MetricRow("accuracy", 0.5, "test", 1)])
-    add_note(store, lab.id("a"), "topic", "text")
     assert wrong_sums(store) == []
     again = claim_rerun(store, lab.id("a"), worker="w", lease_s=60)
     finish_rerun(store, again, Result(artifacts=[Artifact("weights", "ab", 1, "ab")]))

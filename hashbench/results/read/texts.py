@@ -13,7 +13,6 @@ from hashbench.scores.shares import cut_otherwise
 
 WHOLE = "read whole"
 NOT_COUNTED = "not counted"  # of a run that was stored before texts were counted
-REMEDY = "hashbench db count-texts"  # of fine-tunings; an evaluation counts when it is done
 
 
 def counts_on(runs: Iterable[MeasuredRun], split: str) -> list[TextCounts]:
@@ -63,7 +62,7 @@ def texts_line(measured: Measured, readings: Sequence[tuple[str, str, str]]) -> 
         for model, runs in grouped((run.model, run) for run in scored.get(task, ())).items():
             words = [_lost(counts) for counts in counts_on(runs, split)]
             if words and (unread := [run for run in runs if not counts_on([run], split)]):
-                words.append(f"{len(unread)} of {len(runs)} runs {NOT_COUNTED} ({REMEDY})")
+                words.append(f"{len(unread)} of {len(runs)} runs {NOT_COUNTED}")
             if words or any(is_uncounted(runs, metric, split) for metric in metrics):
                 by_share.setdefault(" and ".join(words) or NOT_COUNTED, []).append(model)
         if set(by_share) <= {WHOLE}:
@@ -75,8 +74,7 @@ def texts_line(measured: Measured, readings: Sequence[tuple[str, str, str]]) -> 
             parts.append(f"{task}: {shares}")
     parts += [f"{WHOLE}: {', '.join(whole)}"] if whole else []
     if unknown:
-        remedy = f" ({REMEDY})" if set(unknown) - set(measured.further_sets()) else ""
-        parts.append(NOT_COUNTED + remedy + (f": {', '.join(unknown)}" if parts else ""))
+        parts.append(NOT_COUNTED + (f": {', '.join(unknown)}" if parts else ""))
     return "; ".join(parts)
 
 

@@ -10,7 +10,7 @@ from hashbench.common.showing import percent_text, rounded
 from hashbench.results.read.comparison import Comparison, PairedDifference
 from hashbench.results.read.measured import AVERAGE, PERCENT
 from hashbench.results.read.origins import UNDEFINED_DRAWS, counted_classes, data_warnings, task_origins
-from hashbench.results.read.texts import NOT_COUNTED, REMEDY, is_uncounted, share_lost, unequal_note
+from hashbench.results.read.texts import NOT_COUNTED, is_uncounted, share_lost, unequal_note
 from hashbench.results.tables.experiment import own_table
 from hashbench.results.tables.numbers import MISSING, signs, signs_said
 from hashbench.results.tables.request import paper_of
@@ -179,7 +179,7 @@ def _unequal_texts(comparison: Comparison) -> list[str]:
         notes[unequal_note(("A", lost["A"]), ("B", lost["B"]), _where(line))] = None
     where = "; ".join(f"{at} on {', '.join(tasks)}" for at, tasks in unknown.items())
     lines = [f"{note}." for note in notes if note]
-    return [*lines, *([f"how much of the texts was read is {NOT_COUNTED} ({REMEDY}): {where}."] if where else [])]
+    return [*lines, *([f"how much of the texts was read is {NOT_COUNTED}: {where}."] if where else [])]
 
 
 def _where(line: PairedDifference) -> str:

@@ -138,7 +138,7 @@ def test_runs_that_were_all_stored_before_are_said_to_be_not_counted(tmp_path: P
     store = build(tmp_path / "r.db", [Answers("bert-mlm", 0.8), Answers("bert-sr", 0.7)])
     table = table_of(store)
     lines = dict(table.provenance)
-    assert lines["texts read"] == "not counted (hashbench db count-texts)"
+    assert lines["texts read"] == "not counted"
     assert "texts cut otherwise than in train" not in lines
     assert all(not row.cells["sst2"].lost for row in table.rows)
     runs = measure(store).trainings()
@@ -148,7 +148,7 @@ def test_runs_that_were_all_stored_before_are_said_to_be_not_counted(tmp_path: P
 def test_sets_that_are_not_counted_are_named_behind_the_others(tmp_path: Path) -> None:
     runs = [Counted("bert-mlm", 0.8, task="sst2"), *(Answers("bert-mlm", 0.8, task=task) for task in ("cola", "rte"))]
     assert dict(table_of(build(tmp_path / "r.db", runs)).provenance)["texts read"] == (
-        "read whole: sst2; not counted (hashbench db count-texts): cola, rte"
+        "read whole: sst2; not counted: cola, rte"
     )
 
 
@@ -156,12 +156,10 @@ def test_a_seed_that_was_counted_does_not_speak_for_one_that_was_not(tmp_path: P
     first, second = Counted("bert-mlm", 0.8), Answers("bert-mlm", 0.7, 1)
     table = table_of(build(tmp_path / "r.db", [first, second]), texts=True)
     assert table.rows[0].cells["sst2_cut"].text == "not counted"
-    assert dict(table.provenance)["texts read"] == (
-        "sst2: read whole and 1 of 2 runs not counted (hashbench db count-texts) (bert-mlm)"
-    )
+    assert dict(table.provenance)["texts read"] == ("sst2: read whole and 1 of 2 runs not counted (bert-mlm)")
     both = build(tmp_path / "both.db", [first, second, Counted("bert-sr", 0.8), Counted("bert-sr", 0.7, 1)])
     assert remarks(compare([both], "bert-mlm", "bert-sr", draws=20))[-1] == (
-        "how much of the texts was read is not counted (hashbench db count-texts): A on sst2."
+        "how much of the texts was read is not counted: A on sst2."
     )
 
 
@@ -178,7 +176,7 @@ def test_comparison_says_that_its_sides_did_not_read_the_same_share(store: Store
     for other in ("hashformer-md-pool", "bert-sr"):  # two points, and not counted
         notes = remarks(compare([store], "hashformer-md-proj", other, draws=20))
         assert not any("not the same share" in note for note in notes)
-    assert notes[-1] == "how much of the texts was read is not counted (hashbench db count-texts): B on sst2."
+    assert notes[-1] == "how much of the texts was read is not counted: B on sst2."
 
 
 def test_claim_says_that_its_models_did_not_read_the_same_share(store: Store, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import random
-import shutil
 import signal
 import subprocess
 import time
@@ -15,12 +14,10 @@ import sqlalchemy as sa
 from hashbench.common.texts_read import TextsRead
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
-from hashbench.results.read.measured import measure
 from hashbench.results.read.scores import results
 from hashbench.running.runs import finetuning
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.sweep import runner
-from hashbench.running.sweep.count_texts import count_texts
 from hashbench.running.sweep.executors.base import Crash, Executor
 from hashbench.running.sweep.plan import Plan
 from hashbench.running.sweep.progress import SweepProgress
@@ -76,28 +73,6 @@ def test_every_fine_tuning_stores_how_much_of_its_texts_it_reads(finished):
     rows = {task: len(load_task(find_task(task), open_sources("builtin")).splits["validation"]) for task in stored}
     assert (pairs.texts, single.texts) == (2 * rows["mrpc"], rows["cola"]), "both texts of a pair"
     assert pairs.tokens > pairs.tokens_lost >= 0 and single.share_lost == 0
-
-
-def test_counts_of_a_run_that_was_stored_without_them_are_filled_in(finished, tmp_path, monkeypatch):
-    """From the data, tokenized anew; a run on other data is left alone, and the line says why."""
-    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
-    store = open_store(shutil.copy(finished[0] / "r.db", tmp_path / "old.db"))
-    before = {run.run_id: run.texts_read for run in measure(store).trainings()}
-    with store.write() as connection:
-        connection.execute(sa.text("UPDATE attempt SET notes = '{}'"))
-        connection.execute(
-            sa.text("UPDATE run SET data_fingerprint = 'other' WHERE kind = 'finetune' AND task = 'cola'")
-        )
-    outcomes = list(count_texts(store, None, None))
-    lines = [outcome.line for outcome in outcomes]
-    assert [outcome.missed for outcome in outcomes] == [False, True]
-    models = "hashformer-md-proj, hashformer-md-add"
-    assert lines[0] == f"mrpc, {models}: counted, 2 runs"
-    assert lines[1].startswith(f"cola, {models}: not counted: built-in data has other data than the run")
-    after = {run.run_id: run.texts_read for run in measure(store).trainings()}
-    tasks = {run.run_id: run.task for run in measure(store).trainings()}
-    assert all(after[run] == (of if tasks[run] == "mrpc" else None) for run, of in before.items())
-    assert list(count_texts(store, None, None)) == outcomes[1:], "counted ones are not counted again"
 
 
 def test_a_second_call_starts_nothing_and_reads_no_data(finished):
