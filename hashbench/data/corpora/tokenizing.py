@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-import pyarrow as pa
 
 from hashbench.common.progress import progress
 from hashbench.common.shared import make_once
@@ -26,7 +25,7 @@ from hashbench.data.sources.shards import CorpusShard
 from hashbench.data.sources.workers import ONE_THREAD
 from hashbench.models.text.base import Tokenizer, tokenizers
 from hashbench.models.text.types import Distinct, Interner, TypeTable, looked_up
-from hashbench.models.text.unicode import in_chunks
+from hashbench.models.text.unicode import in_chunks, join, split
 
 CHUNK_CHARACTERS = 4_000_000  # read, tokenized and written at a time
 ShardFiles = dict[str, bytes]  # by the path below the folder
@@ -136,21 +135,17 @@ def text_size(text: str) -> int:
 
 def merged_types(shards: Sequence[TokenizedShard]) -> tuple[TypeTable, list[np.ndarray]]:
     """The types of all shards as one table, and for each shard the final ids (n,) int32 of its types."""
-    parts = [shard.types()[0] for shard in shards]
-    entries = pa.concat_arrays([_as_arrow(part) for part in parts]).dictionary_encode()
-    which = entries.indices.to_numpy()  # of each entry of each shard: its string, by first occurrence
-    counts = np.concatenate([part.counts for part in parts])
-    # Exact below 2^53 occurrences
-    totals = np.bincount(which, weights=counts, minlength=len(entries.dictionary)).astype(np.int64)
-    _, offsets, blob = entries.dictionary.buffers()
-    strings = np.frombuffer(blob or b"", np.uint8), np.frombuffer(offsets, np.int64, len(totals) + 1)
-    table, rank = TypeTable.sorted(*strings, totals)
-    return table, np.split(rank[which], np.cumsum([len(part) for part in parts])[:-1])
-
-
-def _as_arrow(types: Distinct) -> pa.LargeBinaryArray:
-    buffers = [None, pa.py_buffer(types.offsets), pa.py_buffer(types.blob)]
-    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(types), buffers)
+    number: dict[bytes, int] = {}  # of a string, by first occurrence
+    counts, of_shards = np.zeros(0, np.int64), []
+    for shard in shards:
+        types, _ = shard.types()
+        strings = split(types.blob, types.offsets)
+        which = np.fromiter((number.setdefault(string, len(number)) for string in strings), np.int32, len(strings))
+        counts = np.concatenate([counts, np.zeros(len(number) - len(counts), np.int64)])
+        counts[which] += types.counts  # a shard has each of its strings once
+        of_shards.append(which)
+    table, rank = TypeTable.sorted(*join(list(number)), counts)
+    return table, [rank[which] for which in of_shards]
 
 
 class _Tokenizing:

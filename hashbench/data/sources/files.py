@@ -29,14 +29,14 @@ from hashbench.data.sources.opening import (
     not_utf_8,
     one_line,
     opened,
+    read_text,
 )
 
 ROWS_AT_ONCE = 4_096
-BLOCK = 1 << 20  # bytes read at once to count lines, characters of a JSON array
-LONGEST_LINE = 1 << 26  # characters of a line, a quoted cell or a JSON object; a longer one is another kind of file
+BLOCK = 1 << 20  # bytes read at once to count lines
+LONGEST_LINE = 1 << 26  # characters of a line or a quoted cell; a longer one is another kind of file
 NO_NAME = re.compile(r"[+-]?\d+(\.\d+)?|.{60,}")  # what is a cell, not the name of a column
 SHOWN = 60  # characters of a line that a message repeats
-BETWEEN = re.compile(r"[\s,]*")  # objects of a JSON array
 ESCAPED = re.compile(r"\\u00[2-7]")  # a plain character that JSON text writes by its number
 Cells = Sequence[object]
 RowCells = tuple[object, ...]  # of the requested columns
@@ -425,39 +425,38 @@ def _jsonl_rows(
 
 
 def _json_rows(path: Path, columns: Sequence[str], reading: ReadOptions, remarks: Remarks) -> Iterator[RowCells]:
-    """The cells of these columns in each object of a JSON file: an array of objects, or one object a line."""
+    """The cells of these columns in each object of a JSON file: an array of objects, read whole, or one a line."""
     with opened(path, newline="\n") as file:
-        text = file.read(BLOCK)
-        if not text.lstrip().startswith("["):
-            yield from _jsonl_rows(path, columns, reading, remarks)
-            return
-        decoder = json.JSONDecoder()
-        at, line = text.index("[") + 1, 1 + text.count("\n", 0, text.index("["))
-        commas = wanted = 0
-        while True:
-            begin = BETWEEN.match(text, at).end()  # type: ignore[union-attr]  # it matches the empty text
-            commas += text.count(",", at, begin)
-            line, at = line + text.count("\n", at, begin), begin
-            if text.startswith("]", at):
-                if text[at + 1 :].strip() or file.read(BLOCK).strip():
-                    raise InputError(f"{path}:{line}: something follows the array; write one array, or lines of .jsonl")
-                return
-            try:
-                row, end = decoder.raw_decode(text, at)
-            except (ValueError, RecursionError) as error:
-                # Perhaps an object that goes on behind what was read: twice as much, so that long ones are read quickly
-                more = file.read(max(BLOCK, len(text) - at)) if len(text) - at <= LONGEST_LINE else ""
-                if not more:
-                    line += text.count("\n", at, error.pos if isinstance(error, json.JSONDecodeError) else at)
-                    raise InputError(f"{path}:{line}: is not JSON ({one_line(error)}); mend the array") from error
-                text, at = text[at:] + more, 0
-                continue
-            if not isinstance(row, dict):
-                raise InputError(f"{path}:{line}: is {type(row).__name__}, not an object; an array holds one a row")
-            if commas != wanted:
-                raise InputError(f"{path}:{line}: {commas} commas before an object, not {wanted}; mend the array")
-            yield _cells_of(path, 0, line, columns, row, text[at:end])
-            line, at, commas, wanted = line + text.count("\n", at, end), end, 0, 1
+        is_array = file.read(BLOCK).lstrip().startswith("[")
+    if not is_array:
+        yield from _jsonl_rows(path, columns, reading, remarks)
+        return
+    try:
+        rows = json.loads(read_text(path), object_pairs_hook=_object)
+    except (ValueError, RecursionError) as error:
+        where = f"{path}:{error.lineno}" if isinstance(error, json.JSONDecodeError) else path
+        raise InputError(f"{where}: is not JSON ({one_line(error)}); mend the array") from error
+    for number, row in enumerate(rows, start=1):
+        where = f"{path}: object {number:,}"
+        if not isinstance(row, dict):
+            raise InputError(f"{where}: is {type(row).__name__}, not an object; an array holds one a row")
+        check_columns(where, columns, row.names if isinstance(row, _RepeatedKeys) else row)
+        yield tuple(row[name] for name in columns)
+
+
+class _RepeatedKeys(dict[str, object]):
+    """A JSON object that has a key twice; `names`: of all its values."""
+
+    names: list[str]
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    row = dict(pairs)
+    if len(row) == len(pairs):
+        return row
+    repeated = _RepeatedKeys(row)
+    repeated.names = [name for name, _ in pairs]
+    return repeated
 
 
 def _check_orient(path: Path, row: dict[str, object], columns: Sequence[str]) -> None:

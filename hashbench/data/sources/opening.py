@@ -19,7 +19,7 @@ SAME = {
 }  # fmt: skip
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BLOCK = 1 << 20  # bytes that are read at a time
-LONGEST_TEXT = 1 << 30  # bytes of a text file that is one document
+LONGEST_TEXT = 1 << 30  # bytes of a text file that is read whole
 
 
 def format_of(path: Path) -> str:
@@ -103,8 +103,9 @@ def read_text(path: Path) -> str:
 
     Raises InputError for a file that is not UTF-8, or has more than LONGEST_TEXT bytes.
     """
+    what = "an array of JSON" if format_of(path) == ".json" else "a text file is one document, and"
     remedy = "write its documents as lines of .jsonl"
-    too_long = InputError(f"{path}: a text file is one document, of {LONGEST_TEXT:,} bytes at most; {remedy}")
+    too_long = InputError(f"{path}: {what} has {LONGEST_TEXT:,} bytes at most; {remedy}")
     if path.stat().st_size > LONGEST_TEXT:
         raise too_long
     try:

@@ -145,7 +145,7 @@ def test_a_text_of_a_gigabyte_is_no_document(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(opening, "LONGEST_TEXT", 10)
     (tmp_path / "a.txt").write_text("x" * 11)
     with pytest.raises(
-        InputError, match=r"a\.txt: a text file is one document, of 10 bytes at most; write its documents"
+        InputError, match=r"a\.txt: a text file is one document, and has 10 bytes at most; write its documents"
     ):
         list(own_corpus(str(tmp_path / "a.txt")).documents())
 

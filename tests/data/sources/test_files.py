@@ -249,13 +249,11 @@ def test_formats_by_their_content_and_in_any_case(tmp_path: Path, name: str, con
 
 
 @pytest.mark.parametrize("indent", [None, 0, 2])
-def test_an_array_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indent: int | None) -> None:
+def test_an_array_is_read_whatever_its_cells_hold(tmp_path: Path, indent: int | None) -> None:
     rows = [{"text": f"{number} ] , {{ \u2028 " + "x" * number, "label": [number, {"n": None}]} for number in range(99)]
     (tmp_path / "t.json").write_text(json.dumps(rows, indent=indent, ensure_ascii=False))
-    for block in (1, 7, 64, 10_000):
-        monkeypatch.setattr(files, "BLOCK", block)
-        cells = read_columns(tmp_path / "t.json", ["label", "text"])
-        assert cells == {name: [row[name] for row in rows] for name in ("label", "text")}
+    cells = read_columns(tmp_path / "t.json", ["label", "text"])
+    assert cells == {name: [row[name] for row in rows] for name in ("label", "text")}
 
 
 @pytest.mark.parametrize(
@@ -263,10 +261,10 @@ def test_an_array_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.Mon
     [
         (f"[\n{FIRST},\n{FIRST[:-1]}\n", r"t\.json:[34]: is not JSON"),
         (f"[\n{FIRST},\n{{'text': 1}}]", r"t\.json:3: is not JSON .*; mend the array"),
-        (f"[\n{FIRST},\n[1]]", r"t\.json:3: is list, not an object"),
-        (f"[\n{FIRST}]\n[{FIRST}]", r"t\.json:2: something follows the array"),
-        ('[\n{"text": "a"}]', r"t\.json:2: no column 'label'; it has text"),
-        (f"[\n{TWICE}]", r"t\.json:2: column 'label' is there 2 times"),
+        (f"[\n{FIRST},\n[1]]", r"t\.json: object 2: is list, not an object"),
+        (f"[\n{FIRST}]\n[{FIRST}]", r"t\.json:3: is not JSON \(Extra data"),
+        ('[\n{"text": "a"}]', r"t\.json: object 1: no column 'label'; it has text"),
+        (f"[\n{TWICE}]", r"t\.json: object 1: column 'label' is there 2 times"),
         ('{"data": [1]}', r"t\.json:1: no column 'text'; it has data"),
         ('{\n "text": "a"\n}', r"t\.json:1: is not JSON"),
         ("[]", "has no rows"),
@@ -341,9 +339,9 @@ def test_a_quoted_cell_of_a_csv_behind_a_blank_is_noted(tmp_path: Path) -> None:
         ("t.csv", "\n# made by me, today\ntext,label\na,0\n", r"t\.csv:2: '# made by me' is no line of names"),
         ("t.json", '{"text": {"0": "a", "1": "b"}, "label": {"0": 1, "1": 0}}', "orient='records'"),
         ("t.json", '{"columns": ["text", "label"], "index": [0], "data": [["a", 1]]}', "orient='records'"),
-        ("t.json", '[{"text": "a", "label": 0},\n, {"text": "b", "label": 1}]', r":2: 2 commas before an"),
-        ("t.json", '[{"text": "a", "label": 0}\n {"text": "b", "label": 1}]', r":2: 0 commas before an"),
-        ("t.json", '[, {"text": "a", "label": 0}]', r":1: 1 commas before an object, not 0"),
+        ("t.json", '[{"text": "a", "label": 0},\n, {"text": "b", "label": 1}]', r":2: is not JSON"),
+        ("t.json", '[{"text": "a", "label": 0}\n {"text": "b", "label": 1}]', r":2: is not JSON"),
+        ("t.json", '[, {"text": "a", "label": 0}]', r":1: is not JSON"),
         ("t.jsonl", '{"text": "a", "l\\u0061bel": 1, "label": 0}\n', r"t\.jsonl:1: column 'label' is there 2 times"),
     ],
 )

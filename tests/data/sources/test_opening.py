@@ -59,7 +59,7 @@ def test_a_document_that_unfolds_to_more_than_the_limit_is_one_line(tmp_path: Pa
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(b"a" * 50_000_000))  # 50 kB
     tracemalloc.start()
-    with pytest.raises(InputError, match=r"a\.txt\.gz: a text file is one document, of 1,000,000 bytes at most"):
+    with pytest.raises(InputError, match=r"a\.txt\.gz: a text file is one document, and has 1,000,000 bytes at most"):
         read_text(path)
     assert tracemalloc.get_traced_memory()[1] < 10_000_000
     tracemalloc.stop()
