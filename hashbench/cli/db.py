@@ -151,11 +151,6 @@ def publish(
     experiments: Annotated[
         list[str] | None, typer.Option("--experiment", help="Publish only this experiment. Repeat it for several.")
     ] = None,
-    with_examples: Annotated[
-        bool, typer.Option("--with-examples", help="Also write each example with its text; it needs --data.")
-    ] = False,
-    data: Data = None,
-    views: Annotated[bool, typer.Option("--views", help="Also write the views of the database as parquet.")] = False,
 ) -> None:
     """Write results in the form that others read: records of Every Eval Ever, and files for model pages of the hub.
 
@@ -167,18 +162,11 @@ def publish(
     from hashbench.results.publishing.folder import publish as publish_results
     from hashbench.store.engine import open_results
 
-    if with_examples != bool(data):
-        raise InputError("db publish: --with-examples and --data SOURCE go together: examples hold their texts")
     store = open_results(db)
-    texts = None
-    if with_examples:
-        from hashbench.running.sweep.publishing import StoredTexts
-
-        texts = StoredTexts(store, data or ())
-    done = publish_results(store, folder, organisation, experiments or (), texts_of=texts, views=views)
+    done = publish_results(store, folder, organisation, experiments or ())
     note_unread(store)
     show(f"{store.name} -> {folder}: {done.counts}")
-    for line in (*done.notes, *(texts.terms if texts else ())):
+    for line in done.notes:
         note(line)
 
 

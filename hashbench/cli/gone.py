@@ -12,6 +12,8 @@ GONE = {
     "db merge --prefer": "results of this store count; to count the other's, merge into a copy of the other one",
     "db merge --take-voids": "a merge lists what is void there; to make it void here: hashbench db void RUN",
     "db merge --with-diffs": "diffs of uncommitted changes stay in the database of their runs",
+    "db publish --views": "Python and any SQLite program read the views of the database",
+    "db publish --with-examples": "records of tables are published; predictions are in the database",
     "export --page": "the ONNX graph and hashed_text.js, or hashed_words.js, are what a page of your own loads",
     "export --pt2": "the ONNX graph of --onnx is the form that runs elsewhere",
 }

@@ -64,13 +64,11 @@ def test_publish(command) -> None:
     code, out, err = command(
         "db", "publish", "out", "--organisation", "my-lab", "--db", "example", "--experiment", "canine_tiny"
     )
-    assert (code, out) == (0, "example -> out: 7 records, 0 examples, 0 files of the hub\n")
+    assert (code, out) == (0, "example -> out: 7 records, 0 files of the hub\n")
     assert err == (
         "no file for the hub: these are of tasks whose data came from the hub (data: hub), which none did here\n"
     )
     assert len(list(Path("out").glob("data/hashbench_canine_tiny/my-lab/*/*.json"))) == 7
-    code, out, err = command("db", "publish", "out", "--organisation", "my-lab", "--with-examples")
-    assert (code, out) == (2, "") and "--with-examples and --data SOURCE go together" in err
 
 
 def test_upgrade_of_a_current_store(command) -> None:

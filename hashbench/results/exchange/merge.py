@@ -357,7 +357,7 @@ def _planned_run(source: CheckedDatabase, target: Connection, row: StoredRow, *,
     state = None if here is None else here["state"]
     stored, rows = _stored(target, row["id"]), {ended["id"]: ended for ended in source.attempts(row)}
     arriving = [_arriving(source, ended) for ended in rows.values()]
-    twins = {copy.id: next((known for known in stored if known.is_of(copy)), None) for copy in arriving}
+    twins = {copy.id: next((at_home for at_home in stored if at_home.is_of(copy)), None) for copy in arriving}
     unknown = [copy for copy in arriving if twins[copy.id] is None]
     # The worker of a run in flight would lose what it does; what failed there says nothing about a run that is here.
     new = [

@@ -1,7 +1,7 @@
 """Results as records of the schema Every Eval Ever, version 0.3.0 (every-eval-ever on the package index, MIT).
 
 An aggregate record is a row of an experiment's own table: a model with its score on each task, the interval over
-examples and the standard error over seeds. An example record is an example of a split under one seed. All that a record
+examples and the standard error over seeds. All that a record
 says comes from the database, so that the same results give the same bytes.
 """
 
@@ -17,8 +17,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
-
-import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.results.exchange.export import scrub_text
@@ -48,14 +46,6 @@ class HubSource:
 
 
 @dataclass(frozen=True)
-class SplitTexts:
-    """Texts of the rows of a split (one or two each), and the names of the classes."""
-
-    texts: Sequence[tuple[str, ...]]
-    classes: Sequence[str]
-
-
-@dataclass(frozen=True)
 class Aggregate:
     """An aggregate record with its place below the folder of a publication, and the samples that its scores are of."""
 
@@ -63,23 +53,6 @@ class Aggregate:
     place: str  # of the record: data/COLLECTION/DEVELOPER/MODEL/ID.json
     samples: tuple[Sample, ...]  # one for each of its evaluation_results
     hub: tuple[HubSource | None, ...]  # likewise
-
-    @property
-    def samples_place(self) -> str:
-        """The place of its example records."""
-        return self.place.removesuffix(".json") + "_samples.jsonl"
-
-    def with_samples(self, lines: Sequence[str]) -> dict[str, Any]:
-        """The record that points to its example records, the lines of a file."""
-        text = "".join(f"{line}\n" for line in lines)
-        detail = {
-            "format": "jsonl",
-            "file_path": self.samples_place,
-            "hash_algorithm": "sha256",
-            "checksum": hashlib.sha256(text.encode()).hexdigest(),
-            "total_rows": len(lines),
-        }
-        return {**self.record, "detailed_evaluation_results": detail}
 
 
 def path_part(name: str) -> str:
@@ -278,47 +251,3 @@ def _uncertainty(evidence: Evidence, sample: Sample, values: Sequence[float]) ->
         }
         uncertainty |= {"num_samples": n, "num_bootstrap_samples": evidence.draws}
     return uncertainty
-
-
-def example_records(of: Aggregate, sample: Sample, split: SplitTexts) -> Iterator[dict[str, Any]]:
-    """The records of the examples of a sample, seed by seed. Its metric says of each example whether it is right."""
-    metric = metric_of(sample.metric)
-    assert metric is not None  # the caller has checked that it knows right from wrong
-    for seed, stored in sample.stored.items():
-        right = metric.right(stored.targets, stored.outputs)
-        assert right is not None
-        answers = stored.outputs.argmax(axis=1) if stored.outputs.ndim == 2 else stored.outputs
-        for row in range(len(stored.targets)):
-            texts, answer = split.texts[row], split.classes[int(answers[row])]
-            raw, reference = "\n".join(texts), [split.classes[int(stored.targets[row])]]
-            yield {
-                "schema_version": SCHEMA,
-                "evaluation_id": of.record["evaluation_id"],
-                "model_id": of.record["model_info"]["id"],
-                "evaluation_name": sample.task,
-                "evaluation_result_id": f"{sample.task}/{sample.split}/{sample.metric}",
-                "sample_id": f"{sample.split}/{row}",
-                "sample_hash": hashlib.sha256((raw + "".join(reference)).encode()).hexdigest(),
-                "interaction_type": "single_turn",
-                "input": {"raw": raw, "reference": reference, "choices": list(split.classes)},
-                "output": {"raw": [answer]},
-                "answer_attribution": [
-                    {
-                        "turn_idx": 0,
-                        "source": "output.raw",
-                        "extracted_value": answer,
-                        "extraction_method": "argmax",
-                        "is_terminal": True,
-                    }
-                ],
-                "evaluation": {"score": float(right[row]), "is_correct": bool(right[row])},
-                "metadata": {"seed": "none" if seed is None else str(seed)},
-            }
-
-
-def has_examples(sample: Sample) -> bool:
-    """True where each example is right or wrong, and its outputs are stored."""
-    metric = metric_of(sample.metric)
-    if metric is None or metric.outputs != "classes" or set(sample.stored) != set(sample.by_seed()):
-        return False
-    return all(np.issubdtype(stored.targets.dtype, np.integer) for stored in sample.stored.values())

@@ -327,7 +327,3 @@ SELECT DISTINCT r.kind, r.task, er.model, a.notes
 FROM experiment_run er JOIN run r ON r.id = er.run_id JOIN attempt a ON a.id = r.finished_attempt
 WHERE er.experiment_id = :experiment AND r.state = 'done' ORDER BY r.kind, r.task, er.model
 """
-# a host name that is stored
-HOSTS = "SELECT DISTINCT host FROM environment WHERE host <> ''"
-# the rows of each view, by its name
-ROWS_OF_VIEWS = {name: f"SELECT * FROM {name}" for name in VIEWS}

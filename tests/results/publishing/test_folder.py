@@ -10,14 +10,12 @@ from pathlib import Path
 
 import jsonschema
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from ruamel.yaml import YAML
 
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.results.publishing.folder import Publication, publish
-from hashbench.results.publishing.records import SplitTexts
 from hashbench.results.rendering.formats.tidy import tidy
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
@@ -70,14 +68,10 @@ def own_store(tmp_path: Path) -> Store:
     return store
 
 
-def texts_of(_sample: object) -> SplitTexts:
-    return SplitTexts([(f"first {i}", f"second {i}") for i in range(len(TARGETS))], CLASSES)
-
-
-def test_records_of_a_store_with_its_examples(own_store: Store, tmp_path: Path) -> None:
-    done = publish(own_store, tmp_path / "out", "my-lab", texts_of=texts_of, views=True)
-    assert (done.records, done.examples, done.hub_files, done.notes) == (1, 10, 1, [])
-    assert done.counts.startswith("1 record, 10 examples, 1 file of the hub, ")
+def test_records_of_a_store(own_store: Store, tmp_path: Path) -> None:
+    done = publish(own_store, tmp_path / "out", "my-lab")
+    assert (done.records, done.hub_files, done.notes) == (1, 1, [])
+    assert done.counts == "1 record, 1 file of the hub"
     [(place, record)] = records(tmp_path / "out").items()
     assert list(validator("eval").iter_errors(record)) == []
     assert place.startswith("data/hashbench_mine/my-lab/a_b/") and record["model_info"]["id"] == "my-lab/a_b"
@@ -86,22 +80,6 @@ def test_records_of_a_store_with_its_examples(own_store: Store, tmp_path: Path) 
     assert result["score_details"]["uncertainty"]["standard_error"]["value"] == pytest.approx(0.1)
     assert result["source_data"]["hf_repo"] == "nyu-mll/glue"
     assert result["source_data"]["additional_details"]["revision"] == "bcdcba79d07b"
-    lines = (tmp_path / "out" / place.replace(".json", "_samples.jsonl")).read_text().splitlines()
-    examples = [json.loads(line) for line in lines]
-    of_lines = validator("instance_level_eval")
-    assert [error for example in examples for error in of_lines.iter_errors(example)] == []
-    wrong = [(of["metadata"]["seed"], of["sample_id"]) for of in examples if not of["evaluation"]["is_correct"]]
-    assert wrong == [("0", "validation/2")]
-    assert examples[2]["input"] == {"raw": "first 2\nsecond 2", "reference": ["yes"], "choices": ["no", "yes"]}
-    assert examples[2]["output"] == {"raw": ["no"]}
-    assert record["detailed_evaluation_results"]["total_rows"] == 10
-    assert {example["evaluation_id"] for example in examples} == {record["evaluation_id"]}
-    assert pq.read_table(tmp_path / "out" / "views" / "scores.parquet").column("value").to_pylist() == [
-        0.8,
-        0.8,
-        1.0,
-        1.0,
-    ]  # best and last
 
 
 def test_entries_for_the_hub_are_read_by_its_own_functions(own_store: Store, tmp_path: Path) -> None:
@@ -118,12 +96,12 @@ def test_twice_is_the_same_and_older_files_are_named(own_store: Store, tmp_path:
     def files(folder: Path) -> dict[str, bytes]:
         return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
-    publish(own_store, tmp_path / "a", "my-lab", texts_of=texts_of, views=True)
-    publish(own_store, tmp_path / "b", "my-lab", texts_of=texts_of, views=True)
-    assert files(tmp_path / "a") == files(tmp_path / "b") and len(files(tmp_path / "a")) > 5
-    assert publish(own_store, tmp_path / "a", "my-lab", texts_of=texts_of).notes == []
+    publish(own_store, tmp_path / "a", "my-lab")
+    publish(own_store, tmp_path / "b", "my-lab")
+    assert files(tmp_path / "a") == files(tmp_path / "b") and len(files(tmp_path / "a")) == 2
+    assert publish(own_store, tmp_path / "a", "my-lab").notes == []
     [note] = publish(own_store, tmp_path / "a", "other").notes
-    assert note.startswith("2 files of other results are in")
+    assert note.startswith("1 files of other results are in")
 
 
 def test_a_folder_with_other_files_is_refused(own_store: Store, tmp_path: Path) -> None:
@@ -137,15 +115,6 @@ def test_a_folder_with_other_files_is_refused(own_store: Store, tmp_path: Path) 
     assert publish(own_store, tmp_path / "git", "my-lab").records == 1
     (tmp_path / "git" / "README.md").write_text("ours")  # beside an earlier publication
     assert publish(own_store, tmp_path / "git", "my-lab").records == 1
-
-
-def test_data_that_are_not_at_hand_leave_examples_out(own_store: Store, tmp_path: Path) -> None:
-    def absent(_sample: object) -> SplitTexts:
-        raise InputError("task cola: is another than the run's")
-
-    done = publish(own_store, tmp_path / "out", "my-lab", texts_of=absent)
-    assert (done.records, done.examples) == (1, 0)
-    assert done.notes == ["mine: cola: aggregates alone: task cola: is another than the run's"]
 
 
 def test_wrong_input(own_store: Store, tmp_path: Path) -> None:
@@ -163,19 +132,18 @@ def test_an_empty_store_has_no_record(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Publication]:
-    """The example database as published, with few draws, and examples requested."""
+    """The example database as published, with few draws."""
     folder = tmp_path_factory.mktemp("published")
     store = open_results("example")
-    return folder, publish(store, folder, "my-lab", texts_of=texts_of, draws=50)
+    return folder, publish(store, folder, "my-lab", draws=50)
 
 
 @pytest.mark.e2e
 def test_all_records_of_the_example_hold_to_the_schema(example: tuple[Path, Publication]) -> None:
     folder, done = example
     of_schema, published = validator("eval"), records(folder)
-    assert len(published) == done.records > 150 and done.examples == 0
+    assert len(published) == done.records > 150
     assert [(place, error.message) for place, of in published.items() for error in of_schema.iter_errors(of)] == []
-    assert "is an exported database, which does not know its examples: aggregates alone" in done.notes[0]
 
 
 @pytest.mark.e2e
@@ -202,7 +170,7 @@ def test_the_validator_of_the_schema_passes(
     python = os.environ.get("EVERY_EVAL_EVER") or shutil.which("every_eval_ever")
     if python is None:
         pytest.skip("EVERY_EVAL_EVER names no Python (3.12) with every-eval-ever 0.3.0")
-    publish(own_store, tmp_path / "out", "my-lab", texts_of=texts_of)
+    publish(own_store, tmp_path / "out", "my-lab")
     for folder in (example[0], tmp_path / "out"):
         pattern = f"{folder}/data/*/*/*/*.json*"
         called = [python, "-m", "every_eval_ever", "validate", "--format", "json", pattern]
