@@ -37,7 +37,7 @@ from tokenizers import Tokenizer
 from hashbench.common.errors import InputError
 from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.text.base import Tokenizer as OurTokenizer
-from hashbench.models.text.counting import forget_words
+from hashbench.models.text.fast.counting import forget_words
 from hashbench.models.text.subwords import SubwordTokenizer
 from hashbench.models.text.types import TypeTable
 from hashbench.models.text.words import UnicodeTokenizer, WordTokenizer

@@ -19,7 +19,7 @@ from hashbench.models.coders.keys import sign_of
 from hashbench.models.coders.murmur import murmur3, quarter
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import compiled, inlined
-from hashbench.models.text.scan import code_point, longest_string
+from hashbench.models.text.utf8 import code_point, longest_string
 
 # Entries of a word. Chosen here: all of one of 13 characters with n from 3 to 6.
 MOST = 48

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.models.text.compiled import compiled
-from hashbench.models.text.scan import code_point, longest_string
+from hashbench.models.text.utf8 import code_point, longest_string
 
 MIX_A = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio
 MIX_B = np.uint64(0xC2B2AE3D27D4EB4F)  # xxHash's second prime

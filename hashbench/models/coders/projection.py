@@ -26,9 +26,9 @@ from hashbench.models.coders.md5_kernel import md5_of
 from hashbench.models.portable.projection import projection
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import compiled
-from hashbench.models.text.scan import longest_string
 from hashbench.models.text.shipped import case_values
 from hashbench.models.text.unicode import pack, split
+from hashbench.models.text.utf8 import longest_string
 
 LONGEST = 5  # characters of an n-gram: the paper, section 3
 # Of counters below 4,096; a word of 256 characters has 1,534 features.

@@ -22,8 +22,8 @@ import numpy as np
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.invisible import Ranges, characters
 from hashbench.models.portable.letters import SIGMA
-from hashbench.models.text.counting import ScanInterner
-from hashbench.models.text.quick_check import change_marks
+from hashbench.models.text.fast.counting import ScanInterner
+from hashbench.models.text.fast.quick_check import change_marks
 from hashbench.models.text.shipped import case_values, packed
 from hashbench.models.text.types import Distinct, Interner, TokenizedTexts
 from hashbench.models.text.unicode import CODE_POINTS, well_formed

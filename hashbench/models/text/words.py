@@ -24,7 +24,7 @@ from typing import Any
 from hashbench.common.errors import InputError
 from hashbench.models.portable.tokens import pattern_of
 from hashbench.models.text.base import PortablePart, Tokenizer
-from hashbench.models.text.counting import ScanInterner
+from hashbench.models.text.fast.counting import ScanInterner
 from hashbench.models.text.normal_forms import ARGUMENT, NormalForm, TextForm, checked_form
 from hashbench.models.text.shipped import alternatives, case_values, class_values, unicode_values
 from hashbench.models.text.types import DictInterner, Interner

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
-from hashbench.models.text import counting
-from hashbench.models.text.counting import ScanInterner
+from hashbench.models.text.fast import counting
+from hashbench.models.text.fast.counting import ScanInterner
 from hashbench.models.text.types import DictInterner, TypeTable
 from hashbench.models.text.unicode import fold_table, packed_utf8
 from hashbench.models.text.words import PATTERNS, WordTokenizer

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.models.text.compiled import compiled, inlined
-from hashbench.models.text.machine import load_number, prefetch, store_number
+from hashbench.models.text.fast.machine import load_number, prefetch, store_number
 
 BATCH = 64  # tokens that are looked up together
 SLACK = 16  # bytes behind the tokens of a blob that may be written or read

@@ -15,11 +15,11 @@ from threading import Lock
 
 import numpy as np
 
-from hashbench.models.text import scan as codes
 from hashbench.models.text.compiled import in_threads, thread_count
-from hashbench.models.text.quick_check import change_marks, changing
-from hashbench.models.text.scan import WordArrays, scan
-from hashbench.models.text.table import SLACK, gather, rehash, translate, unite
+from hashbench.models.text.fast import scan as codes
+from hashbench.models.text.fast.quick_check import change_marks, changing
+from hashbench.models.text.fast.scan import WordArrays, scan
+from hashbench.models.text.fast.table import SLACK, gather, rehash, translate, unite
 from hashbench.models.text.types import Distinct, Interner, TokenizedTexts
 from hashbench.models.text.unicode import (
     fold_table,

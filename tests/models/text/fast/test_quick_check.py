@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hashbench.models.text.fast.quick_check import ASSIGNED, change_marks, changing
 from hashbench.models.text.normal_forms import TextForm
-from hashbench.models.text.quick_check import ASSIGNED, change_marks, changing
 from hashbench.models.text.unicode import LEFT_OUT, NOT_BY_CHARACTER, join, utf8
 
 # Letters that compose, marks of several classes, vowel signs that join some letters, jamos, ligatures, what is dropped

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.models.text.compiled import compiled, inlined
-from hashbench.models.text.machine import load_number
+from hashbench.models.text.fast.machine import load_number
 
 DIGIT = np.uint64(0xFF)
 FEW = 16  # strings that are compared with each other

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashbench.models.text import machine
 from hashbench.models.text.compiled import Instruction, compiled
-from hashbench.models.text.machine import (
+from hashbench.models.text.fast import machine
+from hashbench.models.text.fast.machine import (
     BLOCK,
     copy_block,
     load_number,

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hashbench.models.text import counting
 from hashbench.models.text.base import Tokenizer, make_tokenizer
-from hashbench.models.text.counting import ScanInterner, forget_words
+from hashbench.models.text.fast import counting
+from hashbench.models.text.fast.counting import ScanInterner, forget_words
 from hashbench.models.text.types import DictInterner, TypeTable
 from hashbench.models.text.words import UnicodeTokenizer, WordTokenizer
 from tests.models.text.interning import assert_interns_as_a_dictionary
