@@ -16,11 +16,12 @@ from hashbench.models.portable.assembling import BothWays
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import in_threads, slices
 from hashbench.models.text.types import TypeTable
-from hashbench.models.text.unicode import pack
+from hashbench.models.text.unicode import pack, split
 
 # Rows of special tokens, before the hashed ones in a table.
 FIRST_ROW = 5
 UNKNOWN_ROW = 3  # the row of <unk>
+AT_ONCE = 4096  # types whose codes are lists of Python at a time
 
 
 class Coder(ABC):
@@ -115,6 +116,22 @@ class Coder(ABC):
     def portable(self) -> PortablePart | None:
         """The code and values with which a device makes the same codes without hashbench; None where it cannot."""
         return None
+
+
+class PortableCoder(Coder):
+    """A coder whose codes its `portable` step makes everywhere, since that is fast enough for any corpus."""
+
+    @abstractmethod
+    def portable(self) -> PortablePart:
+        """The step that makes the code of a type."""
+
+    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Packed strings -> codes (n, c)."""
+        codes = np.empty((len(offsets) - 1, self.width), dtype=self.dtype)
+        for first in range(0, len(codes), AT_ONCE):
+            strings = split(blob, offsets[first : first + AT_ONCE + 1])
+            codes[first : first + AT_ONCE] = self.encode_few([string.decode() for string in strings])
+        return codes
 
 
 def checked_count(coder: str, argument: str, value: int, least: int = 1, most: int = 2**31 - 1) -> int:

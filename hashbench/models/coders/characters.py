@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from hashbench.models.coders.base import FIRST_ROW, UNKNOWN_ROW, Coder
+from hashbench.models.coders.base import FIRST_ROW, UNKNOWN_ROW, PortableCoder
 from hashbench.models.text.base import PortablePart
-from hashbench.models.text.characters import BYTES
-from hashbench.models.text.unicode import split
 
 NO_CHARACTER = 0xFFFD  # Unicode's replacement character
 
 
-class CodePoints(Coder):
+class CodePoints(PortableCoder):
     """The code point of a type that is one character; U+FFFD for any other string, which no text gives."""
 
     name = "codepoints"
@@ -28,14 +26,8 @@ class CodePoints(Coder):
         """The step for a device without hashbench: its one value is the code of other strings."""
         return PortablePart("tokens", "codepoints", {"other": NO_CHARACTER}, needs=("letters",))
 
-    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Packed strings -> code points (n, 1) int64."""
-        strings = [string.decode() for string in split(blob, offsets)]
-        points = [ord(string) if len(string) == 1 else NO_CHARACTER for string in strings]
-        return np.array(points, dtype=np.int64).reshape(-1, 1)
 
-
-class ByteRows(Coder):
+class ByteRows(PortableCoder):
     """Row 5 + b of byte b; row 3 (<unk>) for any other string, which no text gives."""
 
     name = "byte-rows"
@@ -47,9 +39,3 @@ class ByteRows(Coder):
         """The step for a device without hashbench: its values are the first row and the row of other strings."""
         values = {"first_row": FIRST_ROW, "unknown_row": UNKNOWN_ROW}
         return PortablePart("tokens", "byte_rows", values, needs=("letters",))
-
-    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Packed strings -> rows (n, 1) int64."""
-        strings = [string.decode() for string in split(blob, offsets)]
-        rows = [FIRST_ROW + ord(text) if len(text) == 1 and ord(text) < BYTES else UNKNOWN_ROW for text in strings]
-        return np.array(rows, dtype=np.int64).reshape(-1, 1)

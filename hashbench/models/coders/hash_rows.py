@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from hashbench.models.coders.base import Coder, checked_count, checked_signs, checked_switch
-from hashbench.models.coders.keys import hashes, string_keys, with_signs
+from hashbench.models.coders.base import PortableCoder, checked_count, checked_signs, checked_switch
 from hashbench.models.text.base import PortablePart
 
 # Chosen here: far above the paper's two or three, and codes stay small.
 MOST_HASHES = 64
 
 
-class HashRows(Coder):
-    """Codes (n, 1 + k): D1 = h_0 mod K, then the rows D2_i = h_i mod B, i = 1 to k, with h_i the hashes of `keys`.
+class HashRows(PortableCoder):
+    """Codes (n, 1 + k): D1 = h_0 mod K, then the rows D2_i = h_i mod B, i = 1 to k, with h_i the i-th output of
+    SplitMix64 seeded with the first 8 bytes of the type's MD5, little-endian.
 
     `nested`: the rows are hashes of D1 in place of the type, as the paper has it, so that types that share D1 share
     everything. `signs`: each row carries one of so many sign vectors, see `embeddings.rows.HashedRows`.
@@ -40,13 +40,3 @@ class HashRows(Coder):
     def portable(self) -> PortablePart:
         """The step for a device without hashbench: its values are the arguments of this coder."""
         return PortablePart("word_bytes", "hash_rows", self.recipe(), needs=("hashing",))
-
-    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Packed strings -> codes (n, 1 + k) int64."""
-        keys = string_keys(blob, offsets)
-        first = hashes(keys, 1) % np.uint64(self.factor_rows)  # D1 (n, 1)
-        if self.nested:
-            keys = first[:, 0]
-        rows = (hashes(keys, self.hashes, first=1) % np.uint64(self.num_buckets)).astype(np.int64)
-        signed = with_signs(rows, hashes(keys, self.hashes, first=1 + self.hashes), self.num_buckets, self.signs)
-        return np.concatenate([first.astype(np.int64), signed], axis=1)

@@ -10,7 +10,7 @@ import hashlib
 import numpy as np
 
 from hashbench.common.errors import InputError
-from hashbench.models.coders.base import FIRST_ROW, Coder, checked_count
+from hashbench.models.coders.base import FIRST_ROW, Coder, PortableCoder, checked_count
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.unicode import split
 
@@ -57,7 +57,7 @@ class Md5Bits(Coder):
         return digests(blob, offsets, self.md_key.encode())
 
 
-class Md5Rows(Coder):
+class Md5Rows(PortableCoder):
     """Row `first_row` + (HMAC-MD5 as a big-endian number) mod `num_buckets`."""
 
     name = "md5-rows"
@@ -73,15 +73,6 @@ class Md5Rows(Coder):
         """The step for a device without hashbench: its values are the key and the sizes of the table."""
         values = {"key": self.md_key, "num_buckets": self.num_buckets, "first_row": self.first_row}
         return PortablePart("hashing", "md5_rows", values)
-
-    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Packed strings -> rows (n, 1) int64."""
-        digest = digests(blob, offsets, self.md_key.encode())
-        halves = np.ascontiguousarray(digest).view(">u8").astype(np.uint64)  # (n, 2): high, low
-        n = np.uint64(self.num_buckets)
-        base = np.uint64(2**64 % self.num_buckets)  # a product of two remainders stays below 2^62
-        bucket = (halves[:, 0] % n * base + halves[:, 1] % n) % n
-        return (bucket.astype(np.int64) + self.first_row)[:, None]
 
 
 def checked_key(key: str) -> str:
