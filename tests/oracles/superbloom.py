@@ -17,10 +17,9 @@ def bucket_of(n: int, alpha: int, seed: int, j: int) -> list[int]:
     return buckets
 
 
-def ranking(logs: list[list[float]], maps: list[list[int]], k: int, join: str = "sum") -> list[tuple[int, float]]:
+def ranking(logs: list[list[float]], maps: list[list[int]], k: int) -> list[tuple[int, float]]:
     """The k best of all items, of equal ones the lower number: (item, score)."""
-    gamma = sum if join == "sum" else min
-    scored = [(item, gamma(row[h[item]] for row, h in zip(logs, maps, strict=True))) for item in range(len(maps[0]))]
+    scored = [(item, sum(row[h[item]] for row, h in zip(logs, maps, strict=True))) for item in range(len(maps[0]))]
     return sorted(scored, key=lambda pair: (-pair[1], pair[0]))[:k]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
@@ -34,27 +33,17 @@ FIRST_ROWS = 256  # for which there is room at first; the room doubles
 
 
 class RememberedCodes(Coder):
-    """A coder that looks up what it has computed before.
+    """A coder that looks up what it has computed before."""
 
-    `capacity`: types that are kept; later ones are computed each time. Types are Zipfian, so those that come first are
-    mostly those that come often.
-    """
-
-    def __init__(self, coder: Coder, capacity: int | None = None) -> None:
+    def __init__(self, coder: Coder) -> None:
         self.name, self.width, self.dtype, self.bits = coder.name, coder.width, coder.dtype, coder.bits
-        self._coder, self._capacity = coder, capacity
+        self._coder = coder
         self._rows: dict[str, int] = {}  # type -> its row in _codes
         self._codes = np.empty((FIRST_ROWS, coder.width), dtype=coder.dtype)
         self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self._rows)
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of the codes that are kept, of their strings and of the dictionary between them."""
-        strings = sum(map(sys.getsizeof, self._rows))
-        return self._codes[: len(self)].nbytes + strings + sys.getsizeof(self._rows)
 
     def recipe(self) -> dict[str, object]:
         """The recipe of the wrapped coder."""
@@ -83,19 +72,13 @@ class RememberedCodes(Coder):
 
     def _learn(self, strings: Sequence[str]) -> np.ndarray:
         """Codes (n, c) of strings of which some are new; the new ones are computed in one call."""
-        codes = np.empty((len(strings), self.width), dtype=self.dtype)
         with self._lock:
             new = [string for string in dict.fromkeys(strings) if string not in self._rows]
-            computed = self._coder.encode(new)
-            kept = len(new) if self._capacity is None else max(min(len(new), self._capacity - len(self)), 0)
             first = len(self)
-            self._make_room(first + kept)
-            self._codes[first : first + kept] = computed[:kept]
-            self._rows.update({string: first + i for i, string in enumerate(new[:kept])})
-            place = {string: i for i, string in enumerate(new)}
-            for i, string in enumerate(strings):
-                codes[i] = computed[place[string]] if string in place else self._codes[self._rows[string]]
-        return codes
+            self._make_room(first + len(new))
+            self._codes[first : first + len(new)] = self._coder.encode(new)
+            self._rows.update({string: first + i for i, string in enumerate(new)})
+            return self._codes.take([self._rows[string] for string in strings], axis=0)
 
     def _make_room(self, rows: int) -> None:
         if rows > len(self._codes):

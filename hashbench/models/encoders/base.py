@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -17,44 +17,11 @@ from hashbench.models.embeddings.base import ModelPart, ModelSpec, Published
 from hashbench.models.layers import on_meta
 
 
-class EncoderConfig(Protocol):
-    """The values that the shape of any encoder has; each architecture adds its own values."""
-
-    @property
-    def layers(self) -> int:
-        """Transformer layers that see the whole input."""
-        ...
-
-    @property
-    def heads(self) -> int:
-        """Attention heads of a layer."""
-        ...
-
-    @property
-    def dim(self) -> int:
-        """d, the width of vectors and states."""
-        ...
-
-    @property
-    def feed_forward(self) -> int:
-        """Width between the two linear maps of a layer's feed-forward part."""
-        ...
-
-    @property
-    def eps(self) -> float:
-        """The epsilon of the LayerNorms."""
-        ...
-
-    @property
-    def dropout(self) -> float:
-        """Share of the elements that dropout sets to 0."""
-        ...
-
-
 class Encoder(ModelPart):
     """Token vectors to states. A family implements `forward` and `max_length`; `states_mask` where lengths change."""
 
-    config: Any  # an EncoderConfig; each family narrows the type
+    # Its shape: a frozen dataclass with layers, heads, dim, feed_forward, eps, dropout, and what a family adds.
+    config: Any
     # Whether there is a state for each token, of the width of vectors, which pre-training needs.
     keeps_length = True
     # Whether `token_states` has any: without them it serves tasks of whole texts alone.
@@ -202,7 +169,7 @@ class Architecture:
     """An encoder that a model can name: its module, made from a config, and the config of each size."""
 
     build: Callable[[Any], Encoder]
-    sizes: Mapping[str, Any]  # size -> a frozen dataclass that is an EncoderConfig
+    sizes: Mapping[str, Any]  # size -> `Encoder.config`
     # A model with this encoder, with what follows from it in the model's other parts.
     of_model: Callable[[ModelSpec], ModelSpec] = lambda spec: spec
     # Keys of an entry of `models` that it leaves no choice in, each with the reason: "is never pre-trained".

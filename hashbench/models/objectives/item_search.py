@@ -1,6 +1,6 @@
 """From m distributions over buckets to a ranking of items (Superbloom, Algorithm 1, extended to the top k).
 
-score(s) = sum_j l_j(h_j(s)), l_j the log-probabilities of map j's buckets; `join="min"` takes the smallest instead.
+score(s) = sum_j l_j(h_j(s)), l_j the log-probabilities of map j's buckets.
 Items are numbered by frequency, and of equal scores the lower number comes first. At the end of a ranking found by
 `exact` any of the items that share its last score may be in it; `exhaustive` takes the lowest numbers there too.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from functools import reduce
 from itertools import permutations
-from typing import Literal
 
 import numpy as np
 import torch
@@ -36,13 +35,10 @@ class ItemRanking:
 class ItemSearch:
     """Searches for the best items under one set of maps."""
 
-    def __init__(
-        self, maps: np.ndarray, alpha: int, *, join: Literal["sum", "min"] = "sum", device: torch.device | str = "cpu"
-    ) -> None:
+    def __init__(self, maps: np.ndarray, alpha: int, *, device: torch.device | str = "cpu") -> None:
         """`maps` (m, N): bucket of each item, every bucket but the last of a map with `alpha` items."""
         m, self.n_items = maps.shape
         self.alpha, self.n_buckets = alpha, -(-self.n_items // alpha)
-        self._join = torch.add if join == "sum" else torch.minimum
         self.maps = torch.from_numpy(maps.astype(np.int32)).to(device)  # (m, N)
         # Places of members in a map; the last ones of the last bucket may be empty.
         places = self.n_buckets * alpha
@@ -108,7 +104,7 @@ class ItemSearch:
 
     def _all_scores(self, logs: Tensor) -> Tensor:
         """Log-probabilities of buckets (q, m, NB) -> scores of all items (q, N)."""
-        return reduce(self._join, (logs[:, j].index_select(1, buckets) for j, buckets in enumerate(self.maps)))
+        return reduce(torch.add, (logs[:, j].index_select(1, buckets) for j, buckets in enumerate(self.maps)))
 
     def _in_beam(self, logs: Tensor, k: int, beam: int) -> ItemRanking:
         """The k best of the items in the `beam` best buckets of each map, for queries (q, m, NB) that fit together."""
@@ -123,7 +119,7 @@ class ItemSearch:
         if beam == self.n_buckets:
             return ItemRanking(items, scores, torch.ones(len(logs), dtype=torch.bool, device=logs.device))
         # (q,): what is outside is at most that
-        bound = reduce(self._join, values[..., beam].unbind(1))
+        bound = reduce(torch.add, values[..., beam].unbind(1))
         return ItemRanking(items, scores, scores[:, -1] >= bound)
 
     def _candidates(self, logs: Tensor, values: Tensor, best: Tensor) -> tuple[Tensor, Tensor]:
@@ -150,7 +146,7 @@ class ItemSearch:
                     twice.append(inside[:, i].gather(1, buckets))
             here = (best[:, j, :, None] * self.alpha + self._slots).flatten(1)  # (q, beam alpha)
             left_out = reduce(torch.logical_or, twice, here >= self.n_items)
-            scores.append(reduce(self._join, parts).masked_fill(left_out, -torch.inf))
+            scores.append(reduce(torch.add, parts).masked_fill(left_out, -torch.inf))
             places.append(here + j * self.n_buckets * self.alpha)
         return torch.cat(places, 1), torch.cat(scores, 1)
 

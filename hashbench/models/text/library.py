@@ -23,7 +23,7 @@ from typing import Any, Literal
 from tokenizers import Tokenizer as LibraryTokenizer
 
 from hashbench.common.errors import InputError, first_line
-from hashbench.models.text.pieces import FILE, PieceTokenizer, folder_from_hub, lower_cases
+from hashbench.models.text.pieces import FILE, PieceTokenizer, folder_from_hub, lower_cases, spelled
 from hashbench.models.text.unicode import well_formed
 from hashbench.models.text.wordpiece_files import LIST, disagreement, not_read, read_config
 
@@ -99,7 +99,8 @@ class LibraryTokens(PieceTokenizer):
             folder = folder_from_hub(name, f"{self._where}: no such folder", "name another")
         self._digest = digest_of(folder)
         self._tokenizer, self._otherwise = loaded(folder, self._digest, self._where)
-        self._strings = spelled(self._tokenizer)
+        strings = spelled(self._tokenizer.get_vocab())  # a made-up one where an id has none, or another id has it too
+        self._strings = [string or f"<id {i}>" for i, string in enumerate(strings)]
 
     def recipe(self) -> dict[str, object]:
         """The kind, and a digest of the content of its files and of what is read by the file alone; never a path."""
@@ -322,12 +323,3 @@ def _state(tokenizer: LibraryTokenizer, part: str) -> Any:
     """The settings of a part of a tokenizer; those of a model without its vocabulary, which both have."""
     value = json.loads(tokenizer.to_str())[part]
     return {key: of for key, of in value.items() if key not in ("vocab", "merges")} if part == "model" else value
-
-
-def spelled(tokenizer: Any) -> list[str]:
-    """The string of every id; a made-up one for an id that has none, or whose string another id has."""
-    vocabulary: dict[str, int] = tokenizer.get_vocab()
-    strings = [""] * (max(vocabulary.values()) + 1)
-    for token, i in vocabulary.items():
-        strings[i] = token
-    return [string or f"<id {i}>" for i, string in enumerate(strings)]

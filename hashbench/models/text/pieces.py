@@ -30,18 +30,9 @@ class PieceTokenizer(Tokenizer):
 
     argument: str
 
-    @property
-    @abstractmethod
-    def pieces(self) -> list[str]:
-        """The vocabulary in the order of its ids, without special tokens that never arise from a text."""
-
     @abstractmethod
     def piece_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of the pieces of each text, in the file's own numbering (which counts its specials)."""
-
-    @abstractmethod
-    def spellings(self) -> list[str]:
-        """The string of every id, specials included; ids without a piece are empty."""
 
     def tokenize(self, text: str) -> list[str]:
         """The pieces of one text."""

@@ -16,7 +16,7 @@ from hashbench.common.errors import InputError, first_line
 from hashbench.models.choices import Pooling
 from hashbench.models.embeddings.base import SPECIALS, Batch, Embedding, ModelSpec, Published
 from hashbench.models.embeddings.registry import build_embedding
-from hashbench.models.encoders.base import Encoder, EncoderConfig, make_encoder
+from hashbench.models.encoders.base import Encoder, make_encoder
 from hashbench.models.objectives.base import Head
 from hashbench.models.objectives.registry import objectives
 
@@ -27,7 +27,7 @@ class Model(nn.Module):
     def __init__(self, embedding: Embedding, encoder: Encoder, *, scaled: bool = False) -> None:
         """`scaled`: word vectors have a fixed factor, part of the weights, which is 1 until it is set."""
         super().__init__()
-        self.config: EncoderConfig = encoder.config
+        self.config = encoder.config
         self.embedding = embedding
         self.encoder = encoder
         self.scales: Tensor | None

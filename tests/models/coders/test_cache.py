@@ -104,24 +104,6 @@ def test_a_type_is_computed_once() -> None:
     assert coder.asked == ["a", "b", "c"]
 
 
-def test_a_full_memory_keeps_what_it_has() -> None:
-    coder = Counting(12)
-    remembered = RememberedCodes(coder, capacity=2)
-    first = remembered.encode(["a", "b", "c"])
-    assert np.array_equal(remembered.encode(["a", "b", "c"]), first)
-    assert len(remembered) == 2 and coder.asked == ["a", "b", "c", "c"]
-
-
-def test_bytes_grow_with_the_types() -> None:
-    remembered = RememberedCodes(NgramPooling(128))
-    sizes = []
-    for n in (0, 10, 1000):
-        remembered.encode([f"w{i}" for i in range(n)])
-        sizes.append(remembered.n_bytes)
-    assert sizes[0] < sizes[1] < sizes[2]
-    assert 1000 * 128 * 4 < sizes[2] < 1000 * 128 * 4 + 200_000  # half a megabyte for a thousand types at d = 128
-
-
 def test_a_whole_table_on_several_threads() -> None:
     table = TypeTable.from_counts({f"w{i}": 1 for i in range(9000)})
     coder = NgramPooling(6)
@@ -150,17 +132,3 @@ def test_another_thread_may_let_the_memory_grow_in_the_middle_of_a_look_up() -> 
         assert np.array_equal(made[0].encode(asked), right)  # and what is kept is right
         steps += 1
     assert steps > 20
-
-
-def test_a_full_memory_is_read_by_others_while_it_learns() -> None:
-    coder = Md5Bits()
-    asked, right = ["a", "b", "c"], Md5Bits().encode(["a", "b", "c"])
-
-    def fresh():
-        remembered = RememberedCodes(coder, capacity=2)
-        made[:] = [remembered]
-        return (lambda: remembered.encode(asked)), (lambda: remembered.encode(["c", "d"]))
-
-    made: list[RememberedCodes] = []
-    for found in at_each_step(fresh, "models/coders/cache.py", waits=lambda: made[0]._lock.locked()):
-        assert np.array_equal(found, right) and len(made[0]) == 2

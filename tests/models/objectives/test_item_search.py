@@ -12,8 +12,8 @@ from hashbench.models.objectives.item_search import ItemSearch, top_buckets
 from tests.oracles.superbloom import beam_search, ranking
 
 
-def searcher(n: int, alpha: int, m: int, join: str = "sum") -> ItemSearch:
-    return ItemSearch(np.stack([permutation_map(n, alpha, 1, j) for j in range(m)]), alpha, join=join)  # type: ignore[arg-type]
+def searcher(n: int, alpha: int, m: int) -> ItemSearch:
+    return ItemSearch(np.stack([permutation_map(n, alpha, 1, j) for j in range(m)]), alpha)
 
 
 def logs_of(search: ItemSearch, queries: int, seed: int = 0, scale: float = 1.0) -> torch.Tensor:
@@ -32,13 +32,12 @@ SHAPES = [(60, 5, 2), (61, 7, 3), (40, 40, 2), (25, 1, 1)]  # short last bucket;
 
 
 @pytest.mark.parametrize(("n", "alpha", "m"), SHAPES)
-@pytest.mark.parametrize("join", ["sum", "min"])
-def test_exhaustive_ranking_equals_the_definition(n: int, alpha: int, m: int, join: str) -> None:
-    search = searcher(n, alpha, m, join)
+def test_exhaustive_ranking_equals_the_definition(n: int, alpha: int, m: int) -> None:
+    search = searcher(n, alpha, m)
     logs = logs_of(search, 5).double()  # as the oracle's numbers
     found = search.exhaustive(logs, 10)
     for query in range(5):
-        expected = ranking(logs[query].tolist(), search.maps.tolist(), 10, join)
+        expected = ranking(logs[query].tolist(), search.maps.tolist(), 10)
         assert found.items[query].tolist() == [item for item, _ in expected]
         assert found.scores[query].tolist() == pytest.approx([score for _, score in expected])
 
@@ -57,16 +56,14 @@ def test_the_beam_equals_algorithm_1(n: int, alpha: int, m: int, beam: int) -> N
 
 @pytest.mark.e2e
 @pytest.mark.parametrize(("n", "alpha", "m"), SHAPES)
-@pytest.mark.parametrize("join", ["sum", "min"])
 @pytest.mark.parametrize("k", [1, 8, 1000])
 @pytest.mark.usefixtures("many")
-def test_exact_equals_exhaustive(n: int, alpha: int, m: int, join: str, k: int) -> None:
-    search = searcher(n, alpha, m, join)
+def test_exact_equals_exhaustive(n: int, alpha: int, m: int, k: int) -> None:
+    search = searcher(n, alpha, m)
     logs = logs_of(search, 40, seed=k)
     exact, all_scored = search.exact(logs, k), search.exhaustive(logs, k)
     assert torch.equal(exact.scores, all_scored.scores) and bool(exact.certified.all())
-    if join == "sum":  # `min` has ties
-        assert torch.equal(exact.items, all_scored.items)
+    assert torch.equal(exact.items, all_scored.items)
 
 
 @pytest.mark.usefixtures("many")
