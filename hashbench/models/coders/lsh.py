@@ -15,7 +15,7 @@ import numpy as np
 from hashbench.common.errors import InputError, near_match
 from hashbench.models.coders.base import FIRST_ROW, Coder, checked_count, checked_switch
 from hashbench.models.coders.bpe_splits import SplitFeatures
-from hashbench.models.coders.lsh_kernels import BLOCK, best_offsets, sign_bits
+from hashbench.models.coders.lsh_kernels import OFFSETS_AT_ONCE, best_offsets, sign_bits
 from hashbench.models.coders.ngrams import LONGEST, Features, NgramFeatures
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.types import TypeTable
@@ -200,6 +200,6 @@ class LshBits(_LshCoder):
 
 def offset_blocks(n: int, negate_half: bool) -> np.ndarray:
     """Offsets 0..n-1 cut into (first, last, sign), int64 (b, 3); no block lies on both sides of n // 2."""
-    edges = sorted({*range(0, n, BLOCK), n // 2, n})
+    edges = sorted({*range(0, n, OFFSETS_AT_ONCE), n // 2, n})
     signs = [-1 if negate_half and first >= n // 2 else 1 for first in edges[:-1]]
     return np.array([edges[:-1], edges[1:], signs], dtype=np.int64).T.copy()

@@ -11,7 +11,7 @@ import numpy as np
 from hashbench.models.text.compiled import compiled, compiled_fast
 
 # Offsets scored at a time: 4 KB of float32 stay in the nearest cache.
-BLOCK = 1024
+OFFSETS_AT_ONCE = 1024
 # Twice float32's unit roundoff: covers rounded inputs, products and sums.
 ROUNDING = 2.0**-23
 
@@ -37,7 +37,7 @@ def screened_maximum(
     sign: float,
     scores: np.ndarray,
 ) -> float:
-    """The largest sign * score of the offsets first..last, in float32. `scores` (BLOCK,) is scratch."""
+    """The largest sign * score of the offsets first..last, in float32. `scores` (OFFSETS_AT_ONCE,) is scratch."""
     n = last - first
     scores[:n] = np.float32(0)
     k = start
@@ -99,7 +99,7 @@ def best_offsets(
     n = len(bounds) - 1
     out = np.zeros(n, dtype=np.int64)
     maxima = np.empty(len(blocks), dtype=np.float64)
-    scratch = np.empty(BLOCK, dtype=np.float32)
+    scratch = np.empty(OFFSETS_AT_ONCE, dtype=np.float32)
     largest = np.abs(eta).max()
     for t in range(n):
         start, stop = bounds[t], bounds[t + 1]

@@ -5,36 +5,13 @@ The paper has "a secret key"; the released code's is `en`. Bits are most signifi
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.models.coders.base import FIRST_ROW, Coder, PortableCoder, checked_count
+from hashbench.models.portable.hashing import md5_of
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.unicode import split
-
-BLOCK, BYTES = 64, 16  # of an MD5 block and of a digest (RFC 1321)
-
-
-def digests(blob: np.ndarray, offsets: np.ndarray, key: bytes) -> np.ndarray:
-    """HMAC-MD5 (RFC 2104) of packed strings -> uint8 (n, 16), big-endian.
-
-    >>> digests(np.frombuffer(b"play", np.uint8), np.array([0, 4]), b"en").tobytes().hex()
-    '95ea122b0b72902c5a95d7ba740ff838'
-    """
-    if len(key) > BLOCK:
-        key = hashlib.md5(key, usedforsecurity=False).digest()
-    padded = key.ljust(BLOCK, b"\0")
-    # The constants of RFC 2104
-    inner, outer = (hashlib.md5(bytes(b ^ mark for b in padded), usedforsecurity=False) for mark in (0x36, 0x5C))
-    rows = []
-    for string in split(blob, offsets):
-        within, around = inner.copy(), outer.copy()
-        within.update(string)
-        around.update(within.digest())
-        rows.append(around.digest())
-    return np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, BYTES)
 
 
 class Md5Bits(Coder):
@@ -54,7 +31,9 @@ class Md5Bits(Coder):
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> packed bits (n, 16)."""
-        return digests(blob, offsets, self.md_key.encode())
+        digest = md5_of(self.md_key)
+        digests = b"".join([digest(string.decode()) for string in split(blob, offsets)])
+        return np.frombuffer(digests, dtype=np.uint8).reshape(-1, self.width)
 
 
 class Md5Rows(PortableCoder):

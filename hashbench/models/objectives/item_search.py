@@ -18,7 +18,7 @@ from torch import Tensor
 # Items: below, scoring all of them is faster than looking for candidates.
 EXHAUSTIVE_BELOW = 30_000
 CELLS = 1 << 24  # scores that exist at a time: 64 MB in float32
-BLOCK = 64  # neighbouring buckets of which the highest is found first
+NEIGHBOURS = 64  # neighbouring buckets of which the highest is found first
 NOBODY = -1  # fills up a ranking with fewer items than were requested
 
 
@@ -157,13 +157,13 @@ def top_buckets(logs: Tensor, k: int) -> tuple[Tensor, Tensor]:
     As `topk`, but faster where NB is large: they are in the k blocks with the highest maxima, or equals of them do.
     """
     n = logs.shape[-1]
-    if n < 4 * k * BLOCK:
+    if n < 4 * k * NEIGHBOURS:
         values, places = logs.topk(k)
         return values, places
-    whole = n // BLOCK * BLOCK
-    blocks = logs[..., :whole].unflatten(-1, (-1, BLOCK)).amax(-1).topk(k).indices  # (..., k)
-    inner = torch.arange(BLOCK, device=logs.device)
-    places = (blocks[..., None] * BLOCK + inner).flatten(-2)  # (..., k BLOCK)
+    whole = n // NEIGHBOURS * NEIGHBOURS
+    blocks = logs[..., :whole].unflatten(-1, (-1, NEIGHBOURS)).amax(-1).topk(k).indices  # (..., k)
+    inner = torch.arange(NEIGHBOURS, device=logs.device)
+    places = (blocks[..., None] * NEIGHBOURS + inner).flatten(-2)  # (..., k NEIGHBOURS)
     rest = torch.arange(whole, n, device=logs.device).expand(*places.shape[:-1], n - whole)
     places = torch.cat([places, rest], -1)
     values, order = logs.gather(-1, places).topk(k)

@@ -14,7 +14,7 @@ from hashbench.models.text.unicode import CODE_POINTS
 
 # A snowman: no normaliser changes it, or joins anything to it.
 BETWEEN = "\u2603"
-BLOCK = 8_192  # characters in one call
+AT_ONCE = 8_192  # characters in one call
 SPACE = ord(" ")  # joins the piece behind it
 HANGUL = range(0xAC00, 0xD7A4)  # syllables, which fall apart by arithmetic
 
@@ -28,8 +28,8 @@ def byte_level_classes() -> dict[str, str]:
     splits = pre_tokenizers.ByteLevel(add_prefix_space=False)
     classes = {kind: np.zeros(CODE_POINTS, bool) for kind in ("letter", "figure", "space", "other")}
     points = [point for point in range(CODE_POINTS) if point not in SURROGATES]
-    for start in range(0, len(points), BLOCK):
-        block = points[start : start + BLOCK]
+    for start in range(0, len(points), AT_ONCE):
+        block = points[start : start + AT_ONCE]
         for _, (first, end) in splits.pre_tokenize_str("".join(map(chr, block))):
             piece = [point for point in block[first:end] if point != SPACE]
             if piece:
@@ -66,8 +66,8 @@ def normaliser_values(tokenizer: Tokenizer) -> dict[str, Any]:
     kinds = {kind: np.zeros(CODE_POINTS, bool) for kind in ("dropped", "spaces", "alone", "punctuation")}
     single: dict[int, int] = {}
     others: dict[str, str] = {}
-    for start in range(0, len(points), BLOCK):
-        block = [chr(point) for point in points[start : start + BLOCK]]
+    for start in range(0, len(points), AT_ONCE):
+        block = [chr(point) for point in points[start : start + AT_ONCE]]
         text = tokenizer.normalizer.normalize_str(BETWEEN + BETWEEN.join(block) + BETWEEN)
         for character, replacement in zip(block, _between(text, block), strict=True):
             if replacement == "":

@@ -13,7 +13,7 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.models.coders.bpe_splits import LONGEST, with_splits
 from hashbench.models.coders.lsh import LshBits, LshRows, offset_blocks
-from hashbench.models.coders.lsh_kernels import BLOCK
+from hashbench.models.coders.lsh_kernels import OFFSETS_AT_ONCE
 from hashbench.models.text.subwords import SubwordTokenizer
 from hashbench.models.text.types import TypeTable
 from hashbench.models.text.unicode import pack
@@ -131,7 +131,10 @@ def test_screening_changes_nothing() -> None:
 def test_blocks_cover_the_offsets_and_never_lie_on_both_sides_of_the_half() -> None:
     blocks = offset_blocks(50_260, negate_half=True)
     assert [i for first, last, _ in blocks.tolist() for i in range(first, last)] == list(range(50_260))
-    assert all(sign == (1 if last <= 25_130 else -1) and last - first <= BLOCK for first, last, sign in blocks.tolist())
+    assert all(
+        sign == (1 if last <= 25_130 else -1) and last - first <= OFFSETS_AT_ONCE
+        for first, last, sign in blocks.tolist()
+    )
 
 
 def test_weights_of_splits_equal_the_definition(bpe: str) -> None:
