@@ -54,7 +54,7 @@ def test_a_words_interner_of_one_thread_counts_as_one_of_several(monkeypatch: py
     tables = []
     for threads in ("1", "3"):
         monkeypatch.setenv("HASHBENCH_THREADS", threads)
-        monkeypatch.setattr("hashbench.models.text.counting.CHUNK_CHARACTERS", 20)
+        monkeypatch.setattr("hashbench.models.text.fast.counting.CHUNK_CHARACTERS", 20)
         interner = WordTokenizer().interner()
         ids = [interner.add(texts[:1]), interner.add(texts[1:])]
         table, remap = interner.finish()
