@@ -1,4 +1,4 @@
-"""Corpora as streams of documents: files of a folder, the hub, or the built-in generator."""
+"""Corpora as streams of documents: files of a folder, the hub, or the built-in texts."""
 
 from __future__ import annotations
 

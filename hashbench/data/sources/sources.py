@@ -26,7 +26,7 @@ class Place:
     folder: str  # within a data folder
     files: Mapping[str, Sequence[str]]  # split -> names of its file without the ending
     hub: HubPlace | None = None
-    builtin: builtin.Generated | None = None
+    builtin: str | None = None
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class Builtin:
     name: str = "builtin"
 
     def find_tables(self, place: Place) -> SplitTables | None:
-        """The generated splits of the task; None where it has no generator."""
+        """The built-in splits of the task; None where it has none."""
         if place.builtin is None:
             return None
         tables: dict[str, DataTable] = {split: builtin.BuiltinTable(place.builtin, split) for split in place.files}

@@ -15,7 +15,7 @@ import numpy as np
 from hashbench.common.errors import InputError
 from hashbench.common.invisible import invisible_notes
 from hashbench.common.measured import MetricRow
-from hashbench.data.sources.builtin import NOTE, Generated
+from hashbench.data.sources.builtin import NOTE
 from hashbench.data.sources.files import Cells, DataTable, ReadOptions
 from hashbench.data.sources.fingerprints import (
     cache_room,
@@ -357,7 +357,7 @@ class TextKind(TaskKind):
             task.home,
             SPLITS if task.splits_as_found else {name: SPLITS[name] if name in SPLITS else (name,) for name in splits},
             task.hub,
-            Generated(task.name, (*task.text, task.label)) if task.builtin else None,
+            task.name if task.builtin else None,
         )
         located = source.find_tables(place)
         if located is None:
