@@ -56,9 +56,7 @@ FLOORS = ("77aa",)  # likewise, of a trivial baseline
 ELSEWHERE = {
     "hashbench neighbours": "tests/running/sweep/test_entity_runs.py",
     "hashbench data check": "tests/hub/test_check.py",
-    "hashbench db unvoid": "tests/cli/test_db.py",
     "hashbench db delete": "tests/cli/test_db.py",
-    "hashbench db rename": "tests/cli/test_db.py",
     "hashbench data links": "tests/cli/test_data.py",
     "hashbench data import-predictions": "tests/cli/test_data.py",
     "hashbench compare hashformer-lsh-proj other": "tests/running/sweep/test_importing.py",

@@ -1,4 +1,4 @@
-"""Commands on the results store: db merge, export, publish, check, upgrade, (un)void, delete, rename."""
+"""Commands on the results store: db merge, export, publish, check, upgrade, void, delete."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Data, Database
+from hashbench.cli.options import DEFAULT_DB, Database
 from hashbench.cli.output import note, note_unread, show
 from hashbench.cli.outputs import Writes
 from hashbench.common.errors import InputError
@@ -25,7 +25,7 @@ LISTED = 20  # lines of one sort at most
 INCOMPLETE = 1  # exit code of a count that left some runs without counts
 
 app = typer.Typer(
-    help="Merge, export, publish, check, upgrade the results store; void runs; delete and rename.",
+    help="Merge, export, publish, check, upgrade the results store; void runs; delete experiments.",
     no_args_is_help=True,
 )
 
@@ -230,30 +230,9 @@ def void(
 
 
 @app.command()
-def unvoid(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run, by the first digits of its id.")],
-    db: Database = DEFAULT_DB,
-) -> None:
-    """Make the void results of a run count again, and those of runs that became void with it.
-
-    Example: hashbench db unvoid 3fa2
-    """
-    from hashbench.store.engine import open_store
-    from hashbench.store.finishing import unvoid as unvoid_run
-    from hashbench.store.status import find_run
-
-    store = open_store(db, create=False)
-    for run_id in unvoid_run(store, find_run(store, run)):
-        show(f"counts again: {run_id}")
-
-
-@app.command()
 def delete(
     experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="The name of the experiment.")],
     db: Database = DEFAULT_DB,
-    earlier: Annotated[
-        bool, typer.Option("--earlier", help="Delete the earlier versions of its file alone, and keep the newest.")
-    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Delete an experiment with its runs and their results from the database.
@@ -269,10 +248,7 @@ def delete(
     from hashbench.store.engine import open_store
 
     store = open_store(db, create=False)
-    planned = planned_deletion(store, experiment, earlier=earlier)
-    if not planned.experiments:
-        show(f"{experiment} ({store.name}): no earlier version, nothing to delete")
-        return
+    planned = planned_deletion(store, experiment)
     show(f"{experiment} ({store.name}): {_what_goes(planned)}")
     if not yes and not sys.stdin.isatty():
         raise InputError("db delete: it asks before it deletes, and nobody can answer here; give --yes")
@@ -300,26 +276,3 @@ def _name_copy(store: Store) -> None:
     """Saves a copy of a SQLite database, and prints where it is."""
     copy = store.copy_first()
     note("no copy is made of a server's database" if copy is None else f"this store as it was before: {copy}")
-
-
-@app.command()
-def rename(
-    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="The name of the experiment.")],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its new name.")],
-    db: Database = DEFAULT_DB,
-) -> None:
-    """Give an experiment another name, in all versions of its file. Change the name in the file, too.
-
-    Example: hashbench db rename quickstart first_try
-    """
-    from hashbench.running.experiment.schema import LONGEST_NAME, is_name
-    from hashbench.store.deleting import rename as rename_experiment
-    from hashbench.store.engine import open_store
-
-    if not is_name(name):
-        raise InputError(
-            f"db rename: {name!r} is no name; it has at most {LONGEST_NAME} letters, digits, '.', '_', '-'"
-        )
-    store = open_store(db, create=False)
-    number = rename_experiment(store, experiment, name)
-    show(f"{experiment} -> {name} ({store.name}): {number} version{'' if number == 1 else 's'}")

@@ -1,8 +1,7 @@
-"""Deleting and renaming experiments. Runs that another experiment has, or that a run that stays needs, stay."""
+"""Deleting experiments. Runs that another experiment has, or that a run that stays needs, stay."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from sqlalchemy.engine import Connection
 from hashbench.common.errors import InputError
 from hashbench.store import sums
 from hashbench.store.engine import Store
-from hashbench.store.environment import as_json
 from hashbench.store.schema import (
     artifact,
     attempt,
@@ -41,23 +39,20 @@ class Deletion:
     n_bytes: int  # of these files
 
 
-def planned_deletion(store: Store, name: str, *, earlier: bool = False) -> Deletion:
-    """The deletion of all versions of an experiment, or of all but the newest (`earlier`), not done yet.
+def planned_deletion(store: Store, name: str) -> Deletion:
+    """The deletion of all versions of an experiment, not done yet.
 
     Raises InputError where there is no such experiment, and where a worker has one of its runs.
     """
-    newest = find_experiment(store, name, by_version=False).id
+    find_experiment(store, name, by_version=False)
     with store.read() as connection:
-        return _deletion(store, connection, name, newest if earlier else None)
+        return _deletion(store, connection, name)
 
 
 def delete(store: Store, planned: Deletion) -> None:
     """Deletes what was planned, in one transaction. Raises InputError where it is no longer what would be deleted."""
     with store.write() as connection:
-        last = sa.select(experiment.c.id).where(experiment.c.name == planned.name)
-        last = last.order_by(experiment.c.called_at.desc(), experiment.c.id.desc())
-        newest = connection.execute(last).scalars().first()
-        if _deletion(store, connection, planned.name, None if newest in planned.experiments else newest) != planned:
+        if _deletion(store, connection, planned.name) != planned:
             raise InputError(f"{store.name}: {planned.name} has changed meanwhile, so nothing was deleted; try again")
         for part in chunks(planned.runs):
             _delete_attempts(connection, part)
@@ -73,26 +68,8 @@ def delete(store: Store, planned: Deletion) -> None:
             connection.execute(sa.delete(experiment).where(experiment.c.id.in_(numbers)))
 
 
-def rename(store: Store, name: str, new: str) -> int:
-    """Gives all versions of an experiment another name, which no experiment may have; returns how many there were."""
-    find_experiment(store, name, by_version=False)
-    with store.write() as connection:
-        if connection.execute(sa.select(experiment.c.id).where(experiment.c.name == new).limit(1)).first() is not None:
-            raise InputError(f"{store.name}: there is an experiment {new!r}; choose another name, or delete it first")
-        rows = connection.execute(
-            sa.select(experiment.c.id, experiment.c.config).where(experiment.c.name == name)
-        ).all()
-        for row in rows:
-            config = as_json({**json.loads(row.config), "name": new})
-            connection.execute(sa.update(experiment).where(experiment.c.id == row.id).values(name=new, config=config))
-        sums.write(connection, "experiment", [row.id for row in rows])
-    return len(rows)
-
-
-def _deletion(store: Store, connection: Connection, name: str, newest: int | None) -> Deletion:
-    """The deletion of all experiments of a name but the one with id `newest` (None: of all of them)."""
-    of = [experiment.c.name == name] + ([] if newest is None else [experiment.c.id != newest])
-    versions = sa.select(experiment.c.id).where(*of)
+def _deletion(store: Store, connection: Connection, name: str) -> Deletion:
+    versions = sa.select(experiment.c.id).where(experiment.c.name == name)
     here = sa.select(experiment_run.c.run_id).where(experiment_run.c.experiment_id.in_(versions))
     elsewhere = sa.select(experiment_run.c.run_id).where(experiment_run.c.experiment_id.not_in(versions))
     held = sa.select(attempt.c.run_id, attempt.c.worker).where(attempt.c.run_id.in_(here))

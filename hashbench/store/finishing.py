@@ -14,7 +14,7 @@ from hashbench.common.secrecy import without_passwords
 from hashbench.store import sums
 from hashbench.store.engine import Store
 from hashbench.store.environment import as_json
-from hashbench.store.free_runs import has_unmet_needs, refresh
+from hashbench.store.free_runs import refresh
 from hashbench.store.packing import pack
 from hashbench.store.queue import ClaimedRun, LeaseLost
 from hashbench.store.reruns import finish_rerun
@@ -132,48 +132,6 @@ def void(store: Store, run_id: str, reason: str) -> list[str]:
         sums.write(connection, "run", [row.id for row in rows])
         refresh(connection, [row.id for row in rows], dependants=True)
         return sorted(row.id for row in rows)
-
-
-def unvoid(store: Store, run_id: str) -> list[str]:
-    """Makes a void result count again, and those built on it that became void with it; returns the ids of the runs.
-
-    Also of a run that is planned again since. Raises InputError where the run has no void result, has another one, is
-    in flight, or was built on a run that is not done.
-    """
-    with store.write() as connection:
-        row = connection.execute(sa.select(run.c.state, run.c.void_reason).where(run.c.id == run_id)).first()
-        if row is None or row.state in ("done", "running"):
-            state = "unknown" if row is None else row.state
-            raise InputError(f"run {run_id[:12]}: {state}; only a void result can be made to count again")
-        need = sa.select(run.c.id, run.c.state).join_from(dependency, run, dependency.c.needs_run_id == run.c.id)
-        missing = connection.execute(need.where(dependency.c.run_id == run_id, run.c.state != "done")).first()
-        if missing is not None:
-            raise InputError(f"run {run_id[:12]}: was built on run {missing.id[:12]}, which is {missing.state}")
-        if not _restored(connection, run_id):
-            raise InputError(f"run {run_id[:12]}: {row.state}; it has no void result")
-        restored, last = [run_id], [run_id]
-        together = (run.c.state == "void", run.c.void_reason == row.void_reason, ~has_unmet_needs())
-        while last:
-            of = sa.select(dependency.c.run_id).where(dependency.c.needs_run_id.in_(last))
-            built = connection.execute(sa.select(run.c.id).where(run.c.id.in_(of), *together)).scalars().all()
-            last = [built_id for built_id in built if _restored(connection, built_id)]
-            restored += last
-        refresh(connection, restored, dependants=True)
-        return sorted(restored)
-
-
-def _restored(connection: Connection, run_id: str) -> bool:
-    """Makes the newest void attempt at a run the one that counts; False where there is none."""
-    void_ones = sa.select(attempt.c.id, attempt.c.ended_at).where(attempt.c.run_id == run_id, attempt.c.state == "void")
-    newest = connection.execute(void_ones.order_by(attempt.c.ended_at.desc(), attempt.c.id.desc()).limit(1)).first()
-    if newest is None:
-        return False
-    connection.execute(sa.update(attempt).where(attempt.c.id == newest.id).values(state="done", reason=None))
-    values = {"state": "done", "finished_attempt": newest.id, "finished_at": newest.ended_at, "void_reason": None}
-    connection.execute(sa.update(run).where(run.c.id == run_id).values(values))
-    sums.write(connection, "attempt", [newest.id])
-    sums.write(connection, "run", [run_id])
-    return True
 
 
 def _packed(item: Predictions) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def test_the_commands_are_those_of_the_design() -> None:
     assert sorted(commands()) == [
         "board", "cache clean", "cache list", "check", "compare", "costs", "dashboard", "data check",
         "data describe", "data import-predictions", "data links", "data list", "data prepare", "db check",
-        "db delete", "db export", "db merge", "db publish", "db rename", "db unvoid", "db upgrade",
+        "db delete", "db export", "db merge", "db publish", "db upgrade",
         "db void", "encode", "evaluate", "experiments list", "experiments show", "export", "init", "list", "log",
         "models", "neighbours", "params", "plot", "predict", "quickstart", "report", "report claims",
         "report robustness", "schema", "status", "sweep", "worker",

@@ -11,14 +11,14 @@ import sqlalchemy as sa
 
 from hashbench.common.errors import InputError
 from hashbench.results.exchange.checking import find_damage
-from hashbench.store.deleting import Deletion, delete, planned_deletion, rename
+from hashbench.store.deleting import Deletion, delete, planned_deletion
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
 from hashbench.store.queue import claim
 from hashbench.store.result import Artifact, Result
 from hashbench.store.schema import metadata, setting
-from hashbench.store.status import counts, experiment_names, find_experiment, runs
+from hashbench.store.status import counts, experiment_names
 
 if TYPE_CHECKING:
     from tests.store.conftest import Lab
@@ -88,17 +88,6 @@ def test_what_a_staying_run_needs_through_others_stays(store: Store, lab: Lab) -
     assert_whole(store)
 
 
-def test_earlier_versions_alone(store: Store, lab: Lab) -> None:
-    for names in ("a", "ab", "bc"):
-        lab.plan(store, *map(lab.run, names), name="mine")
-    planned = planned_deletion(store, "mine", earlier=True)
-    assert len(planned.experiments) == 2 and planned.runs == (lab.id("a"),)
-    delete(store, planned)
-    assert [row.run_id for row in runs(store, find_experiment(store, "mine").id)] == [lab.id("b"), lab.id("c")]
-    assert planned_deletion(store, "mine", earlier=True).experiments == ()
-    assert_whole(store)
-
-
 def test_a_run_in_a_workers_hand_is_not_taken_away(store: Store, lab: Lab) -> None:
     """Also a run that would stay. A lease that is over does not count."""
     mine = lab.plan(store, lab.run("a"), name="mine")
@@ -133,22 +122,8 @@ def test_many_runs_in_any_order_of_needs(store: Store, lab: Lab) -> None:
 
 def test_an_experiment_that_is_not_there(store: Store, lab: Lab) -> None:
     lab.plan(store, lab.run("a"), name="mine")
-    for action in (lambda: planned_deletion(store, "mime"), lambda: rename(store, "mime", "new")):
-        with pytest.raises(InputError, match="no experiment 'mime'; did you mean 'mine'"):
-            action()
-
-
-def test_another_name_for_all_versions(store: Store, lab: Lab) -> None:
-    lab.plan(store, lab.run("a"), name="mine")
-    number = lab.plan(store, lab.run("b"), name="mine")
-    lab.plan(store, lab.run("c"), name="other")
-    with pytest.raises(InputError, match="there is an experiment 'other'"):
-        rename(store, "mine", "other")
-    assert rename(store, "mine", "new") == 2
-    found = find_experiment(store, "new")
-    assert (found.id, found.config) == (number, {"name": "new"})
-    assert set(experiment_names(store)) == {"new", "other"}
-    assert_whole(store)
+    with pytest.raises(InputError, match="no experiment 'mime'; did you mean 'mine'"):
+        planned_deletion(store, "mime")
 
 
 def test_a_copy_is_whole(tmp_path: Path, lab: Lab) -> None:

@@ -14,11 +14,10 @@ from hashbench.common import clock
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store
-from hashbench.store.finishing import add_metrics, finish, unvoid, void
+from hashbench.store.finishing import add_metrics, finish, void
 from hashbench.store.queue import LeaseLost, abandon, fail, release
 from hashbench.store.result import Artifact, Predictions, Result
 from hashbench.store.status import artifacts, attempts, counts, predictions
-from tests.store.noted import wrong_notes
 
 if TYPE_CHECKING:
     from tests.store.conftest import Lab
@@ -134,42 +133,6 @@ def test_void_takes_back_a_run_and_what_was_built_on_it(store: Store, lab: Lab) 
     rows = store.query("SELECT void_reason FROM run WHERE state = 'void'")
     assert {row["void_reason"] for row in rows} == {"a bug in the corpus"}
     assert sizes(store)["metric"] == 4 * 3  # nothing is deleted
-
-
-def test_unvoid_brings_back_a_run_and_what_became_void_with_it(store: Store, lab: Lab) -> None:
-    runs = [
-        lab.run("pppp"),
-        lab.run("ffff", needs=["pppp"]),
-        lab.run("gggg", needs=["ffff"]),
-        lab.run("hhhh", needs=["pppp"]),
-    ]
-    experiment_id = lab.plan(store, *runs)
-    lab.finish_all(store, experiment_id)
-    rows = "SELECT id, state, finished_attempt, void_reason FROM run ORDER BY id", "SELECT * FROM attempt ORDER BY id"
-    before = [store.query(sql) for sql in rows]
-    void(store, lab.id("hhhh"), "another reason")
-    void(store, lab.id("pppp"), "a bug in the corpus")
-    with pytest.raises(InputError, match="run ffff00000000: was built on run pppp00000000, which is void"):
-        unvoid(store, lab.id("ffff"))
-    assert unvoid(store, lab.id("pppp")) == [lab.id("ffff"), lab.id("gggg"), lab.id("pppp")]
-    assert unvoid(store, lab.id("hhhh")) == [lab.id("hhhh")]
-    assert [store.query(sql) for sql in rows] == before
-    assert wrong_notes(store) == []
-
-
-def test_unvoid_of_a_run_that_was_planned_again(store: Store, lab: Lab) -> None:
-    experiment_id = lab.plan(store, lab.run("a"), lab.run("b"))
-    lab.finish_all(store, experiment_id)
-    void(store, lab.id("a"), "wrong folder")
-    lab.plan(store, lab.run("a"), lab.run("b"))
-    assert unvoid(store, lab.id("a")) == [lab.id("a")]
-    assert lab.claim(store, experiment_id) is None
-    for name, line in (("a", "done; only a void result"), ("c", "unknown; only a void result")):
-        with pytest.raises(InputError, match=line):
-            unvoid(store, lab.id(name))
-    lab.plan(store, lab.run("d"))
-    with pytest.raises(InputError, match="planned; it has no void result"):
-        unvoid(store, lab.id("d"))
 
 
 def test_only_a_finished_run_can_be_void(store: Store, lab: Lab) -> None:

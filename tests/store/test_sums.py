@@ -11,7 +11,7 @@ from hashbench.common.measured import MetricRow
 from hashbench.store import sums
 from hashbench.store.attaching import attach_run, collecting_experiment
 from hashbench.store.engine import Store
-from hashbench.store.finishing import add_metrics, finish, unvoid, void
+from hashbench.store.finishing import add_metrics, finish, void
 from hashbench.store.queue import fail, heartbeat
 from hashbench.store.reruns import claim_rerun, finish_rerun
 from hashbench.store.result import Artifact, Result
@@ -53,7 +53,6 @@ def test_they_are_right_after_each_step(store: Store, lab: Lab) -> None:
     finish_rerun(store, again, Result(artifacts=[Artifact("weights", "ab", 1, "ab")]))
     void(store, lab.id("a"), "wrong")
     assert wrong_sums(store) == []
-    unvoid(store, lab.id("a"))
     attach_run(store, lab.run("e", kind="evaluation", task="mine"), [(number, "bert-mlm")])
     collecting_experiment(store, "folder", {"a": 1}, baseline="b")
     lab.plan(store, lab.run("a"), lab.run("b", needs=["a"]), lab.run("c"), lab.run("d"))

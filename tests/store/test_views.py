@@ -14,7 +14,7 @@ from sqlalchemy.engine import RowMapping
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.store import views
-from hashbench.store.deleting import rename
+from hashbench.store.deleting import planned_deletion
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
@@ -393,7 +393,7 @@ def test_an_earlier_version_is_found_by_its_fingerprint(store: Store, lab: Lab) 
             find_experiment(store, wrong)
     assert find_experiment(store, f"one@{marks[first]}").name == f"one@{marks[first]}"  # others read on by it
     with pytest.raises(InputError, match="no experiment 'one@"):
-        rename(store, f"one@{marks[first]}", "two")  # all versions are renamed and deleted, by the plain name
+        planned_deletion(store, f"one@{marks[first]}")  # all versions are deleted, by the plain name
     with pytest.raises(InputError, match="no experiment 'two@"):
         find_experiment(store, f"two@{marks[first][:8]}")
 
