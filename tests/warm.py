@@ -12,11 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing.connection import Connection
-from types import SimpleNamespace
 
 import pytest
 
-from hashbench.running.sweep.assignment import PackedAssignment
 from hashbench.running.sweep.executors import local
 
 IMPORTED = (
@@ -32,7 +30,7 @@ def warm_workers() -> Iterator[None]:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([*IMPORTED])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local, "multiprocessing", SimpleNamespace(get_context=lambda _: _Warm(context)))
+        patch.setattr(local, "SPAWNING", _Warm(context))
         yield
 
 
@@ -49,7 +47,7 @@ class _Warm:
         return self._context.Process(target=begun, args=args, name=name)
 
 
-def _work(environment: dict[str, str], folder: str, packed: PackedAssignment, index: int, pipe: Connection) -> None:
+def _work(environment: dict[str, str], folder: str, packed: str, index: int, pipe: Connection) -> None:
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)

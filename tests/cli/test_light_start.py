@@ -85,7 +85,6 @@ REFUSED = [
     "check experiments/quickstart.yaml baseline=bert-mln",
     "check experiments/quickstart.yaml tasks=[colaa]",
     "sweep nothing.yaml",
-    "sweep experiments/quickstart.yaml --on h100",
     "worker nothing.yaml",
     "data prepare nothing.yaml",
     "params bert-mln",

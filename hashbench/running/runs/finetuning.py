@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from hashbench.running.training.evaluated import OutputsBySplit
     from hashbench.running.training.finetuning import Finetuned
 
-# Of an input, about GLUE's mean over its tasks; for estimates.
-TOKENS_PER_ROW = 40
-
 
 @dataclass(frozen=True)
 class Tuned:

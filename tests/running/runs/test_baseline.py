@@ -14,7 +14,6 @@ from hashbench.data.tasks.catalogue import find_task
 from hashbench.data.tasks.text_data import Split, TaskData
 from hashbench.running.runs.base import kind_of
 from hashbench.running.runs.baseline import predicted, until_stopped
-from hashbench.running.sweep.estimate import TimeEstimate
 from hashbench.running.sweep.plan import plan
 from hashbench.running.training.machine import Interrupted
 from hashbench.store.planning import Run
@@ -74,14 +73,6 @@ def test_predictions_are_those_without_a_request_to_stop() -> None:
     assert alone.metrics == heard.metrics
     for one, other in zip(alone.predictions, heard.predictions, strict=True):
         assert (one.outputs == other.outputs).all()
-
-
-def test_estimates_count_a_linear_model_by_its_rows(experiment, tmp_path: Path) -> None:
-    runs = baselines(experiment, tmp_path / "a", ("train", "test"))
-    few, many = ({name: kind_of(run).seconds(run, rows) for name, run in runs.items()} for rows in (1_000, 1_000_000))
-    assert few["majority"] == many["majority"] and many["bag-of-words"] > 100 * few["bag-of-words"]
-    estimate = TimeEstimate(None, list(runs.values()), 1, {"atis": 1_000_000})
-    assert estimate.total() > 60
 
 
 def floors_of(experiment, folder: Path, floors: str) -> dict[str, Run]:
