@@ -1,18 +1,15 @@
 """Stored values that cannot be what their column holds: of a file from elsewhere, of a damaged one, of another program.
 
-SQLite stores a text in a column of numbers and counts it as 0 in a mean, so the columns of numbers that a command reads
-are looked at when it reads them first (`check_numbers`). All else shows itself as an error in reading: only then are
-all rows gone through, one by one, to name the run and the column (`fault_behind`). `complaint` is the one rule for a
-value; a merge asks it of every row.
+`complaint` is the one rule for a value. A merge asks it of every row, and `faults` asks it of all rows once a command
+has failed to read one.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
@@ -21,72 +18,57 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 from sqlalchemy.exc import DBAPIError
+from typing_extensions import TypedDict  # pydantic refuses typing's before Python 3.12
 
-from hashbench.common.errors import InputError, first_line
+from hashbench.common.errors import first_line
 from hashbench.store.schema import (
-    artifact,
+    ATTEMPT_STATES,
+    CHECKPOINTS,
+    STATES,
     attempt,
     content_sum,
-    dependency,
     environment,
     experiment,
-    experiment_run,
     metadata,
-    metric,
     predictions,
-    reading,
     run,
-    setting,
-)
-from hashbench.store.views import VIEWS
+)  # fmt: skip
 
+REMEDY = "take a whole copy (hashbench db check lists what is damaged)"
 LARGEST = 1e39  # above every float32, in which all is computed
 LATEST = 253_402_300_800.0  # the year 10000: no date is as late
 TIMES = {"created_at", "called_at", "started_at", "heartbeat_at", "lease_until", "ended_at", "finished_at"}
-WORDS = {
-    run.c.state: ("planned", "running", "done", "failed", "void"),
-    attempt.c.state: ("running", "done", "failed", "lost", "interrupted", "void"),
-    predictions.c.checkpoint: ("best", "last"),
-}
-# Forms of blocks of JSON, as far as readers rely on them. A mapping may lack a key; "*": any key, ...: any value
-ANY: Any = ...
-TEXTS = {"*": str}
-NAMED = {"name": str, "*": ANY}
-RECIPE = {"seeds": ([int], {"*": [int]}), "corpora": [str], "*": ANY}
-SPEC = {
-    "kind": str,
-    "seed": (int, None),
-    "task": (NAMED, None),
-    "data": (str, None),
-    "model": {"encoder": {"kind": str, "*": ANY}, "tokenizer": {"*": ANY}, "objective": ({"kind": str, "*": ANY}, None),
-              "embedding_args": {"*": ANY}, "coder": {"*": ANY}, "pooling": str, "*": ANY},
-    "pretrain": ({"*": ANY}, str, None),
-    "finetune": ({"*": ANY}, str, None),
-    "corpus": ({"corpora": [NAMED], "*": ANY}, None),
-    "settings": {"traits": TEXTS, "*": ANY},
-    "*": ANY,
-}  # fmt: skip
-TASK_RECORD = {"origin": str, "fingerprint": str, "notes": [str], "rows": {"*": int}, "*": ANY}
-CONFIG = {
-    "provenance": {"sources": [str], "tasks": {"*": TASK_RECORD}, "corpora": {"*": {"*": ANY}}, "*": ANY},
-    "models": ([(str, {"pretrain": (RECIPE, None), "*": ANY})], str, None),
-    "pretrain": (RECIPE, None),
-    "data": (str, [str], None),
-    "*": ANY,
-}
-BLOCKS = {
-    run.c.spec: SPEC,
-    attempt.c.notes: TEXTS,
-    environment.c.packages: TEXTS,
-    environment.c.hardware: {"*": ANY},
-    experiment.c.config: CONFIG,
-}
-# Tables in the order in which they are looked at: those that others refer to come first
-ORDER = (
-    experiment, run, experiment_run, dependency, environment, attempt, metric, predictions, artifact, reading, setting,
-    content_sum,
+WORDS = {run.c.state: STATES, attempt.c.state: ATTEMPT_STATES, predictions.c.checkpoint: CHECKPOINTS}
+# Forms of blocks of JSON, as far as readers rely on them. Any key may be missing, and others may be there.
+Block = dict[str, Any]
+Texts = dict[str, str]
+
+
+def _block(**parts: Any) -> Any:
+    return TypedDict("_block", parts, total=False)  # type: ignore[operator]
+
+
+NAMED, KIND = _block(name=str), _block(kind=str)
+RECIPE = _block(seeds=list[int] | dict[str, list[int]], corpora=list[str])
+MODEL = _block(
+    encoder=KIND, tokenizer=Block, objective=KIND | None, embedding_args=Block, coder=Block, pooling=str
 )  # fmt: skip
-KINDS = {sa.LargeBinary: "bytes", sa.Integer: "a whole number", sa.Float: "a number", sa.Text: "a text"}
+SPEC = _block(
+    kind=str, seed=int | None, task=NAMED | None, data=str | None, model=MODEL, pretrain=Block | str | None,
+    finetune=Block | str | None, corpus=_block(corpora=list[NAMED]) | None, settings=_block(traits=Texts),  # type: ignore[valid-type]
+)  # fmt: skip
+TASK = _block(origin=str, fingerprint=str, notes=list[str], rows=dict[str, int])
+CONFIG = _block(
+    provenance=_block(sources=list[str], tasks=dict[str, TASK], corpora=dict[str, Block]),  # type: ignore[valid-type]
+    models=list[str | _block(pretrain=RECIPE | None)] | str | None, pretrain=RECIPE | None,  # type: ignore[misc]
+    data=str | list[str] | None,
+)  # fmt: skip
+BLOCKS: dict[sa.Column[Any], Any] = {
+    run.c.spec: SPEC, attempt.c.notes: Texts, environment.c.packages: Texts, environment.c.hardware: Block,
+    experiment.c.config: CONFIG,
+}  # fmt: skip
+KINDS_OF_JSON = {dict: "a block", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+WANTED = {"dict_type": "a block", "list_type": "a list", "string_type": "a text", "int_type": "a whole number"}
 
 LooseRow = Mapping[str, Any] | RowMapping
 
@@ -107,29 +89,27 @@ def complaint(column: sa.Column[Any], value: object, *, largest: int = 2**63) ->
     """Why a value cannot be one of the column, in words, or ''. `largest`: whole numbers are below it."""
     if value is None:
         return "" if column.nullable else "nothing, where a value belongs"
-    for kind, fits in (
-        (sa.LargeBinary, lambda: isinstance(value, bytes)),
-        (sa.Integer, lambda: _is_whole(value, 2**63 if isinstance(column.type, sa.BigInteger) else largest)),
-        (sa.Float, lambda: _is_number(value, column.name in TIMES)),
-        (object, lambda: isinstance(value, str)),
-    ):
-        if isinstance(column.type, kind) and not fits():
-            wanted = "a time" if column.name in TIMES else KINDS.get(kind, "a text")
-            shown = f" ({value})" if isinstance(value, float) else ""
-            return f"{type(value).__name__}{shown} where {wanted} belongs"
-        if isinstance(column.type, kind):
-            break
+    wanted = wanted_in(column)
+    below = 2**63 if isinstance(column.type, sa.BigInteger) else largest
+    number = value if isinstance(value, int | float) and math.isfinite(value) else math.inf
+    fits = {
+        "bytes": isinstance(value, bytes),
+        "a whole number": isinstance(value, int) and -below <= value < below,
+        "a time": 0 <= number < LATEST,
+        "a number": abs(number) <= LARGEST,
+        "a text": isinstance(value, str),
+    }
+    if not fits[wanted]:
+        return f"{type(value).__name__}{f' ({value})' if isinstance(value, float) else ''} where {wanted} belongs"
     return _of_text(column, value) if isinstance(value, str) else ""
 
 
-def _is_whole(value: object, largest: int) -> bool:
-    return isinstance(value, int) and -largest <= value < largest
-
-
-def _is_number(value: object, is_time: bool) -> bool:
-    if not isinstance(value, int | float) or not math.isfinite(value):
-        return False
-    return 0 <= value < LATEST if is_time else abs(value) <= LARGEST
+def wanted_in(column: sa.Column[Any]) -> str:
+    """What a column holds, in words."""
+    if column.name in TIMES:
+        return "a time"
+    kinds = ((sa.LargeBinary, "bytes"), (sa.Integer, "a whole number"), (sa.Float, "a number"))
+    return next((word for kind, word in kinds if isinstance(column.type, kind)), "a text")
 
 
 def _of_text(column: sa.Column[Any], value: str) -> str:
@@ -146,154 +126,41 @@ def _of_text(column: sa.Column[Any], value: str) -> str:
         block = json.loads(value)
         # numbers that are none and lone surrogates are no JSON that a database takes back
         json.dumps(block, ensure_ascii=False, allow_nan=False).encode()
-        return _of_form(block, BLOCKS[column])
     except RecursionError:
         return "JSON that is nested too deep"
     except ValueError as error:
         return f"no JSON ({first_line(error)})"
+    return _of_form(column, block)
 
 
-def _of_form(value: object, form: Any, place: str = "") -> str:
-    """Why a parsed block of JSON has not the form, or ''."""
-    forms = form if isinstance(form, tuple) else (form,)
-    reason = ""
-    for choice in forms:
-        if choice is ANY or (choice is None and value is None):
-            return ""
-        if isinstance(choice, type):
-            fits = isinstance(value, choice) and not isinstance(value, bool)
-            reason = "" if fits else f"{_kind(value)} at {place!r}, where {KINDS_OF_JSON[choice]} belongs"
-        elif isinstance(choice, list) and isinstance(value, list):
-            reason = next((why for part in value if (why := _of_form(part, choice[0], f"{place}[]"))), "")
-        elif isinstance(choice, dict) and isinstance(value, dict):
-            parts = ((key, part, choice.get(key, choice.get("*", ANY))) for key, part in value.items())
-            reason = next(
-                (why for key, part, of in parts if (why := _of_form(part, of, f"{place}.{key}".strip(".")))), ""
-            )
-        else:
-            wanted = "a list" if isinstance(choice, list) else "a block" if isinstance(choice, dict) else "null"
-            reason = f"{_kind(value)}{f' at {place!r}' if place else ''}, where {wanted} belongs"
-        if not reason:
-            return ""
-    return reason
+def _of_form(column: sa.Column[Any], block: object) -> str:
+    """Why a parsed block of JSON has not the form of its column, or ''."""
+    from pydantic import ValidationError  # of use to no command that only reads
 
-
-KINDS_OF_JSON: dict[type | None, str] = {str: "a text", int: "a whole number"}
-
-
-def _kind(value: object) -> str:
-    """A JSON value's kind in words."""
-    kinds = {dict: "a block", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
-    return kinds.get(type(value), "a number")
-
-
-def check_tables(connection: Connection, name: str, *, since_first: bool) -> None:
-    """Raises InputError where a table or a column is not there, or a view is in its place: to read one may never end.
-
-    `name`: of the database. `since_first`: it has the tables that joined the schema after its first version.
-    """
-    there = kinds_of_tables(connection)
-    columns: dict[str, set[str]] = {}
-    if connection.dialect.name == "sqlite":
-        infos = "SELECT m.name, c.name FROM main.sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'"
-        for table_name, column in connection.execute(sa.text(infos)).all():
-            columns.setdefault(table_name, set()).add(column)
-    for table in ORDER if since_first else ORDER[:-1]:
-        what = ""
-        if there.get(table.name) != "table":
-            what = "no such table" if table.name not in there else "a view where a table belongs"
-        elif missing := {column.name for column in table.columns} - columns.get(table.name, set(table.columns.keys())):
-            what = f"no such column: {min(missing)}"
-        if what:
-            raise InputError(f"{name}: malformed: {Fault('', table.name, what)}; {REMEDY}")
-
-
-def check_numbers(connection: Connection, name: str, table: str, experiment_id: int | None) -> None:
-    """Raises InputError where a column of a table holds what is no number, no text or no time, as its columns say.
-
-    `name`: of the database. `experiment_id`: only rows of this experiment; None: all rows.
-    """
-    where = sa.text(SCOPES[table]) if experiment_id is not None and table in SCOPES else sa.true()
-    wrong = _wrong_columns(table, connection.dialect.name)
-    if not wrong:
-        return
-    column = sa.case(*((condition, sa.literal(of)) for of, condition in wrong.items()))
-    rows = sa.select(column, *(metadata.tables[table].c[key] for key in REFERENCES if key in metadata.tables[table].c))
-    rows = rows.select_from(metadata.tables[table]).where(sa.or_(*wrong.values()), where).limit(1)
-    key = {} if experiment_id is None else {"experiment": experiment_id}
-    row = connection.execute(rows, key if "experiment" in str(where) else {}).first()
-    if row is not None:
-        of = metadata.tables[table].c[row[0]]
-        wanted = (
-            "a time" if of.name in TIMES else next(word for kind, word in KINDS.items() if isinstance(of.type, kind))
-        )
-        owner = owner_of(table, row._mapping, lambda number: run_of(connection, number))
-        raise InputError(f"{name}: {Fault(owner, f'{table}.{of.name}', f'no value where {wanted} belongs')}; {REMEDY}")
-
-
-REMEDY = "take a whole copy (hashbench db check lists what is damaged)"
-REFERENCES = ("run_id", "attempt_id", "experiment_id", "id")
-MEMBERS = "(SELECT run_id FROM experiment_run WHERE experiment_id = :experiment)"
-SCOPES = {
-    run.name: f"run.id IN {MEMBERS}",
-    experiment_run.name: "experiment_run.experiment_id = :experiment",
-    attempt.name: f"attempt.run_id IN {MEMBERS}",
-    **{
-        table.name: f"{table.name}.attempt_id IN (SELECT finished_attempt FROM run WHERE id IN {MEMBERS})"
-        for table in (metric, predictions, artifact)
-    },
-}
+    try:
+        _form(column).validate_python(block, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        found = KINDS_OF_JSON.get(type(first["input"]), "a number")
+        return f"{found}{f' at {place!r}' if place else ''}, where {WANTED.get(first['type'], 'another')} belongs"
+    return ""
 
 
 @cache
-def _wrong_columns(table: str, dialect: str) -> dict[str, sa.ColumnElement[bool]]:
-    """Conditions by column: that it holds what is not of its type. Bytes are looked at by those who unpack them."""
-    conditions: dict[str, sa.ColumnElement[bool]] = {}
-    for column in metadata.tables[table].columns:
-        if isinstance(column.type, sa.Float):
-            # of texts and NaN, too, which both databases sort behind every number
-            least, most = (0.0, LATEST) if column.name in TIMES else (-LARGEST, LARGEST)
-            conditions[column.name] = ~column.between(sa.literal(least), sa.literal(most))
-        elif dialect == "sqlite" and isinstance(column.type, sa.Integer):
-            conditions[column.name] = sa.func.typeof(column).not_in(["integer", "null"])
-        elif dialect == "sqlite" and not isinstance(column.type, sa.LargeBinary):
-            # SQLite sorts texts behind numbers and before bytes; to compare takes a third of the time of `typeof`
-            conditions[column.name] = sa.or_(column < sa.literal(""), column >= sa.literal(b"", sa.LargeBinary))
-    return conditions
+def _form(column: sa.Column[Any]) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(BLOCKS[column])
 
 
-@cache
-def tables_in(sql: str) -> tuple[str, ...]:
-    """The tables that a query reads, also through views.
-
-    >>> tables_in("SELECT * FROM run JOIN attempt a ON a.run_id = run.id")
-    ('attempt', 'run')
-    >>> tables_in("SELECT metric FROM reading")
-    ('reading',)
-    """
-    names: set[str] = set()
-    seen: set[str] = set()
-    texts = [sql]
-    while texts:
-        clauses = re.findall(r"\b(?:FROM|JOIN)\b([\w\s,]*)", re.sub("--.*", "", texts.pop()))
-        words = set(re.findall(r"\w+", " ".join(clauses))) - seen
-        seen |= words
-        names |= words & metadata.tables.keys()
-        texts += [VIEWS[name] for name in words & VIEWS.keys()]
-    return tuple(sorted(names))
-
-
-def faults(connection: Connection, tables: Sequence[sa.Table] = ORDER) -> Iterator[Fault]:
+def faults(connection: Connection) -> Iterator[Fault]:
     """Yields every value that cannot be, table by table; a table that cannot be read to its end, once."""
     attempts: dict[object, object] = {}
-    there = kinds_of_tables(connection)
-    for table in tables:
-        if there.get(table.name, "table") != "table":
-            yield Fault("", table.name, "a view where a table belongs")
-            continue
-        if table.name not in there:
-            if table is not content_sum:
-                yield Fault("", table.name, "no such table")
+    missing = {fault.column: fault for fault in missing_tables(connection)}
+    for table in metadata.tables.values():  # those that others refer to come first
+        if table.name in missing:
+            yield missing[table.name]
             continue
         try:
             for row in _raw_rows(connection, table):
@@ -307,14 +174,27 @@ def faults(connection: Connection, tables: Sequence[sa.Table] = ORDER) -> Iterat
             yield Fault("", table.name, first_line(getattr(error, "orig", None) or error))
 
 
-def kinds_of_tables(connection: Connection) -> dict[str, str]:
-    """Names in the database with "table", "view" or "virtual"; to read one of the last two may never end."""
+def missing_tables(connection: Connection) -> Iterator[Fault]:
+    """Yields each table that is not there, lacks a column, or is a view: to read a view may never end.
+
+    An older schema has no sums.
+    """
     inspector = sa.inspect(connection)
-    kinds = dict.fromkeys(inspector.get_table_names(), "table") | dict.fromkeys(inspector.get_view_names(), "view")
+    tables, others, columns = set(inspector.get_table_names()), set(inspector.get_view_names()), dict[str, set[str]]()
     if connection.dialect.name == "sqlite":
         virtual = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%'"
-        kinds |= dict.fromkeys(connection.execute(sa.text(virtual)).scalars(), "virtual")
-    return kinds
+        others |= set(connection.execute(sa.text(virtual)).scalars())
+        infos = "SELECT m.name, c.name FROM main.sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'"
+        for table_name, column in connection.execute(sa.text(infos)).all():
+            columns.setdefault(table_name, set()).add(column)
+    for table in metadata.tables.values():
+        missing = set(table.columns.keys()) - columns.get(table.name, set(table.columns.keys()))
+        if table.name in others:
+            yield Fault("", table.name, "a view where a table belongs")
+        elif table.name not in tables and table is not content_sum:
+            yield Fault("", table.name, "no such table")
+        elif missing:
+            yield Fault("", table.name, f"no such column: {min(missing)}")
 
 
 def _raw_rows(connection: Connection, table: sa.Table) -> Iterator[LooseRow]:

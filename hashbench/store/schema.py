@@ -49,7 +49,9 @@ def _partial(index: sa.Index, rows: sa.ColumnElement[bool]) -> None:
         index.dialect_options[connection.dialect.name]["where"] = rows
 
 
-STATES = ("planned", "running", "done", "failed", "void")
+STATES = ("planned", "running", "done", "failed", "void")  # of runs
+ATTEMPT_STATES = ("running", "done", "failed", "lost", "interrupted", "void")
+CHECKPOINTS = ("best", "last")
 
 # One row per distinct set of runs under a name: editing a file or overriding a key makes a new row, so that
 # two people who sweep variants of one file at the same time do not take runs out of each other's hands.
@@ -150,7 +152,7 @@ attempt = sa.Table(
     _text("log", default=""),
     _text("notes", default="{}"),  # JSON: what a table must say about this run
     _real("seconds", null=True),
-    _one_of("state", "running", "done", "failed", "lost", "interrupted", "void"),
+    _one_of("state", *ATTEMPT_STATES),
     sa.Index("attempt_by_run", "run_id"),
     sa.Index("attempt_by_lease", "state", "lease_until"),
 )
@@ -188,7 +190,7 @@ predictions = sa.Table(
     _text("index_fingerprint"),
     _integer("n"),
     _text("condition", key=True, default=""),  # as in metric
-    _one_of("checkpoint", "best", "last"),
+    _one_of("checkpoint", *CHECKPOINTS),
 )
 
 artifact = sa.Table(

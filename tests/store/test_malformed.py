@@ -19,7 +19,8 @@ from hashbench.store.engine import Store, open_results, open_store
 from hashbench.store.environment import Environment
 from hashbench.store.fault_behind import fault_behind
 from hashbench.store.finishing import finish
-from hashbench.store.malformed import ORDER, complaint, faults, tables_in
+from hashbench.store.first_reading import tables_in
+from hashbench.store.malformed import complaint, faults
 from hashbench.store.queue import claim
 from hashbench.store.result import Artifact, Predictions, Result
 from hashbench.store.schema import attempt, environment, experiment, metadata, metric, run
@@ -118,7 +119,7 @@ def path(lab: Lab, tmp_path: Path) -> Path:
 
 
 def columns() -> list[tuple[str, str]]:
-    return [(table.name, column.name) for table in ORDER[:9] for column in table.columns]
+    return [(table.name, column.name) for table in [*metadata.tables.values()][:9] for column in table.columns]
 
 
 def damage(path: Path, table: str, column: str, value: object) -> bool:

@@ -23,7 +23,7 @@ from hashbench.common.errors import InputError, first_line
 from hashbench.common.secrecy import without_passwords
 from hashbench.store.engine import Store, open_results, parse
 from hashbench.store.environment import Environment
-from hashbench.store.malformed import Fault, complaint, kinds_of_tables, owner_of, run_of
+from hashbench.store.malformed import Fault, complaint, owner_of, run_of
 from hashbench.store.packing import check_packed, unpack
 from hashbench.store.result import leads_outside
 from hashbench.store.retry import is_outage
@@ -34,7 +34,6 @@ from hashbench.store.schema import (
     environment,
     experiment,
     experiment_run,
-    metadata,
     metric,
     predictions,
     run,
@@ -67,7 +66,6 @@ def opened(where: str | Path, store: Store) -> Iterator[CheckedDatabase]:
         if _is_same(store, other):
             raise InputError(f"{other.name}: the same database; name another one to merge into {store.name}")
         with other.read() as connection, _malformed_as_input_error(other.name):
-            _check_tables(connection)
             yield CheckedDatabase(connection, LARGEST[store.dialect])
     finally:
         other.close()
@@ -150,14 +148,6 @@ class CheckedDatabase:
             owner = owner_of(table.name, values, partial(run_of, self.connection))
             raise ValueError(f"{owner}: {error}" if owner else str(error)) from error
         return values
-
-
-def _check_tables(connection: Connection) -> None:
-    """Raises ValueError where a view or a virtual table has the name of a table: to read it may never end."""
-    kinds = kinds_of_tables(connection)
-    for name in metadata.tables:
-        if kinds.get(name, "table") != "table":
-            raise ValueError(f"{name}: a view where a table belongs")
 
 
 def _check_spec(row: Mapping[str, Any], identify: Callable[[Mapping[str, Any]], str] | None) -> None:
