@@ -40,8 +40,8 @@ LATEST = 253_402_300_800.0  # the year 10000: no date is as late
 TIMES = {"created_at", "called_at", "started_at", "heartbeat_at", "lease_until", "ended_at", "finished_at"}
 WORDS = {run.c.state: STATES, attempt.c.state: ATTEMPT_STATES, predictions.c.checkpoint: CHECKPOINTS}
 # Forms of blocks of JSON, as far as readers rely on them. Any key may be missing, and others may be there.
-Block = dict[str, Any]
-Texts = dict[str, str]
+_Json = dict[str, Any]
+_Texts = dict[str, str]
 
 
 def _block(**parts: Any) -> Any:
@@ -51,20 +51,20 @@ def _block(**parts: Any) -> Any:
 NAMED, KIND = _block(name=str), _block(kind=str)
 RECIPE = _block(seeds=list[int] | dict[str, list[int]], corpora=list[str])
 MODEL = _block(
-    encoder=KIND, tokenizer=Block, objective=KIND | None, embedding_args=Block, coder=Block, pooling=str
+    encoder=KIND, tokenizer=_Json, objective=KIND | None, embedding_args=_Json, coder=_Json, pooling=str
 )  # fmt: skip
 SPEC = _block(
-    kind=str, seed=int | None, task=NAMED | None, data=str | None, model=MODEL, pretrain=Block | str | None,
-    finetune=Block | str | None, corpus=_block(corpora=list[NAMED]) | None, settings=_block(traits=Texts),  # type: ignore[valid-type]
+    kind=str, seed=int | None, task=NAMED | None, data=str | None, model=MODEL, pretrain=_Json | str | None,
+    finetune=_Json | str | None, corpus=_block(corpora=list[NAMED]) | None, settings=_block(traits=_Texts),  # type: ignore[valid-type]
 )  # fmt: skip
 TASK = _block(origin=str, fingerprint=str, notes=list[str], rows=dict[str, int])
 CONFIG = _block(
-    provenance=_block(sources=list[str], tasks=dict[str, TASK], corpora=dict[str, Block]),  # type: ignore[valid-type]
+    provenance=_block(sources=list[str], tasks=dict[str, TASK], corpora=dict[str, _Json]),  # type: ignore[valid-type]
     models=list[str | _block(pretrain=RECIPE | None)] | str | None, pretrain=RECIPE | None,  # type: ignore[misc]
     data=str | list[str] | None,
 )  # fmt: skip
 BLOCKS: dict[sa.Column[Any], Any] = {
-    run.c.spec: SPEC, attempt.c.notes: Texts, environment.c.packages: Texts, environment.c.hardware: Block,
+    run.c.spec: SPEC, attempt.c.notes: _Texts, environment.c.packages: _Texts, environment.c.hardware: _Json,
     experiment.c.config: CONFIG,
 }  # fmt: skip
 KINDS_OF_JSON = {dict: "a block", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
