@@ -1,4 +1,4 @@
-"""What is looked at when a database is opened, and when a table is first read: is it a table, are its numbers numbers?
+"""Checks of a database that is opened, and of each table that is first read: is it a table, are its numbers numbers?
 
 A file from elsewhere or of an older schema may hold a text in a column of numbers, and SQLite counts it as 0 in a mean.
 """

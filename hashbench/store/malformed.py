@@ -142,8 +142,8 @@ def _of_form(column: sa.Column[Any], block: object) -> str:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
-        found = KINDS_OF_JSON.get(type(first["input"]), "a number")
-        return f"{found}{f' at {place!r}' if place else ''}, where {WANTED.get(first['type'], 'another')} belongs"
+        kind = KINDS_OF_JSON.get(type(first["input"]), "a number")
+        return f"{kind}{f' at {place!r}' if place else ''}, where {WANTED.get(first['type'], 'another')} belongs"
     return ""
 
 
