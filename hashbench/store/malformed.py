@@ -105,7 +105,7 @@ def complaint(column: sa.Column[Any], value: object, *, largest: int = 2**63) ->
 
 
 def wanted_in(column: sa.Column[Any]) -> str:
-    """What a column holds, in words."""
+    """The kind of a column's values in words."""
     if column.name in TIMES:
         return "a time"
     kinds = ((sa.LargeBinary, "bytes"), (sa.Integer, "a whole number"), (sa.Float, "a number"))
