@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -24,9 +24,6 @@ from hashbench.cli.output import note, print_json, print_rows, show
 from hashbench.cli.outputs import Writes
 from hashbench.common.errors import InputError
 from hashbench.common.showing import percent_text
-
-if TYPE_CHECKING:
-    from hashbench.running.sweep.describing import Described
 
 app = typer.Typer(help="List and check data; prepare corpora ahead of a sweep.", no_args_is_help=True)
 FOUND_WRONG = 1  # exit code
@@ -63,17 +60,10 @@ def describe(
     ],
     data: Data = None,
     model: Annotated[
-        list[str] | None, typer.Option(help="Read as this model does. Repeat it for several.", show_default=False)
+        list[str] | None,
+        typer.Option(help="Read as this model does. Repeat it for several. Default: hashformer-md-proj."),
     ] = None,
-    tokenizer: Annotated[
-        str | None,
-        typer.Option(help="Read with this tokenizer: a kind, or as in a file: '{kind: words, pattern: whitespace}'."),
-    ] = None,
-    coder: Annotated[str | None, typer.Option(help="And with this coder, written alike. Default: md5-bits.")] = None,
     max_length: Annotated[int, typer.Option(min=8, help="Tokens of an input, special tokens included.")] = 128,
-    vocabulary_size: Annotated[
-        int, typer.Option(min=300, help="Pieces of a vocabulary, where one has to be learned from the data.")
-    ] = 30_000,
     text: Annotated[
         list[str] | None,
         typer.Option(help="Of a folder: the column of the text; twice for a pair. Default: text.", show_default=False),
@@ -82,10 +72,10 @@ def describe(
     metric: Annotated[str | None, typer.Option(help="Of a folder: spearman where labels are numbers.")] = None,
     style: TextOrJson = "text",
 ) -> None:
-    """Describe texts and labels, and what a tokenizer and a coder make of them, before any training.
+    """Describe texts and labels, and what models read of them, before any training.
 
-    Shares are percentages. Without --model, --tokenizer or --coder it is read with tokenizer words and coder md5-bits.
-    What a tokenizer or coder has to learn, it learns from the training texts of the data, and the output names it.
+    Shares are percentages. What a model's tokenizer or coder has to learn, it learns from the training texts of the
+    data, and the output names it.
 
     Example: hashbench data describe cola --model bert-mlm --model hashformer-md-proj
     """
@@ -93,18 +83,15 @@ def describe(
     from hashbench.running.sweep.describing import describe_data
 
     described = describe_data(
-        name, data or ("builtin", "hub"), models=model or (), tokenizer=tokenizer, coder=coder, text=text or (),
-        label=label, metric=metric, max_length=max_length, vocabulary_size=vocabulary_size, progress=note,
+        name, data or ("builtin", "hub"), models=model or (), text=text or (), label=label, metric=metric,
+        max_length=max_length, progress=note,
     )  # fmt: skip
+    tables = dict(described.tables())
     if style == "json":
-        print_json(described.record())
-    else:
-        _print_description(described)
-
-
-def _print_description(described: Described) -> None:
-    show(f"{described.name}: {described.origin}")
-    for title, rows in described.tables():
+        print_json({"name": name, "origin": described.origin, "tables": tables, "notes": list(described.notes)})
+        return
+    show(f"{name}: {described.origin}")
+    for title, rows in tables.items():
         show(f"\n{title}")
         print_rows(list(rows[0]), rows, "text")
     for line in described.notes:

@@ -8,6 +8,9 @@ from hashbench.common.errors import InputError
 
 GONE = {
     "board check": "hashbench db check --db FILE says what is damaged",
+    "data describe --coder": "name a model that has it, with --model",
+    "data describe --tokenizer": "name a model that has it, with --model",
+    "data describe --vocabulary-size": "vocabularies that are learned from the data have 30,000 pieces",
     "db delete --earlier": "the newest version counts; hashbench db delete EXPERIMENT deletes all of them",
     "db merge --keep": "a merge lists what differs each time, and results of this store count",
     "db merge --prefer": "results of this store count; to count the other's, merge into a copy of the other one",

@@ -1,13 +1,12 @@
-"""Description of a task's data before any training: rows, repeats, classes, scripts, and what a way of reading keeps.
+"""Description of a task's data before any training: rows, repeats, classes, and what models read.
 
-A *way of reading* is a tokenizer with a coder. Words are the tokens of tokenizer `unicode` that have a letter or a
+Words are the tokens of tokenizer `unicode` that have a letter or a
 digit: in scripts that write no white space between words each letter is one.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,8 +22,6 @@ from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.types import TypeTable
 from hashbench.models.text.unicode import well_formed
 from hashbench.models.text.words import UnicodeTokenizer
-
-NO_SCRIPT = ("Zyyy", "Zinh", "Zzzz")  # ISO 15924: of characters that several scripts share, of marks, of unknown ones
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class SplitFacts:
 
 @dataclass(frozen=True)
 class ReadSplit:
-    """Counts of a split under a way of reading. A code counts as shared if any other type of the data has it."""
+    """Counts of a split under a tokenizer and a coder. A code counts as shared if any other type of the data has it."""
 
     tokens: int
     types: int  # distinct tokens
@@ -85,40 +82,6 @@ def class_shares(data: TaskData) -> dict[str, dict[str, float]]:
     return {name: {split: float(of[i]) for split, of in shares.items()} for i, name in enumerate(names)}
 
 
-@dataclass(frozen=True)
-class ScriptShares:
-    """Shares of a script among all letters, and among the texts of each split, each under its most frequent script."""
-
-    letters: float
-    texts: Mapping[str, float]
-
-
-def script_shares(data: TaskData) -> dict[str, ScriptShares]:
-    """The shares of each script that occurs, by its name in Unicode, the most frequent one first."""
-    from fontTools.unicodedata import script, script_name
-
-    script_of: dict[str, str] = {}
-    letters: Counter[str] = Counter()
-    mains: dict[str, Counter[str]] = {split: Counter() for split in data.splits}
-    for split, part in data.splits.items():
-        for text in (text for column in part.texts for text in column):
-            of_text: Counter[str] = Counter()
-            for character, n in Counter(text).items():
-                if character not in script_of:
-                    script_of[character] = script(character)
-                if script_of[character] not in NO_SCRIPT:
-                    of_text[script_of[character]] += n
-            letters.update(of_text)
-            if of_text:  # of two that are equally frequent that which is first in the text
-                mains[split][max(of_text, key=of_text.__getitem__)] += 1
-    return {
-        script_name(code): ScriptShares(
-            n / letters.total(), {split: of[code] / max(1, of.total()) for split, of in mains.items()}
-        )
-        for code, n in letters.most_common()
-    }
-
-
 def read_splits(data: TaskData, tokenizer: Tokenizer, coder: Coder, folder: Path | None = None) -> dict[str, ReadSplit]:
     """The counts of each split under a tokenizer that has its vocabulary, and a coder, which is fitted here if need be.
 
@@ -149,9 +112,3 @@ def _of_train(types: TypeTable, counts: np.ndarray) -> TypeTable:
     """The types that have a count (n,), with these counts."""
     there = np.flatnonzero(counts)
     return TypeTable.from_counts(dict(zip(types.strings(there), counts[there].tolist(), strict=True)))
-
-
-def value_range(values: Iterable[float]) -> tuple[float, float, float] | None:
-    """Least, mean and largest of the values; None where there are none."""
-    array = np.fromiter(values, np.float64)
-    return (float(array.min()), float(array.mean()), float(array.max())) if len(array) else None

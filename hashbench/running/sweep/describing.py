@@ -1,16 +1,15 @@
-"""Ways of reading a data set before any training, for `hashbench data describe`: tokenizers, coders, what they keep."""
+"""What is in a data set, and what models read of it, before any training: `hashbench data describe`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hashbench.common.cache import mark
-from hashbench.common.errors import InputError, located
-from hashbench.common.registry import own_name
+from hashbench.common.errors import InputError
 from hashbench.common.texts_read import TextCounts
 from hashbench.data.corpora.vocabularies import TRAINING_CHARACTERS, LearnedTexts, learn_vocabulary
 from hashbench.data.sources.fingerprints import usable_cache_folder
@@ -20,13 +19,10 @@ from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.catalogue import find_task, known_tasks, locate_task, own_task
 from hashbench.data.tasks.describing import (
     ReadSplit,
-    ScriptShares,
     SplitFacts,
     class_shares,
     read_splits,
-    script_shares,
     split_facts,
-    value_range,
 )
 from hashbench.data.tasks.reading import texts_read
 from hashbench.data.tasks.text import TextKind
@@ -35,14 +31,17 @@ from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.embeddings.base import Template
 from hashbench.models.objectives.registry import reads_items
 from hashbench.models.text.base import Tokenizer, make_tokenizer
-from hashbench.running.experiment.load import load_experiment, parse_value
+from hashbench.running.experiment.load import load_experiment
 from hashbench.running.experiment.models import resolve_models
 from hashbench.running.runs.materials import training_texts
+
+MODEL = "hashformer-md-proj"  # that reads the data where none is named: words, and the bits of their MD5
+VOCABULARY_SIZE = 30_000  # pieces of a vocabulary that has to be learned from the data
 
 
 @dataclass(frozen=True)
 class Way:
-    """A way of reading: a tokenizer and a coder, which may have to learn from the data first."""
+    """The tokenizer and coder of a model, which may have to learn from the data first."""
 
     label: str
     tokenizer: Tokenizer
@@ -87,8 +86,6 @@ def locate_data(
 
 def ways_of_models(names: Sequence[str]) -> list[Way]:
     """The ways in which models of the suite read texts. Raises InputError for one that reads none."""
-    if not names:
-        return []
     listed = list(dict.fromkeys(names))
     values = {"name": "described", "models": listed, "baseline": "bert-mlm", "tasks": [], "data": "builtin"}
     ways = []
@@ -101,37 +98,12 @@ def ways_of_models(names: Sequence[str]) -> list[Way]:
     return ways
 
 
-def own_way(tokenizer: str | None, coder: str | None) -> Way:
-    """The way of a tokenizer and a coder, each as an experiment file writes it: `words`, `{kind: words, ...}`."""
-    parts = {
-        "tokenizer": _kind(tokenizer or "words", "--tokenizer", Tokenizer),
-        "coder": _kind(coder or "md5-bits", "--coder", Coder),
-    }
-    (kind, args), (name, of_coder) = parts.values()
-    with located("--tokenizer"):
-        own = make_tokenizer(kind, **args)
-    with located("--coder"):
-        return Way(f"{tokenizer or 'words'}, {coder or 'md5-bits'}", own, make_coder(name, **of_coder))
-
-
-def _kind(written: str, option: str, base: type) -> tuple[str, dict[str, object]]:
-    """The kind and arguments of a tokenizer or coder. Raises InputError where they are written in no such form."""
-    value = parse_value(f"{option} {written}", written)
-    value = {"kind": value} if isinstance(value, str) else value
-    if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
-        raise InputError(f"{option} {written}: write a name, or {{kind: NAME, KEY: VALUE}}")
-    args = {key: item for key, item in value.items() if key != "kind"}
-    with located(option):
-        return own_name(value["kind"], Path.cwd(), base, option.removeprefix("--")), args
-
-
 def read(
     data: TaskData,
     located_task: LocatedTask,
     way: Way,
     *,
     max_length: int,
-    vocabulary_size: int,
     progress: Callable[[str], None] | None = None,
 ) -> TextReading:
     """The counts of the data under a way of reading, whose vocabulary is learned from the training texts if need be."""
@@ -139,7 +111,7 @@ def read(
     mark(cache)
     if way.tokenizer.needs_training:
         texts = LearnedTexts(data.fingerprint, partial(training_texts, located_task), TRAINING_CHARACTERS)
-        learn_vocabulary(way.tokenizer, vocabulary_size, [texts], cache / "vocabularies", progress=progress)
+        learn_vocabulary(way.tokenizer, VOCABULARY_SIZE, [texts], cache / "vocabularies", progress=progress)
         learned.append(f"a vocabulary of {len(way.tokenizer.pieces):,} pieces")
     if way.coder.needs_fit and not way.coder.fit_pieces(way.tokenizer.pieces):
         learned.append(f"what coder {way.coder.name} knows")
@@ -156,8 +128,6 @@ class Described:
     origin: str
     facts: Mapping[str, SplitFacts]
     classes: Mapping[str, Mapping[str, float]]  # class -> split -> share
-    values: Mapping[str, tuple[float, float, float]]  # split -> least, mean and largest label; of numbers
-    scripts: Mapping[str, ScriptShares]
     readings: Sequence[TextReading]
     max_length: int
     notes: Sequence[str]
@@ -187,26 +157,6 @@ class Described:
                     for name, shares in self.classes.items()
                 ],
             )
-        if self.values:
-            yield (
-                "labels",
-                [
-                    {"split": split, **dict(zip(("least", "mean", "largest"), map(_short, of), strict=True))}
-                    for split, of in self.values.items()
-                ],
-            )
-        if self.scripts:
-            yield (
-                "scripts: shares of letters, and of the texts that are mostly in a script (%)",
-                [
-                    {
-                        "script": name,
-                        "letters": _percent(of.letters),
-                        **{f"texts of {split}": _percent(share) for split, share in of.texts.items()},
-                    }
-                    for name, of in self.scripts.items()
-                ],
-            )
         yield (
             f"read in at most {self.max_length} tokens (shares in %)",
             [row for reading in self.readings for row in self._rows(reading)],
@@ -216,7 +166,7 @@ class Described:
         for split, of in reading.splits.items():
             facts, cut = self.facts[split], reading.cut[split]
             yield {
-                "tokenizer, coder": reading.way.label,
+                "model": reading.way.label,
                 "split": split,
                 "tokens a word": _ratio(of.tokens, facts.words),
                 "bytes a token": _ratio(facts.bytes, of.tokens),
@@ -230,77 +180,34 @@ class Described:
                 "tokens lost": _percent(cut.share_of_tokens_lost),
             }
 
-    def record(self) -> dict[str, Any]:
-        """The description as plain JSON; shares are between 0 and 1."""
-        return {
-            "name": self.name,
-            "origin": self.origin,
-            "splits": {split: asdict(of) | {"repeats": of.repeats._asdict()} for split, of in self.facts.items()},
-            "classes": self.classes,
-            "values": {
-                split: dict(zip(("least", "mean", "largest"), of, strict=True)) for split, of in self.values.items()
-            },
-            "scripts": {name: asdict(of) for name, of in self.scripts.items()},
-            "max_length": self.max_length,
-            "readings": [
-                {
-                    "label": reading.way.label,
-                    "tokenizer": reading.way.tokenizer.recipe(),
-                    "coder": reading.way.coder.recipe(),
-                    "learned": reading.learned,
-                    "splits": {
-                        split: {
-                            **asdict(of),
-                            "unknown": of.unknown and of.unknown._asdict(),
-                            **asdict(reading.cut[split]),
-                        }
-                        for split, of in reading.splits.items()
-                    },
-                }
-                for reading in self.readings
-            ],
-            "notes": list(self.notes),
-        }
-
 
 def describe_data(
     name: str,
     data: Sequence[str],
     *,
     models: Sequence[str],
-    tokenizer: str | None,
-    coder: str | None,
     text: Sequence[str],
     label: str | None,
     metric: str | None,
     max_length: int,
-    vocabulary_size: int,
     progress: Callable[[str], None] | None = None,
 ) -> Described:
     """The description of a task of the sources `data`, or of the data set in a folder.
 
-    It is read as each of the models does, and with the tokenizer and the coder, if one of them is given or no model is.
-    Raises InputError for wrong input.
+    It is read as each of the models does. Raises InputError for wrong input.
     """
-    ways = ways_of_models(models)
-    ways += [own_way(tokenizer, coder)] if tokenizer or coder or not models else []
+    ways = ways_of_models(models or (MODEL,))
     place = locate_data(name, open_sources(tuple(data), Path.cwd()), text=text, label=label, metric=metric)
     loaded = place.load()
     assert isinstance(loaded, TaskData)  # of a kind of texts
-    readings = [
-        read(loaded, place, way, max_length=max_length, vocabulary_size=vocabulary_size, progress=progress)
-        for way in ways
-    ]
+    readings = [read(loaded, place, way, max_length=max_length, progress=progress) for way in ways]
     learned = [
         f"{reading.way.label}: learned from the training texts of these data: {reading.learned}"
         for reading in readings
         if reading.learned
     ]
-    classes = class_shares(loaded)
-    ranges = {} if classes else {split: value_range(part.labels) for split, part in loaded.splits.items()}
-    values = {split: of for split, of in ranges.items() if of is not None}
     return Described(
-        name, loaded.origin, split_facts(loaded), classes, values, script_shares(loaded), readings, max_length,
+        name, loaded.origin, split_facts(loaded), class_shares(loaded), readings, max_length,
         [*learned, *loaded.notes],
     )  # fmt: skip
 

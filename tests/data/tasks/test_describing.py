@@ -1,4 +1,4 @@
-"""data/tasks/describing.py: counts of texts, labels and scripts, and of what a way of reading keeps."""
+"""data/tasks/describing.py: counts of texts and labels, and of what models read."""
 
 from __future__ import annotations
 
@@ -13,12 +13,9 @@ from hypothesis import strategies as st
 from hashbench.data.sources.rows import Repeats
 from hashbench.data.tasks.catalogue import find_task
 from hashbench.data.tasks.describing import (
-    ScriptShares,
     class_shares,
     read_splits,
-    script_shares,
     split_facts,
-    value_range,
 )
 from hashbench.data.tasks.text_data import Split, TaskData
 from hashbench.models.coders.base import make_coder
@@ -51,16 +48,6 @@ def test_classes_by_name() -> None:
         "acceptable": {"train": 0.5, "validation": 0.0},
     }
     assert class_shares(task_of(["a"], ["b"], "stsb")) == {}
-    assert value_range([1.0, 3.0]) == (1.0, 2.0, 3.0) and value_range([]) is None
-
-
-def test_scripts_by_letters_and_by_texts() -> None:
-    shares = script_shares(task_of(["abc д", "123 !?"], ["हिन्दी", "ab да и"]))
-    assert list(shares) == ["Devanagari", "Latin", "Cyrillic"]  # the most frequent one first
-    assert shares["Latin"] == ScriptShares(5 / 15, {"train": 1.0, "validation": 0.0})
-    assert shares["Cyrillic"] == ScriptShares(4 / 15, {"train": 0.0, "validation": 0.5})
-    assert shares["Devanagari"].letters == 6 / 15  # vowel signs are of its script
-    assert script_shares(task_of(["1"], ["2"])) == {}
 
 
 WORDS = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=6).map(" ".join), min_size=1, max_size=4)

@@ -11,8 +11,7 @@ from hashbench.common.errors import InputError
 from hashbench.running.sweep.describing import Described, describe_data
 
 OPTIONS: dict[str, object] = {
-    "models": (), "tokenizer": None, "coder": None, "text": (), "label": None, "metric": None, "max_length": 128,
-    "vocabulary_size": 300,
+    "models": (), "text": (), "label": None, "metric": None, "max_length": 128,
 }  # fmt: skip
 
 
@@ -43,22 +42,24 @@ def test_a_folder_is_described() -> None:
     assert (cut.texts_cut, cut.tokens, cut.tokens_lost) == (30, 30 * 7, 30)  # two of eight tokens are special
     rows = tables["read in at most 8 tokens (shares in %)"]
     assert [row["split"] for row in rows] == ["train", "validation"] and rows[0]["texts cut"] == 100.0
-    json.dumps(of.record(), allow_nan=False)
+    json.dumps(tables, allow_nan=False)
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_vocabulary_is_learned_from_the_data() -> None:
-    of = described("mine", tokenizer="bpe")
-    assert of.notes[0].startswith("bpe, md5-bits: learned from the training texts of these data: a vocabulary of")
+    of = described("mine", models=["hashformer-md-proj-bpe"])
+    assert of.notes[0].startswith(
+        "hashformer-md-proj-bpe: learned from the training texts of these data: a vocabulary of"
+    )
 
 
 @pytest.mark.usefixtures("folder")
-def test_models_and_a_way_of_its_own() -> None:
-    of = described("cola", models=["hashformer-md-emb-1k"], coder="{kind: md5-rows, num_buckets: 7}")
+def test_several_models() -> None:
+    of = described("cola", models=["hashformer-md-emb-1k", "hashformer-md-proj"])
     labels = [read.way.label for read in of.readings]
-    assert labels == ["hashformer-md-emb-1k", "words, {kind: md5-rows, num_buckets: 7}"]
+    assert labels == ["hashformer-md-emb-1k", "hashformer-md-proj"]
     shared = [read.splits["train"].types_shared for read in of.readings]
-    assert shared[0] < shared[1] == 1.0
+    assert shared[0] > shared[1] == 0.0
     assert list(of.notes) == ["built-in data: a generated toy language; these are not GLUE scores"]
 
 
@@ -73,10 +74,6 @@ def test_models_and_a_way_of_its_own() -> None:
         ("mine", {"metric": "f2"}, "unknown metric 'f2'"),
         ("cola", {"label": "x"}, "is a task of the suite"),
         ("entities", {}, "data describe reads texts with labels"),
-        ("cola", {"tokenizer": "wordz"}, "--tokenizer: tokenizer: unknown kind 'wordz'; did you mean 'words'?"),
-        ("cola", {"tokenizer": "{kind: words"}, "--tokenizer {kind: words: the value is not YAML"),
-        ("cola", {"coder": "[1]"}, "--coder [1]: write a name, or {kind: NAME, KEY: VALUE}"),
-        ("cola", {"coder": "{kind: md5-bits, n: 1}"}, "--coder: coder md5-bits: unknown argument 'n'"),
         ("cola", {"models": ["superbloom-a50"]}, "--model superbloom-a50: reads items, not texts"),
     ],
 )
