@@ -51,10 +51,6 @@ TableNames = Annotated[
 AllMetrics = Annotated[
     bool, typer.Option("--all-metrics", help="In the experiment's own table: show every stored metric of each task.")
 ]
-OfTexts = Annotated[
-    bool,
-    typer.Option("--texts", help="In the experiment's own table: tokens, texts cut and characters lost, by task."),
-]
 RowsOfModels = Annotated[
     str | None,
     typer.Option(metavar="NAMES", help="Show these models and baselines alone: NAME,NAME or a pattern, 'bert-*'."),
@@ -89,7 +85,6 @@ def report(
         bool, typer.Option("--examples", help="Also print bootstrap intervals over examples. Slower.")
     ] = False,
     all_metrics: AllMetrics = False,
-    texts: OfTexts = False,
     ranks: Ranks = False,
     models: RowsOfModels = None,
     columns: SomeColumns = None,
@@ -123,7 +118,6 @@ def report(
             all_metrics,
             checkpoint,
             provenance=provenance,
-            texts=texts,
             ranks=ranks,
             models=_names("--models", models),
             sort=sort,
@@ -140,11 +134,7 @@ def print_report(db: str, request: ReportRequest, style: str, output: Path | Non
     from hashbench.results.tables.report import tables
     from hashbench.store.engine import open_results
 
-    printed = tables(open_results(db), request)
-    if request.texts and not any(column.measure == "texts" for table in printed for column in table.columns):
-        shown = f"table {request.table}" if request.table else "this table"
-        raise InputError(f"--texts: {shown} has no columns of texts read; leave --texts away, or print --table own")
-    print_tables(printed, style, output)
+    print_tables(tables(open_results(db), request), style, output)
 
 
 def print_page(db: str, request: ReportRequest, output: Path | None) -> None:

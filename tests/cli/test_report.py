@@ -102,12 +102,6 @@ def test_a_command_has_only_the_options_that_it_reads(report: Run) -> None:
     fails(report("claims", "--versus", "bert-sr"), "No such option: --versus; see: hashbench report claims --help")
 
 
-def test_columns_of_texts_read_are_refused_in_tables_that_have_none(report: Run) -> None:
-    done = report("--table", "1", "--texts")
-    fails(done, "--texts: table 1 has no columns of texts read; leave --texts away, or print --table own")
-    assert "characters" in report("--texts").out
-
-
 @pytest.mark.parametrize("arguments", [["--models", ""], ["--models", " , "], ["robustness", "--noise", ""]])
 def test_a_list_of_names_without_any_is_no_wish_for_all(report: Run, arguments: list[str]) -> None:
     option = next(word for word in arguments if word.startswith("--"))

@@ -84,6 +84,8 @@ class Absent:
 def meaning(measured: Measured, paper: Paper | None, column: ColumnName) -> Meaning | Absent | None:
     """The stored numbers behind a column name; None for an unknown name. `paper` None: of a user-defined claim."""
     name = column.name
+    if paper is None and name in measured.tasks():  # whatever other column has the name of a task
+        return _own(measured, name)
     if name in TIMES:
         fact, speedup = TIMES[name]
         return TimeColumn(fact, column.end, speedup, measure="x" if speedup else "ms")
@@ -154,6 +156,8 @@ def _stored(measured: Measured, paper: Paper, column: Column) -> StoredScore | A
 def _own(measured: Measured, name: str) -> ScoreColumn | Absent | None:
     """The scores that a user-defined claim reads from TASK, TASK_METRIC or the average column; None for other names."""
     tasks = measured.tasks()
+    if name in tasks:
+        return ScoreColumn(((_reported(measured, name),),))
     if name == AVERAGE:
         models = [entry for entry in measured.entries if not entry.is_baseline]
         further = measured.further_sets()
@@ -163,8 +167,6 @@ def _own(measured: Measured, name: str) -> ScoreColumn | Absent | None:
             and any(score.value is not None for entry in models for score in measured.own(entry, task))
         ]  # fmt: skip
         return ScoreColumn(tuple((_reported(measured, task),) for task in trained)) if trained else Absent("no task")
-    if name in tasks:
-        return ScoreColumn(((_reported(measured, name),),))
     for task in tasks:
         metrics = {score.metric for scores in measured.scores.values() for score in scores if score.run.task == task}
         metric = name.removeprefix(f"{task}_")

@@ -12,19 +12,10 @@ from hashbench.results.read.budgets import recorded_budgets
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry
 from hashbench.results.tables.cells import fact_cell
-from hashbench.results.tables.experiment import OF_MINUTES, own_table
+from hashbench.results.tables.experiment import COSTS, OF_MINUTES, own_table
 from hashbench.results.tables.request import ReportSource, TableFile
 from hashbench.results.tables.table import Cell, Row, Table, mark_best
 
-FLOAT_BYTES = 4  # of a parameter in float32
-COSTS = (
-    Column("emb_params", "params", "fact", "params", subtitle="embedding"),
-    Column("active_params", "count", "fact", "params", better="low", subtitle="active a token"),
-    Column("total_params", "params", "fact", "params", subtitle="all"),
-    Column("bytes_per_token", "bytes", "fact", "bytes", better="low", subtitle="a token", fact="active_params",
-           factor=FLOAT_BYTES),
-    Column("multiply_adds", "count", "fact", "multiply-adds", better="low", subtitle="a token"),
-)  # fmt: skip
 ONE_SIZE = "of one size"
 OF_COSTS = (
     "Active a token: parameters that the vector of one token is computed from, of the word 'language'; bytes a token: "
@@ -34,8 +25,8 @@ OF_COSTS = (
 
 def budget_table(source: ReportSource) -> list[Table]:
     """The experiment's own table with a section for each budget, and costs of embeddings in place of times."""
-    own = own_table(source.measured, source.paper, evidence=source.evidence, texts=source.request.texts)
-    scores = [column for column in own.columns if column.measure in ("score", "average", "texts")]
+    own = own_table(source.measured, source.paper, evidence=source.evidence)
+    scores = [column for column in own.columns if column.measure in ("score", "average")]
     columns = (*scores, *COSTS)
     budgets = recorded_budgets(source.measured.experiment.config)
     by_size: dict[float, list[Row]] = {}

@@ -11,7 +11,7 @@ from hashbench.results.papers.paper import Column
 from hashbench.results.read.measured import PERCENT, Measured, hollow_accuracy
 from hashbench.results.read.runs import Entry, SeedScore
 from hashbench.results.read.samples import Evidence, ScorePart, Statistic
-from hashbench.results.read.texts import NOT_COUNTED, counts_on, share_lost
+from hashbench.results.read.texts import share_lost
 from hashbench.results.tables.table import BINARY, BYTES, DECIMAL, TRIVIAL, Cell, Row, RowKind, scaled
 
 # Units that depend on the size
@@ -184,21 +184,6 @@ def fact_cell(measured: Measured, entry: Entry, column: Column) -> Cell:
     high = None if fact.value_high is None else factor * fact.value_high
     interval = None if fact.interval is None else (factor * fact.interval[0], factor * fact.interval[1])
     return Cell(factor * fact.value, high, unit=column.unit, group=entry.encoder, interval=interval)
-
-
-def text_cell(entry: Entry, column: Column) -> Cell:
-    """The cell of a count of the texts that a model read of a task: tokens a text, share cut, share of characters."""
-    if entry.is_baseline or column.task is None:
-        return Cell()
-    runs = entry.of_task(column.task)
-    counts, done = counts_on(runs, column.split), [run for run in runs if run.state == "done"]
-    if not counts or not all(counts_on([run], column.split) for run in done):
-        return (
-            Cell(text=NOT_COUNTED, reason=NOT_COUNTED) if done else Cell(reason=_why_no_score(entry, column.task, []))
-        )
-    factor = PERCENT if column.unit == "percent" else 1.0
-    values = [factor * float(getattr(of, column.fact)) for of in counts]
-    return Cell(min(values), max(values) if len(values) > 1 else None, unit=column.unit)
 
 
 StoredReading = tuple[str, str, str]  # task, metric, split

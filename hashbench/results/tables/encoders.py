@@ -151,5 +151,4 @@ TABLE = TableFile(
     "embeddings by encoder, pre-trained and from scratch: averages over all tasks",
     encoder_table,
     beside=_shares_embeddings,
-    further_names=lambda: ("encoder_*",),
 )

@@ -18,7 +18,6 @@ from hashbench.results.tables.cells import (
     flagged,
     measured_columns,
     score_cell,
-    text_cell,
 )
 from hashbench.results.tables.request import TableFile
 from hashbench.results.tables.table import (
@@ -40,14 +39,20 @@ TIMES = (
     Column("pt_ms", "ms/sample", "fact", "pre-train", better="low", subtitle="ms/sample"),
     Column("infer_ms", "ms/sample", "fact", "infer", better="low", subtitle="ms/sample"),
 )
+FLOAT_BYTES = 4  # of a parameter in float32
+COSTS = (
+    Column("emb_params", "params", "fact", "params", subtitle="embedding"),
+    Column("active_params", "count", "fact", "params", better="low", subtitle="active a token"),
+    Column("total_params", "params", "fact", "params", subtitle="all"),
+    Column("bytes_per_token", "bytes", "fact", "bytes", better="low", subtitle="a token", fact="active_params",
+           factor=FLOAT_BYTES),
+    Column("multiply_adds", "count", "fact", "multiply-adds", better="low", subtitle="a token"),
+)  # fmt: skip
 AVERAGE = Column("average", "percent", "average", "Average", better="high")
-# Behind a task's name: unit, words of the head, count
-OF_TEXTS = (
-    ("tokens", "count", "tokens a text", "tokens_a_text"),
-    ("cut", "percent", "% texts cut", "share_cut"),
-    ("lost", "percent", "% characters lost", "share_lost"),
-)
 MINUTES = Column("run_minutes", "minutes", "minutes", "training", subtitle="minutes")
+# Names of columns, and how those begin that depend on an experiment: a task with such a name is printed under another
+OWN_NAMES = frozenset(column.name for column in (*SIZES, *TIMES, *COSTS, *FORMS, AVERAGE, MINUTES))
+OWN_PREFIXES = ("encoder_", "script_")
 UNTUNED = "Scored as pre-trained, without fine-tuning, by seeds of the pre-training, and in no average"
 OF_FORMS = "Columns of float32 and int8 are of exported models, measured when they were exported, fine-tuned on"
 OF_MINUTES = "Training minutes: all finished runs of a model, pre-training and evaluations included"
@@ -59,17 +64,14 @@ def own_table(
     *,
     evidence: Evidence | None = None,
     all_metrics: bool = False,
-    texts: bool = False,
 ) -> Table:
     """The table of all models and trivial baselines by task. `paper` gives the order and spelling of known tasks.
 
-    Each task has a column of the metric that selects; `all_metrics`: one of every metric and split that is stored;
-    `texts`: behind it those of tokens, texts cut and characters lost.
+    Each task has a column of the metric that selects; `all_metrics`: one of every metric and split that is stored.
     """
     of_paper = [task for task in paper.tasks if task in measured.tasks()]
     tasks = list(dict.fromkeys((*of_paper, *measured.tasks())))
-    columns = _columns(measured, paper, tasks, all_metrics)
-    columns = apart([shown for column in columns for shown in (column, *(_text_columns(column) if texts else ()))])
+    columns = apart(_columns(measured, paper, tasks, all_metrics))
     if evidence is not None:  # all at once, before the cells draw one by one
         scores = [column for column in columns if column.measure == "score"]
         evidence.draw(
@@ -158,17 +160,12 @@ def _columns(measured: Measured, paper: Paper, tasks: Sequence[str], all_metrics
 
 
 def apart(columns: Sequence[Column]) -> list[Column]:
-    """The columns, after a new name and heading for those of tasks that have the name of another column.
-
-    A column of counts of texts gives way to a task's own. New experiments have no such tasks; stored ones may.
-    """
-    taken = {column.name for column in columns if column.task is None}
-    of_tasks = {column.name for column in columns if column.name == column.task}
+    """The columns, with a new name and heading for those of tasks that have the name of another column."""
+    taken = {*OWN_NAMES, *(column.name for column in columns if column.task is None)}
     renamed = []
     for column in columns:
-        if column.task is not None and column.name in (taken | of_tasks if column.measure == "texts" else taken):
-            what = column.metric or column.subtitle
-            of_task = f"{what} of task {column.task}"  # with blanks, as no name in an experiment file
+        if column.task is not None and (column.name in taken or column.name.startswith(OWN_PREFIXES)):
+            of_task = f"{column.metric} of task {column.task}"  # with blanks, as no name in an experiment file
             column = replace(column, name=f"{column.name} ({of_task})", title=f"{column.title} (task)")
         taken.add(column.name)
         renamed.append(column)
@@ -185,25 +182,6 @@ def _task_columns(measured: Measured, paper: Paper, task: str, all_metrics: bool
         return [first]
     others = [pair for pair in dict.fromkeys((score.metric, score.split) for score in scores) if pair != read]
     return [first, *(_other_column(first, metric, split) for metric, split in others)]
-
-
-def _text_columns(column: Column) -> list[Column]:
-    """The columns TASK_tokens, TASK_cut and TASK_lost behind the column of a task's own score."""
-    if column.measure != "score" or column.name != column.task:
-        return []
-    return [
-        Column(
-            f"{column.name}_{name}",
-            unit,
-            "texts",
-            column.title,
-            column.task,
-            subtitle=words,
-            split=column.split,
-            fact=of,
-        )
-        for name, unit, words, of in OF_TEXTS
-    ]
 
 
 def _other_column(first: Column, metric: str, split: str) -> Column:
@@ -224,7 +202,7 @@ def own_cell(measured: Measured, entry: Entry, column: Column, evidence: Evidenc
     def read(of: Entry, task: str) -> list[SeedScore]:
         return measured.read(of, task, column.metric, column.split)
 
-    if column.measure in ("score", "texts") and not entry.of_task(str(column.task)):
+    if column.measure == "score" and not entry.of_task(str(column.task)):
         if column.task in measured.further_sets():
             remedy = f"hashbench evaluate MODEL --on FILE --name {column.task}"
             return Cell(
@@ -240,8 +218,6 @@ def own_cell(measured: Measured, entry: Entry, column: Column, evidence: Evidenc
         scores = [score for task in column.tasks for score in measured.own(entry, str(task))]
         readings = dict.fromkeys((score.run.task or "", score.metric, score.split) for score in scores)
         return flagged(measured, entry, average_cell(entry, column.tasks, measured.own, evidence), list(readings))
-    if column.measure == "texts":
-        return text_cell(entry, column)
     if column.measure == "minutes":
         return minutes_cell(measured, entry)
     return fact_cell(measured, entry, column)
@@ -264,8 +240,6 @@ TABLE = TableFile(
             source.paper,
             evidence=source.evidence,
             all_metrics=source.request.all_metrics,
-            texts=source.request.texts,
         )
     ],
-    further_names=lambda: ("average_*",),
 )

@@ -150,5 +150,4 @@ TABLE = TableFile(
     "hidden items: recall and ranks of every model, by beam width and by frequency",
     link_tables,
     shows=lambda measured: measured.hides_items(),
-    further_names=lambda: (*METRICS, CERTIFIED, CEILING, "beam=[0-9]*", "tenth=[0-9]*"),
 )

@@ -193,9 +193,7 @@ def legend(table: Table, *, best: str) -> str:
         f"{HOLLOW_F1}: counts the F1 of a task whose accuracy is below the majority class": any(
             cell.hollow_f1 for cell in cells
         ),
-        f"{CUT}: over 2 % of the characters were not read, as max_length cuts texts (report --texts)": any(
-            cell.lost for cell in cells
-        ),
+        f"{CUT}: over 2 % of the characters were not read, as max_length cuts texts": any(cell.lost for cell in cells),
         "brackets alone: quoted by the paper, not trained here": any(row.kind == "quoted" for row in table.rows),
         f"{MISSING}: missing": any(cell.value is None for cell in measured),
     }

@@ -134,5 +134,4 @@ TABLE = TableFile(
     "minimal pairs: accuracy by field, phenomenon and paradigm, beside published language models",
     pair_tables,
     warns_once=True,
-    further_names=lambda: ("published_*",),
 )

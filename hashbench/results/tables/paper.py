@@ -15,7 +15,6 @@ from hashbench.results.papers.paper import (
     PublishedNumber,
     Section,
     Variant,
-    layouts,
     load_paper,
     papers,
 )
@@ -421,8 +420,4 @@ TABLE = TableFile(
     "paper",
     "every table of the paper, filled with what was measured",
     lambda source: [paper_table(source, number) for number in source.paper.tables],
-    # Without those of tasks, which are for the results of exactly these
-    further_names=lambda: (
-        column.name for layout in layouts() for column in layout.columns if column.name != column.task
-    ),
 )

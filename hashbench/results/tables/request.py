@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +28,6 @@ class ReportRequest:
     published: bool = True  # the paper's values beside the measured ones
     examples: bool = False  # 95 % intervals over examples
     all_metrics: bool = False  # the experiment's own table has a column for every stored metric
-    texts: bool = field(default=False, kw_only=True)  # and columns of how much of its texts a model read
     checkpoint: Checkpoint = "best"
     ranks: bool = False  # ranks with intervals in the place of scores
     provenance: bool = True  # data, recipes, code and machines, below the tables
@@ -100,9 +99,7 @@ class TableFile:
 
     `shows`: true for the experiments whose own tables these are, printed where none is named; `beside`: for those whose
     page has them too. `warns_once`: only the first of several tables has the warnings.
-    `chooses`: they have only the requested models, tasks and kinds of noise already. `further_names`: names of columns
-    that are not in the modules of tables, as patterns of fnmatch; no task and no model may have them
-    (`hashbench.results.reserved`).
+    `chooses`: they have only the requested models, tasks and kinds of noise already.
     """
 
     name: str
@@ -112,7 +109,6 @@ class TableFile:
     beside: Callable[[Measured], bool] = lambda measured: False
     warns_once: bool = False
     chooses: bool = False
-    further_names: Callable[[], Iterable[str]] = tuple
 
 
 def paper_of(measured: Measured) -> Paper:

@@ -350,5 +350,4 @@ TABLE = TableFile(
     robustness_tables,
     warns_once=True,
     chooses=True,
-    further_names=lambda: (*registered("perturbation"), "at_[0-9]*", "kept_[0-9]*", "area", "kept_area", "versus"),
 )

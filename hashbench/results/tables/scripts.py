@@ -61,5 +61,4 @@ TABLE = TableFile(
     "scripts",
     "models by script: the mean over the languages that are written in it",
     script_table,
-    further_names=lambda: ("script_*",),
 )

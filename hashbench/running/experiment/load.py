@@ -27,6 +27,7 @@ from hashbench.running.experiment.schema import (
     ModelEntry,
     TaskEntry,
     baseline_names,
+    check_no_baseline,
     task_block_types,
 )
 
@@ -133,7 +134,7 @@ def load_experiment(path: str | Path | Mapping[str, Any], overrides: Sequence[st
     loaded = Loaded(experiment, draft.path, shown, values, lines, overridden, entries)
     _check_names(loaded)
     _check_known(loaded)
-    _check_reserved(loaded)
+    _check_baselines(loaded)
     return loaded
 
 
@@ -414,27 +415,13 @@ def _check_known(loaded: Loaded) -> None:
                 find_task(task)
 
 
-def _check_reserved(loaded: Loaded) -> None:
-    """Raises InputError for a model or task named like a column of a table or a trivial baseline."""
-    from hashbench.results import reserved  # imports the tables: not before names are known to be right
-
-    experiment = loaded.experiment
-    baselines = dict.fromkeys((*baseline_names(), *(floor.label for floor in experiment.all_floors)))
-    words: dict[str, Any] = {"baselines": list(baselines), "remedy": "choose another name"}
-    listed = (experiment.tasks,) if isinstance(experiment.tasks, str) else experiment.tasks
-    tasks = [task if isinstance(task, str) else task.name for task in listed]
-    for i, entry in enumerate(experiment.models):
-        name = entry if isinstance(entry, str) else entry.name
+def _check_baselines(loaded: Loaded) -> None:
+    """Raises InputError for a model named like a trivial baseline."""
+    floors = [floor.label for floor in loaded.experiment.all_floors]
+    for i, entry in enumerate(loaded.experiment.models):
         with located(loaded.where("models", i, "name")):
-            if name in known_names().models:  # of the suite or of a plug-in: perhaps a row of a paper, but no column
-                reserved.check_name(name, "model", **words)
-            elif isinstance(entry, ModelEntry):
-                reserved.check_model_name(name, "model", tasks=[*known_tasks(), *tasks], **words)
-    for i, name in enumerate(tasks):
-        if name not in groups():
-            with located(loaded.where("tasks", i, "name")):
-                reserved.check_name(name, "task", **words)
-                reserved.check_apart([name], tasks, "task", remedy=words["remedy"])
+            name = entry if isinstance(entry, str) else entry.name
+            check_no_baseline(name, "model", remedy="choose another name", others=floors)
 
 
 def _check_model(loaded: Loaded, name: str, place: KeyPath, others: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ Those of recipes are in `recipes.py`; a kind of task may bring another block of 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
@@ -192,6 +192,16 @@ def baseline_names() -> list[str]:
     """Names of the trivial baselines of all kinds of task."""
     kinds = registered("kind of task").values()
     return list(dict.fromkeys((*FLOORS, *(name for kind in kinds for name in kind.baselines))))
+
+
+def check_no_baseline(name: str, what: str, *, remedy: str, others: Iterable[str] = ()) -> None:
+    """Raises InputError if `name` is that of a trivial baseline, in whatever case, or of one of `others`.
+
+    `what`: the kind of thing with this name.
+    """
+    names = dict.fromkeys((*baseline_names(), *others))
+    if name.lower() in {baseline.lower() for baseline in names}:
+        raise InputError(f"{what} {name!r}: is the name of a trivial baseline ({', '.join(names)}); {remedy}")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ Such sets are AdvGLUE, or the test set of another year."""
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
 from collections.abc import Collection, Mapping
@@ -30,11 +29,10 @@ from hashbench.data.sources.sources import SourceKind, find_label_names
 from hashbench.data.tasks.base import CheckedData, Task
 from hashbench.data.tasks.text import shift_notes, text_kind, text_notes, undefined_notes
 from hashbench.data.tasks.text_data import HOLDOUT, Split, TaskData, label_names, reports_elsewhere
-from hashbench.results.reserved import check_name
-from hashbench.running.experiment.schema import baseline_names
 
 FURTHER = "test"  # the name of its one split
 IN_ORDER = ("test", "validation")  # which file of a folder is taken first
+SPLIT_FILES = ("train", "validation", "dev", "test")  # names of files that say nothing of their data
 
 
 @dataclass(frozen=True)
@@ -188,17 +186,13 @@ class FurtherRequest:
 
 
 def default_name(path: Path) -> str:
-    """The name in tables of a set to which none is given: that of its file or folder, where tables leave it free.
+    """The name of a set to which none is given: that of its file or folder, with the folder above before a split's.
 
-    Else with the folder above it in front: data/subj/test.csv is subj-test.
+    data/subj/test.csv is subj-test.
     """
     name = path.name if path.is_dir() else path.name.removesuffix(ending_of(path))
     above = path.resolve().parent.name
-    for free in (name, f"{above}-{name}" if above else name, f"set-{name}"):
-        with contextlib.suppress(InputError):
-            check_name(free, "set", baselines=baseline_names(), remedy="")
-            return free
-    return name  # whoever stores it refuses it
+    return f"{above}-{name}" if above and name in SPLIT_FILES else name
 
 
 def spelled_labels(text: str) -> tuple[tuple[str, str], ...]:

@@ -22,9 +22,8 @@ from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.catalogue import known_kinds, known_tasks, load_task, locate_task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.results.reserved import check_apart, check_name
 from hashbench.running.experiment.resolved import ResolvedExperiment
-from hashbench.running.experiment.schema import Experiment, baseline_names
+from hashbench.running.experiment.schema import Experiment, check_no_baseline
 from hashbench.running.experiment.stored import model_of_run
 from hashbench.running.experiment.tasks import task_of
 from hashbench.running.runs.artifacts import ArtifactFolder, kept_files
@@ -52,7 +51,6 @@ from hashbench.store.attaching import (
     names_of_experiments,
     places_of,
     specs_under,
-    tasks_under,
 )  # fmt: skip
 from hashbench.store.engine import Store
 from hashbench.store.planning import Run
@@ -233,7 +231,7 @@ class ExportedFolder(Subject):
     def __init__(self, store: Store, exported: ExportedModel, request: FurtherRequest) -> None:
         """Raises InputError where another model of this label was evaluated, or the set's columns are not known."""
         self._model, self._label = exported, exported.folder.resolve().name
-        check_name(self._label, "folder", baselines=baseline_names(), remedy="rename it")
+        check_no_baseline(self._label, "folder", remedy="rename it")
         config = {"name": COLLECTED, "models": (self._label,), "baseline": self._label}
         self.experiment = Experiment.model_validate(config)
         stored = self.experiment.stored()
@@ -330,14 +328,10 @@ def _add_baselines(store: Store, retry: Retry, subject: Subject, further: Furthe
 
 
 def _check_name(store: Store, subject: Subject, run: Run) -> None:
-    """Raises InputError where the set has the name of a task, a model or a column."""
+    """Raises InputError where the set has the name of a task of the suite or of a model."""
     name, remedy = str(run.task), "give the set another one: --name NAME"
     if name in known_tasks():
         raise InputError(f"{name!r} is a task of the suite; {remedy}")
-    check_name(name, "set", baselines=baseline_names(), remedy=remedy)
-    tasks = [task for experiment_id, _ in subject.places for task in tasks_under(store, experiment_id)]
-    check_apart([name], tasks, "set", remedy=remedy)
-    check_apart(tasks, [name], "set", remedy=remedy)
     if name in {model for experiment_id, _ in subject.places for model in models_under(store, experiment_id)}:
         raise InputError(f"set {name!r}: is the name of a model of the experiment; {remedy}")
 

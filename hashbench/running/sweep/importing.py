@@ -9,14 +9,12 @@ from pathlib import Path
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.base import SplitOutputs
-from hashbench.data.tasks.catalogue import known_tasks
 from hashbench.data.tasks.foreign_predictions import matched
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.results.read.measured import Measured, measure
 from hashbench.results.read.runs import SeedScore
-from hashbench.results.reserved import check_apart, check_model_name
-from hashbench.running.experiment.schema import LONGEST_NAME, baseline_names, is_name
+from hashbench.running.experiment.schema import LONGEST_NAME, check_no_baseline, is_name
 from hashbench.running.experiment.stored import task_data_of_run
 from hashbench.running.runs.base import notes_on, scored_metrics, stored_predictions
 from hashbench.running.runs.imported import KIND
@@ -104,12 +102,10 @@ def _score_on(measured: Measured, task: str) -> SeedScore:
 
 
 def _check_label(measured: Measured, name: str) -> None:
-    """Raises InputError for a name that a model, a baseline, a task or a column of the experiment has."""
+    """Raises InputError for a name that a model or a trivial baseline has."""
     if not is_name(name):
         raise InputError(f"--name {name!r}: is no name; it has at most {LONGEST_NAME} letters, digits, '.', '_', '-'")
-    tasks = {*measured.tasks(), *known_tasks()}
-    check_model_name(name, "--name", baselines=baseline_names(), tasks=tasks, remedy=REMEDY)
-    check_apart([name], measured.tasks(), "--name", remedy=REMEDY)
+    check_no_baseline(name, "--name", remedy=REMEDY)
     if name in {run.model for run in measured.runs}:
         raise InputError(f"--name {name!r}: is a model of experiment {measured.experiment.name}; {REMEDY}")
 

@@ -376,3 +376,12 @@ def test_a_stored_claim_on_a_number_that_is_no_model_is_an_error(tmp_path: Path)
     store = build(tmp_path / "results.db", [*runs, Answers("majority", 0.5, None)], claims=rows)
     with pytest.raises(InputError, match="by-hand: claims, entry 1: claim 'c1': no model '512'"):
         claim_sections(store, ReportRequest(), draws=DRAWS)
+
+
+def test_a_claim_reads_the_task_whatever_other_column_has_its_name(tmp_path: Path) -> None:
+    runs = [Answers(model, right, seed, task) for seed in SEEDS
+            for task, model, right in (("total_params", "strong", 0.9), ("total_params", "weak", 0.6),
+                                       ("sst2", "strong", 0.5), ("sst2", "weak", 0.9))]  # fmt: skip
+    found = _decide(build(tmp_path / "r.db", [*runs, Answers("majority", 0.5, None, "total_params")]), tmp_path,
+                    left="strong", column="total_params")  # fmt: skip
+    assert (found.outcome, found.shown.tasks) == ("holds", ("total_params",))

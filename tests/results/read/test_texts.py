@@ -54,8 +54,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return build(tmp_path_factory.mktemp("texts") / "results.db", runs)
 
 
-def table_of(store: Store, *, texts: bool = False) -> Table:
-    return tables(store, ReportRequest(texts=texts))[0]
+def table_of(store: Store) -> Table:
+    return tables(store)[0]
 
 
 def test_sign_stands_where_more_than_two_percent_of_the_characters_are_lost(store: Store) -> None:
@@ -80,31 +80,6 @@ def test_programs_read_the_sign_with_the_share(store: Store) -> None:
     )
 
 
-def test_columns_of_tokens_texts_cut_and_characters_lost_are_there_on_request(store: Store) -> None:
-    assert not any(column.name.startswith("sst2_") for column in table_of(store).columns)
-    table = table_of(store, texts=True)
-    assert [column.name for column in table.columns][:4] == ["sst2", "sst2_tokens", "sst2_cut", "sst2_lost"]
-    cells = {row.model: row.cells for row in table.rows}
-    values = [cells["bert-mlm"][f"sst2_{name}"].value for name in ("tokens", "cut", "lost")]
-    assert values == pytest.approx([40, 65, 19.6])
-    assert cells["hashformer-md-pool"]["sst2_lost"].value == 0
-    text = render([table], "text", width=300)
-    (line,) = [line for line in text.splitlines() if line.startswith("bert-sr ") and "60.0" in line]
-    assert line.count("not counted") == 3, "a run that was stored before texts were counted"
-    assert cells["majority"]["sst2_cut"].value is None and not cells["majority"]["sst2_cut"].text
-    rows = list(csv.DictReader(io.StringIO(render([table], "csv"))))
-    assert {row["signs"] for row in rows if row["model"] == "bert-sr" and row["column"] == "sst2_lost"} == {
-        "not counted"
-    }
-
-
-def test_runs_that_are_not_there_are_not_said_to_be_not_counted(tmp_path: Path) -> None:
-    runs = [Counted("bert-mlm", 0.8, task="sst2"), Counted("bert-sr", 0.8, task="cola")]
-    cells = {row.model: row.cells for row in table_of(build(tmp_path / "r.db", runs), texts=True).rows}
-    missing = cells["bert-sr"]["sst2_lost"]
-    assert not missing.text and missing.reason == "no run of it on this task is planned"
-
-
 def test_lines_below_a_table_say_what_was_read_and_where_train_was_cut_otherwise(store: Store) -> None:
     lines = dict(table_of(store).provenance)
     assert lines["texts read"] == (
@@ -123,15 +98,6 @@ def test_tasks_that_all_models_read_whole_are_named_together(tmp_path: Path) -> 
     assert dict(table_of(build(tmp_path / "r.db", runs)).provenance)["texts read"] == (
         "rte: 0.0 % of characters lost, 5 % of texts cut (bert-mlm); read whole: sst2, cola"
     )
-
-
-@pytest.mark.parametrize("first", ["sst2", "sst2_lost"])
-def test_stored_tasks_named_like_counts_of_another_keep_their_names(tmp_path: Path, first: str) -> None:
-    tasks = [first, *{"sst2", "sst2_lost"} - {first}]
-    table = table_of(build(tmp_path / "r.db", [Counted("bert-mlm", 0.8, task=task) for task in tasks]), texts=True)
-    names = [column.name for column in table.columns]
-    assert len(set(names)) == len(names) and {"sst2_lost", "sst2_lost (% characters lost of task sst2)"} <= set(names)
-    assert table.rows[0].cells["sst2_lost"].value == 80
 
 
 def test_runs_that_were_all_stored_before_are_said_to_be_not_counted(tmp_path: Path) -> None:
@@ -154,8 +120,7 @@ def test_sets_that_are_not_counted_are_named_behind_the_others(tmp_path: Path) -
 
 def test_a_seed_that_was_counted_does_not_speak_for_one_that_was_not(tmp_path: Path) -> None:
     first, second = Counted("bert-mlm", 0.8), Answers("bert-mlm", 0.7, 1)
-    table = table_of(build(tmp_path / "r.db", [first, second]), texts=True)
-    assert table.rows[0].cells["sst2_cut"].text == "not counted"
+    table = table_of(build(tmp_path / "r.db", [first, second]))
     assert dict(table.provenance)["texts read"] == ("sst2: read whole and 1 of 2 runs not counted (bert-mlm)")
     both = build(tmp_path / "both.db", [first, second, Counted("bert-sr", 0.8), Counted("bert-sr", 0.7, 1)])
     assert remarks(compare([both], "bert-mlm", "bert-sr", draws=20))[-1] == (

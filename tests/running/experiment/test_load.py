@@ -470,3 +470,11 @@ def test_numbers_beyond_sense_are_refused(load, block: str) -> None:
 def test_an_empty_list_is_refused(load, key: str) -> None:
     with pytest.raises(InputError, match=f"{key}: must not be empty; give at least 1"):
         load(BASE, f"{key}=[]")
+
+
+def test_a_model_may_not_have_the_name_of_a_trivial_baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.yaml").write_text("name: x\nmodels:\n  - bert-mlm\n  - {name: Majority, like: bert-mlm}\n")
+    with pytest.raises(InputError) as refused:
+        load_experiment("a.yaml")
+    assert str(refused.value).startswith("a.yaml:4: model 'Majority': is the name of a trivial baseline (majority, ")

@@ -13,8 +13,7 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.data.tasks.catalogue import load_task, own_task
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.results.reserved import check_name, reserved_columns
-from hashbench.running.experiment.schema import TaskEntry, baseline_names
+from hashbench.running.experiment.schema import TaskEntry
 from hashbench.running.runs.further import FurtherRequest, default_name, find_set, with_classes
 
 
@@ -205,16 +204,10 @@ def test_without_the_data_of_the_training_a_set_says_so(tmp_path: Path, trained:
         ("subj_csv/test.csv", "subj_csv-test"),
         ("subj_csv/adv.csv", "adv"),
         ("adv_sst2.jsonl.gz", "adv_sst2"),
-        ("2024/words.tsv", "2024-words"),
+        ("2024/words.tsv", "words"),
         ("subj_csv", "subj_csv"),
     ],
 )
 def test_the_default_name_is_free(tmp_path: Path, place: str, name: str) -> None:
     (tmp_path / "subj_csv").mkdir()
     assert default_name(tmp_path / place) == name
-
-
-@pytest.mark.parametrize("column", [*list(reserved_columns())[:40], "test", "average", "majority"])
-def test_no_column_is_the_default_name_of_a_set(column: str) -> None:
-    for place in (f"{column}.csv", f"{column}/{column}.csv"):
-        check_name(default_name(Path("/") / place), "set", baselines=baseline_names(), remedy="")

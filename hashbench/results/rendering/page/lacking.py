@@ -9,7 +9,7 @@ from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import grouped
 from hashbench.results.tables.table import Table
 
-MEASURES = ("score", "fact", "texts")  # of columns whose empty cells mean that something was not done
+MEASURES = ("score", "fact")  # of columns whose empty cells mean that something was not done
 KINDS = ("model", "floor")
 
 
