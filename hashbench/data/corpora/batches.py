@@ -19,12 +19,12 @@ import numpy as np
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.data.corpora.corpus import Corpus
-from hashbench.data.sources.batching import Collator, evaluation_batches, pad_id, special_id
+from hashbench.data.sources.batching import Collator, evaluation_batches, label_rows, pad_id, special_id
 from hashbench.data.sources.loader import LoadedData, Make, TrainingData, ahead
 from hashbench.data.sources.shards import CorpusShard
 from hashbench.models.coders.base import Coder
 from hashbench.models.coders.vocabulary import Vocabulary
-from hashbench.models.embeddings.base import NO_LABEL, Batch, Template
+from hashbench.models.embeddings.base import Batch, Template
 from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.unicode import in_chunks
 
@@ -158,7 +158,8 @@ class PretrainingData(TrainingData):
         return [MetricRow("tokens_cut", facts.cut), MetricRow("positions_trained", facts.trained)]
 
     def _maker(self, seed: int) -> Make:
-        collate, output_rows = Collator(self.codes, self._frame.template), np.asarray(self._output_rows)
+        collate = Collator(self.codes, self._frame.template)
+        rows_of_types = np.asarray(self._output_rows) if self._objective.label_types else None
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
             """Rows (B,) -> a batch of corrupted ids (B, L) with the objective's labels (B, L)."""
@@ -166,7 +167,7 @@ class PretrainingData(TrainingData):
             ids, labels = self._objective.corrupt(
                 whole, rows, seed=seed, epoch=epoch, n_types=len(self.corpus.types), **self._arguments
             )
-            return collate(ids, row_ids=rows, labels=self._label_rows(output_rows, labels))
+            return collate(ids, row_ids=rows, labels=label_rows(labels, rows_of_types))
 
         return make
 
@@ -174,15 +175,6 @@ class PretrainingData(TrainingData):
         """Sequences (B,) with their special tokens, padded, before any corruption: ids (B, L) int32."""
         bounds = zip(self.starts[rows].tolist(), self.ends[rows].tolist(), strict=True)
         return self._frame.around([self._ids[start:end] for start, end in bounds])
-
-    def _label_rows(self, output_rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Labels (B, L) as int64; labels that are types are replaced by their rows, `output_rows` (n_types, 1)."""
-        if not self._objective.label_types:
-            return labels.astype(np.int64)
-        labelled = labels != NO_LABEL
-        rows = np.full(labels.shape, NO_LABEL, np.int64)
-        rows[labelled] = output_rows[labels[labelled], 0]
-        return rows
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import torch
 
 from hashbench.data.sources.mapped import large_array
 from hashbench.models.coders.base import Coder
-from hashbench.models.embeddings.base import Batch, Template
+from hashbench.models.embeddings.base import NO_LABEL, Batch, Template
 from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.types import Interner, TokenizedTexts
 from hashbench.models.text.unicode import offsets_from, ranges
@@ -214,6 +214,15 @@ class Collator:
         positions = (-1 - flat).astype(np.int64)  # special tokens: their own number
         positions[ordinary] = self.n_specials + rank[last]
         return present[is_last], positions.reshape(ids.shape)
+
+
+def label_rows(labels: np.ndarray, rows_of_types: np.ndarray | None) -> np.ndarray:
+    """Labels (B, L) as int64; those that are types become their rows (n_types, 1) of a vocabulary, if these are given."""
+    rows = labels.astype(np.int64)
+    if rows_of_types is not None:
+        labelled = labels != NO_LABEL
+        rows[labelled] = rows_of_types[labels[labelled], 0]
+    return rows
 
 
 def text_batches(

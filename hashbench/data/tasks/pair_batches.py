@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources.batching import Collator, Rows, encode_rows
+from hashbench.data.sources.batching import Collator, Rows, encode_rows, label_rows
 from hashbench.data.tasks.encoding import encode_task
 from hashbench.data.tasks.pairs import SPLIT, PairData
 from hashbench.models.coders.base import Coder
@@ -130,13 +130,6 @@ class PairSentences:
                 labels = probed.labels[part]
                 labelled, _ = np.nonzero(labels != NO_LABEL)
                 sentences = chosen[probed.texts[part]]
-                batch = collate(probed.ids[part], row_ids=sentences, labels=self._label_rows(labels))
+                rows_of_types = self._output_rows if self._objective.label_types else None
+                batch = collate(probed.ids[part], row_ids=sentences, labels=label_rows(labels, rows_of_types))
                 yield ScoredBatch(batch, sentences[labelled])
-
-    def _label_rows(self, labels: np.ndarray) -> np.ndarray:
-        """Labels (B, L) as int64; labels that are types are replaced by their rows of the vocabulary."""
-        rows = labels.astype(np.int64)
-        if self._objective.label_types:
-            labelled = labels != NO_LABEL
-            rows[labelled] = self._output_rows[labels[labelled], 0]
-        return rows
