@@ -9,9 +9,13 @@ import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.models.coders.base import FIRST_ROW, Coder, PortableCoder, checked_count
+from hashbench.models.coders.md5_kernel import hmac_md5
 from hashbench.models.portable.hashing import md5_of
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.unicode import split
+
+# Strings that are hashed before the compiled loop would be loaded.
+FEW = 1_000
 
 
 class Md5Bits(Coder):
@@ -31,6 +35,8 @@ class Md5Bits(Coder):
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> packed bits (n, 16)."""
+        if len(offsets) > FEW:
+            return hmac_md5(blob, np.asarray(offsets, dtype=np.int64), self.md_key.encode())
         digest = md5_of(self.md_key)
         digests = b"".join([digest(string.decode()) for string in split(blob, offsets)])
         return np.frombuffer(digests, dtype=np.uint8).reshape(-1, self.width)

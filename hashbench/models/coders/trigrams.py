@@ -14,7 +14,7 @@ import numpy as np
 
 from hashbench.models.coders.base import Coder, checked_count, checked_signs
 from hashbench.models.coders.keys import sign_of
-from hashbench.models.coders.md5_kernel import md5_of
+from hashbench.models.coders.md5_kernel import START, finish_message
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import compiled, inlined
 
@@ -53,7 +53,8 @@ def rows_of(
             end = write_number(k, text, end + 1)
             text[end] = UNDERSCORE
             end = write_number(j, text, end + 1)
-            md5_of(text, 0, end, state, words)
+            state[:] = START
+            finish_message(text, 0, end, 0, state, words)
             row = np.uint64(0)
             for w in range(4):  # the digest as a big-endian number of 128 bits
                 word = np.uint64(0)
