@@ -149,7 +149,7 @@ def registered(what: str) -> Mapping[str, Any]:
 def faults_of(module: ModuleType, kinds: Collection[Kind], place: str = "") -> list[str]:
     """The faults of the things that a module offers of some kinds, a line each. `place`: its file, for messages.
 
-    One export may be that of several kinds, as KIND is: then its things are of any of them.
+    Several kinds may share an export, as KIND: then its things are of any of these kinds.
     """
     reasons: list[str] = []
     for kind in kinds:
@@ -323,7 +323,7 @@ def digest_in(module: str) -> str:
 
 
 def is_own(module: str) -> bool:
-    """True for the name of a module (that of a class, say) that is a user-defined file."""
+    """True for the name of a module, such as the module of a class, that is a user-defined file."""
     return module.startswith(OWN_MODULE)
 
 

@@ -107,7 +107,7 @@ def _doubles(word: str) -> bool:
 
 
 def seen_among(wanted: frozenset[str], types: TypeTable) -> frozenset[str]:
-    """Those of the words that are types of the table."""
+    """The words that are types of the table."""
     seen: set[str] = set()
     for start in range(0, len(types), BLOCK):
         ids = np.arange(start, min(start + BLOCK, len(types)))

@@ -53,7 +53,7 @@ class Rows:
     def padded(self, rows: np.ndarray, pad: int, length: int | None = None, multiple: int = 1) -> np.ndarray:
         """The rows numbered `rows` (B,) as ids (B, L) int32, filled up with `pad`.
 
-        L is `length`, or that of the longest row, and in either case a positive multiple of `multiple`.
+        L is `length`, or the length of the longest row, rounded up to a positive multiple of `multiple`.
         """
         starts, ends = self.offsets[rows], self.offsets[rows + 1]
         longest = max(1, length or int((ends - starts).max()))
@@ -217,7 +217,7 @@ class Collator:
 
 
 def label_rows(labels: np.ndarray, rows_of_types: np.ndarray | None) -> np.ndarray:
-    """Labels (B, L) as int64; those that are types become their rows (n_types, 1) of a vocabulary, if these are given."""
+    """Labels (B, L) as int64; `rows_of_types` (n_types, 1): rows of a vocabulary for types, None: labels as they are."""
     rows = labels.astype(np.int64)
     if rows_of_types is not None:
         labelled = labels != NO_LABEL

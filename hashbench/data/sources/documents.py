@@ -160,7 +160,7 @@ def is_own_corpus(name: str) -> bool:
 def own_corpus(pattern: str) -> CorpusSource:
     """The corpus of all files that a path names: a file, all files of a folder, or those that fit a pattern.
 
-    Its name is that of its last file, without folders, so that a run is the same wherever the files lie. Raises
+    It is called like its last file, without folders, so that a run is the same wherever the files lie. Raises
     InputError where there is no file, one that holds no documents, or shards that are not whole.
     """
     path = Path(pattern)

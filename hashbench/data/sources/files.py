@@ -189,7 +189,7 @@ def feature_names(path: Path, column: str) -> tuple[str, ...]:
 def find_table(folder: Path, names: Sequence[str], reading: ReadOptions = PLAIN) -> FileTable | None:
     """The table in a folder whose file name is one of `names` with the ending of a format; None where there is none.
 
-    Or several files: NAME-00000-of-00002.parquet and so on. The first of the names is that of the split in messages.
+    Or several files: NAME-00000-of-00002.parquet and so on. Messages call the split by the first of the names.
 
     Raises:
         InputError: two files could be it, shards are not whole, or a file looks like it and cannot be read.

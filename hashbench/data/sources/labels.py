@@ -125,7 +125,7 @@ class Classes:
     ) -> Classes:
         """The classes of a trained task, for cells of another data set: a mapping in `labels` counts over `order`.
 
-        `order`: None for that of the names.
+        `order`: None for the order of the names.
         """
         spellings = tuple(labels) if any(spelling != name for spelling, name in labels) else ()
         in_order = tuple(names if order is None else order)
@@ -354,7 +354,7 @@ def respelled(columns: Mapping[str, Cells], named: Mapping[str, Sequence[object]
 
 
 class _Discovered:
-    """The classes of labels whose names nobody declared. The kind of most labels, number or name, is that of all.
+    """The classes of labels whose names nobody declared. All labels are read as most are: as numbers or as names.
 
     Raises InputError where two labels could be one class, or one label no class.
     """
@@ -478,7 +478,7 @@ def _counted(column: Cells) -> Counter[Label]:
 
 
 def _spelled_truths(counts: Mapping[Label, int]) -> dict[str, str]:
-    """The spellings of true and false: that of most texts, else Python's."""
+    """The spellings of true and false: the spelling of most texts, else Python's."""
     spelled = {key: key.capitalize() for key in TRUTH}
     for label, _ in sorted(counts.items(), key=lambda item: item[1]):
         if label.kind == "truth" and not label.typed:

@@ -73,7 +73,7 @@ class Name:
 
     path: Path
     stem: str  # without the ending, and without the number of a shard
-    format: str  # its ending, without that of a compression; "" where nothing reads it
+    format: str  # its ending, without ".gz" or ".zst"; "" where nothing reads it
     shard: tuple[int, int] | None  # (number, of so many)
 
     @property
@@ -204,7 +204,7 @@ def _is_beside(path: Path) -> bool:
 def _unread(
     folder: Path, others: Sequence[Path], names: Mapping[str, Sequence[str]], files: Mapping[str, object]
 ) -> tuple[Path, ...]:
-    """Those of the other files that look like a split, by the words of their names and of the folders they lie in.
+    """The other files that look like a split, by the words of their names and of the folders they lie in.
 
     A README is among them where the folder of a split has no table. Of a folder that may hold a test split also the
     other tables in it. Raises InputError where a split that a file looks like is not there, or where it lies in the
@@ -311,7 +311,7 @@ def find_corpus_files(folder: Path) -> CorpusFiles:
 
 
 def checked_documents(paths: Sequence[Path], folder: Path, *, chosen: bool = False) -> CorpusFiles:
-    """Those of the files that hold documents, and a note on the others.
+    """The files that hold documents, and a note on the others.
 
     `chosen`: True where a pattern chose them, so that shards may lack. Raises InputError for shards that are not whole,
     and for a file that is there packed and unpacked.

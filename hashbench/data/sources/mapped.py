@@ -51,7 +51,7 @@ class MappedTexts(Sequence[str]):
             yield from self._read(np.arange(start, min(start + AT_ONCE, len(self))))
 
     def __eq__(self, other: object) -> bool:
-        """As that of a list, which a small column is."""
+        """Equal texts in equal order; a small column is a list."""
         if not isinstance(other, MappedTexts | list):
             return NotImplemented
         return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))

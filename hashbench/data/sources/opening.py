@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from hashbench.common.errors import InputError
 
-COMPRESSED = {".gz": "gzip", ".zst": "zstd"}  # endings behind that of a format, and the library's name
+COMPRESSED = {".gz": "gzip", ".zst": "zstd"}  # endings behind the ending of a format, and the library's name
 # Other endings of a format
 SAME = {
     ".ndjson": ".jsonl", ".jsonlines": ".jsonl", ".conllu": ".conll", ".iob": ".conll", ".iob2": ".conll",
@@ -23,7 +23,7 @@ LONGEST_TEXT = 1 << 30  # bytes of a text file that is read whole
 
 
 def format_of(path: Path) -> str:
-    """The ending that names the format, in lower case: of a compressed file the one before that of the compression.
+    """The ending that names the format, in lower case: of a compressed file the one before ".gz" or ".zst".
 
     >>> format_of(Path("a.jsonl.gz")), format_of(Path("b.txt")), format_of(Path("C.NDJSON"))
     ('.jsonl', '.txt', '.jsonl')

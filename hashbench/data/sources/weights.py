@@ -166,7 +166,7 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def read_published(path: Path, config: Mapping[str, Any], where: str) -> Published:
-    """The tensors of a file. Those of a model with a head lose the prefix of its base model ("canine.").
+    """The tensors of a file. Tensors of a model with a head lose the prefix of its base model ("canine.").
 
     Raises InputError for a file that holds no tensors; code in a pickle is never run.
     """

@@ -80,7 +80,7 @@ class _Groups:
         first = np.full(len(sizes), n)
         np.minimum.at(first, self._group[contained.row_of], np.arange(n))
         small = np.flatnonzero(sizes <= largest)
-        # Those of more than a tenth last: they are drawn where nothing else can be
+        # Groups of more than a tenth come last: they are drawn only if nothing else can be
         self._drawn = small[np.lexsort((place[first[small]], sizes[small] > self._tenth))]
 
     def _bound(self, largest: int) -> np.ndarray:

@@ -141,8 +141,8 @@ class FinetuningData(TrainingData):
 class TaggingData(FinetuningData):
     """Batches of words. Each word is tokenized by itself, with the space before it, so that every token is of one word.
 
-    A row's tokens are those of its words in turn. The position of a word is that of its first token, or of its second
-    one where the first is white space.
+    A row's tokens are those of its words in turn. The position of a word is where its first token is, or its second
+    one if the first is white space.
     """
 
     def encoded(self, tokenizer: Tokenizer, folder: Path) -> EncodedTask:
