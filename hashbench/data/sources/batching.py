@@ -217,7 +217,7 @@ class Collator:
 
 
 def label_rows(labels: np.ndarray, rows_of_types: np.ndarray | None) -> np.ndarray:
-    """Labels (B, L) as int64; `rows_of_types` (n_types, 1): rows of a vocabulary for types, None: labels as they are."""
+    """Labels (B, L) as int64; `rows_of_types` (n_types, 1): rows of a vocabulary for types, None: none."""
     rows = labels.astype(np.int64)
     if rows_of_types is not None:
         labelled = labels != NO_LABEL

@@ -48,7 +48,7 @@ class Task:
     # 1: regression; None: an own data set, known once its labels are read
     n_classes: int | None = None
     label_names: tuple[str, ...] = ()
-    # Its classes by the numbers that they may have in data: () where no order is declared, None: the order of label_names
+    # Its classes by the numbers that they may have in data: () for no declared order, None: as label_names
     label_order: tuple[str, ...] | None = None
     # As an entry of `tasks` writes them: a label of the files with the name that it means; of a list the name twice
     labels: tuple[tuple[str, str], ...] = ()

@@ -247,7 +247,7 @@ class TextKind(TaskKind):
         return tuple(names)
 
     def ids_before(self, cells: Mapping[str, Cells], names: Sequence[str]) -> dict[str, list[int]] | None:
-        """The class ids of labels by the rule before `read_labels`; None where that rule had none, or there was no other.
+        """The class ids of labels by the rule before `read_labels`; None where it had none, or was the same.
 
         `names`: those that a file gives the classes.
         """
