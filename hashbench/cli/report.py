@@ -166,11 +166,8 @@ def report_claims(
         typer.Option(
             "--full",
             help="Print every claim, undecided ones too, with seeds, examples and what is behind the numbers. CSV, "
-            "JSON and LaTeX have this always.",
+            "JSON and LaTeX have this always, JSON also the parts of a claim.",
         ),
-    ] = False,
-    parts: Annotated[
-        bool, typer.Option("--parts", help="As --full, with each part of a claim in a row of its own.")
     ] = False,
     one_seed: OneSeed = False,
     checkpoint: EvaluationOption = "best",
@@ -188,11 +185,9 @@ def report_claims(
     from hashbench.results.tables.request import ReportRequest
     from hashbench.store.engine import open_results
 
-    request = ReportRequest(
-        named or experiment, paper, checkpoint=checkpoint, claims_file=file, parts=parts, one_seed=one_seed
-    )
+    request = ReportRequest(named or experiment, paper, checkpoint=checkpoint, claims_file=file, one_seed=one_seed)
     store = open_results(db)
-    in_full = full or parts or style not in ("text", "md")
+    in_full = full or style not in ("text", "md")
     print_tables((claim_tables if in_full else claim_summaries)(store, request), style, output)
     note_unread(store)
 

@@ -46,9 +46,8 @@ def test_without_full_there_are_counts_and_decided_claims_alone(db: Path, capsys
         code == 0 and "undecided (" not in brief.replace(") undecided (", "") and "--full prints every claim" in brief
     )
     assert "By arithmetic on parameters, bytes and operations, 14 claims: " in " ".join(brief.split())
-    _, parts, _ = _run(capsys, db, "--paper", "hashformers", "--parts")
     _, full, _ = _run(capsys, db, "--paper", "hashformers", "--full")
-    assert len(brief.splitlines()) < len(full.splitlines()) < len(parts.splitlines())
+    assert len(brief.splitlines()) < len(full.splitlines())
 
 
 def test_without_a_paper_the_claims_that_name_a_model_are_decided(db: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,7 +58,7 @@ Record = dict[str, Any]
 
 def claim_tables(store: Store, request: ReportRequest = ReportRequest()) -> list[Table]:
     """A table of user-defined claims, then one for each paper. Raises InputError as `claim_sections` does."""
-    return [verdict_table(section, parts=request.parts) for section in claim_sections(store, request)]
+    return [verdict_table(section) for section in claim_sections(store, request)]
 
 
 def claim_summaries(store: Store, request: ReportRequest = ReportRequest()) -> list[Table]:
@@ -77,21 +77,16 @@ def _summary(section: DecidedClaims) -> Table:
     return replace(table, rows=tuple(rows), warnings=table.warnings if rows else (), provenance=(), notes=())
 
 
-def verdict_table(section: DecidedClaims, *, parts: bool = False) -> Table:
-    """A table of decided claims, those of one number under one heading. `parts`: a row for each part of a claim too."""
+def verdict_table(section: DecidedClaims) -> Table:
+    """A table of decided claims, those of one number under one heading."""
     basis = dict(section.provenance)
     scale = {name: basis.get(name, "") for name in ("encoder", "pre-training")}
     rows: list[Row] = []
     for number, members in section.by_number().items():
         named = dict.fromkeys(place for member in members for place in member.claim.section.split(", ") if place)
         heading = f"{number}  {', '.join(named)}{': ' if named else ''}{short_tally(members)}"
-        for decided in members:
-            rows += [_row(decided, heading), *(_part_row(part, decided, heading) for part in _parts(decided, parts))]
-    records: list[Record] = []
-    for decided in section.decided:
-        claim = {"id": decided.claim.id, "paper": decided.claim.paper}
-        records.append({**_flat(record(decided) | scale), "part": None})
-        records += [claim | _flat(part_record(part)) for part in _parts(decided, parts)]
+        rows += [_row(decided, heading) for decided in members]
+    records = [_flat(record(decided) | scale) for decided in section.decided]
     document = {
         "paper": section.paper, "title": section.title, "warnings": list(section.warnings), "measured_on": basis,
         "notes": list(section.notes), "counts": tally(section.decided),
@@ -103,11 +98,6 @@ def verdict_table(section: DecidedClaims, *, parts: bool = False) -> Table:
         section.provenance, lead=tuple(sums(section.decided)), notes=(*section.notes, "", READING), published=False,
         records=tuple(records), document=document,
     )  # fmt: skip
-
-
-def _parts(decided: Decided, wanted: bool) -> tuple[Decision, ...]:
-    """The parts of a claim that has several, if they are wanted; else none."""
-    return decided.parts if wanted and len(decided.parts) > 1 else ()
 
 
 def _row(decided: Decided, heading: str) -> Row:
@@ -131,13 +121,6 @@ def formula(claim: Claim) -> str:
         left=claim.left, right=claim.right, bound=f"{claim.bound:g}", unit=unit, expected=expected
     )
     return f"{claim.column}: {words}"
-
-
-def _part_row(part: Decision, decided: Decided, heading: str) -> Row:
-    value, why = measured(decided.claim, part), "; ".join((*part.marks, *part.missing))
-    sentence = f"- {part.part}: {verdict(part)} {value}" + (f" ({why})" if why else "")
-    texts = (verdict(part), part.part, value, "", "", part.above_trivial, "", why)
-    return Row(decided.claim.id, "", _cells(texts, part.outcome), "claim", section=heading, details=(sentence,))
 
 
 def _cells(texts: Sequence[str], outcome: Outcome) -> dict[str, Cell]:

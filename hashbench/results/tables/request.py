@@ -32,7 +32,6 @@ class ReportRequest:
     ranks: bool = False  # ranks with intervals in the place of scores
     provenance: bool = True  # data, recipes, code and machines, below the tables
     claims_file: Path | None = None  # a CSV of further claims
-    parts: bool = False  # each part of a claim by itself
     one_seed: bool = False  # whether claims on scores are decided with one seed, on its examples alone
     versus: str | None = None  # the model that robustness is compared with; None: the baseline
     full: bool = False  # of robustness every task, rate and fact, not the summary alone

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Sequence
@@ -46,7 +44,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 def test_text_counts_first_and_folds_by_number(store: Store, tmp_path: Path) -> None:
     rows = [{"id": "own-1a", "left": "strong"}, {"id": "own-1b", "left": "min(chance,coin)"}]
     whole = [{"kind": "greater", "right": "weak", "column": "sst2", "unit": "percent", **row} for row in rows]
-    text = render(claim_tables(store, ReportRequest(claims_file=claims_file(tmp_path, whole), parts=True)), width=200)
+    text = render(claim_tables(store, ReportRequest(claims_file=claims_file(tmp_path, whole))), width=200)
     assert "own-1  1 holds, 1 fails" in text
     assert text.index("On scores, 2 claims") < text.index("own-1  1 holds")
     assert "On scores, 2 claims: 1 holds, 1 fails, 0 undecided, 0 not measured." in text
@@ -54,7 +52,7 @@ def test_text_counts_first_and_folds_by_number(store: Store, tmp_path: Path) -> 
         "2 verdicts rest on a 95 % interval each: up to about 1 of them may be wrong by chance. Corrected for all"
         in text
     )
-    assert "- coin > weak: sst2: fails" in text
+    assert "of 2 parts this one: " in text
     assert re.search(r"\+30\.00 \[\+2\d\.\d\d, \+3\d\.\d\d\] points", text)
     assert "3 seeds (0, 1, 2); 400 examples of sst2" in text
 
@@ -157,17 +155,6 @@ def test_json_holds_parts_and_csv_a_row_a_claim(store: Store, tmp_path: Path) ->
     assert len(lines) == 2 and lines[0].startswith("id,paper,section,statement,kind")
     assert "| own-1 | **holds** |" in render(tables, "md")
     assert r"own-1 & \textbf{holds}" in render(tables, "latex")
-
-
-def test_parts_are_rows_below_their_claim(store: Store, tmp_path: Path) -> None:
-    row = {"id": "own-1", "kind": "greater", "left": "min(strong,good)", "right": "weak", "column": "sst2",
-           "unit": "percent"}  # fmt: skip
-    tables = claim_tables(store, ReportRequest(claims_file=claims_file(tmp_path, [row]), parts=True))
-    rows = list(csv.DictReader(io.StringIO(render(tables, "csv"))))
-    assert [(row["id"], row["part"], row["verdict"]) for row in rows] == [
-        ("own-1", "", "holds"), ("own-1", "strong > weak: sst2", "holds"), ("own-1", "good > weak: sst2", "holds"),
-    ]  # fmt: skip
-    assert "| **holds** | good > weak: sst2 |" in render(tables, "md")
 
 
 def test_on_a_terminal_verdicts_have_colours(store: Store, tmp_path: Path) -> None:
