@@ -38,25 +38,17 @@ from hashbench.common.shipped import YAML, experiments
 from hashbench.common.showing import printable
 from hashbench.data.sources.fingerprints import cache_folder, why_not_writable
 
-PYDANTIC = {  # how it words what a type refuses -> plainly
+PYDANTIC = {  # pydantic's words for what a type refuses -> plain ones
     "Value error, ": "",
     "Input should be greater than or equal to": "must be at least",
     "Input should be less than or equal to": "must be at most",
     "Input should be ": "must be ",
 }
-OF_OTHERS = (
-    "run",
-    "train",
-    "fit",
-    "start",
-    "launch",
-    "execute",
-    "pretrain",
-    "finetune",
-    "bench",
-    "benchmark",
-)  # commands that other programs have for a sweep
-# that name folders, for this program and for the libraries that it uses
+# typed by habit of other programs; answered with the sweep command that is meant
+SWEEP_SYNONYMS = (
+    "run", "train", "fit", "start", "launch", "execute", "pretrain", "finetune", "bench", "benchmark",
+)  # fmt: skip
+# Environment variables that name folders, of this program and of the libraries that it uses
 FOLDER_VARIABLES = (
     "HASHBENCH_CACHE", "HASHBENCH_ARTIFACTS", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
     "HF_HOME", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_ASSETS_CACHE", "HF_XET_CACHE", "HUGGINGFACE_HUB_CACHE",
@@ -69,12 +61,12 @@ UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 
 def _sweep_meant(args: list[str]) -> str:
-    """The command line that does what one of another form means; "" where no sweep is meant.
+    """The sweep command that a command line without `sweep` means; "" where no sweep is meant.
 
     >>> _sweep_meant(["mine.yaml", "seeds=[0]"]), _sweep_meant(["train"]), _sweep_meant(["quickstart.yaml"])
     ("hashbench sweep mine.yaml 'seeds=[0]'", 'hashbench sweep FILE.yaml', 'hashbench sweep quickstart.yaml')
     """
-    if args[0] in OF_OTHERS:
+    if args[0] in SWEEP_SYNONYMS:
         return f"hashbench sweep {shlex.join(args[1:]) or 'FILE.yaml'}"
     is_experiment = Path(args[0]).suffix in YAML or args[0] in experiments() or Path(f"{args[0]}.yaml").is_file()
     return f"hashbench sweep {shlex.join(args)}" if is_experiment else ""
@@ -193,9 +185,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _unset_empty_folders() -> None:
-    """Takes empty names of a user's folders out of the environment: they count as unset (XDG Base Directory, 3).
+    """Removes empty FOLDER_VARIABLES from the environment: an empty one counts as unset (XDG Base Directory, 3).
 
-    Libraries that do not know it, such as numba with its machine code, write into the working folder.
+    Libraries that ignore this rule, such as numba with its machine code, would write into the working folder.
     """
     for name in FOLDER_VARIABLES:
         if os.environ.get(name) == "":
@@ -228,7 +220,7 @@ def _run(arguments: list[str] | None) -> object:
 def _of_database(error: Exception) -> str:
     """A line on a database that does not answer, is full, or holds what cannot be. Raises `error` if it is another one.
 
-    No command goes through all of a database before it reads it: what is malformed there shows itself as any error.
+    A database is not validated up front: when a read fails, the bad row behind the error is looked for.
     """
     if "hashbench.store.engine" not in sys.modules:
         raise error

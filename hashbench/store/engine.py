@@ -161,21 +161,6 @@ class Store:
         finally:
             connection.close()
 
-    def copy_to(self, path: Path) -> bool:
-        """Writes all that is read of a SQLite database to a new file; False, and nothing is written, for a server's.
-
-        Raises InputError where the file cannot be written.
-        """
-        if self.dialect != "sqlite":
-            return False
-        with self._reader.connect() as connection:
-            driver = cast(sqlite3.Connection, connection.connection.driver_connection)
-            try:
-                driver.execute("VACUUM INTO ?", (str(path),))
-            except sqlite3.Error as error:
-                raise InputError(f"{self.name}: no copy of it could be written to {path}: {error}") from error
-        return True
-
     def copy_first(self) -> Path | None:
         """Saves a copy before something is changed; returns its path, None where there is nothing, or a server has it.
 

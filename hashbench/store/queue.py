@@ -92,9 +92,8 @@ def claim(
     `only`: this run or none. `token`: of the attempt, new where it is empty; callers that pass one find out what they
     hold when the answer is lost (`held_under`).
 
-    None does not mean that all is done: runs may wait for others, or another worker may just be claiming (see
-    `pending`). Attempts whose lease is over are ended as lost on the way, their runs claimed again. Where there is
-    neither, nothing is locked, so that idle workers keep nobody waiting.
+    None: nothing is free now; `pending` says whether to wait, since runs may wait for others, or another worker may
+    just be claiming. Attempts whose lease is over are ended first, as lost. Takes no lock if there is nothing to do.
     """
     kinds = None if kinds is None else tuple(kinds)
     with store.read() as connection:

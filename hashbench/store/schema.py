@@ -106,7 +106,7 @@ experiment_run = sa.Table(
     _integer("free_tries", null=True),  # failed tries of a run that can be claimed; NULL: it cannot (`free_runs.py`)
     sa.Index("experiment_run_by_run", "run_id"),
 )
-# Holds what can be claimed alone: its first entry is the next run, however many are done or wait.
+# Partial index over claimable runs only, so that a claim reads one entry.
 _partial(
     sa.Index("experiment_run_free", experiment_run.c.experiment_id, experiment_run.c.turn, experiment_run.c.free_tries),
     experiment_run.c.free_tries.is_not(None),
@@ -156,7 +156,7 @@ attempt = sa.Table(
     sa.Index("attempt_by_run", "run_id"),
     sa.Index("attempt_by_lease", "state", "lease_until"),
 )
-# A second guard behind the claim: no two attempts of one run are ever in flight.
+# Behind the claim, which is careful by itself: the database refuses a second running attempt of a run.
 _partial(sa.Index("one_running_attempt", attempt.c.run_id, unique=True), attempt.c.state == "running")
 
 # Results hang on the attempt, not on the run alone: of two finished copies that a merge brings together both stay,

@@ -23,7 +23,7 @@ from hashbench.common.errors import InputError, first_line
 from hashbench.common.secrecy import without_passwords
 from hashbench.store.engine import Store, open_results, parse
 from hashbench.store.environment import Environment
-from hashbench.store.malformed import Fault, complaint, owner_of, run_of
+from hashbench.store.malformed import complaint, owner_of, run_of
 from hashbench.store.packing import check_packed, unpack
 from hashbench.store.result import leads_outside
 from hashbench.store.retry import is_outage
@@ -136,13 +136,10 @@ class CheckedDatabase:
     def _checked(self, table: sa.Table, row: RowMapping) -> StoredRow:
         """The row without passwords. Raises ValueError for a value that does not fit its column."""
         values = dict(row)
-        for column in table.columns:
-            if column.name not in values:
-                raise ValueError(f"{table.name}: no column {column.name}")
-            if why := complaint(column, values[column.name], largest=self.largest):
-                owner = owner_of(table.name, values, partial(run_of, self.connection))
-                raise ValueError(str(Fault(owner, f"{table.name}.{column.name}", why)))
         try:
+            for column in table.columns:
+                if why := complaint(column, values[column.name], largest=self.largest):
+                    raise ValueError(f"{table.name}.{column.name}: {why}")
             CHECKS.get(table.name, lambda _: None)(values)
         except ValueError as error:
             owner = owner_of(table.name, values, partial(run_of, self.connection))
