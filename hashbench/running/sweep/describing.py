@@ -1,4 +1,4 @@
-"""What is in a data set, and what models read of it, before any training: `hashbench data describe`."""
+"""A data set, and the part of it that models read, described before any training: `hashbench data describe`."""
 
 from __future__ import annotations
 
