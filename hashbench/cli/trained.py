@@ -116,10 +116,10 @@ def export(
     written = export_run(db, run, folder, data or None, trust_code=trust_code)
     sizes = written.sizes
     lines = deploy(folder, wishes, written.task, note)
+    for line in lines:  # what to ship comes first
+        print(line)
     print(f"{folder}: {sizes.weight_bytes:,} bytes of weights")
     print(f"parameters: {sizes.in_paper.total:,} in the paper's frame, {sizes.deployed.total:,} as deployed")
-    for line in lines:
-        print(line)
     if written.runs_code:
         print("it has code of its model's own file: predict with --trust-code, hashbench.load with trust_code=True")
     if evaluate:

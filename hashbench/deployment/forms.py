@@ -29,13 +29,22 @@ from hashbench.deployment.onnx_graph import (
     write_graph,
     write_int8,
 )
-from hashbench.deployment.text_side import PYTHON, VECTORS, size_of, texts_compared, write_text_side, write_vectors
+from hashbench.deployment.text_side import (
+    PYTHON,
+    VALUES,
+    VECTORS,
+    size_of,
+    texts_compared,
+    write_text_side,
+    write_vectors,
+)
 from hashbench.results.rendering.rows import json_text
 from hashbench.store.engine import open_store
 from hashbench.store.finishing import add_metrics
 from hashbench.store.status import find_run
 
 DEVICE, FACTS = "onnx", "deployment.json"  # the folder that is shipped, and what was measured of it
+LABELS = "labels.json"  # of a folder without a text side: names of the classes
 CARD_TITLE = "## On a device"
 INT8_NOTE = (
     "The int8 graph scales activations over a whole batch, so the answer for a text depends a little on the other "
@@ -124,12 +133,16 @@ def _write_device(
         kept = int8 if wishes.int8 else float32
         (device / kept.name).write_bytes(kept.read_bytes())
         sizes = {kind: graph.path.stat().st_size for kind, graph in graphs.items()}
-    shipped = [device / kept.name]
-    lines = [f"{shipped[0]}: {size_of(shipped):,} bytes; float32 logits within {difference:.1e} of torch's"]
     write_vectors(predictor, device.parent / VECTORS)
-    shipped += side
-    lines.append(refused or f"text side: {', '.join(path.name for path in side)}: {size_of(side):,} bytes")
-    lines.append(f"{device}: {size_of(shipped):,} bytes in all")
+    if refused:  # else the settings of the text side have them
+        (device / LABELS).write_text(json_text({"labels": list(predictor.labels)}), encoding="utf-8")
+    shipped = [device / kept.name, *(side or [device / LABELS])]
+    files = ", ".join(f"{path.name} {path.stat().st_size:,}" for path in shipped)
+    lines = [
+        f"ship {device}: {size_of(shipped):,} bytes in all: {files}",
+        f"label names: {LABELS if refused else VALUES}; float32 logits within {difference:.1e} of torch's",
+        *([refused] if refused else []),
+    ]
     lines += table_of(forms) if forms else []
     if forms or wishes.int8:
         _add_to_card(device.parent, [*table_of(forms), ""] if forms else [], wishes)

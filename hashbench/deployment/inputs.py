@@ -21,6 +21,8 @@ WANTED = {
     True: "this model reads pairs of texts: give one as a tuple, ('a text', 'another'), or a list of pairs",
 }
 
+BASELINES = ("bag_of_words.py", "hashed_words.py")  # code in the folder of an exported trivial baseline
+
 
 def check_exported(folder: Path) -> None:
     """Raises InputError where a folder holds no exported model, before anything heavy is imported."""
@@ -35,6 +37,11 @@ def is_graph(folder: Path) -> bool:
 
 def not_exported(folder: Path) -> InputError:
     """The error about a folder that holds no exported model."""
+    for code in BASELINES:
+        if (folder / code).is_file():
+            return InputError(
+                f"{folder}: a trivial baseline, which answers without hashbench: python {folder / code} TEXT"
+            )
     if (folder.parent / CONFIG).is_file():  # its onnx/ is for devices
         return InputError(f"{folder}: is a part of an exported model; name {folder.parent}")
     return InputError(f"{folder}: no exported model; make one with hashbench export --run ID {folder}")

@@ -13,6 +13,7 @@ from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.deployment.evaluation import Form
 from hashbench.deployment.forms import FACTS, Wishes, deploy, stored_forms
+from hashbench.deployment.loading import load
 from hashbench.deployment.on_graph import required
 from hashbench.results.tables.report import tables
 from hashbench.store.engine import open_store
@@ -35,7 +36,10 @@ def test_a_device_folder_is_small_and_says_so(tmp_path: Path) -> None:
     shipped = {path.name: path.stat().st_size for path in (folder / "onnx").iterdir()}
     assert set(shipped) == {"model_int8.onnx", "hashed_text.py", "hashed_text.js", "hashed_text.json"}
     assert sum(shipped.values()) < 1_000_000
-    assert f"{folder / 'onnx'}: {sum(shipped.values()):,} bytes in all" in lines
+    assert lines[0].startswith(f"ship {folder / 'onnx'}: {sum(shipped.values()):,} bytes in all: model_int8.onnx ")
+    assert all(f"{name} {size:,}" in lines[0] for name, size in shipped.items())
+    assert lines[1].startswith("label names: hashed_text.json; ")
+    assert json.loads((folder / "onnx" / "hashed_text.json").read_text())["labels"] == list(load(folder).labels)
     facts = json.loads((folder / "deployment.json").read_text())
     assert facts["shipped_bytes"] == sum(shipped.values()) and facts["difference"] < 1e-4
     forms = {form["form"]: form for form in facts["evaluated"]}

@@ -111,3 +111,7 @@ def test_from_a_sweep_to_a_folder(tmp_path: Path, monkeypatch, capsys) -> None:
     code, out, err = command(capsys, *asked, "--evaluate")
     assert code == 0 and "4,000 of them int8 weights of 4,000 buckets of " in out, err
     assert Path("hashed", WEIGHTS).stat().st_size == 4_000
+    code, out, err = command(capsys, "predict", "hashed", "a film")
+    assert (
+        code == 2 and "a trivial baseline, which answers without hashbench: python hashed/hashed_words.py TEXT" in err
+    )
