@@ -40,7 +40,7 @@ def plot(
 ) -> None:
     """Draw the figures of an experiment, in the size of a paper.
 
-    A model has the same colour and marker in all of them. In budgets, families have.
+    A model has the same colour and marker in all of them.
 
     Example: hashbench plot glue_tiny pareto tasks --format pdf --width single
     """

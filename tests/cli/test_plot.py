@@ -14,7 +14,7 @@ def test_the_files_are_printed_and_figures_without_data_are_named(run: Run) -> N
     outcome = run("plot", "-o", "figures", "--width", "single", "--format", "svg")
     files = outcome.out.splitlines()
     assert outcome.code == 0 and "figures/shares.svg" in files and all(Path(file).is_file() for file in files)
-    assert "not drawn: deciles: no recall by frequency" in outcome.err
+    assert "not drawn: pretraining: no model was fine-tuned from two steps" in outcome.err
 
 
 def test_an_unknown_name_is_one_line_and_exit_code_2(run: Run) -> None:

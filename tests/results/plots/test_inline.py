@@ -70,7 +70,7 @@ def test_shares_and_times_name_their_models(svgs: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("name", "experiment", "text"),
     [("robustness", "robustness_tiny", r"bert-mlm\n5 % of words changed: \d+\.\d\d \[\d+\.\d\d, \d+\.\d\d\]"),
-     ("deciles", "superbloom_entities_tiny", r"a5-l2\ndecile 10: \d\.\d\d")],
+],
 )  # fmt: skip
 def test_figures_of_other_experiments_name_their_models(
     name: str, experiment: str, text: str, monkeypatch: pytest.MonkeyPatch

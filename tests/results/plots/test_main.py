@@ -21,19 +21,13 @@ from hashbench.store.engine import Store, open_store
 from tests.databases.made_up import World, build
 
 EXAMPLE = Path(__file__).parents[3] / "results.db.example"
-DECILE = """
-SELECT AVG(value) AS value FROM scores_by_condition
-WHERE model = 'a5-l2' AND metric = 'rec@1' AND condition = 'tenth=2'
-"""
 SWAPPED = """
 SELECT m.value AS value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
 WHERE f.kind = 'robustness' AND f.model = 'bert-mlm' AND f.task = 'sst2' AND m.name = 'accuracy'
   AND m.condition = 'swap=0.2'
 """
 NAMES = [
-    "budgets",
     "curves",
-    "deciles",
     "differences",
     "latency",
     "pareto",
@@ -64,8 +58,8 @@ def test_without_names_all_that_have_data_are_written_and_the_others_are_named(s
     stems = {path.stem for path in done.files}
     assert {"tasks", "shares", "latency", "pareto_parameters", "curves_finetuning"} <= stems
     assert all(path.is_file() for path in done.files)
-    assert set(done.left_out) == {"budgets", "deciles", "pretraining", "robustness"}
-    assert "entities or phrases" in done.left_out["deciles"]
+    assert set(done.left_out) == {"pretraining", "robustness"}
+    assert "pretrain.checkpoints" in done.left_out["pretraining"]
 
 
 @pytest.mark.parametrize(("format", "begin"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")])
@@ -158,14 +152,6 @@ def test_a_legend_has_as_many_columns_as_fit(store: Store) -> None:
     assert columns["double"] > columns["single"] >= 1
     for width, legend in legends.items():
         assert legend.get_window_extent().width <= WIDTHS[width] * legend.figure.dpi
-
-
-def test_deciles_are_drawn_by_frequency() -> None:
-    store = open_store(EXAMPLE, create=False, read_only=True)
-    axes = plots()["deciles"].draw(FigureData(store, ReportRequest("superbloom_entities_tiny")))[0].figure.axes[0]
-    line = next(line for line in axes.lines if line.get_marker() == handle_of("a5-l2").get_marker())
-    row = store.query(DECILE)[0]
-    assert line.get_ydata()[1] == pytest.approx(100 * row["value"])
 
 
 def test_times_stand_with_the_machine_that_they_were_taken_on(store: Store) -> None:

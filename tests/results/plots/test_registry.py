@@ -52,6 +52,6 @@ def test_a_figure_is_one_file(store: Store, tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_is_told_the_near_one() -> None:
-    message = "no figure 'paretto'; did you mean 'pareto'\\?.*there are: budgets, curves, deciles"
+    message = "no figure 'paretto'; did you mean 'pareto'\\?.*there are: curves, differences"
     with pytest.raises(InputError, match=message):
         find_plot("paretto")

@@ -1,0 +1,86 @@
+"""Score against tokens of pre-training, a line for each model through the steps from which it was fine-tuned."""
+
+from __future__ import annotations
+
+import json
+
+from hashbench.common.showing import decimal_text
+from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot, drawn_score, score_column
+from hashbench.results.plots.sheet import (
+    count_of,
+    labelled_models,
+    log_scores,
+    marker_of,
+    muted,
+    on_grey,
+    sheet,
+    tip,
+)
+from hashbench.results.read.measured import Measured
+from hashbench.results.tables.table import Cell, Table
+
+HEIGHT = {"single": 2.1, "double": 2.8}  # inches
+LEAST = 4.0  # percent that the vertical axis spans
+TokenLine = dict[int, Cell]  # the score by the tokens that were read before
+
+
+def draw(data: FigureData) -> list[Drawn]:
+    """One picture of score against pre-training tokens, for models fine-tuned from several steps of a pre-training."""
+    table = data.table
+    lines = token_lines(data.measured, table)
+    if not lines:
+        raise NothingToDraw("no model was fine-tuned from two steps of its pre-training; give pretrain.checkpoints")
+    column, words = drawn_score(table)
+    unit = "words" if by_words(data.measured) else "tokens"
+    labels = labelled_models(data, lines)
+    drawn = sheet(
+        data, "pretraining", "score and pre-training", height=HEIGHT[data.width], models=labels,
+        also=[words, "bars: sd over seeds", *on_grey(list(lines), labels)],
+    )  # fmt: skip
+    axes = drawn.panels[0]
+    for model, line in lines.items():
+        tokens = sorted(line)
+        scores = [line[count].value or 0.0 for count in tokens]
+        deviations = [line[count].std or 0.0 for count in tokens]
+        look = marker_of(model) if model in labels else muted()
+        mark, _, _ = axes.errorbar(tokens, scores, yerr=deviations, lw=0.9, capsize=2, elinewidth=0.7, **look)
+        texts = [
+            f"{model}\n{count_of(n)} {unit}: {decimal_text(score, 2)}"
+            + (f" ± {decimal_text(deviation, 2)}" if deviation else "")
+            for n, score, deviation in zip(tokens, scores, deviations, strict=True)
+        ]
+        tip(mark, *texts)
+    axes.margins(y=0.12)
+    places = (count for line in lines.values() for count in line)
+    log_scores(axes, table, column, places, along=f"{unit} of pre-training", least=LEAST)
+    return [drawn]
+
+
+def by_words(measured: Measured) -> bool:
+    """True where all pre-trainings have rows of words, whose number is then their length."""
+    recipes = [run.spec["pretrain"] for run in measured.pretrainings()]
+    return all("words_per_row" in of and of["words_per_row"] for of in recipes)
+
+
+def token_lines(measured: Measured, table: Table) -> dict[str, TokenLine]:
+    """The scores by pre-training tokens or words of models fine-tuned from two or more steps.
+
+    By the name of the final model.
+    """
+    column = score_column(table)
+    cells = {row.model: row.cells[column] for row in table.rows if row.kind == "model" and column in row.cells}
+    lines: dict[str, TokenLine] = {}
+    names: dict[str, str] = {}
+    for run in measured.pretrainings():
+        training = json.dumps({key: value for key, value in run.spec.items() if key != "checkpoint"}, sort_keys=True)
+        recipe = run.spec["pretrain"]
+        steps = run.spec["checkpoint"] if "checkpoint" in run.spec else recipe["steps"]
+        if "checkpoint" not in run.spec:
+            names[training] = run.model
+        if run.model in cells and cells[run.model].value is not None:
+            row = recipe["words_per_row" if by_words(measured) else "sequence_length"]
+            lines.setdefault(training, {})[steps * recipe["batch_size"] * row] = cells[run.model]
+    return {names[training]: line for training, line in lines.items() if len(line) > 1 and training in names}
+
+
+PLOT = Plot("pretraining", "score against tokens of pre-training", draw)
