@@ -39,7 +39,9 @@ def test_a_device_folder_is_small_and_says_so(tmp_path: Path) -> None:
     assert lines[0].startswith(f"ship {folder / 'onnx'}: {sum(shipped.values()):,} bytes in all: model_int8.onnx ")
     assert all(f"{name} {size:,}" in lines[0] for name, size in shipped.items())
     assert lines[1].startswith("label names: hashed_text.json; ")
-    assert json.loads((folder / "onnx" / "hashed_text.json").read_text())["inputs"]["labels"] == list(load(folder).labels)
+    assert json.loads((folder / "onnx" / "hashed_text.json").read_text())["inputs"]["labels"] == list(
+        load(folder).labels
+    )
     facts = json.loads((folder / "deployment.json").read_text())
     assert facts["shipped_bytes"] == sum(shipped.values()) and facts["difference"] < 1e-4
     forms = {form["form"]: form for form in facts["evaluated"]}
