@@ -43,10 +43,9 @@ KEPT = ("task", "metric", "perturbation", "rate", "model", "measure", "versus")
 TASK = ("model", "task", "metric", "split")
 DIFFERENCE = ("a", "b", "a-b", "low", "high", "decided", "seeds", "examples")
 
-Facts = dict[str, Any]  # name of a fact -> its value, JSON
-
-
 GROUPS = ("cells", "claims", "robustness", "differences", "planned", "data")
+
+Facts = dict[str, Any]  # name of a fact -> its value, JSON
 
 
 def frozen(data: list[str], groups: Sequence[str] = GROUPS) -> dict[str, Facts]:
