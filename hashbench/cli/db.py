@@ -174,7 +174,7 @@ def publish(
 def check(db: Database = DEFAULT_DB) -> None:
     """Look for damage: content against its sums, ids against specs, scores against outputs, files against their sums.
 
-    If there is any, the exit code is 1. Then take a whole copy, or db void RUN and sweep again.
+    If there is any, the exit code is 1. Then take a whole copy, or db void RUN --reason damaged and sweep again.
 
     Example: hashbench db check --db results.db
     """
@@ -193,7 +193,7 @@ def check(db: Database = DEFAULT_DB) -> None:
         return
     for item in damage:
         show(str(item))
-    note(f"{store.name}: {len(damage)} places are damaged; take a whole copy, or hashbench db void RUN and sweep again")
+    note(f"{store.name}: {len(damage)} places are damaged; take a whole copy, or hashbench db void RUN --reason damaged and sweep again")
     raise typer.Exit(TO_DECIDE)
 
 

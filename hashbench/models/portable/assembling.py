@@ -87,6 +87,12 @@ class TextSide:
         *parts, tables = self._made_of
         return TextSide.of, (*parts, tables.__getitem__)
 
+    def varied(self, tokenize: Callable[[Any], list[str]] | None = None, **values: Any) -> TextSide:
+        """This text side with other values, or another way to tokens; codes that are known are known to both."""
+        side = TextSide(tokenize or self.tokenize, self._encode, {**self.values, **values})
+        side._known, side._packed = self._known, self._packed
+        return side
+
     def code(self, token: str) -> Sequence[float]:
         """The code of a token."""
         code = self._known.get(token)
