@@ -193,7 +193,8 @@ def check(db: Database = DEFAULT_DB) -> None:
         return
     for item in damage:
         show(str(item))
-    note(f"{store.name}: {len(damage)} places are damaged; take a whole copy, or hashbench db void RUN --reason damaged and sweep again")
+    remedy = "take a whole copy, or hashbench db void RUN --reason damaged and sweep again"
+    note(f"{store.name}: {len(damage)} places are damaged; {remedy}")
     raise typer.Exit(TO_DECIDE)
 
 
