@@ -1,7 +1,8 @@
 """hashbench: vocabulary-free and hashed input embeddings, trained, measured and tabulated under one recipe.
 
 `hashbench.sweep(file)` carries out an experiment, `hashbench.report(name)` gives its tables, `hashbench.results(db)`
-the scores as a tidy pandas table, `hashbench.load(folder)` an exported model.
+the scores as a tidy pandas table, `hashbench.load(folder)` an exported model. `hashbench.module(file, ...)` and
+`hashbench.datamodule(file, ...)` are a training for Lightning's own Trainer.
 Nothing heavy is imported before it is used.
 """
 
@@ -13,14 +14,16 @@ if TYPE_CHECKING:
     from hashbench.deployment.loading import load
     from hashbench.results.read.scores import results
     from hashbench.results.rendering.notebook import report
-    from hashbench.running.sweep.notebook import sweep
+    from hashbench.running.sweep.notebook import datamodule, module, sweep
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "load", "report", "results", "sweep"]
+__all__ = ["__version__", "datamodule", "load", "module", "report", "results", "sweep"]
 
 
 PLACES = {
+    "datamodule": "hashbench.running.sweep.notebook",
     "load": "hashbench.deployment.loading",
+    "module": "hashbench.running.sweep.notebook",
     "report": "hashbench.results.rendering.notebook",
     "results": "hashbench.results.read.scores",
     "sweep": "hashbench.running.sweep.notebook",

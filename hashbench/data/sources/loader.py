@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
+from lightning.pytorch import LightningDataModule
 
 from hashbench.data.sources.batching import count_batches, epoch_batches
 from hashbench.models.embeddings.base import Batch
@@ -107,11 +108,12 @@ def _produce(
         ready.put(error)
 
 
-class LoadedData(ABC):
-    """Base of training data in batches; every process makes all rows of each batch."""
+class LoadedData(LightningDataModule, ABC):
+    """Base LightningDataModule of all trainings; every process makes all rows of each batch."""
 
     def __init__(self, *, batch_size: int, seed: int, rank: int = 0, world_size: int = 1, prefetch: int = 2) -> None:
         """`batch_size`: rows of all processes. `rank`: number of this process among the `world_size` that train."""
+        super().__init__()
         self.batch_size, self.seed, self.prefetch = batch_size, seed, prefetch
         self.rank, self.world_size = rank, world_size
 

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from hashbench.running.training.machine import Machine
 from hashbench.store.kinds import METRICS, Metrics
 from hashbench.store.planning import Run
 from hashbench.store.result import Checkpoint, Predictions, Result
+
+if TYPE_CHECKING:
+    from lightning.pytorch import LightningDataModule, LightningModule
 
 BYTES = 4  # of a weight in float32
 
@@ -158,6 +161,13 @@ class TrainingKind(RunKind):
     """A kind of run that trains a model."""
 
     several_devices = is_tracked = is_training = True
+
+    @abstractmethod
+    def parts(self, run: Run, place: Workplace, machine: Machine) -> tuple[LightningModule, LightningDataModule]:
+        """The module that trains a run's model, and the data that it is trained on, as a Trainer takes them.
+
+        Raises InputError where the recipe leaves a value to a search.
+        """
 
 
 def stored_predictions(split: str, checkpoint: Checkpoint, outputs: np.ndarray, targets: np.ndarray) -> Predictions:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hashbench.common.declared import CHOSEN_NOTE, SEARCHED_ON_NOTE, UNSELECTED_NOTE
+from hashbench.common.declared import CHOSEN_NOTE, SEARCHED_ON_NOTE, UNSELECTED_NOTE, searched_values
+from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.common.showing import tell
 from hashbench.common.texts_read import NOTE
@@ -39,7 +40,7 @@ from hashbench.store.result import Checkpoint, Predictions, Result
 if TYPE_CHECKING:
     from hashbench.data.tasks.text_batches import FinetuningData
     from hashbench.running.training.evaluated import OutputsBySplit
-    from hashbench.running.training.finetuning import Finetuned
+    from hashbench.running.training.finetuning import Finetuned, FinetuningModule
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,17 @@ class Finetuning(TrainingKind):
                 NOTE: read.note(),
             },
         )
+
+    def parts(self, run: Run, place: Workplace, machine: Machine) -> tuple[FinetuningModule, FinetuningData]:
+        from hashbench.running.training.finetuning import Job, module_of
+
+        model = place.model(run)
+        if model.finetune.searches:
+            searched = " and ".join(searched_values(model.finetune.model_dump()))
+            raise InputError(f"{run.model}: finetune.{searched}: a list to search; give one value")
+        (recipe,) = model.finetune.recipes()
+        data = batches_of(place.materials.task_data(str(run.task)), run, place, machine, batch_size=recipe.batch_size)
+        return module_of(starting_model(run, place), data, Job(model.spec, recipe, int(run.seed or 0))), data
 
     def left_files(self, run: Run, artifacts: ArtifactFolder) -> list[dict[str, Path]]:
         """Files of the best weights: where they are kept for good, and where until other runs have used them."""

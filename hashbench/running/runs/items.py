@@ -33,7 +33,7 @@ from hashbench.store.result import Artifact, Predictions, Result
 
 if TYPE_CHECKING:
     from hashbench.data.tasks.item_batches import ItemData
-    from hashbench.running.training.entities import Trained
+    from hashbench.running.training.entities import EntityModule, Trained
 
 
 class ItemTraining(TrainingKind):
@@ -69,21 +69,9 @@ class ItemTraining(TrainingKind):
         from hashbench.running.training.entities import test_entities, train_entities
 
         model, links = place.model(run), place.materials.links(str(run.task))
-        coder = place.materials.bloom(model, links)
-        seed = int(run.seed or 0)
-        kind = item_kind(links.task)
-        built, head = build_parts(
-            model,
-            run.encoder,
-            coder,
-            seed=seed,
-            next_sentence=kind.next_sentence(protocol_of(links.task)),
-            row_counts=coder.token_counts(links.items.counts),
-        )
-        data = item_data(links, coder, head, model, seed, machine)
-        search = ItemSearch(coder.maps, coder.alpha, device=pick_device(machine.device))
-        (recipe,) = model.finetune.recipes()  # the plan refuses a grid
-        trained = train_entities(built, head, data, recipe, seed=seed, search=search, machine=machine)
+        coder, module, data = self._begun(run, place, machine)
+        search = module.search
+        trained = train_entities(module, data, machine)
         if machine.rank > 0:
             return Result()
         outputs, under = test_entities(trained, data, search, run.spec[links.task.kind.name]["beams"], machine)
@@ -107,6 +95,28 @@ class ItemTraining(TrainingKind):
                 "precision_found": precision_found(model.finetune.precision, machine.device),
             },
         )
+
+    def parts(self, run: Run, place: Workplace, machine: Machine) -> tuple[EntityModule, ItemData]:
+        return self._begun(run, place, machine)[1:]
+
+    def _begun(self, run: Run, place: Workplace, machine: Machine) -> tuple[Bloom, EntityModule, ItemData]:
+        """The fitted coder of a run, the module that trains its model, and the data."""
+        from hashbench.running.training.entities import EntityModule
+
+        model, links, seed = place.model(run), place.materials.links(str(run.task)), int(run.seed or 0)
+        coder, kind = place.materials.bloom(model, links), item_kind(links.task)
+        built, head = build_parts(
+            model,
+            run.encoder,
+            coder,
+            seed=seed,
+            next_sentence=kind.next_sentence(protocol_of(links.task)),
+            row_counts=coder.token_counts(links.items.counts),
+        )
+        data = item_data(links, coder, head, model, seed, machine)
+        search = ItemSearch(coder.maps, coder.alpha, device=pick_device(machine.device))
+        (recipe,) = model.finetune.recipes()  # the plan refuses a grid
+        return coder, EntityModule(built, head, recipe, data, search, seed=seed, watch=machine.watch), data
 
 
 def build_parts(

@@ -26,7 +26,8 @@ from hashbench.store.result import Result
 
 if TYPE_CHECKING:
     from hashbench.data.sources.loader import LoadedData
-    from hashbench.running.training.pretraining import Pretrained
+    from hashbench.models.objectives.base import Head
+    from hashbench.running.training.pretraining import Pretrained, PretrainingModule
 
 # Keys of Pretrain that are elsewhere in the spec: in the corpus, the tokenizer and the seed.
 ELSEWHERE = {
@@ -126,6 +127,14 @@ class Pretraining(TrainingKind):
             },
         )
 
+    def parts(self, run: Run, place: Workplace, machine: Machine) -> tuple[PretrainingModule, LoadedData]:
+        from hashbench.running.training.curves import Curves
+        from hashbench.running.training.pretraining import PretrainingModule
+
+        built, head, data, steps = begun(run, place, machine)
+        recipe = place.model(run).pretrain.recipe()
+        return PretrainingModule(built, head, recipe, total_steps=steps, curves=Curves(steps)), data
+
     def has_long_steps(self, run: Run) -> bool:
         recipe = run.spec["pretrain"]
         return bool(recipe["batch_size"] * sequence_tokens(recipe) >= LONG_STEP)
@@ -172,17 +181,21 @@ def weights_of(run: Run, artifacts: ArtifactFolder) -> Path:
     return files.at(run.spec[CHECKPOINT]) if CHECKPOINT in run.spec else files.weights
 
 
+def begun(run: Run, place: Workplace, machine: Machine) -> tuple[Model, Head, LoadedData, int]:
+    """The model of a pre-training with fresh weights, the head of its objective, its batches and number of steps."""
+    model = place.model(run)
+    objective = model.spec.training.objective
+    assert objective is not None and pretrains(model.spec)  # the plan makes no pre-training of others
+    built = place.materials.texts(model).build(model.spec, run.encoder, seed=model.pretrain.seed)
+    return built, make_head(built, objective), *batches_of(model, place, machine)
+
+
 def train(run: Run, place: Workplace, machine: Machine, earlier: Mapping[int, Path] | None = None) -> Pretrained:
     """Trains the model of a pre-training up to the run's step; `earlier`: files for the weights by step on the way."""
     from hashbench.running.training.pretraining import pretrain
 
-    model = place.model(run)
-    spec, recipe, texts = model.spec, model.pretrain, place.materials.texts(model)
-    objective = spec.training.objective
-    assert objective is not None and pretrains(spec)  # the plan makes no pre-training of others
-    built = texts.build(spec, run.encoder, seed=recipe.seed)
-    head = make_head(built, objective)
-    data, steps = batches_of(model, place, machine)
+    recipe = place.model(run).pretrain
+    built, head, data, steps = begun(run, place, machine)
     stop_at = run.spec[CHECKPOINT] if CHECKPOINT in run.spec else None
     if recipe.checkpoints and recipe.checkpoints[-1] > steps:
         what = f"pretrain.checkpoints: {recipe.checkpoints[-1]} is behind the last step, {steps}"

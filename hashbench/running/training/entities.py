@@ -18,7 +18,7 @@ from hashbench.running.experiment.recipes import FinetuneRecipe
 from hashbench.running.training.curves import Curves
 from hashbench.running.training.devices import pick_device
 from hashbench.running.training.evaluated import EvaluatedModule, Evaluation, TaskTraining, fit_on_task
-from hashbench.running.training.machine import Machine
+from hashbench.running.training.machine import Machine, Watch
 from hashbench.running.training.model import Model
 from hashbench.running.training.recipe import training_length
 from hashbench.scores.registry import evaluate
@@ -43,12 +43,12 @@ class EntityModule(EvaluatedModule):
         search: ItemSearch,
         *,
         seed: int,
-        total_steps: int,
-        curves: Curves,
+        watch: Watch | None = None,
     ) -> None:
-        super().__init__(recipe, seed=seed, total_steps=total_steps, curves=curves)
+        total_steps, _ = training_length(recipe, data.steps_per_epoch)
+        super().__init__(recipe, seed=seed, total_steps=total_steps, curves=Curves(total_steps, watch))
         self.model, self.head = model, head
-        self._data, self._search = data, search
+        self._data, self.search = data, search
         self._collected: list[tuple[np.ndarray, np.ndarray]] = []
 
     def loss_terms(self, batch: Batch) -> tuple[Tensor, ...]:
@@ -69,9 +69,11 @@ class EntityModule(EvaluatedModule):
         rows = batch.row_ids.cpu().numpy()
         logs, tokens = case_distributions(self.model, self.head, batch)
         targets = self._data.cases["validation"].targets[rows]
-        self._collected.append((rows, case_outputs(self._search, logs, tokens, targets)))
+        self._collected.append((rows, case_outputs(self.search, logs, tokens, targets)))
 
     def on_validation_epoch_end(self) -> None:
+        if self.trainer.sanity_checking:  # before the first step a plain Trainer tries some batches
+            return
         outputs = in_order(self._collected, self._data, "validation")
         scores = evaluate(self._data.task.metrics, self._data.cases["validation"].targets, outputs)
         for score in scores.values():
@@ -80,20 +82,9 @@ class EntityModule(EvaluatedModule):
         self.take_in(Evaluation(self.global_step, scores[metric].value, {"validation": outputs}), keep_weights=True)
 
 
-def train_entities(
-    model: Model,
-    head: EntityHead,
-    data: ItemData,
-    recipe: FinetuneRecipe,
-    *,
-    seed: int,
-    search: ItemSearch,
-    machine: Machine,
-) -> Trained:
-    """Trains `model` and `head` in place on hidden items and leaves them with the weights of the best evaluation."""
-    total_steps, _ = training_length(recipe, data.steps_per_epoch)
-    curves = Curves(total_steps, machine.watch)
-    module = EntityModule(model, head, recipe, data, search, seed=seed, total_steps=total_steps, curves=curves)
+def train_entities(module: EntityModule, data: ItemData, machine: Machine) -> Trained:
+    """Trains a module in place on hidden items and leaves its model and head at their best weights."""
+    model, head = module.model, module.head
     trained = fit_on_task(module, data, machine, model=model, head=head, task=data.task)
     trained.restore_best()
     model.eval()

@@ -164,7 +164,7 @@ def fit_on_task(
     if module.progress.last is None or module.progress.last.step != trainer.global_step:
         # The end of training always counts.
         with matmul_precision(recipe.matmul_precision):
-            trainer.validate(module, data.val_dataloader(), verbose=False)
+            trainer.validate(module, datamodule=data, verbose=False)
         module.make_whole()
     progress = module.progress
     assert progress.best is not None and progress.last is not None  # validated above at the latest

@@ -27,7 +27,7 @@ from hashbench.running.training.curves import Curves, NotFinite
 from hashbench.running.training.devices import autocast, matmul_precision, pick_device, precision_found
 from hashbench.running.training.evaluated import EvaluatedModule, Evaluation, OutputsBySplit, TaskTraining, fit_on_task
 from hashbench.running.training.graphs import few_shapes
-from hashbench.running.training.machine import Machine
+from hashbench.running.training.machine import Machine, Watch
 from hashbench.running.training.model import Model
 from hashbench.running.training.recipe import training_length
 from hashbench.scores.registry import evaluate
@@ -47,11 +47,11 @@ class FinetuningModule(EvaluatedModule):
         data: FinetuningData,
         *,
         seed: int,
-        total_steps: int,
-        curves: Curves,
         keep_best_weights: bool,
+        watch: Watch | None = None,
     ) -> None:
-        super().__init__(recipe, seed=seed, total_steps=total_steps, curves=curves)
+        total_steps, _ = training_length(recipe, data.steps_per_epoch)
+        super().__init__(recipe, seed=seed, total_steps=total_steps, curves=Curves(total_steps, watch))
         self.model, self.head, self._data = model, head, data
         self._keep_best_weights = keep_best_weights
         self._collected: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
@@ -86,6 +86,8 @@ class FinetuningModule(EvaluatedModule):
         self._collected[dataloader_idx].append((batch.row_ids.cpu().numpy(), outputs))
 
     def on_validation_epoch_end(self) -> None:
+        if self.trainer.sanity_checking:  # before the first step a plain Trainer tries some batches
+            return
         splits = self._data.select_splits
         outputs = {split: self._gather(self._collected[index], split) for index, split in enumerate(splits)}
         selection = score_splits(self._data, outputs, self.curves, self.global_step, self.recipe.select_metric)
@@ -121,24 +123,20 @@ class Job:
 Finetuned = TaskTraining[TaskHead]
 
 
-def finetune(model: Model, data: FinetuningData, job: Job, *, machine: Machine) -> Finetuned:
-    """Fine-tunes `model` in place; returns the training with its best and last evaluation."""
+def module_of(model: Model, data: FinetuningData, job: Job, *, watch: Watch | None = None) -> FinetuningModule:
+    """The module that fine-tunes `model` in place, with a fresh head."""
     torch.manual_seed(job.seed)
     if job.recipe.weight_decay == 0 and data.knows_types:  # decay would reach the rows of other types too
         model.embedding.narrow(torch.tensor(data.codes))
     head = make_head_of(model, data.data, job.spec)
-    total_steps, _ = training_length(job.recipe, data.steps_per_epoch)
-    module = FinetuningModule(
-        model,
-        head,
-        job.recipe,
-        data,
-        seed=job.seed,
-        total_steps=total_steps,
-        curves=Curves(total_steps, machine.watch),
-        keep_best_weights=job.keep_best_weights or bool(data.test_splits),
-    )
-    return fit_on_task(module, data, machine, model=model, head=head, task=data.data.task)
+    keeps = job.keep_best_weights or bool(data.test_splits)
+    return FinetuningModule(model, head, job.recipe, data, seed=job.seed, keep_best_weights=keeps, watch=watch)
+
+
+def finetune(model: Model, data: FinetuningData, job: Job, *, machine: Machine) -> Finetuned:
+    """Fine-tunes `model` in place; returns the training with its best and last evaluation."""
+    module = module_of(model, data, job, watch=machine.watch)
+    return fit_on_task(module, data, machine, model=model, head=module.head, task=data.data.task)
 
 
 def best_recipe(

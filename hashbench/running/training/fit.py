@@ -68,13 +68,7 @@ def fit(
         interval=interval,
     )
     with matmul_precision(recipe.matmul_precision), attention_first(recipe.attention):
-        trainer.fit(
-            module,
-            data.train_dataloader(),
-            data.val_dataloader() if interval else None,
-            ckpt_path=resumable.files.newest(),
-            weights_only=True,
-        )
+        trainer.fit(module, datamodule=data, ckpt_path=resumable.files.newest(), weights_only=True)
     module.make_whole()
     return trainer
 
@@ -108,7 +102,6 @@ def make_trainer(
         # Named, since a SLURM job's own signals would compete with the leases. Several processes are there already.
         plugins=[LightningEnvironment() if machine.devices == 1 else TorchElasticEnvironment()],
         precision="32-true" if precision_found(recipe.precision, machine.device) == "32" else "bf16-mixed",
-        gradient_clip_val=recipe.clip,
         max_steps=steps,
         max_epochs=epochs,
         callbacks=callbacks,

@@ -148,14 +148,14 @@ class RecipeModule(LightningModule):
         gradient_clip_val: float | None = None,
         gradient_clip_algorithm: str | None = None,
     ) -> None:
-        """Scales the gradients so that their norm, over all parameters of the optimizer, is at most the given value.
+        """Scales the gradients so that their norm, over all parameters, is at most the recipe's `clip`.
 
         Lightning refuses to clip beside a fused optimizer under bf16, because such an optimizer may undo a loss scale
         after the clipping; bf16 has no loss scale.
         """
-        if gradient_clip_val is not None:
+        if self.recipe.clip is not None:
             parameters = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-            clip_norm(parameters, gradient_clip_val)
+            clip_norm(parameters, self.recipe.clip)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["points"] = self.curves.plain()

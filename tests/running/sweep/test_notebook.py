@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from lightning.pytorch import Trainer
 
 import hashbench
 from hashbench.common.errors import InputError
@@ -15,6 +18,7 @@ from hashbench.running.sweep import notebook
 from hashbench.store.engine import open_results, open_store
 from hashbench.store.planning import add_experiment
 from hashbench.store.status import experiments
+from tests.commands import finish
 
 PAGE = Path(__file__).parents[3] / "docs" / "python.md"
 FILE = """\
@@ -75,6 +79,33 @@ def test_an_interruption_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(notebook, "carry_out", lambda loaded, **options: 130)
     with pytest.raises(notebook.SweepNotDone, match="mine.yaml: interrupted; the same call goes on"):
         hashbench.sweep("mine.yaml")
+
+
+def test_a_trainer_of_ones_own_computes_the_same_losses(folder: Path) -> None:
+    """A plain Trainer, with its try of the validation before the first step, as a sweep: pre-training and task."""
+    own_trainer = {"accelerator": "cpu", "logger": False, "enable_checkpointing": False, "enable_progress_bar": False}
+    settings = ("pretrain.steps=4", "finetune.steps=4")
+    assert finish("sweep", "mine.yaml", *settings, "--db", "mine.db", "--workers", 1, cwd=folder).code == 0
+    stored = (
+        "SELECT value FROM metric JOIN run ON finished_attempt = attempt_id "
+        "WHERE kind = ? AND name = 'loss' AND split = 'train' ORDER BY step"
+    )
+    for task, kind in ((None, "pretrain"), ("cola", "finetune")):
+        chosen = {"model": "hashformer-md-proj", "task": task}
+        module = hashbench.module("mine.yaml", *settings, **chosen)
+        Trainer(max_steps=module.total_steps, **own_trainer).fit(
+            module, hashbench.datamodule("mine.yaml", *settings, **chosen)
+        )
+        own = [point.value for point in module.curves.points if point.name == "loss"]
+        with closing(sqlite3.connect("mine.db")) as results:
+            assert len(own) == 4 and own == pytest.approx([value for (value,) in results.execute(stored, (kind,))])
+
+
+def test_a_training_that_is_not_planned_is_one_line(folder: Path) -> None:
+    with pytest.raises(InputError, match="mine: has no training of 'other' on 'cola'; its runs: hashformer-md-proj"):
+        hashbench.module("mine.yaml", model="other", task="cola")
+    with pytest.raises(InputError, match="finetune.learning_rate: a list to search; give one value"):
+        hashbench.datamodule("mine.yaml", "finetune.learning_rate=[0.1, 0.2]", model="hashformer-md-proj", task="cola")
 
 
 @pytest.mark.services

@@ -18,7 +18,14 @@ from hashbench.models.embeddings.registry import find_model
 from hashbench.models.objectives.entities import EntityHead, EntityObjective, corrupt
 from hashbench.models.objectives.item_search import ItemSearch
 from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe
-from hashbench.running.training.entities import losses_of, predicted_states, ranks_in, test_entities, train_entities
+from hashbench.running.training.entities import (
+    EntityModule,
+    losses_of,
+    predicted_states,
+    ranks_in,
+    test_entities,
+    train_entities,
+)
 from hashbench.running.training.machine import Interrupted, Machine
 from hashbench.running.training.model import build_model
 from hashbench.running.training.recipe import inverse_sqrt, schedule_of, training_length
@@ -55,7 +62,7 @@ def trained(page_links, folder, recipe=RECIPE, stops=(), alpha=4, maps=2, **choi
         )
         machine = Machine(folder, device="cpu", should_stop=threading.Event() if stop is None else StopAfter(stop))
         try:
-            done = train_entities(model, head, data, recipe, seed=0, search=search, machine=machine)
+            done = train_entities(EntityModule(model, head, recipe, data, search, seed=0), data, machine)
         except Interrupted:
             assert stop is not None
             continue

@@ -111,7 +111,7 @@ def module_of(prepared, recipe, *, keep_best_weights=False):
     made = prepared("hashformer-md-proj")
     model = build_model(made.spec, "tiny", seed=0)
     head, data = ClassificationHead(model.config.dim, 2), made.finetuning("cola", rows=40)
-    options = {"seed": 0, "total_steps": 10, "curves": Curves(10, None), "keep_best_weights": keep_best_weights}
+    options = {"seed": 0, "keep_best_weights": keep_best_weights}
     return FinetuningModule(model, head, recipe, data, **options)
 
 

@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch import nn
 
+from hashbench.running.experiment.recipes import PretrainRecipe
+from hashbench.running.training.curves import Curves
 from hashbench.running.training.module import RecipeModule
 from hashbench.running.training.recipe import adamw, constant, cosine_restarts, linear_decay, reseed, schedule_of
 
@@ -84,7 +86,9 @@ def test_clipping_equals_torchs_own(largest):
         parameter.grad = torch.randn_like(parameter)
         other.grad = parameter.grad.clone()
     optimizer = adamw(ours, learning_rate=1.0, betas=(0.9, 0.99), eps=1e-8, weight_decay=0.1)
-    RecipeModule.configure_gradient_clipping(None, optimizer, largest)
+    recipe = PretrainRecipe(learning_rate=1.0, warmup_steps=0, clip=largest)
+    module = RecipeModule(recipe, schedule=constant(0), seed=0, total_steps=1, curves=Curves(1))
+    module.configure_gradient_clipping(optimizer)
     nn.utils.clip_grad_norm_(peer.parameters(), largest)
     for parameter, other in zip(ours.parameters(), peer.parameters(), strict=True):
         torch.testing.assert_close(parameter.grad, other.grad)

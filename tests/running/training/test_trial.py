@@ -165,8 +165,6 @@ def test_a_modules_parts_are_what_it_says(prepared):
         FinetuneRecipe(learning_rate=1e-3),
         data,
         seed=0,
-        total_steps=1,
-        curves=Curves(1),
         keep_best_weights=False,
     )
     assert module.label_counts(data.longest_batch()) == (8,)
