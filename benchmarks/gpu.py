@@ -6,7 +6,7 @@
 1. Correctness: the tests marked `gpu` (losses, memory, bf16, compiled code beside the CPU), as in `make test-gpu`.
 2. Pre-training, base, 512 tokens, bf16, compiled: tokens a second and the share of the card's published peak, for MLM
    and Shuffle + Random, beside transformers' BERT under the same torch.compile (benchmarks/pretraining.py).
-3. Attention alone, of that shape: which kernel runs, by torch's choice and with cuDNN's first, and its rate.
+3. Attention alone, of that shape: which kernel runs, and its rate.
 4. Fine-tuning, tiny: examples a second beside transformers' Trainer (benchmarks/finetuning.py).
 
 Before that it prints the versions of torch, CUDA and cuDNN, and where a cuDNN of the system was loaded in place of
@@ -22,15 +22,12 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_args
 
 import torch
 from torch.profiler import ProfilerActivity, profile
 
 from hashbench.models.encoders.attention import attention
 from hashbench.running.efficiency.timing import timed_ms
-from hashbench.running.experiment.recipes import Attention
-from hashbench.running.training.devices import attention_first
 
 FOLDER = Path(__file__).resolve().parent
 WANTED = 45.0  # % of the published peak
@@ -75,7 +72,7 @@ def foreign_cudnn(maps: str, packages: Path) -> list[str]:
     return sorted(path for path in mapped if "libcudnn" in path and not Path(path).is_relative_to(packages))
 
 
-def attention_line(first: Attention, device: torch.device, batch: int, length: int) -> str:
+def attention_line(device: torch.device, batch: int, length: int) -> str:
     """The longest kernels of attention with dropout in bf16, forward and backward, and their rate in TFLOP/s."""
     heads, width = 12, 64  # of base
     qkv = torch.randn(batch, length, 3, heads, width, device=device, dtype=torch.bfloat16, requires_grad=True)
@@ -85,16 +82,15 @@ def attention_line(first: Attention, device: torch.device, batch: int, length: i
         attention(*qkv.permute(2, 0, 3, 1, 4), None, 0.1).sum().backward()
 
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if device.type == "cuda" else [])]
-    with attention_first(first):
-        work()  # a warm-up
-        with profile(activities=activities) as profiled:
-            work()
-        ms = statistics.median(timed_ms(work, device) for _ in range(9))
+    work()  # a warm-up
+    with profile(activities=activities) as profiled:
+        work()
+    ms = statistics.median(timed_ms(work, device) for _ in range(9))
     on_device = [event for event in profiled.key_averages() if str(event.device_type).lower().endswith("cuda")]
     longest = sorted(on_device, key=lambda event: -event.self_device_time_total)[:3]
     names = ", ".join(f"{event.key} {event.self_device_time_total / 1000:.2f} ms" for event in longest)
     products = 4 * batch * heads * length**2 * width  # of the forward pass; the backward pass has 2.5 times as many
-    return f"attention {first:6} {3.5 * products / ms / 1e9:8.3g} TFLOP/s  {names or 'of a CPU: no kernels'}"
+    return f"attention {3.5 * products / ms / 1e9:8.3g} TFLOP/s  {names or 'of a CPU: no kernels'}"
 
 
 def run(*arguments: str) -> tuple[int, str]:
@@ -137,9 +133,7 @@ def main() -> int:
     name = torch.cuda.get_device_name(0) if on_gpu else "CPU"
     peak = options.peak if options.peak is not None else peak_of(name)
     print(f"{name}, published peak in bf16: {f'{peak:g} TFLOP/s' if peak else 'not known'}\n{versions()}")
-    for first in get_args(Attention):
-        shape_of = (options.batch, 512) if on_gpu else (2, 64)
-        print(attention_line(first, torch.device(options.device), *shape_of), flush=True)
+    print(attention_line(torch.device(options.device), *((options.batch, 512) if on_gpu else (2, 64))), flush=True)
     marked = ["-m", "gpu"] if on_gpu else []
     tests, _ = run("-m", "pytest", "-q", "-rs", *marked, "tests/running/training/test_devices.py")
     shape = (

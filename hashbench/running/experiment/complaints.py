@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from hashbench.common.errors import near_match
+from hashbench.running.experiment.recipes import GONE
 from hashbench.running.experiment.schema import Experiment, fields_of
 
 KINDS = {  # pydantic's error types -> the expected value
@@ -48,7 +49,9 @@ def form_of(block: type[BaseModel], key: str) -> Literal["mapping", "list", "val
 
 
 def unknown_key(prefix: Sequence[str | int], key: str, keys: list[str]) -> str:
-    """The sentence for a key that the schema does not have, or has in another block."""
+    """The sentence for a key that the schema does not have, has in another block, or had."""
+    if key in GONE and {"pretrain", "finetune"} & set(prefix):
+        return f"key {place((*prefix, key), quoted=True)} is gone: {GONE[key]}; leave it out"
     places = [] if near_match(key, keys) else places_of(key, Experiment)
     elsewhere = f"; '{key}' stands {' or '.join(places)}" if places else near_match(key, keys)
     return f"unknown key {place((*prefix, key), quoted=True)}{elsewhere} (list: hashbench schema)"

@@ -27,10 +27,14 @@ Beta = Annotated[float, Field(ge=0, lt=1)]
 Step = Annotated[int, Field(gt=0)]
 Precision = Literal["32", "bf16", "bf16-residual"]
 MatmulPrecision = Literal["highest", "high", "medium"]
-Attention = Literal["auto", "cudnn"]
 RowsAtATime = Annotated[int, Field(gt=0)] | Literal["auto"] | None
 # No part of a run's identity: a run that was trained with other values is the same run.
-SETTINGS = {"micro_batch_size", "activation_checkpointing", "compile", "attention", "graphs", "seeds"}
+SETTINGS = {"micro_batch_size", "activation_checkpointing", "compile", "seeds"}
+# Keys of pretrain and finetune that earlier versions had, in databases with their defaults alone
+GONE = {
+    "attention": "torch chooses the kernel of attention",
+    "graphs": "kernels are started one by one; compile: true is what makes small models faster on a GPU",
+}
 # By size of the encoder. At base the value of HashFormers, table 5; it does not train small encoders.
 FINETUNE_LEARNING_RATE = {"tiny": 5e-4, "mini": 3e-4, "small": 1e-4, "medium": 5e-5, "base": 3e-5}
 WARMUP_STEPS = 10_000  # HashFormers, table 4
@@ -103,10 +107,6 @@ class OnHardware(Strict):
         description="store only the input of each layer for the backward pass and compute the rest again: less memory",
     )
     compile: bool = Field(default=False, description="compile embedding and layers with torch.compile; faster on GPUs")
-    attention: Attention = Field(
-        default="auto",
-        description="kernel that a GPU tries first; auto: torch's choice; cudnn: that of cuDNN (not yet measured)",
-    )
 
 
 class Pretrain(OnHardware):
@@ -283,13 +283,6 @@ class Finetune(OnHardware):
         description=(
             "metric by which the best evaluation is chosen; null: the task's own (mnli: matched and mismatched "
             "together)"
-        ),
-    )
-    graphs: bool = Field(
-        default=False,
-        description=(
-            "replay recorded kernels (CUDA graphs) on one GPU, for small models (not yet measured); no effect with "
-            "compile, checkpointing or micro-batches"
         ),
     )
     patience: AtLeastOne | SeveralCounts | None = Field(

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from hashbench.models.encoders.base import Encoder
-from hashbench.running.experiment.recipes import Attention, MatmulPrecision, Precision
+from hashbench.running.experiment.recipes import MatmulPrecision, Precision
 
 
 def pick_device(device: str) -> str:
@@ -51,22 +50,6 @@ def _processor_has_bf16() -> bool:
         return torch.backends.mkldnn.is_available() and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
     has = torch.cpu.get_capabilities()
     return any(has.get(unit) for unit in ("avx512_bf16", "amx_bf16", "avx10_2", "bf16", "sve_bf16"))
-
-
-@contextmanager
-def attention_first(attention: Attention) -> Iterator[None]:
-    """Context in which a GPU tries this attention kernel first, and the others where it refuses; a CPU has its own."""
-    if attention == "auto":
-        yield
-        return
-    order = [
-        SDPBackend.CUDNN_ATTENTION,
-        SDPBackend.FLASH_ATTENTION,
-        SDPBackend.EFFICIENT_ATTENTION,
-        SDPBackend.MATH,
-    ]
-    with sdpa_kernel(order, set_priority=True):
-        yield
 
 
 @contextmanager

@@ -26,7 +26,6 @@ from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe, OnHar
 from hashbench.running.training.curves import Curves, NotFinite
 from hashbench.running.training.devices import autocast, matmul_precision, pick_device, precision_found
 from hashbench.running.training.evaluated import EvaluatedModule, Evaluation, OutputsBySplit, TaskTraining, fit_on_task
-from hashbench.running.training.graphs import few_shapes
 from hashbench.running.training.machine import Machine, Watch
 from hashbench.running.training.model import Model
 from hashbench.running.training.recipe import training_length
@@ -37,7 +36,6 @@ class FinetuningModule(EvaluatedModule):
     """LightningModule that fine-tunes a model with a fresh head under the experiment's recipe."""
 
     head: TaskHead
-    can_be_recorded = True
 
     def __init__(
         self,
@@ -62,16 +60,7 @@ class FinetuningModule(EvaluatedModule):
 
     def loss_terms(self, batch: Batch) -> tuple[Tensor, ...]:
         """The loss, of shape (), of a batch with labels (B,) or (B, W)."""
-        if self.graphs is not None:
-            return (self.graphs.loss(self.model, self.head, batch),)
         return (self.head.batch_loss(self.model, batch),)
-
-    def prepared(self, batch: Batch) -> Batch:
-        """A batch (B, L) in main memory, in training with graphs of one of few shapes."""
-        if self.graphs is None or not self.trainer.training:
-            return batch
-        limits = (self.model.encoder.max_length, self.model.embedding.max_items)
-        return few_shapes(batch, min((limit for limit in limits if limit is not None), default=None))
 
     def label_counts(self, batch: Batch) -> tuple[int, ...]:
         """Number of labels of a batch (B, L)."""

@@ -18,11 +18,10 @@ from torch import nn
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.progress import progress
 from hashbench.data.sources.loader import LoadedData
-from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe, Pretrain
+from hashbench.running.experiment.recipes import FinetuneRecipe, Pretrain
 from hashbench.running.training.accumulation import some_rows
 from hashbench.running.training.checkpoints import CheckpointFiles, Resumable, Snapshots
-from hashbench.running.training.devices import attention_first, matmul_precision, pick_device, precision_found
-from hashbench.running.training.graphs import Graphs
+from hashbench.running.training.devices import matmul_precision, pick_device, precision_found
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.memory import largest_micro_batch
 from hashbench.running.training.model import Model
@@ -67,7 +66,7 @@ def fit(
         epochs=epochs,
         interval=interval,
     )
-    with matmul_precision(recipe.matmul_precision), attention_first(recipe.attention):
+    with matmul_precision(recipe.matmul_precision):
         trainer.fit(module, datamodule=data, ckpt_path=resumable.files.newest(), weights_only=True)
     module.make_whole()
     return trainer
@@ -163,18 +162,6 @@ def set_up(module: RecipeModule, data: LoadedData, recipe: Pretrain | FinetuneRe
     if size is not None and size < rows:
         module.micro_batch_size = size
         machine.notes["micro_batch_size"] = str(size)
-    if device.type == "cuda" and recipe.attention != "auto":
-        machine.notes["attention"] = recipe.attention
-    if can_replay(module, recipe, device, machine):
-        module.graphs = Graphs()
-        machine.notes["graphs"] = "yes"
-
-
-def can_replay(module: RecipeModule, recipe: Pretrain | Finetune, device: torch.device, machine: Machine) -> bool:
-    """True where CUDA graphs are requested, and a step is one forward and backward pass of plain code on one GPU."""
-    requested = isinstance(recipe, Finetune) and recipe.graphs and module.can_be_recorded
-    plain = not recipe.compile and not recipe.activation_checkpointing and module.micro_batch_size is None
-    return requested and plain and device.type == "cuda" and machine.devices == 1
 
 
 def compile_parts(model: Model, head: nn.Module, *, fixed_shapes: bool) -> None:

@@ -15,7 +15,6 @@ from hashbench.models.embeddings.base import Batch
 from hashbench.running.experiment.recipes import FinetuneRecipe, PretrainRecipe
 from hashbench.running.training.accumulation import MicroBatch, added, micro_batches, weighted
 from hashbench.running.training.curves import Curves
-from hashbench.running.training.graphs import Graphs
 from hashbench.running.training.model import Model
 from hashbench.running.training.recipe import Schedule, adamw, drops_out, reseed
 from hashbench.running.training.sharding import Sharding, average_whole_gradients, clip_norm
@@ -26,7 +25,6 @@ class RecipeModule(LightningModule):
 
     model: Model
     head: nn.Module
-    can_be_recorded = False  # Whether `loss_terms` reads `graphs`
 
     def __init__(
         self,
@@ -41,7 +39,6 @@ class RecipeModule(LightningModule):
         self.recipe, self.curves, self.total_steps = recipe, curves, total_steps
         self._schedule, self._seed = schedule, seed
         self.micro_batch_size: int | None = None  # rows at a time; None: a batch is computed in one piece
-        self.graphs: Graphs | None = None  # None: kernels are started one by one
         self._sharding: Sharding | None = None
 
     def loss_terms(self, batch: Batch) -> tuple[Tensor, ...]:

@@ -94,7 +94,7 @@ def test_a_recipe_with_an_open_rate_cannot_be_trained() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    ["micro_batch_size=4", "micro_batch_size=auto", "activation_checkpointing=true", "compile=true", "attention=cudnn"],
+    ["micro_batch_size=4", "micro_batch_size=auto", "activation_checkpointing=true", "compile=true"],
 )
 @pytest.mark.parametrize("block", ["pretrain", "finetune"])
 def test_how_a_batch_is_computed_makes_no_other_run(experiment, block: str, change: str) -> None:
@@ -103,9 +103,10 @@ def test_how_a_batch_is_computed_makes_no_other_run(experiment, block: str, chan
     assert not any(key in run.spec.get(block, {}) for run in other for key in SETTINGS)
 
 
-def test_replayed_kernels_make_no_other_run(experiment) -> None:
-    plain, other = plan(experiment(MODELS)).runs, plan(experiment(MODELS, "finetune.graphs=true")).runs
-    assert [run.id for run in other] == [run.id for run in plain]
+@pytest.mark.parametrize("key", ["pretrain.attention", "finetune.attention", "finetune.graphs"])
+def test_a_key_that_is_gone_is_said_in_one_line(experiment, key: str) -> None:
+    with pytest.raises(InputError, match=f"override {key}=auto: key '{key}' is gone: .*; leave it out$"):
+        experiment(MODELS, f"{key}=auto")
 
 
 @pytest.mark.parametrize(("block", "kinds"), [("pretrain", {"pretrain", "finetune"}), ("finetune", {"finetune"})])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +21,7 @@ from hashbench.running.experiment.tasks import task_of
 from hashbench.running.sweep.plan import plan
 from hashbench.store.engine import Store, open_results, open_store
 from hashbench.store.planning import Run, add_experiment
+from hashbench.store.status import run_spec
 
 HUB = {"canine", "eelbert", "glue"}  # of models with published weights, which are asked of the hub
 FILES = [path for path in sorted((Path(__file__).parents[3] / "experiments").glob("*.yaml")) if path.stem not in HUB]
@@ -168,3 +172,25 @@ def test_of_an_exported_database_it_is_said_that_the_places_of_data_are_not_know
         InputError, match="^example: is a copy without the paths of its data; say where they are: --data"
     ):
         task_data_of_run(store, run_id, None)
+
+
+EXAMPLE = Path(__file__).parents[3] / "results.db.example"
+
+
+def test_every_experiment_of_the_example_opens_though_keys_went(tmp_path: Path) -> None:
+    """With its keys that this version has not, as `finetune.graphs`; its runs have their recipes."""
+    copy = tmp_path / "example.db"
+    shutil.copy(EXAMPLE, copy)
+    chosen = (
+        "SELECT min(run.id) FROM run JOIN experiment_run ON experiment_run.run_id = run.id "
+        "WHERE kind = 'finetune' GROUP BY experiment_id"
+    )
+    with closing(sqlite3.connect(copy)) as rows:
+        runs = [run for (run,) in rows.execute(chosen)]
+        kept = [text for (text,) in rows.execute("SELECT config FROM experiment")]
+    assert len(runs) > 10 and any('"graphs"' in text for text in kept)
+    store = open_results(copy)
+    for run in runs:
+        opened = model_of_run(store, run).model.finetune.model_dump(mode="json")
+        recipe = run_spec(store, run)["finetune"]
+        assert {key: opened[key] for key in recipe} == recipe
