@@ -33,7 +33,7 @@ from hashbench.data.sources.opening import (
 )
 
 ROWS_AT_ONCE = 4_096
-BLOCK = 1 << 20  # bytes read at once to count lines
+HEAD = 1 << 20  # characters within which an array of JSON begins
 LONGEST_LINE = 1 << 26  # characters of a line or a quoted cell; a longer one is another kind of file
 NO_NAME = re.compile(r"[+-]?\d+(\.\d+)?|.{60,}")  # what is a cell, not the name of a column
 SHOWN = 60  # characters of a line that a message repeats
@@ -228,12 +228,11 @@ def iterate_rows(
     columns: Sequence[str],
     reading: ReadOptions = PLAIN,
     *,
-    span: tuple[int, int] | None = None,
     remarks: Remarks | None = None,
 ) -> Iterator[RowCells]:
     """The rows of a file that is not parquet, as their cells of these columns; read line by line, never whole.
 
-    `span`: bytes of a plain JSONL file (`line_spans`); None for the whole file. `remarks` gets what is odd in the rows.
+    `remarks` gets what is odd in the rows.
 
     Raises InputError for a file of no such format, and at the first line that is wrong.
     """
@@ -241,7 +240,7 @@ def iterate_rows(
     readers: dict[str, Callable[[], Iterator[RowCells]]] = {
         ".csv": partial(_csv_rows, path, columns, reading, remarks),
         ".tsv": partial(_tsv_rows, path, columns, reading, remarks),
-        ".jsonl": partial(_jsonl_rows, path, columns, reading, remarks, span=span),
+        ".jsonl": partial(_jsonl_rows, path, columns, reading, remarks),
         ".json": partial(_json_rows, path, columns, reading, remarks),
         TAGGED: partial(_conll_rows, path, columns, reading),
     }
@@ -259,11 +258,10 @@ def iterate_rows(
 def iterate_column(path: Path, column: str, within: tuple[int, int] | None = None, skip: int = 0) -> Iterator[object]:
     """The cells of one column but the first `skip`, read piece by piece, never the whole file at once.
 
-    `within`: of a parquet file the first row group to read, and the one behind the last; of a plain JSONL file bytes
-    (`line_spans`); None for the whole file.
+    `within`: of a parquet file the first row group to read, and the one behind the last; None for the whole file.
     """
     if format_of(path) != ".parquet":
-        for (cell,) in islice(iterate_rows(path, [column], span=within), skip, None):
+        for (cell,) in islice(iterate_rows(path, [column]), skip, None):
             yield cell
         return
     file = open_parquet(path)
@@ -281,11 +279,6 @@ def iterate_column(path: Path, column: str, within: tuple[int, int] | None = Non
             skip -= min(skip, len(batch))
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: cannot be read ({one_line(error)}); write it again") from error
-
-
-def rows_before(path: Path, within: tuple[int, int]) -> int:
-    """The number of rows of a plain JSONL file before the bytes `within`."""
-    return sum(1 for _ in iterate_rows(path, [], span=(0, within[0]))) if within[0] else 0
 
 
 def open_parquet(path: Path) -> pq.ParquetFile:
@@ -397,13 +390,10 @@ def _check_delimiter(path: Path, header: str) -> None:
         raise MissingColumn(f"{path}: one column, {header!r}; are cells separated by {shown}? {remedy}")
 
 
-def _jsonl_rows(
-    path: Path, columns: Sequence[str], reading: ReadOptions, remarks: Remarks, *, span: tuple[int, int] | None = None
-) -> Iterator[RowCells]:
-    """The cells of these columns in each object of a JSONL file, or in those of its bytes `span`."""
-    begin = span[0] if span else 0
-    with opened(path, newline="\n", span=span) as file:
-        for number, line in enumerate(_lines(path, file, begin), start=1):
+def _jsonl_rows(path: Path, columns: Sequence[str], reading: ReadOptions, remarks: Remarks) -> Iterator[RowCells]:
+    """The cells of these columns in each object of a JSONL file."""
+    with opened(path, newline="\n") as file:
+        for number, line in enumerate(_lines(path, file), start=1):
             if not line.strip():
                 continue
             try:
@@ -413,21 +403,20 @@ def _jsonl_rows(
             if isinstance(row, dict):
                 if number == 1:
                     _check_orient(path, row, columns)
-                yield _cells_of(path, begin, number, columns, row, line)
+                yield _cells_of(f"{path}:{number}", columns, row, line)
             elif reading.skip_bad_lines:
                 remarks.add(SKIPPED, path, number)
             elif isinstance(row, Exception):
-                what = f"is not JSON ({one_line(row)}); each line is one object"
-                raise InputError(f"{_line(path, begin, number)}: {what}") from row
+                raise InputError(f"{path}:{number}: is not JSON ({one_line(row)}); each line is one object") from row
             else:
                 what = f"is {type(row).__name__}, not an object; each line is one JSON object"
-                raise InputError(f"{_line(path, begin, number)}: {what}")
+                raise InputError(f"{path}:{number}: {what}")
 
 
 def _json_rows(path: Path, columns: Sequence[str], reading: ReadOptions, remarks: Remarks) -> Iterator[RowCells]:
     """The cells of these columns in each object of a JSON file: an array of objects, read whole, or one a line."""
     with opened(path, newline="\n") as file:
-        is_array = file.read(BLOCK).lstrip().startswith("[")
+        is_array = file.read(HEAD).lstrip().startswith("[")
     if not is_array:
         yield from _jsonl_rows(path, columns, reading, remarks)
         return
@@ -467,46 +456,33 @@ def _check_orient(path: Path, row: dict[str, object], columns: Sequence[str]) ->
         raise InputError(f"{path}: one object holds all rows; write one object a row (pandas: orient='records')")
 
 
-def _cells_of(
-    path: Path, begin: int, number: int, columns: Sequence[str], row: dict[str, object], text: str
-) -> RowCells:
-    """The cells of these columns in the object that JSON `text` holds in a line, the `number`-th from byte `begin` on.
+def _cells_of(where: str, columns: Sequence[str], row: dict[str, object], text: str) -> RowCells:
+    """The cells of these columns in the object that the JSON `text` of a line holds.
 
     Raises InputError where one is missing, or there twice.
     """
     if missing := [name for name in columns if name not in row]:
-        check_columns(_line(path, begin, number), missing, row)
+        check_columns(where, missing, row)
     # Twice in the text: perhaps in a cell, or deeper down. Only then is it worth the time to keep repeated keys
     escaped = "\\u00" in text and ESCAPED.search(text)
     if escaped or any(text.count(f'"{name}"') > 1 or not name.isascii() for name in columns):
         pairs = json.loads(text, object_pairs_hook=list)
-        check_columns(_line(path, begin, number), columns, [key for key, _ in pairs])
+        check_columns(where, columns, [key for key, _ in pairs])
     return tuple([row[name] for name in columns])
 
 
-def _lines(path: Path, file: TextIO, begin: int = 0) -> Iterable[str]:
-    """The lines of a file from byte `begin` on. Raises InputError for one of more than LONGEST_LINE characters."""
+def _lines(path: Path, file: TextIO) -> Iterable[str]:
+    """The lines of a file. Raises InputError for one of more than LONGEST_LINE characters."""
     plain = path.suffix.lower() not in COMPRESSED
-    return file if plain and path.stat().st_size <= LONGEST_LINE else _limited_lines(path, file, begin)
+    return file if plain and path.stat().st_size <= LONGEST_LINE else _limited_lines(path, file)
 
 
-def _limited_lines(path: Path, file: TextIO, begin: int) -> Iterator[str]:
+def _limited_lines(path: Path, file: TextIO) -> Iterator[str]:
     for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), ""), start=1):
         if len(line) > LONGEST_LINE:
             what = f"a line of more than {LONGEST_LINE:,} characters; is it a table? write one row a line, or parquet"
-            raise InputError(f"{_line(path, begin, number)}: {what}")
+            raise InputError(f"{path}:{number}: {what}")
         yield line
-
-
-def _line(path: Path, begin: int, number: int) -> str:
-    """'FILE:7' for the line that is the `number`-th from byte `begin` on."""
-    return f"{path}:{_lines_before(path, begin) + number}"
-
-
-def _lines_before(path: Path, end: int) -> int:
-    """The number of line ends in the first `end` bytes of a file."""
-    with path.open("rb") as file:
-        return sum(file.read(min(BLOCK, end - at)).count(b"\n") for at in range(0, end, BLOCK))
 
 
 def _conll_rows(path: Path, columns: Sequence[str], reading: ReadOptions) -> Iterator[RowCells]:

@@ -43,34 +43,9 @@ def ending_of(path: Path) -> str:
     return Path(path.name.removesuffix(packed)).suffix + packed
 
 
-def opened(path: Path, newline: str = "", span: tuple[int, int] | None = None) -> TextIO:
-    """A UTF-8 file opened to be read line by line; `span`: only these bytes (first, behind the last) of a plain file.
-
-    Unpaired surrogates pass: the tokenizers replace them.
-    """
-    content = io.BufferedReader(Span(path, *span)) if span else _bytes_of(path)
-    return io.TextIOWrapper(content, encoding="utf-8-sig", errors="surrogatepass", newline=newline)
-
-
-class Span(io.RawIOBase):
-    """A range of bytes of a file as a stream."""
-
-    def __init__(self, path: Path, begin: int, end: int) -> None:
-        self._file = path.open("rb", buffering=0)
-        self._file.seek(begin)
-        self._left = end - begin
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        read = self._file.readinto(memoryview(buffer)[: self._left]) or 0
-        self._left -= read
-        return read
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
+def opened(path: Path, newline: str = "") -> TextIO:
+    """A UTF-8 file opened to be read line by line. Unpaired surrogates pass: the tokenizers replace them."""
+    return io.TextIOWrapper(_bytes_of(path), encoding="utf-8-sig", errors="surrogatepass", newline=newline)
 
 
 def _bytes_of(path: Path) -> Any:
@@ -79,23 +54,6 @@ def _bytes_of(path: Path) -> Any:
     if ending not in COMPRESSED:
         return path.open("rb")
     return io.BufferedReader(pa.input_stream(str(path), compression=COMPRESSED[ending]))
-
-
-def line_spans(path: Path, size: int) -> list[tuple[int, int]]:
-    """Ranges of bytes (first, behind the last) of a plain file: whole lines, at least `size` bytes but for the last."""
-    total = path.stat().st_size
-    ends = []
-    with path.open("rb") as file:
-        at = size
-        while at < total:
-            file.seek(at)
-            while (rest := file.readline(BLOCK)) and not rest.endswith(b"\n"):
-                pass  # a line that nobody reads whole
-            ends.append(file.tell())
-            at = ends[-1] + size
-    if not ends or ends[-1] < total:
-        ends.append(total)
-    return list(zip([0, *ends], ends, strict=False))
 
 
 def read_text(path: Path) -> str:

@@ -1,7 +1,7 @@
 """Shards: documents of a corpus that follow each other and are read by themselves, on any machine that has the files.
 
-A parquet file is cut at its row groups, a plain JSONL file at ends of lines, a data set of the hub at its files; other
-files are one shard each. Small files and row groups are put together until a shard has about `SHARD_BYTES`.
+A parquet file is cut at its row groups, a data set of the hub at its files; other files are one shard each. Small files
+and row groups are put together until a shard has about `SHARD_BYTES`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources import builtin
-from hashbench.data.sources.files import iterate_column, open_parquet, rows_before
+from hashbench.data.sources.files import iterate_column, open_parquet
 from hashbench.data.sources.hub import HubTable
-from hashbench.data.sources.opening import COMPRESSED, format_of, line_spans, read_text
+from hashbench.data.sources.opening import format_of, read_text
 
 TEXT_COLUMN = "text"
 # Of text; a part of the names of finished shards, so a change begins these anew.
@@ -28,10 +28,10 @@ ARTICLE_END = ("See also", "References", "Category")
 
 @dataclass(frozen=True)
 class FilePart:
-    """A file, or a piece of it."""
+    """A file, or some row groups of a parquet file."""
 
     path: Path
-    # Of a parquet file row groups, of a JSONL file bytes: the first, and the one behind the last; None: the whole file
+    # The first row group, and the one behind the last; None: the whole file
     within: tuple[int, int] | None = None
     rows: int | None = None  # None: only reading would tell
     bytes: int = 0
@@ -39,11 +39,9 @@ class FilePart:
 
     @property
     def rows_before(self) -> int:
-        """The number of rows of the file before this part; some are read to count them."""
+        """The number of rows of the file before this part."""
         if self.within is None:
             return 0
-        if format_of(self.path) != ".parquet":
-            return rows_before(self.path, self.within)
         metadata = open_parquet(self.path).metadata
         return sum(metadata.row_group(number).num_rows for number in range(self.within[0]))
 
@@ -172,17 +170,13 @@ def cut(
 
 
 def file_parts(files: Sequence[Path]) -> Iterator[Part]:
-    """Files as parts: row groups of parquet files, ranges of lines of large JSONL files, others whole.
+    """Files as parts: row groups of parquet files, others whole.
 
     Raises InputError for a parquet file that is none.
     """
     above = os.path.commonpath([path.parent for path in files]) if files else ""
     for path in files:
         name = path.relative_to(above).as_posix()
-        if path.suffix.lower() not in COMPRESSED and format_of(path) == ".jsonl" and path.stat().st_size > SHARD_BYTES:
-            for span in line_spans(path, SHARD_BYTES):
-                yield FilePart(path, span, bytes=span[1] - span[0], name=name)
-            continue
         if format_of(path) != ".parquet":
             rows = 1 if format_of(path) == ".txt" else None
             yield FilePart(path, rows=rows, bytes=path.stat().st_size, name=name)
@@ -204,8 +198,8 @@ def _joined(parts: Sequence[Part]) -> tuple[Part, ...]:
         last = joined[-1] if joined else None
         if isinstance(part, FilePart) and isinstance(last, FilePart) and last.path == part.path:
             assert last.within is not None and part.within is not None  # a whole file is one part
-            rows = None if last.rows is None or part.rows is None else last.rows + part.rows
-            within = (last.within[0], part.within[1])
+            assert last.rows is not None and part.rows is not None
+            within, rows = (last.within[0], part.within[1]), last.rows + part.rows
             joined[-1] = replace(last, within=within, rows=rows, bytes=last.bytes + part.bytes)
         else:
             joined.append(part)

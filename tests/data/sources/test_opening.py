@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hashbench.common.errors import InputError
 from hashbench.data.sources import files, opening
 from hashbench.data.sources.files import iterate_column
-from hashbench.data.sources.opening import first_wrong_byte, line_spans, read_text
+from hashbench.data.sources.opening import first_wrong_byte, read_text
 
 TEXT = "one\ntwo \u00e9\n"
 ROWS = '{"text": "one"}\n\n{"text": "two \u00e9"}\n'
@@ -89,15 +89,3 @@ def test_the_first_wrong_byte_is_that_of_a_decoder_of_the_whole(content: bytes, 
         except UnicodeDecodeError as error:
             expected = error.start
         assert first_wrong_byte(path) == expected
-
-
-@given(st.lists(st.integers(0, 12), max_size=12), st.integers(1, 20), st.integers(1, 4), st.booleans())
-def test_spans_are_whole_lines(lengths: list[int], size: int, block: int, ends: bool) -> None:
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opening, "BLOCK", block)
-        path = Path(folder) / "a.jsonl"
-        path.write_text("\n".join("x" * n for n in lengths) + ("\n" if ends else ""))
-        content = path.read_bytes()
-        spans = line_spans(path, size)
-        assert b"".join(content[begin:end] for begin, end in spans) == content
-        assert all(content[end - 1 : end] in (b"\n", b"") or end == len(content) for _, end in spans)
