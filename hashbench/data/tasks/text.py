@@ -17,14 +17,7 @@ from hashbench.common.invisible import invisible_notes
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.builtin import NOTE
 from hashbench.data.sources.files import Cells, DataTable, ReadOptions
-from hashbench.data.sources.fingerprints import (
-    cache_room,
-    digest,
-    file_fingerprint,
-    read_note,
-    refuse_changed,
-    write_note,
-)
+from hashbench.data.sources.fingerprints import digest, file_fingerprint, refuse_changed
 from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
 from hashbench.data.sources.labels import (
     Classes,
@@ -95,29 +88,7 @@ class LocatedTexts:
         more += [f"positive {task.positive}"] if task.positive is not None else []
         is_drawn = HOLDOUT in task.evaluation_splits and task.hold_out != BY_ROWS
         more += [f"held out {task.hold_out}"] if is_drawn else []
-        of_all = ("task", *parts, *task.text, task.label, task.kind.name, names, *task.evaluation_splits, *more)
-        if task.folder is None or task.labels:  # named tasks declare their classes, and the key is newer than the rule
-            return digest(*of_all)
-        return digest(*of_all, "labels by name") if self._learns_other_classes(digest(*of_all)) else digest(*of_all)
-
-    def _learns_other_classes(self, key: str) -> bool:
-        """True where labels have other class ids now than runs had that were stored before a label was its name.
-
-        It is found out once for data of this `key`.
-        """
-        note = cache_room("fingerprints") / f"{digest('labels', key)}.json"
-        if (remembered := read_note(note)) is not None:
-            return bool(remembered["differ"])
-        try:
-            cells = {split: table.read([self.task.label])[self.task.label] for split, table in self.tables.items()}
-            names = self.task.label_names or label_names(self.names_file)
-            before = text_kind(self.task).ids_before(cells, names)
-            now = self._labels(cells, names)[0] if before is not None else {}
-        except InputError:
-            return False  # `load` raises it
-        differ = before is not None and any(now[split].tolist() != ids for split, ids in before.items())
-        write_note(note, {"differ": differ})
-        return differ
+        return digest("task", *parts, *task.text, task.label, task.kind.name, names, *task.evaluation_splits, *more)
 
     def checked_items(self) -> CheckedData:
         """Notes on the data, and the data, which are read so that an invalid label is found."""
@@ -137,7 +108,14 @@ class LocatedTexts:
         names = self.task.label_names or label_names(self.names_file)
         if self.task.labels and names not in ((), tuple(name for _, name in self.task.labels)):
             odd.append(f"the key labels names the classes, not the file beside train, which names {listed(names)}")
-        labels, task = self._labels({split: column[self.task.label] for split, column in columns.items()}, names)
+        cells: dict[str, Cells] = {split: column[self.task.label] for split, column in columns.items()}
+        features = {split: kind.class_names(table.class_names(self.task.label)) for split, table in self.tables.items()}
+        if kind.own_classes is None:
+            names = kind.class_names(names)
+            cells, names = named_by_features(cells, features, Classes.declared(names, self.task.labels), where)
+        else:
+            cells = values_by_features(cells, features, where)
+        labels, task = kind.read_labels(self.task, cells, where, names)
         splits = {}
         for split, column in columns.items():
             texts = tuple(kind.read_texts(column[name], f"{where[split]}: column {name!r}") for name in task.text)
@@ -153,18 +131,6 @@ class LocatedTexts:
         refuse_changed(self, where["train"])
         data = TaskData(task, splits, self.fingerprint, self._copy_read(), self.kind, notes)
         return replace(data, notes=(*notes, *undefined_notes(data)))
-
-    def _labels(self, cells: dict[str, Cells], names: Sequence[str]) -> tuple[dict[str, np.ndarray], Task]:
-        """The labels of each split from its cells, and the task with its classes known; `names`: of a file."""
-        where = {split: table.where for split, table in self.tables.items()}
-        kind = text_kind(self.task)
-        features = {split: kind.class_names(table.class_names(self.task.label)) for split, table in self.tables.items()}
-        if kind.own_classes is None:
-            names = kind.class_names(names)
-            cells, names = named_by_features(cells, features, Classes.declared(names, self.task.labels), where)
-        else:
-            cells = values_by_features(cells, features, where)
-        return kind.read_labels(self.task, cells, where, names)
 
     def _copy_read(self) -> str:
         """The origin, with the commit of a data set of the hub."""
@@ -245,13 +211,6 @@ class TextKind(TaskKind):
     def class_names(self, names: Sequence[str]) -> tuple[str, ...]:
         """Names of classes that a file declares, as this kind spells them."""
         return tuple(names)
-
-    def ids_before(self, cells: Mapping[str, Cells], names: Sequence[str]) -> dict[str, list[int]] | None:
-        """The class ids of labels by the rule before `read_labels`; None where it had none, or was the same.
-
-        `names`: those that a file gives the classes.
-        """
-        return None
 
     def as_trained(self, task: Task, cells: Cells, where: str, *, seen: Collection[int] | None) -> Cells:
         """Labels of another data set, converted for `read_labels` to the classes of a trained task.

@@ -20,7 +20,6 @@ from hashbench.data.sources.labels import (
     read_classes,
     unseen_note,
 )
-from hashbench.data.sources.labels_before import classes_before
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_baselines import BASELINES
@@ -65,9 +64,6 @@ class Classification(TextKind):
             label_order=declared.order if declared else (),
             label_notes=(*read.notes, *(_own_notes(task, read) if "train" in cells else ())),
         )
-
-    def ids_before(self, cells: Mapping[str, Cells], names: Sequence[str]) -> dict[str, list[int]] | None:
-        return classes_before(cells, names)
 
     def as_trained(self, task: Task, cells: Cells, where: str, *, seen: Collection[int] | None) -> Cells:
         """The cells as names of a trained task's classes.
