@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import shlex
 import signal
 import sys
 import traceback
@@ -34,20 +33,9 @@ from hashbench.common.allocator import wanted_threads
 from hashbench.common.cache import FONTS, FONTS_VARIABLE
 from hashbench.common.errors import InputError
 from hashbench.common.secrecy import keep_secrets, without_passwords
-from hashbench.common.shipped import YAML, experiments
 from hashbench.common.showing import printable
 from hashbench.data.sources.fingerprints import cache_folder, why_not_writable
 
-PYDANTIC = {  # pydantic's words for what a type refuses -> plain ones
-    "Value error, ": "",
-    "Input should be greater than or equal to": "must be at least",
-    "Input should be less than or equal to": "must be at most",
-    "Input should be ": "must be ",
-}
-# typed by habit of other programs; answered with the sweep command that is meant
-SWEEP_SYNONYMS = (
-    "run", "train", "fit", "start", "launch", "execute", "pretrain", "finetune", "bench", "benchmark",
-)  # fmt: skip
 # Environment variables that name folders, of this program and of the libraries that it uses
 FOLDER_VARIABLES = (
     "HASHBENCH_CACHE", "HASHBENCH_ARTIFACTS", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
@@ -60,18 +48,6 @@ WRONG_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 
-def _sweep_meant(args: list[str]) -> str:
-    """The sweep command that a command line without `sweep` means; "" where no sweep is meant.
-
-    >>> _sweep_meant(["mine.yaml", "seeds=[0]"]), _sweep_meant(["train"]), _sweep_meant(["quickstart.yaml"])
-    ("hashbench sweep mine.yaml 'seeds=[0]'", 'hashbench sweep FILE.yaml', 'hashbench sweep quickstart.yaml')
-    """
-    if args[0] in SWEEP_SYNONYMS:
-        return f"hashbench sweep {shlex.join(args[1:]) or 'FILE.yaml'}"
-    is_experiment = Path(args[0]).suffix in YAML or args[0] in experiments() or Path(f"{args[0]}.yaml").is_file()
-    return f"hashbench sweep {shlex.join(args)}" if is_experiment else ""
-
-
 class Commands(TyperGroup):
     """The program's commands, including those of two words. Handles interrupts in place of typer."""
 
@@ -81,8 +57,6 @@ class Commands(TyperGroup):
         both = " ".join(args[:2])
         if both in self.commands:
             return both, self.commands[both], args[2:]
-        if args and args[0] not in self.commands and (line := _sweep_meant(args)):
-            raise InputError(f"no command {args[0]!r}; the runs of an experiment are done by: {line}")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
@@ -112,7 +86,7 @@ GROUPS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {  # as --help
         "quickstart": begin.quickstart, "init": begin.init, "check": check, "sweep": sweep, "report": report,
     },
     "Experiments": {
-        "experiments": begin.app, "worker": worker, "status": status, "log": log, "list": list_experiments,
+        "experiments": begin.experiments, "worker": worker, "status": status, "log": log, "list": list_experiments,
         "schema": schema,
     },
     "Results": {
@@ -248,8 +222,6 @@ def _usage(error: Exception) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "hashbench"
     message = error.format_message() if hasattr(error, "format_message") else str(error)
-    for words, plain in PYDANTIC.items():
-        message = message.replace(words, plain)
     return f"{message.rstrip('.')}; see: {path} --help"
 
 

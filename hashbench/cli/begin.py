@@ -22,8 +22,6 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")  # of an experiment, a YAML file an
 SCHEMA = "hashbench.schema.json"
 SENTENCE = re.compile(r".*?[.?](?= [A-Za-z]|$)")
 
-app = typer.Typer(no_args_is_help=True, help="The experiments that come with hashbench.")
-
 
 def quickstart(
     db: Annotated[
@@ -51,7 +49,7 @@ def quickstart(
     note(
         f"\nreal results:          hashbench report glue_tiny --db {shipped.EXAMPLE}\n"
         "your own experiment:   hashbench init\n"
-        "those of the papers:   hashbench experiments list\n"
+        "those of the papers:   hashbench experiments\n"
         "models by name:        hashbench models"
     )
 
@@ -109,36 +107,33 @@ def _is_schema(file: Path) -> bool:
         return False
 
 
-@app.command("list")
-def list_shipped(style: TableFormat = "text") -> None:
-    """List the experiments that come with hashbench: `sweep`, `check` and `worker` take their names.
-
-    Example: hashbench experiments list
-    """
-    rows = [{"experiment": name, "about": _about(file)} for name, file in shipped.experiments().items()]
-    print_rows(["experiment", "about"], rows, style)
-
-
-@app.command("show")
-def show_shipped(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="An experiment, or a file that one names beside it.")],
+def experiments(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Print this experiment, or a file that one names beside it."),
+    ] = None,
+    style: TableFormat = "text",
 ) -> None:
-    """Print the file of an experiment that comes with hashbench, to change it.
+    """List the experiments that come with hashbench, whose names `sweep`, `check` and `worker` take; or print one.
 
-    Example: hashbench experiments show glue_tiny > mine.yaml
+    Example: hashbench experiments glue_tiny > mine.yaml
     """
     named = shipped.experiments()
+    if name is None:
+        rows = [{"experiment": name, "about": _about(file)} for name, file in named.items()]
+        print_rows(["experiment", "about"], rows, style)
+        return
     beside = {file.name: file for file in next(iter(named.values())).parent.iterdir() if file.is_file()}
     file = named.get(name) or beside.get(name)
     if file is None:
         near = near_match(name, [*named, *beside])
-        raise InputError(f"experiments show {name}: no such experiment{near or ';'} list: hashbench experiments list")
+        raise InputError(f"experiments {name}: no such experiment{near or ';'} list: hashbench experiments")
     text = file.read_text(encoding="utf-8")
     show(text, end="")
     if name in named:
         needed = [other for other in beside if other != file.name and re.search(rf"\b{re.escape(other)}\b", text)]
         for other in sorted(needed):
-            note(f"it names {other}, from its own folder: hashbench experiments show {other} > {other}")
+            note(f"it names {other}, from its own folder: hashbench experiments {other} > {other}")
 
 
 def _about(file: Path) -> str:

@@ -1,4 +1,4 @@
-"""Commands about the cache: cache list, cache clean."""
+"""The command about the cache: cache clean."""
 
 from __future__ import annotations
 
@@ -7,41 +7,10 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import TableFormat
-from hashbench.cli.output import note, print_rows, show
+from hashbench.cli.output import show
 from hashbench.common.errors import InputError
 
-app = typer.Typer(help="List the cache folder, or remove from it what was not used for long.", no_args_is_help=True)
-
-
-@app.command("list")
-def list_cache(style: TableFormat = "text") -> None:
-    """List the folders of the cache (HASHBENCH_CACHE, else .hashbench here): their size and when they were last used.
-
-    Example: hashbench cache list
-    """
-    from hashbench.common.cache import rooms, why_no_cache
-    from hashbench.common.showing import day_text
-    from hashbench.data.sources.fingerprints import cache_folder
-    from hashbench.results.rendering.rows import ListedRows
-
-    cache = cache_folder()
-    folders = rooms(cache)
-    if why := why_no_cache(cache):
-        note(f"{cache}: is no cache of hashbench ({why}); cache clean removes nothing from it")
-    rows: ListedRows = [
-        {
-            "folder": folder.name,
-            "entries": len(folder.entries),
-            "megabytes": round(folder.n_bytes / 1e6, 1),
-            "last_used": day_text(folder.used_at),
-            "what": folder.holds,
-        }
-        for folder in folders
-    ]
-    print_rows(["folder", "entries", "megabytes", "last_used", "what"], rows, style)
-    megabytes = sum(folder.n_bytes for folder in folders) / 1e6
-    note(f"{cache}: {megabytes:,.1f} MB; remove what is old: hashbench cache clean")
+app = typer.Typer(help="Remove from the cache folder what was not used for long.", no_args_is_help=True)
 
 
 @app.command()

@@ -35,7 +35,6 @@ def check(
             "Without --embedding: check a coder of your own, FILE.py:Class.",
         ),
     ] = None,
-    labels: Annotated[bool, typer.Option(help="Also read every data set and check its labels.")] = True,
     measure: Annotated[
         bool,
         typer.Option(
@@ -60,11 +59,11 @@ def check(
     if file is None:
         kept = check_coder(str(coder)) if embedding is None else check_embedding(embedding, coder)
         raise typer.Exit(0 if kept else PROMISE_BROKEN)
-    check_experiment(file, overrides or [], data or None, labels=labels, measure=measure, code=code)
+    check_experiment(file, overrides or [], data or None, measure=measure, code=code)
 
 
 def check_experiment(
-    file: Path, overrides: Sequence[str], data: Sequence[str] | None, *, labels: bool, measure: bool, code: bool = True
+    file: Path, overrides: Sequence[str], data: Sequence[str] | None, *, measure: bool, code: bool
 ) -> None:
     """Prints the plan of an experiment's sweep. Raises InputError for anything that would stop it.
 
@@ -82,7 +81,7 @@ def check_experiment(
 
     planned = plan(loaded, data=data, here=False)
     resolved = planned.resolved
-    notes = check_data(planned) if labels else {}
+    notes = check_data(planned)
     print(f"{file}: valid, encoder {loaded.experiment.encoder}, {planned.counts}\n")
     for remark in planned.notes:
         print(f"note: {remark}\n")
@@ -101,9 +100,9 @@ def check_experiment(
         for line in lines:
             print(f"\n{name}: {line}")
     for corpus in resolved.corpora.values():
-        documents = corpus.n_documents() if labels else None
+        documents = corpus.n_documents()
         count = "" if documents is None else f", {documents:,} document{'' if documents == 1 else 's'}"
-        notes_on = (*corpus.notes, *(corpus.row_notes() if labels else ()))
+        notes_on = (*corpus.notes, *corpus.row_notes())
         remarks = f" ({'; '.join(notes_on)})" if notes_on else ""
         print(f"\ncorpus {corpus.name}: {corpus.origin}{count}{remarks}")
 

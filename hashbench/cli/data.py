@@ -13,11 +13,8 @@ from hashbench.cli.options import (
     Database,
     File,
     Overrides,
-    RayAddress,
     TableFormat,
     TextOrJson,
-    name_cluster,
-    option_of_executors,
     refuse_unknown,
 )
 from hashbench.cli.output import note, print_json, print_rows, show
@@ -173,23 +170,20 @@ def prepare(
     file: File,
     overrides: Overrides = None,
     data: Data = None,
-    executor: Annotated[str | None, option_of_executors("Where corpora are tokenized.")] = None,
-    ray_address: RayAddress = None,
 ) -> None:
     """Tokenize the corpora of an experiment ahead of its sweep.
 
-    It uses all cores, or as many as HASHBENCH_THREADS says; with --executor ray those of all nodes. If it is
+    It uses all cores, or as many as HASHBENCH_THREADS says; with executor=ray those of all nodes. If it is
     interrupted, the same command continues after the last finished shard.
 
     Example: hashbench data prepare glue_tiny --data ~/data
     """
     from hashbench.running.experiment.load import load_experiment
 
-    loaded = load_experiment(file, [*(overrides or []), *([f"executor={executor}"] if executor else [])])
+    loaded = load_experiment(file, overrides or [])
     from hashbench.running.sweep.needed_files import prepared_corpora
     from hashbench.running.sweep.plan import plan
 
-    name_cluster(ray_address, loaded.experiment.executor)
     for corpus in prepared_corpora(plan(loaded, data=data or None, here=False), note):
         print(f"{corpus.folder}: {len(corpus.ids):,} tokens of {len(corpus.types):,} types")
 

@@ -8,9 +8,14 @@ from hashbench.common.errors import InputError
 
 GONE = {
     "board check": "hashbench db check --db FILE says what is damaged",
+    "cache list": "hashbench cache clean --dry-run --older-than 0 prints what is in the cache, weights apart",
+    "check --labels": "check always reads the data and checks their labels",
+    "check --no-labels": "check always reads the data and checks their labels",
     "data describe --coder": "name a model that has it, with --model",
     "data describe --tokenizer": "name a model that has it, with --model",
     "data describe --vocabulary-size": "vocabularies that are learned from the data have 30,000 pieces",
+    "data prepare --executor": "write executor=NAME behind the file, or in it",
+    "data prepare --ray-address": "set RAY_ADDRESS, as for Ray itself",
     "db delete --earlier": "the newest version counts; hashbench db delete EXPERIMENT deletes all of them",
     "db merge --keep": "a merge lists what differs each time, and results of this store count",
     "db merge --prefer": "results of this store count; to count the other's, merge into a copy of the other one",
@@ -20,8 +25,20 @@ GONE = {
     "db publish --with-examples": "records of tables are published; predictions are in the database",
     "db rename": "change the name in the file and sweep again: its finished runs are found by what they compute",
     "db unvoid": "the next sweep does void runs again",
+    "encode --run": "name the model and its data: --model NAME --data FOLDER",
+    "evaluate --delimiter": "the delimiter is that of the task; write the set with it, or as .tsv or .jsonl",
+    "evaluate --split": "name the file itself: --on FOLDER/FILE",
+    "experiments list": "hashbench experiments lists them",
+    "experiments show": "hashbench experiments NAME prints one",
     "export --page": "the ONNX graph and hashed_text.js, or hashed_words.js, are what a page of your own loads",
     "export --pt2": "the ONNX graph of --onnx is the form that runs elsewhere",
+    "params --deployed": "hashbench export prints the count of the model that it writes",
+    "params --no-generic-row": "counts have that row, as table 2 of HashFormers",
+    "params --no-spread": "the spread is printed where models are named",
+    "params --spread": "the spread is printed where models are named",
+    "status --run": "hashbench log RUN prints one run",
+    "sweep --executor": "write executor=NAME behind the file, or in it",
+    "sweep --ray-address": "set RAY_ADDRESS, as for Ray itself",
 }
 
 

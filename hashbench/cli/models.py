@@ -90,23 +90,8 @@ OnePaper = Annotated[
         help="Print only the models of this paper, counted as it counts. Default: each as its own paper counts."
     ),
 ]
-AsDeployed = Annotated[
-    bool,
-    typer.Option("--deployed", help="Count the fine-tuned model with a head for 2 classes, whatever the paper counts."),
-]
 AllFrames = Annotated[
     bool, typer.Option("--all-frames", help="Add rows for other ways to count a model, where there are some.")
-]
-GenericRow = Annotated[
-    bool,
-    typer.Option(help="Count the learned row that HashFormers add to every ordinary token, as their table 2 does."),
-]
-WithSpread = Annotated[
-    bool | None,
-    typer.Option(
-        "--spread/--no-spread",
-        help="Add how far apart word vectors begin, and the ratio to position vectors. Default: if models are named.",
-    ),
 ]
 BudgetSizes = Annotated[
     str | None,
@@ -121,10 +106,7 @@ def params(
     names: ModelNames = None,
     encoder: SizeOfEncoder = "base",
     paper: OnePaper = None,
-    deployed: AsDeployed = False,
     all_frames: AllFrames = False,
-    generic_row: GenericRow = True,
-    spread: WithSpread = None,
     budget: BudgetSizes = None,
     style: TableFormat = "text",
 ) -> None:
@@ -145,8 +127,6 @@ def params(
     from hashbench.running.experiment.sizing import parameters_of
 
     if budget is not None:
-        if spread:
-            raise InputError("--spread: the rows of --budget have no spread; leave one of the two away")
         sized, missed = budget_rows(names or [], encoder, [parameters_of(size) for size in budget.split(",")])
         if not sized:
             raise InputError(missed[0] + (f" (and {len(missed) - 1} more like it)" if len(missed) > 1 else ""))
@@ -155,19 +135,12 @@ def params(
             note(line)
         return
     numbers = load_paper(paper).numbers if paper is not None else {}
-    rows = parameter_rows(
-        names or [],
-        encoder,
-        paper=paper,
-        printed=dict.fromkeys(model for _, model, _ in numbers),
-        count_generic_row=generic_row,
-        deployed=deployed,
-        all_frames=all_frames,
-    )
-    for row in rows:  # a deployed model is counted in no paper's frame, so no printed count is beside it
-        row.update(printed_counts("" if deployed else str(row["paper"]), str(row["model"])))
+    printed = dict.fromkeys(model for _, model, _ in numbers)
+    rows = parameter_rows(names or [], encoder, paper=paper, printed=printed, all_frames=all_frames)
+    for row in rows:
+        row.update(printed_counts(str(row["paper"]), str(row["model"])))
     columns = [*PARAMETER_COLUMNS, *PRINTED_COUNTS]
-    if bool(names) if spread is None else spread:
+    if names:  # how far apart word vectors begin
         columns += add_spreads(rows, encoder)
     print_rows(columns, rows, style)
 
@@ -198,34 +171,20 @@ def encode(
     texts: Annotated[
         list[str], typer.Argument(metavar="TEXT...", help="The texts. The model's tokenizer splits them.")
     ],
-    model: Annotated[
-        str | None, typer.Option("--model", help="The model whose codes are printed. Not needed with --run.")
-    ] = None,
+    model: Annotated[str, typer.Option("--model", help="The model whose codes are printed.", show_default=False)],
     data: Data = None,
-    run: Annotated[
-        str | None, typer.Option("--run", help="Read text as this finished run did; the first digits of its id.")
-    ] = None,
-    db: Database = DEFAULT_DB,
     style: TextOrJson = "text",
-    trust_code: TrustCode = False,
 ) -> None:
     """Print the codes of the tokens of a text.
 
-    A tokenizer or coder that learns from a corpus takes the corpora of --run or --data, else the built-in one.
+    A tokenizer or coder that learns from a corpus takes the corpora of --data, else the built-in one.
 
     Example: hashbench encode --model hashformer-md-proj --format json play
     """
-    if run is None and model is None:
-        raise InputError("encode: give --model NAME or --run ID; see hashbench models")
-    refuse_unknown([model] if run is None and model is not None else [])
-    if run is not None:
-        refuse_no_run(db, run)
-    from hashbench.deployment.encoding import encode_texts, reader_of_model, reader_of_run
+    refuse_unknown([model])
+    from hashbench.deployment.encoding import encode_texts, reader_of_model
 
-    if run is not None:
-        reader = reader_of_run(db, run, model, data or None, trust_code=trust_code)
-    else:
-        reader = reader_of_model(str(model), data or None, note)
+    reader = reader_of_model(model, data or None, note)
     encoded = encode_texts(reader, texts)
     if style == "json":
         print_json(encoded)

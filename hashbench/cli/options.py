@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from hashbench.cli.outputs import Writes, no_report
-from hashbench.common.errors import InputError, near_match
+from hashbench.common.errors import InputError
 
 DEFAULT_DB = "results.db"
 # of tables: those that hashbench.results.rendering finds in its own folder, named here since --help loads nothing
@@ -40,12 +39,6 @@ Artifacts = Annotated[
         envvar="HASHBENCH_ARTIFACTS",
         metavar="URL",
         help="Where machines share weights, corpora and checkpoints: a folder, s3://bucket/folder or gs://...",
-    ),
-]
-RayAddress = Annotated[
-    str | None,
-    typer.Option(
-        envvar="RAY_ADDRESS", help="With --executor ray: the address of the cluster. Default: this machine alone."
     ),
 ]
 OF_EXPERIMENT = "The experiment file, or the name of an experiment that comes with hashbench."
@@ -136,41 +129,6 @@ def format_of_tables(*others: str) -> Any:
 
 
 ReportFormat = Annotated[str, format_of_tables()]
-
-
-def option_of_executors(help_text: str) -> Any:
-    """The option --executor: the name of any executor, also of a user-defined one."""
-
-    def names() -> list[str]:
-        from hashbench.common.registry import registered
-
-        return list(registered("executor"))
-
-    def checked(name: str | None) -> str | None:
-        if name is not None and name not in names():
-            from hashbench.common.registry import unreadable
-
-            hint = f"{near_match(name, names())}; choose from {', '.join(names())}"
-            raise InputError(f"--executor: unknown executor {name!r}{hint}{unreadable()}")
-        return name
-
-    text = f"{help_text} local, ray, or a user-defined one (HASHBENCH_PLUGINS). Default: as the file says."
-    return typer.Option("--executor", callback=checked, autocompletion=names, help=text)
-
-
-def name_cluster(address: str | None, executor: str) -> None:
-    """Sets the cluster that Ray connects to (RAY_ADDRESS) to that of --ray-address, if it is given.
-
-    Raises InputError where the executor would not use it. An address from the environment alone is left as it is.
-    """
-    if address is None:
-        return
-    from hashbench.common.registry import registered
-
-    if registered("executor")[executor].package != "ray" and address != os.environ.get("RAY_ADDRESS"):
-        why = f"the executor is {executor}, which uses no cluster"
-        raise InputError(f"--ray-address {address}: {why}; --executor ray does")
-    os.environ["RAY_ADDRESS"] = address
 
 
 def refuse_unknown(names: Sequence[str]) -> None:

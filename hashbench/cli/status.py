@@ -36,9 +36,6 @@ COLUMNS = ("run", "kind", "model", "task", "seed", "state", "attempts", "seconds
 def status(
     experiment: ExperimentName = None,
     db: Database = DEFAULT_DB,
-    run: Annotated[
-        str | None, typer.Option("--run", help="Show one run, by the first digits of its id: its attempts and logs.")
-    ] = None,
     watch: Annotated[
         bool,
         typer.Option(
@@ -59,11 +56,9 @@ def status(
         from hashbench.store.engine import open_results
 
         store = open_results(db)
-        if run is not None:
-            _print_run(store, run, as_json=as_json)
-        elif not watch:
+        if not watch:
             _print_experiment(store, experiment, as_json=as_json, every=every)
-    if run is None and watch:
+    if watch:
         _watch(store, experiment)
 
 
@@ -144,33 +139,13 @@ class _Screen:
         self._shown = list(lines)
 
 
-def _print_run(store: Store, prefix: str, *, as_json: bool) -> None:
-    """Prints what a run is, its spec, and each attempt with its reason and log."""
-    from hashbench.results.read.run_log import run_log
-    from hashbench.results.rendering.rows import json_text
-    from hashbench.store.status import attempts, find_run, run_spec
-
-    if as_json:
-        run_id = find_run(store, prefix)
-        ended = [asdict(attempt) for attempt in attempts(store, run_id)]
-        print_json({"version": FORMAT_VERSION, "run": run_id, "spec": run_spec(store, run_id), "attempts": ended})
-        return
-    of_run = run_log(store, prefix)
-    show(
-        "\n".join(
-            [
-                *_head(of_run),
-                json_text(of_run.spec).rstrip(),
-                *(_attempt(attempt, number) for number, attempt in enumerate(of_run.attempts, 1)),
-            ]
-        )
-    )
-
-
 def log(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run, by the first digits of its id.")],
     db: Database = DEFAULT_DB,
-    every: Annotated[bool, typer.Option("--all", help="Print every attempt, and every point of the curve.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Print its spec, every attempt, and every point of the curve.")
+    ] = False,
+    style: TextOrJson = "text",
 ) -> None:
     """Print what one run left: its scores, its losses by step, and what its last attempt printed, errors too.
 
@@ -179,11 +154,15 @@ def log(
     Example: hashbench log 3fa2
     """
     from hashbench.results.read.run_log import run_log, thinned
-    from hashbench.results.rendering.rows import text_lines
+    from hashbench.results.rendering.rows import json_text, text_lines
     from hashbench.store.engine import open_results
 
     of_run = run_log(open_results(db), run)
-    lines = _head(of_run)
+    if style == "json":
+        ended = [asdict(attempt) for attempt in of_run.attempts]
+        print_json({"version": FORMAT_VERSION, "run": of_run.run.run_id, "spec": of_run.spec, "attempts": ended})
+        return
+    lines = [*_head(of_run), *([json_text(of_run.spec).rstrip()] if every else [])]
     points = of_run.curve if every else thinned(of_run.curve, MOST_POINTS)
     if points:
         left_out = len(of_run.curve) - len(points)

@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli.options import (
-    DEFAULT_DB,
-    Artifacts,
-    Data,
-    Database,
-    File,
-    Overrides,
-    RayAddress,
-    name_cluster,
-    option_of_executors,
-)
+from hashbench.cli.options import DEFAULT_DB, Artifacts, Data, Database, File, Overrides
 from hashbench.cli.output import note
 from hashbench.common.secrecy import argument_shown
 
@@ -30,7 +20,6 @@ WorkersOption = Annotated[
     int | None,
     typer.Option(min=1, max=MOST_WORKERS, help="How many runs to do at the same time. Default: as the file says."),
 ]
-ExecutorOption = Annotated[str | None, option_of_executors("Where runs are carried out.")]
 DryRun = Annotated[
     bool,
     typer.Option(
@@ -49,8 +38,6 @@ def sweep(
     data: Data = None,
     db: Database = DEFAULT_DB,
     workers: WorkersOption = None,
-    executor: ExecutorOption = None,
-    ray_address: RayAddress = None,
     dry_run: DryRun = False,
     fail_fast: FailFast = False,
     max_hours: MaxHours = None,
@@ -65,9 +52,7 @@ def sweep(
     from hashbench.running.experiment.load import load_experiment
     from hashbench.store.engine import check_place
 
-    changes = [*(overrides or []), *([f"executor={executor}"] if executor else [])]
-    loaded = load_experiment(file, changes)
-    name_cluster(ray_address, loaded.experiment.executor)
+    loaded = load_experiment(file, overrides or [])
     if not dry_run:
         check_place(db, create=True, read_only=False)
     if not dry_run and sys.stderr.isatty():  # before torch is loaded; elsewhere a refusal is one line

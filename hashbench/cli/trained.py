@@ -243,9 +243,6 @@ SetName = Annotated[
         "folder above it in front where tables have that name."
     ),
 ]
-SplitOfFolder = Annotated[
-    str | None, typer.Option(help="The file to read of a folder. Default: test, else validation, else its only file.")
-]
 TextColumns = Annotated[
     list[str] | None, typer.Option(help="The column of texts; give it twice for pairs. Default: as in the task.")
 ]
@@ -258,9 +255,6 @@ LabelNames = Annotated[
         help="What the labels of the set mean, as 0=no,1=yes. Default: a label is the name of a class, or its place in "
         "an order that the task declares.",
     ),
-]
-Delimiter = Annotated[
-    str | None, typer.Option(help="What separates the cells of a .csv file. Default: as in the task, else a comma.")
 ]
 AllOfExperiment = Annotated[
     str | None,
@@ -277,11 +271,9 @@ def evaluate(
     models: TrainedModels = None,
     on: Dataset = ...,  # type: ignore[assignment]
     name: SetName = None,
-    split: SplitOfFolder = None,
     text: TextColumns = None,
     label: LabelColumn = None,
     labels: LabelNames = None,
-    delimiter: Delimiter = None,
     experiment: AllOfExperiment = None,
     task: TrainedTask = None,
     data: Data = None,
@@ -310,7 +302,7 @@ def evaluate(
     from hashbench.running.sweep.further import evaluate as evaluate_model
     from hashbench.running.sweep.further import trainings_of
 
-    request = FurtherRequest(on, name, split, tuple(text or ()), label, delimiter, labels)
+    request = FurtherRequest(on, name, tuple(text or ()), label, labels)
     runs = []
     for model in named if experiment is None else trainings_of(store, experiment, str(task)):
         subject: str | ExportedModel = model

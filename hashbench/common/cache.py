@@ -17,7 +17,6 @@ import stat
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
 from hashbench.common.checksums import BAD, MANIFEST, remove
@@ -33,26 +32,13 @@ WAITING = "finetuned"
 CHECKPOINTS = "running"
 FONTS, FONTS_VARIABLE = "matplotlib", "MPLCONFIGDIR"  # which matplotlib makes before anything else is here
 DAY_S = 86_400.0
-# What the folders of a cache hold, in words.
-FOLDERS = {
-    WEIGHTS: "weights of finished runs: exports and evaluations read them",
-    WAITING: "weights that wait for the runs that read them",
-    CHECKPOINTS: "checkpoints and logs of runs that were not done",
-    "finished": "results that wait for the database",
-    "corpora": "corpora as type ids",
-    "vocabularies": "vocabularies that were learned of corpora",
-    "tasks": "data sets as type ids",
-    "codes": "codes of types",
-    "coders": "what coders learned of a corpus",
-    "phrases": "corpora as items",
-    "measured": "what was measured of models before their runs",
-    "fingerprints": "checksums of input files",
-    "hub": "what was asked of the hub",
-    "own": "files of one's own, from another machine",
-    "wandb": "files of Weights & Biases, as `tracking` wrote them",
-    "numba": "machine code of kernels, where the installation cannot be written",
-    FONTS: "its list of fonts, where the home folder cannot be written",
-}
+# The folders of a cache: weights of finished runs (WEIGHTS), and those that wait for the runs that read them (WAITING);
+# checkpoints and logs of runs that were not done; results that wait for the database (`finished`); and what can be made
+# again: type ids, vocabularies, codes, files from other machines (`own`), of Weights & Biases, kernels, fonts.
+FOLDERS = (
+    WEIGHTS, WAITING, CHECKPOINTS, "finished", "corpora", "vocabularies", "tasks", "codes", "coders", "phrases",
+    "measured", "fingerprints", "hub", "own", "wandb", "numba", FONTS,
+)  # fmt: skip
 KEPT = ("finished",)  # never removed: nowhere else
 # Beside the folders; the example database is unpacked into ~/.cache/hashbench, which is also a usual place of a cache
 OWN_FILE = re.compile(rf"{re.escape(MARK)}|{re.escape(LOCK)}|{re.escape(MEASURING)}|example-[0-9a-f]+\.db")
@@ -75,29 +61,6 @@ class CacheEntry:
     def room(self) -> str:
         """The name of the cache's folder that contains it."""
         return self.path.parent.name
-
-
-@dataclass(frozen=True)
-class CacheRoom:
-    """A folder directly in the cache, such as `corpora`, with its entries."""
-
-    name: str
-    entries: tuple[CacheEntry, ...]  # one at least
-
-    @property
-    def n_bytes(self) -> int:
-        """Total size of its entries in bytes."""
-        return total_bytes(self.entries)
-
-    @property
-    def used_at(self) -> float:
-        """The latest time at which one of its entries was used, in seconds since 1970."""
-        return max(entry.used_at for entry in self.entries)
-
-    @property
-    def holds(self) -> str:
-        """The purpose of the folder, in words."""
-        return FOLDERS[self.name] if self.name in FOLDERS else "not of this program"
 
 
 def named_cache() -> Path | None:
@@ -139,7 +102,7 @@ def why_no_cache(cache: Path) -> str:
     for name, path in names.items():
         if not (name in FOLDERS and is_folder(path) or OWN_FILE.fullmatch(name) and _is_plain(path)):
             return f"{printable(name[:SHOWN])!r} in it is not of hashbench"
-    is_older = not names.keys() & FOLDERS.keys() or LOCK in names or cache.name == DEFAULT
+    is_older = not names.keys() & set(FOLDERS) or LOCK in names or cache.name == DEFAULT
     return "" if is_older else f"it has neither {MARK} nor the lock of a sweep"
 
 
@@ -175,11 +138,6 @@ def entries(cache: Path) -> list[CacheEntry]:
     folders = [folder for folder in sorted(cache.iterdir()) if is_folder(folder)] if cache.is_dir() else []
     all_of = (_entry(path) for room in folders for path in sorted(room.iterdir()) if _is_thing(path))
     return [entry for entry in all_of if entry is not None]
-
-
-def rooms(cache: Path) -> list[CacheRoom]:
-    """The folders of a cache that have at least one entry."""
-    return [CacheRoom(name, tuple(held)) for name, held in groupby(entries(cache), key=lambda entry: entry.room)]
 
 
 def total_bytes(some: Iterable[CacheEntry]) -> int:

@@ -63,7 +63,7 @@ def hint_of(path: Path) -> str:
         return f"; the experiment of that name that comes with hashbench is written {path.stem}"
     if not is_plain(str(path)):
         return ""
-    return f", and no experiment has this name{near_match(str(path), names)} (list: hashbench experiments list)"
+    return f", and no experiment has this name{near_match(str(path), names)} (list: hashbench experiments)"
 
 
 def example_here() -> Path | None:

@@ -65,31 +65,9 @@ def reader_of_model(name: str, data: Sequence[str] | None, note: Callable[[str],
             f"--data {' '.join(sources)}: no corpus to fit the dictionary of '{name}' on; name a folder with corpora/"
         )
     if data is None:
-        note("dictionary fitted on the built-in corpus; --data FOLDER or --run ID takes another")
+        note("dictionary fitted on the built-in corpus; --data FOLDER takes another")
     pretrain = Pretrain.model_validate({"corpora": tuple(corpora)})
     return fitted_reader(loaded, replace(model, spec=unfitted, pretrain=pretrain), sources)
-
-
-def reader_of_run(
-    db: str, prefix: str, label: str | None, data: Sequence[str] | None, *, trust_code: bool = False
-) -> Reader:
-    """The reader of a stored run, fitted on the run's corpora, which come from `data` or the sweep's own sources."""
-    from hashbench.running.experiment.stored import model_of_run
-    from hashbench.store.engine import open_results
-    from hashbench.store.status import find_run, run_spec
-
-    store = open_results(db)
-    run_id = find_run(store, prefix)
-    spec = run_spec(store, run_id)
-    if "model" not in spec:
-        raise InputError(
-            f"--run {prefix}: a run of kind {spec['kind']} has no codes; name a pre-training or a fine-tuning"
-        )
-    stored = model_of_run(store, run_id, trust_code=trust_code)
-    model, sources = stored.model, stored.sources(data)
-    if label not in (None, model.label):
-        raise InputError(f"--run {prefix}: is a run of '{model.label}', not of '{label}'; leave --model out")
-    return fitted_reader(stored.loaded, replace(model, spec=model.spec.without_training()), sources)
 
 
 def fitted_reader(loaded: Loaded, model: ResolvedModel, sources: Sequence[str]) -> Reader:

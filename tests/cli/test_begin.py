@@ -103,7 +103,7 @@ def test_init_refuses_the_name_of_a_shipped_experiment(run: Run) -> None:
 
 
 def test_the_list_has_every_file_with_its_first_sentence(run: Run) -> None:
-    rows = json.loads(run("experiments", "list", "--format", "json").out)
+    rows = json.loads(run("experiments", "--format", "json").out)
     assert [row["experiment"] for row in rows] == list(experiments())
     for row in rows:
         assert row["about"].endswith((".", "?")) and len(row["about"]) > 20, row
@@ -111,22 +111,22 @@ def test_the_list_has_every_file_with_its_first_sentence(run: Run) -> None:
 
 @pytest.mark.parametrize("name", experiments())
 def test_every_shipped_file_is_shown_as_it_is(run: Run, name: str) -> None:
-    outcome = run("experiments", "show", name)
+    outcome = run("experiments", name)
     assert (outcome.code, outcome.out) == (0, experiments()[name].read_text())
 
 
 def test_a_shown_file_works_with_those_that_it_names(run: Run) -> None:
-    outcome = run("experiments", "show", "budgets_tiny")
+    outcome = run("experiments", "budgets_tiny")
     Path("copy.yaml").write_text(outcome.out)
     for line in outcome.err.splitlines():
         name = line.rpartition(" ")[2]
-        Path(name).write_text(run("experiments", "show", name).out)
+        Path(name).write_text(run("experiments", name).out)
     assert load_experiment("copy.yaml").experiment == load_experiment("budgets_tiny").experiment
 
 
 @pytest.mark.parametrize("name", ["glue_tinny", "../pyproject.toml", "", "schema", "/etc/hostname"])
 def test_only_files_of_the_experiments_are_shown(run: Run, name: str) -> None:
-    fails(run("experiments", "show", name), "no such experiment")
+    fails(run("experiments", name), "no such experiment")
 
 
 def test_a_name_is_an_experiment_in_every_command(run: Run) -> None:

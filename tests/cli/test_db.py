@@ -189,7 +189,7 @@ def test_the_id_of_a_run_is_no_path(command, tmp_path: Path, monkeypatch, run: s
         connection.commit()
     code, out, err = command("export", "out", "--run", run.ljust(4, "/"))
     assert (code, out, err.count("\n")) == (2, "", 1) and not Path("out").exists()
-    command("status", "--run", run)
+    command("log", run)
     command("db", "void", run, "--reason", "x")
     assert command("db", "check")[0] == 1
     assert command("db", "delete", "small", "--yes")[0] == 0

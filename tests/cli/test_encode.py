@@ -1,10 +1,9 @@
-"""`encode`: the codes of tokens, of a named model and as a run had them."""
+"""`encode`: the codes of tokens of a named model."""
 
 from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -51,45 +50,6 @@ def test_encode_fits_a_dictionary_on_the_builtin_corpus_and_says_so(run: Run) ->
     assert len(json.loads(outcome.out)[0]["bits"]) == 32
 
 
-def test_data_prepare_and_encode_as_a_run_does(run: Run) -> None:
-    """The run's own model, label and dictionary; a floor has no codes."""
-    from hashbench.running.experiment.load import load_experiment
-    from hashbench.running.sweep.plan import plan
-    from hashbench.store.engine import open_store
-    from hashbench.store.planning import add_experiment
-
-    change = "models=[{name: wide, like: hashformer-lsh-proj, coder: {bits: 256}}]"
-    prepared = run("data", "prepare", "small.yaml", change)
+def test_data_prepare_names_each_corpus(run: Run) -> None:
+    prepared = run("data", "prepare", "small.yaml", "models=[{name: wide, like: hashformer-lsh-proj}]")
     assert prepared.code == 0 and re.fullmatch(r".*: [\d,]+ tokens of [\d,]+ types\n", prepared.out)
-    loaded = load_experiment("small.yaml", [change])
-    planned = {each.kind: each for each in plan(loaded).runs}
-    store = open_store("results.db")
-    config = loaded.experiment.model_dump(mode="json")
-    add_experiment(store, "small", config, list(planned.values()), baseline="bert-mlm")
-    store.close()
-    encoded = run("encode", "--run", planned["finetune"].id[:12], "--format", "json", "play")
-    assert len(json.loads(encoded.out)[0]["bits"]) == 64  # 256 bits
-    fails(run("encode", "--run", planned["floor"].id[:12], "play"), "a run of kind floor has no codes")
-    fails(run("encode", "--run", planned["finetune"].id[:12], "--model", "bert-mlm", "play"), "is a run of 'wide'")
-
-
-def test_encode_of_a_run_looks_where_its_sweep_had_the_data(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """--data first, then what the sweep wrote down, then the file's own sources from here."""
-    from hashbench.deployment import encoding
-    from hashbench.running.experiment.load import load_experiment
-    from hashbench.running.sweep.plan import plan
-    from hashbench.store.engine import open_store
-    from hashbench.store.planning import add_experiment
-
-    loaded = load_experiment("small.yaml")
-    rows = list(plan(loaded).runs)
-    finetune = next(row.id for row in rows if row.kind == "finetune")
-    used: list[tuple[str, ...]] = []
-    monkeypatch.setattr(encoding, "fitted_reader", lambda loaded, model, sources: used.append(tuple(sources)))
-    store = open_store("results.db")
-    for extra in ({}, {"provenance": {"sources": ["/far/data", "hub"], "tasks": {}}}):
-        add_experiment(store, "small", loaded.experiment.model_dump(mode="json") | extra, rows, baseline="bert-mlm")
-        encoding.reader_of_run("results.db", finetune, None, None)
-    encoding.reader_of_run("results.db", finetune, None, ["near"])
-    store.close()
-    assert used == [("builtin",), ("/far/data", "hub"), (str(Path.cwd() / "near"),)]

@@ -49,13 +49,6 @@ def test_params_of_a_model_with_two_frames(run: Run) -> None:
     assert "2,048 positions that were trained" in rows[1]["frame"]
 
 
-def test_params_of_a_group_without_the_ordinary_token_row(run: Run) -> None:
-    """Equation 15 of appendix B: T rows, 128 x 768 = 98,304."""
-    rows = json.loads(run("params", "hashformers-bpe", "--no-generic-row", "--format", "json").out)
-    assert {row["model"]: row["emb_params"] for row in rows}["hashformer-md-proj-bpe"] == 98_304
-    assert len(rows) == 4
-
-
 def test_params_of_a_paper_are_its_models(run: Run) -> None:
     rows = list(csv.DictReader(io.StringIO(run("params", "--paper", "hashformers", "--format", "csv").out)))
     assert {row["paper"] for row in rows} == {"hashformers"}
@@ -64,16 +57,9 @@ def test_params_of_a_paper_are_its_models(run: Run) -> None:
     fails(run("params", "--paper", "eelbrt"), "--paper: no paper 'eelbrt'; did you mean 'eelbert'")
 
 
-def test_params_as_deployed_have_no_published_count_beside(run: Run) -> None:
-    (row,) = csv.DictReader(io.StringIO(run("params", "bert-mlm", "--deployed", "--format", "csv").out))
-    assert (row["total_params"], row["published_total"]) == ("124647170", "")
-    assert row["frame"].startswith("2-class fine-tuned model as deployed")
-
-
 def test_params_at_budgets_that_no_model_meets(run: Run) -> None:
     done = run("params", "hashformer-md-emb-50k", "--budget", "130,140")
     fails(done, "no embedding within 2 % of 130 parameters; the nearest has 4,608 (num_buckets 1) (and 1 more like it)")
-    fails(run("params", "bytes", "--budget", "0.8M", "--spread"), "--spread: the rows of --budget have no spread")
     some = run("params", "hashformer-md-emb-50k", "--budget", "130,0.8M", "--format", "json")
     assert [row["budget"] for row in json.loads(some.out)] == ["0.8M"] and "within 2 % of 130" in some.err
 
@@ -82,5 +68,3 @@ def test_named_models_show_how_far_apart_their_word_vectors_begin(run: Run) -> N
     (row,) = csv.DictReader(io.StringIO(run("params", "bert-mlm", "--encoder", "tiny", "--format", "csv").out))
     assert float(row["spread"]) == float(row["positions_spread"]) == 0.0176
     assert float(row["spread_ratio"]) == 1.0
-    (row,) = csv.DictReader(io.StringIO(run("params", "bert-mlm", "--no-spread", "--format", "csv").out))
-    assert "spread" not in row

@@ -78,9 +78,11 @@ def test_status_never_changes_the_store(command, monkeypatch: pytest.MonkeyPatch
     assert opened == [{"create": False, "read_only": True}]
 
 
-def test_status_of_one_run_shows_its_attempts(command) -> None:
-    code, out, _ = command("status", "--run", "aaaa")
-    assert code == 0 and f"run {FIRST}" in out and "reason: out of memory" in out and "some log" in out
+def test_the_log_of_a_run_for_programs_and_with_all(command) -> None:
+    read = json.loads(command("log", "aaaa", "--format", "json")[1])
+    assert (read["version"], read["run"], read["attempts"][-1]["reason"]) == (1, FIRST, "out of memory")
+    out = command("log", "aaaa", "--all")[1]
+    assert all(text in out for text in (f"run {FIRST}", '"kind": ', "reason: out of memory", "some log"))
 
 
 def test_the_log_of_a_failed_run_is_its_last_attempt_with_what_it_is(command) -> None:
@@ -130,7 +132,7 @@ def test_control_characters_of_a_database_reach_no_terminal(command) -> None:
     store.close()
     for words in (
         ["status"],
-        ["status", "--run", "eeee"],
+        ["log", "eeee", "--all"],
         ["log", "eeee"],
         ["status", "--format", "json"],
         ["status", "--watch"],

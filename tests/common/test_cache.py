@@ -27,8 +27,6 @@ from hashbench.common.cache import (
     mark,
     named_cache,
     remove_leftovers,
-    rooms,
-    total_bytes,
     using,
     why_no_cache,
 )
@@ -98,19 +96,6 @@ def test_results_that_wait_are_kept_and_those_set_aside_are_not(cache: Path) -> 
     os.utime(cache / "finished" / "other.npz.bad", (1e9, 1e9))
     removed = names(cleaned(cache, older_than_s=DAY_S))
     assert "finished/other.npz.bad" in removed and "finished/token.npz" not in removed
-
-
-def test_folders_are_summed_up_and_explained(cache: Path) -> None:
-    (cache / "corpora" / "other").write_bytes(b"12345678")
-    os.utime(cache / "corpora" / "other", (2e9, 2e9))
-    (cache / "mine").mkdir()
-    (cache / "mine" / "notes.txt").touch()
-    found = {room.name: room for room in rooms(cache)}
-    corpora = found["corpora"]
-    assert (len(corpora.entries), corpora.n_bytes, corpora.used_at) == (2, 11, 2e9)
-    assert (corpora.holds, found["mine"].holds) == ("corpora as type ids", "not of this program")
-    assert sum(room.n_bytes for room in found.values()) == total_bytes(entries(cache)) == 25
-    assert rooms(cache / "none") == []
 
 
 def test_only_what_is_old_goes_and_weights_only_of_runs_that_are_not_named(cache: Path) -> None:

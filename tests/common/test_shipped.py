@@ -64,7 +64,7 @@ def test_no_text_is_an_error(name: str) -> None:
     [
         ("experiments/quickstart.yaml", "is written quickstart"),
         ("glue_tinny", "did you mean 'glue_tiny'"),
-        ("nothing", "(list: hashbench experiments list)"),
+        ("nothing", "(list: hashbench experiments)"),
         ("folder/mine.yaml", ""),
     ],
 )

@@ -229,7 +229,7 @@ def _unread(
         lacks = [split for split in ("validation", "test") if split in names and split not in files]
         sure = parts[0].stem in EITHER and (data or parts[-1].format)
         if own and (sure or (lacks and data and words & set(LIKE_EITHER))):
-            which = "rename it, or name the files: splits in the experiment file, --split of evaluate"
+            which = "rename it, or name the files: splits in the experiment file"
             raise InputError(f"{folder}: {shown} may be the validation or the test split; {which}")
         if missing and (data or stems & set(split_of)):
             what = f"{shown} looks like the {missing[0]} split and is not read"

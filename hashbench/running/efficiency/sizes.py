@@ -25,7 +25,6 @@ BUDGET_COLUMNS = [
     "model", "budget", "free_size", "emb_params", "active_params", "total_params", "bytes_per_token", "multiply_adds",
 ]  # fmt: skip
 FLOAT_BYTES = 4  # of a parameter in float32
-DEPLOYED = "2-class fine-tuned model as deployed: without heads or matrices of pre-training"
 SizeRow = dict[str, str | int | float | None]
 
 
@@ -74,29 +73,22 @@ def parameter_rows(
     *,
     paper: str | None = None,
     printed: Iterable[str] = (),
-    count_generic_row: bool = True,
-    deployed: bool = False,
     all_frames: bool = False,
 ) -> list[SizeRow]:
     """A row of parameter counts for each model, named by itself, by a group, or as the experiment key `use` names it.
 
     Where none is named: for all models, or for those of `printed`, the names in a paper's reference data. With `paper`
-    models are counted in its frame, else each in the frame of the paper it is from; `deployed` counts them as
-    fine-tuned, whatever the papers do. `all_frames` adds rows for a model's other frames. Raises InputError for an
-    unknown model.
+    models are counted in its frame, else each in the frame of the paper it is from. `all_frames` adds rows for other
+    frames of a model. Raises InputError for an unknown model.
     """
     here = models()
     chosen = named_models(names) or (list(here) if paper is None else [name for name in printed if name in here])
     rows = []
     for spec in map(spec_of, dict.fromkeys(chosen)):
         own_paper = spec.origin.paper if paper is None else paper
-        if deployed:
-            counts = count(spec, size, n_classes=2, deployed=True)
-            rows.append(_parameter_row(spec.name, own_paper, DEPLOYED, counts))
-            continue
         frame = frame_of(spec, own_paper)
-        counts = count(spec, size, count_generic_row=count_generic_row, frame=frame)
-        rows.append(_parameter_row(spec.name, own_paper, frame.words if frame else spec.origin.frame, counts))
+        words = frame.words if frame else spec.origin.frame
+        rows.append(_parameter_row(spec.name, own_paper, words, count(spec, size, frame=frame)))
         for other in spec.origin.other_frames if all_frames else ():
             rows.append(_parameter_row(spec.name, own_paper, other.words, count(spec, size, frame=other)))
     return rows

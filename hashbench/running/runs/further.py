@@ -141,10 +141,8 @@ class FurtherRequest:
 
     on: Path
     name: str | None = None  # of the set in tables; None: the file's, of a folder the folder's
-    split: str | None = None  # which file of a folder
     text: tuple[str, ...] = ()  # columns; () and None: those of the task
     label: str | None = None
-    delimiter: str | None = None  # of a .csv file; None: that of the task
     labels: str | None = None  # as 0=no,1=yes: a label of the set, and its class; None: as in the task
 
     def of(self, trained_on: Task) -> FurtherSet:
@@ -154,10 +152,7 @@ class FurtherRequest:
             InputError: no such file, several that could be it, another number of text columns.
         """
         path = self.on.expanduser().absolute()
-        if self.delimiter is not None and len(self.delimiter) != 1:
-            raise InputError(f"--delimiter {self.delimiter!r}: is not one character; give one, as ';'")
-        reading = replace(trained_on.reading, delimiter=self.delimiter or trained_on.reading.delimiter)
-        table = find_set(path, self.split, reading)
+        table = find_set(path, trained_on.reading)
         if self.labels is not None and text_kind(trained_on).own_classes is not None:
             raise InputError(f"--labels: task {trained_on.name!r} predicts numbers; leave --labels out")
         columns, label = self.text or trained_on.text, self.label or trained_on.label
@@ -179,7 +174,6 @@ class FurtherRequest:
             folder=path,
             hub=None,
             builtin=False,
-            reading=reading,
             files=None,
         )
         return FurtherSet(task, table, trained_on.name)
@@ -210,27 +204,26 @@ def spelled_labels(text: str) -> tuple[tuple[str, str], ...]:
     return pairs
 
 
-def find_set(path: Path, split: str | None, reading: ReadOptions = PLAIN) -> FileTable:
-    """The table of a file, or of a folder: the requested split, else test, else validation, else the only file."""
+def find_set(path: Path, reading: ReadOptions = PLAIN) -> FileTable:
+    """The table of a file, or of a folder: test, else validation, else the only file."""
     if not path.exists():
         raise InputError(f"--on {path}: no such file or folder; check the path")
     if not path.is_dir():
-        if split is not None:
-            raise InputError(f"--split {split}: --on names a file; leave --split out")
         if not is_table(path):
             raise InputError(f"--on {path}: a table is a {FORMATS_TEXT} file; convert it")
         return FileTable((path,), reading)
     files = sorted(file for file in path.iterdir() if is_table(file))
-    if split is None and only_table(path):
+    if only_table(path):
         return FileTable(whole(files, path), reading)
-    for name in IN_ORDER if split is None else (split,):
-        if (table := find_table(path, SPLITS[name] if name in SPLITS else (name,), reading)) is not None:
+    for name in IN_ORDER:
+        if (table := find_table(path, SPLITS[name], reading)) is not None:
             return table
-    if split is None and len(files) == 1:
+    if len(files) == 1:
         return FileTable(whole(files, path), reading)
     there = listed(path, files) or "no table"
-    missing = f"no {split} file" if split is not None else "no test or validation file"
-    raise InputError(f"--on {path}: {missing} ({FORMATS_TEXT}) in the folder, which has {there}; name one")
+    raise InputError(
+        f"--on {path}: no test or validation file ({FORMATS_TEXT}) in the folder, which has {there}; name one"
+    )
 
 
 def with_classes(further: FurtherSet, trained: TaskData) -> FurtherSet:

@@ -120,7 +120,7 @@ def evaluate(
     A stored evaluation is read. An exported model counts as its fine-tuning where the database has that with equal
     weights. Raises InputError for a run that is none, weights that are gone, and whatever is wrong with the set.
     """
-    find_set(request.on.expanduser().absolute(), request.split)  # what is typed here comes before what was stored
+    find_set(request.on.expanduser().absolute())  # what is typed here comes before what was stored
     # Until an experiment says how long to wait for a database that is away.
     retry = Retry(store.name, 60.0 * Experiment.model_fields["database_minutes"].default, tell=tell)
     trained = partial(TrainedRun, trust_code=trust_code)

@@ -49,7 +49,7 @@ def sweep(
     """
     if not isinstance(file, (str, Path, Mapping)):
         raise InputError(
-            f"hashbench.sweep: {type(file).__name__} given; give a YAML file, a name of `hashbench experiments list`, "
+            f"hashbench.sweep: {type(file).__name__} given; give a YAML file, a name of `hashbench experiments`, "
             "or a dict in the form of a file"
         )
     refuse_no_start("hashbench.sweep")

@@ -25,38 +25,33 @@ def folder_of(path: Path, *names: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("names", "split", "read"),
+    ("names", "read"),
     [
-        (["adv.csv"], None, "adv.csv"),
-        (["test.csv", "validation.csv", "train.csv"], None, "test.csv"),
-        (["dev.csv", "train.csv"], None, "dev.csv"),
-        (["test.csv", "dev.csv"], "validation", "dev.csv"),
-        (["hard.csv", "easy.csv"], "hard", "hard.csv"),
-        (["hard_test.csv"], None, "hard_test.csv"),
-        (["adv.csv", "dataset_info.json", "label_names.json"], None, "adv.csv"),
-        (["train.csv", "test/any.csv"], None, "any.csv"),
+        (["adv.csv"], "adv.csv"),
+        (["test.csv", "validation.csv", "train.csv"], "test.csv"),
+        (["dev.csv", "train.csv"], "dev.csv"),
+        (["hard_test.csv"], "hard_test.csv"),
+        (["adv.csv", "dataset_info.json", "label_names.json"], "adv.csv"),
+        (["train.csv", "test/any.csv"], "any.csv"),
     ],
 )
-def test_a_folder_gives_the_split_or_its_only_table(tmp_path: Path, names: list[str], split: str, read: str) -> None:
-    assert [path.name for path in find_set(folder_of(tmp_path, *names), split).paths] == [read]
+def test_a_folder_gives_its_test_set_or_its_only_table(tmp_path: Path, names: list[str], read: str) -> None:
+    assert [path.name for path in find_set(folder_of(tmp_path, *names)).paths] == [read]
 
 
 @pytest.mark.parametrize(
-    ("names", "split", "message"),
+    ("names", "message"),
     [
-        (["adv.csv"], "test", "no test file"),
-        (["hard.csv", "easy.csv"], None, "no test or validation file"),
-        ([], None, "no table"),
-        (["test-00000-of-00002.csv"], None, "shard 00001 of 2 is missing"),
-        (["adv-00001-of-00002.csv"], None, "shard 00000 of 2 is missing"),
-        (["train.csv", "test/a.txt"], None, "test/a.txt looks like the test split"),
+        (["hard.csv", "easy.csv"], "no test or validation file"),
+        ([], "no table"),
+        (["test-00000-of-00002.csv"], "shard 00001 of 2 is missing"),
+        (["adv-00001-of-00002.csv"], "shard 00000 of 2 is missing"),
+        (["train.csv", "test/a.txt"], "test/a.txt looks like the test split"),
     ],
 )
-def test_a_folder_without_it_lists_what_there_is(
-    tmp_path: Path, names: list[str], split: str | None, message: str
-) -> None:
+def test_a_folder_without_it_lists_what_there_is(tmp_path: Path, names: list[str], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        find_set(folder_of(tmp_path, *names), split)
+        find_set(folder_of(tmp_path, *names))
 
 
 def table(path: Path, labels: list[object], names: list[str] | None = None) -> Path:

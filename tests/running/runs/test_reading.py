@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.common.cache import rooms
+from hashbench.common.cache import entries
 from hashbench.data.sources.fingerprints import cache_folder
 from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.materials import Materials
@@ -26,9 +26,7 @@ def test_a_damaged_record_is_set_aside_and_not_known(
     assert counted_before(spec) is None
     text_shares.take(resolved, Materials(resolved.sources, cache_folder(), resolved.tasks))
     assert counted_before(spec) is not None
-    assert ("measured", "what was measured of models before their runs") in [
-        (room.name, room.holds) for room in rooms(tmp_path)
-    ]
+    assert "measured" in [entry.room for entry in entries(tmp_path)]
     for record in (tmp_path / "measured").iterdir():
         record.write_text(record.read_text().replace("1", "2"))
     assert counted_before(spec) is None

@@ -116,7 +116,7 @@ def start_sweep(
     """A sweep as a process of its own, with the clock of that number."""
     command = ["sweep", f"{name}.yaml", "--db", campaign.db, "--workers", str(max(1, campaign.workers // 2))]
     if on_ray and campaign.ray is not None:
-        command += ["--executor", "ray", "--ray-address", campaign.ray.address]
+        command.insert(2, "executor=ray")
     with (campaign.folder / f"sweep-{name}-{number}.log").open("ab") as log:
         sweep = start(campaign, command, log, number)
     campaign.sweeps.append(sweep)
@@ -130,6 +130,8 @@ def start(campaign: Campaign, command: list[str], log: IO[bytes], clock: int = 0
         "HASHBENCH_PLUGINS": str(campaign.folder / "kinds"), "HASHBENCH_CACHE": str(campaign.folder / "cache"),
         "FAULT_CLOCK": str(campaign.folder / f"clock-{clock}"),
     }  # fmt: skip
+    if campaign.ray is not None:
+        places["RAY_ADDRESS"] = campaign.ray.address
     environment = os.environ | places | {"OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
     whole = [sys.executable, "-m", "hashbench", *command]
     return subprocess.Popen(whole, cwd=campaign.folder, env=environment, stdout=log, stderr=log)

@@ -279,7 +279,7 @@ def check_address(address: str) -> None:
 
 def no_cluster(address: str) -> InputError:
     """The InputError for an address without a cluster."""
-    return InputError(f"--ray-address {address}: no Ray cluster there; start one with: ray start --head")
+    return InputError(f"RAY_ADDRESS {address}: no Ray cluster there; start one with: ray start --head")
 
 
 def connect() -> None:

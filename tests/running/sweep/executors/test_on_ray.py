@@ -37,13 +37,13 @@ RUNNING = "SELECT COUNT(*) AS n FROM attempt WHERE state = 'running'"
 TWICE = "SELECT COUNT(*) AS n FROM attempt WHERE state = 'done' GROUP BY run_id HAVING COUNT(*) > 1"
 
 
-def start(folder: Path, cache: Path, *options: str) -> subprocess.Popen:
+def start(folder: Path, cache: Path, *options: str, cluster: str = "") -> subprocess.Popen:
     """A sweep of the experiment, with a cache of its own."""
     (folder / "small.yaml").write_text(EXPERIMENT)
     return subprocess.Popen(
         [sys.executable, "-m", "hashbench", "sweep", "small.yaml", "--db", "r.db", *options],
         cwd=folder,
-        env=os.environ | {"HASHBENCH_CACHE": str(cache), "OMP_NUM_THREADS": "1"},
+        env=os.environ | {"HASHBENCH_CACHE": str(cache), "OMP_NUM_THREADS": "1", "RAY_ADDRESS": cluster},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -75,7 +75,7 @@ def local(tmp_path_factory):
 def test_a_node_that_dies_costs_no_result_and_no_try(cluster, local, tmp_path):
     """Both slots work when a node is killed. Its run is done by the other node, and all scores are those of a sweep on
     one machine."""
-    process = start(tmp_path, tmp_path / "c", "--executor", "ray", "--workers", "2", "--ray-address", cluster.address)
+    process = start(tmp_path, tmp_path / "c", "executor=ray", "--workers", "2", cluster=cluster.address)
     store = wait_for(tmp_path / "r.db", 2)
     node = next(iter(cluster.worker_nodes))
     cluster.remove_node(node, allow_graceful=False)
@@ -91,9 +91,7 @@ def test_a_node_that_dies_costs_no_result_and_no_try(cluster, local, tmp_path):
 
 
 def test_an_interrupted_sweep_gives_its_runs_back(cluster, tmp_path):
-    process = start(
-        tmp_path, tmp_path / "c", "pretrain.steps=100000", "--executor", "ray", "--ray-address", cluster.address
-    )
+    process = start(tmp_path, tmp_path / "c", "pretrain.steps=100000", "executor=ray", cluster=cluster.address)
     store = wait_for(tmp_path / "r.db", 1)
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=200)
@@ -106,7 +104,7 @@ def test_a_run_on_two_nodes_is_one_run(cluster, tmp_path):
     """Ray Train starts a process on each node; the slot that waits for them takes no CPU."""
     keys = ["nodes=2", "device=cpu", "floors=[]", "models=[hashformer-md-proj]", "baseline=hashformer-md-proj"]
     short = ["pretrain.steps=12", "finetune.evaluations_per_epoch=1"]
-    process = start(tmp_path, tmp_path / "c", *keys, *short, "--executor", "ray", "--ray-address", cluster.address)
+    process = start(tmp_path, tmp_path / "c", *keys, *short, "executor=ray", cluster=cluster.address)
     _, err = process.communicate(timeout=900)
     assert process.returncode == 0, err
     notes = open_store(tmp_path / "r.db").query("SELECT notes FROM attempt WHERE state = 'done'")
@@ -114,11 +112,11 @@ def test_a_run_on_two_nodes_is_one_run(cluster, tmp_path):
 
 
 def test_no_cluster_at_the_address_is_one_line(tmp_path):
-    process = start(tmp_path, tmp_path / "c", "--executor", "ray", "--ray-address", "127.0.0.1:9")
+    process = start(tmp_path, tmp_path / "c", "executor=ray", cluster="127.0.0.1:9")
     _, err = process.communicate(timeout=300)
     assert process.returncode == 2
     assert err.splitlines()[-1] == (
-        "hashbench: --ray-address 127.0.0.1:9: no Ray cluster there; start one with: ray start --head"
+        "hashbench: RAY_ADDRESS 127.0.0.1:9: no Ray cluster there; start one with: ray start --head"
     )
 
 
