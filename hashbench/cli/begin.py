@@ -45,7 +45,7 @@ def quickstart(
     if code != DONE:
         raise typer.Exit(code)
     print_own_table(db, loaded)
-    print_report(db, ReportRequest(QUICKSTART, table=TABLES), "text", None)
+    print_report(db, ReportRequest(QUICKSTART, table=TABLES, provenance=False), "text", None)
     note(
         f"\nreal results:          hashbench report glue_tiny --db {shipped.EXAMPLE}\n"
         "your own experiment:   hashbench init\n"

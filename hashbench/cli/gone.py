@@ -39,6 +39,7 @@ GONE = {
     "status --run": "hashbench log RUN prints one run",
     "sweep --executor": "write executor=NAME behind the file, or in it",
     "sweep --ray-address": "set RAY_ADDRESS, as for Ray itself",
+    "report --no-provenance": "five short lines are printed below a table, and all of them with --provenance",
 }
 
 

@@ -92,8 +92,12 @@ def report(
     checkpoint: EvaluationOption = "best",
     provenance: Annotated[
         bool,
-        typer.Option(help="Say below each table which data, recipe, code and machines its numbers come from."),
-    ] = True,
+        typer.Option(
+            "--provenance",
+            help="Print below each table all that its numbers come from: data, recipes, code, machines; not the "
+            "shortest lines of it.",
+        ),
+    ] = False,
     output: Output = None,
 ) -> None:
     """Print the tables of an experiment, with measured values beside published ones.
@@ -117,7 +121,7 @@ def report(
             examples,
             all_metrics,
             checkpoint,
-            provenance=provenance,
+            provenance=provenance or style == PAGE,
             ranks=ranks,
             models=_names("--models", models),
             sort=sort,

@@ -84,7 +84,7 @@ def print_own_table(db: str, loaded: Loaded) -> None:
 
     # the runs are done: that the database has just gone away is no reason to end with an error
     retry = retry_named(parse(db)[1], loaded.experiment)
-    retry(print_report, db, ReportRequest(loaded.experiment.name), "text", None)
+    retry(print_report, db, ReportRequest(loaded.experiment.name, provenance=False), "text", None)
     retry(_tell_of_the_best, db, loaded)
 
 

@@ -246,10 +246,6 @@ class Measured:
         recipes = ((run.model, run.spec["finetune"]) for run in self.trainings_apart if "finetune" in run.spec)
         return {name: lists for name, recipe in recipes if (lists := searched_values(recipe))}
 
-    def chosen_rates(self) -> list[float]:
-        """The learning rates that fine-tunings chose from a grid, one a run."""
-        return [row["value"] for row in self.query(queries.CHOSEN, experiment=self.experiment.id)]
-
     def readings(self, paper: str) -> dict[str, tuple[str, str]]:
         """The (metric, split) that a paper reports, by task."""
         if paper not in self._readings:

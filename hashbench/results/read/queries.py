@@ -123,11 +123,6 @@ EXAMPLES = """
 SELECT f.run_id, f.task, p.split, p.n FROM finished_versions f JOIN predictions p ON p.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment AND p.checkpoint = :checkpoint AND p.condition = ''
 """
-# the learning rate that a run chose from a grid
-CHOSEN = """
-SELECT f.model, m.value FROM finished_versions f JOIN metric m ON m.attempt_id = f.attempt_id
-WHERE f.experiment_id = :experiment AND f.task IS NOT NULL AND m.name = 'learning_rate' AND m.split = '' AND m.step = 0
-"""
 # every stored number of a finished run
 METRICS = """
 SELECT f.run_id, m.split, m.name, m.step, m.condition, m.value, m.reason

@@ -1,28 +1,23 @@
-"""The lines above and below a table: warnings, and the data, recipes, code and machines behind its numbers."""
+"""The lines above and below a table: warnings, and the data, recipes, code and machines behind its numbers.
+
+A line is a label with values as `key value`, each with the models and tasks that it holds for, where not for all.
+"""
 
 from __future__ import annotations
 
 import json
-import math
+import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from functools import partial
 
-from hashbench.common.declared import (
-    CHOSEN_NOTE,
-    LEARNED,
-    LEARNED_MORE,
-    SEARCHED_ON_NOTE,
-    UNSELECTED_NOTE,
-    searched_values,
-)
-from hashbench.common.showing import batch_text, decimal_text
+from hashbench.common.declared import CHOSEN_NOTE, LEARNED, LEARNED_MORE, SEARCHED_ON_NOTE, UNSELECTED_NOTE
+from hashbench.common.showing import decimal_text, percent_text
+from hashbench.common.texts_read import TextCounts
 from hashbench.results.papers.paper import Paper
-from hashbench.results.read import queries
-from hashbench.results.read.budgets import recorded_budgets
 from hashbench.results.read.jumps import JUMPED, before_the_jump
-from hashbench.results.read.measured import PERCENT, Measured
+from hashbench.results.read.measured import Measured
 from hashbench.results.read.origins import (
     UNDEFINED_DRAWS,
     TaskOrigin,
@@ -33,29 +28,34 @@ from hashbench.results.read.origins import (
     starts,
     task_origins,
 )
-from hashbench.results.read.runs import LENGTH, MeasuredRun, RunOrigin, grouped
-from hashbench.results.read.texts import cut_line, texts_line
+from hashbench.results.read.runs import MeasuredRun, encoder_and_start, grouped
+from hashbench.results.read.texts import NOT_COUNTED, counts_on, is_uncounted
+from hashbench.results.tables.cells import StoredReading
 from hashbench.results.tables.recipes import (
     corpora_of,
     distinct,
     encoder_deviation,
     finetuning_deviations,
     learned_vocabularies,
-    named_encoders,
+    place_of,
+    placed,
     plain,
     pretraining_deviations,
-    set_spreads,
-    training_noise,
+    settings,
     tuned_on_reported,
     tuning_line,
 )
 from hashbench.results.tables.table import SCORES, Table
+from hashbench.scores.shares import cut_otherwise
 
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")  # whose versions move numbers
-EMBEDDING = "emb_params"  # fact: parameters of the embedding
 SHORT = 8  # letters of a fingerprint or commit
 SPEED_UPS = {"pre-training": "pt_speedup", "inference": "infer_speedup"}  # by what is timed
-Thing = TypeVar("Thing")
+# Labels of the lines that are printed below every table, each with so many characters; --provenance prints all
+BRIEF, LINE = ("experiment", "data", "deviations", "code", "machines"), 150
+PRETRAINING = ("steps", "batch_size", "words_per_row", "sequence_length", "learning_rate", "precision")
+FINETUNING = ("epochs", "steps", "batch_size", "max_length", "learning_rate", "noise", "precision")
+TIMED = ("pairs", "width", "limit_s", "pretrain_length")  # of an efficiency run
 
 
 def warnings(measured: Measured, paper: Paper, table: Table) -> list[str]:
@@ -119,126 +119,136 @@ def score_notes(measured: Measured, table: Table) -> list[str]:
     if not {column.measure for column in table.columns} & SCORES:
         return []
     readings = _readings(measured, table) or [(run.task or "", run.metric, "") for run in measured.runs if run.metric]
-    return [*counted_classes(measured, readings), *_undefined_draws(table)]
-
-
-def _undefined_draws(table: Table) -> list[str]:
-    """A note on cells whose interval leaves out draws without a value, with their share."""
-    cells = [
+    undefined = [
         f"{row.title.strip()} on {column.title} {decimal_text(cell.undefined, 1)} %"
         for row in table.rows
         for column in table.columns
         if (cell := row.cells[column.name]).undefined
     ]
-    return [f"{UNDEFINED_DRAWS}: {', '.join(cells)}."] if cells else []
+    return counted_classes(measured, readings) + ([f"{UNDEFINED_DRAWS}: {', '.join(undefined)}."] if undefined else [])
+
+
+def brief(lines: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The lines of `provenance` that are printed below every table, cut at words."""
+    return [(label, textwrap.shorten(text, LINE, placeholder=" ...")) for label, text in lines if label in BRIEF]
 
 
 def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str, str]]:
-    """The lines under a table as (label, text), without empty ones and those that its columns do not need."""
-    measures = {column.measure for column in table.columns}
-    scores, facts, items = bool(measures & SCORES), "fact" in measures, measured.hides_items()
+    """All lines under a table as (label, text), without empty ones and those that its columns do not need."""
+    measures, origins = {column.measure for column in table.columns}, task_origins(measured, paper)
     # User-defined models have no paper's recipe, nor have variations of a paper's model: no paper is named for them
     is_foreign = not table.paper and not {model for _, model, _ in paper.numbers} & measured.labels()
-    lines = [
-        ("experiment", measured.once(_experiment)),
-        ("data", _data(task_origins(measured, paper))),
-        ("metrics", _metrics(measured, table) if scores else ""),
-        ("encoder", measured.once(_encoders)),
-        ("budget", measured.once(_budget)),
-        ("initial spread", measured.once(set_spreads)),
-        ("vocabulary", measured.once(learned_vocabularies)),
-        ("pre-training", measured.once(_pretraining)),
-        ("tokens of pre-training", measured.once(_tokens_read)),
-        ("fine-tuning", measured.once(_finetuning) if scores else ""),
-        ("search", measured.once(_search) if scores else ""),
-        ("rows searched on", _noted(measured, SEARCHED_ON_NOTE) if scores else ""),
-        ("noise in training texts", measured.once(training_noise) if scores else ""),
-        ("tuning", measured.once(tuning_line) if scores or facts else ""),
-        ("constant predictions", measured.once(_constant_predictions) if scores else ""),
-        ("outputs that cannot be read", _unread_outputs(measured) if scores else ""),
-        ("unknown tokens", _noted(measured, "unknown_tokens") if scores else ""),
-        ("words", _noted(measured, "words") if scores else ""),
-        ("texts read", texts_line(measured, _readings(measured, table)) if scores else ""),
-        ("texts cut otherwise than in train", cut_line(measured, _readings(measured, table)) if scores else ""),
-        ("trivial baselines", measured.once(_baselines_learn_more) if scores else ""),
-        ("checkpoint", _checkpoint(measured, table) if scores and not items else ""),
-        ("deviations", "" if items or is_foreign else _deviations(measured, paper)),
-        ("timing", measured.once(_timing) if facts else ""),
-        ("commits", measured.once(_commits)),
-        ("different code", measured.once(_different_code)),
-        ("software", measured.once(_software)),
-        ("machines", measured.once(_machines)),
-    ]
-    return [(label, text) for label, text in lines if text]
-
-
-def _encoders(measured: Measured) -> str:
-    sizes = distinct(run.encoder for run in measured.apart if not run.is_baseline)
-    return "; ".join(text for text in (sizes, named_encoders(measured)) if text)
-
-
-def _budget(measured: Measured) -> str:
-    """The budgets of embedding parameters, with the models that are at none of them; empty where all are at one."""
-    budgets = recorded_budgets(measured.experiment.config)
-    if not budgets.general:
-        return ""
-    facts = {e.model: measured.fact(e, EMBEDDING) for e in measured.entries if not e.is_baseline}
-    outside = [
-        f"{model} ({fact.value:,.0f})"
-        for model, fact in facts.items()
-        if fact is not None and fact.value is not None and budgets.of(model, fact.value)[1] is None
-    ]
-    sizes = ", ".join(f"{size:,}" for size in budgets.general)
-    return (
-        f"{sizes} embedding parameters; outside of it, with a size of their own: {', '.join(outside)}"
-        if outside
-        else ""
-    )
-
-
-def _done(measured: Measured) -> list[RunOrigin]:
-    return [run.origin for run in measured.runs if run.state == "done"]
-
-
-def _each_once(values: Iterable[Thing]) -> list[Thing]:
-    """The distinct objects by identity, which is enough since runs that differ only in their seed share objects."""
-    return list({id(value): value for value in values}.values())
+    lines = {
+        "experiment": measured.once(_experiment),
+        "data": "; ".join(_data(task, origin) for task, origin in origins.items()),
+        "about the data": _about(origins),
+        "encoder": measured.once(_encoders),
+        "vocabulary": measured.once(learned_vocabularies),
+        "pre-training": measured.once(_pretraining),
+        "deviations": "" if measured.hides_items() or is_foreign else _deviations(measured, paper),
+    }
+    if measures & SCORES:
+        readings = _readings(measured, table)
+        lines |= {
+            "metrics": _metrics(table, readings),
+            "fine-tuning": measured.once(_finetuning),
+            **{label: measured.once(line) for label, line in NOTED.items()},
+            "texts read": _texts_read(measured, readings),
+            "texts cut otherwise than in train": _texts_cut(measured, readings),
+            "trivial baselines": measured.once(_baselines_learn_more),
+            "outputs that cannot be read": _unread_outputs(measured),
+            "checkpoint": f"{measured.checkpoint} evaluation of each run" if measured.trainings() else "",
+        }
+    if "fact" in measures:
+        lines["timing"] = measured.once(_timing)
+    if "fact" in measures or measures & SCORES:
+        lines["tuning"] = measured.once(tuning_line)
+    lines |= {
+        "code": measured.once(_code),
+        "several versions": measured.once(_different_code),
+        "software": measured.once(_software),
+        "machines": measured.once(_machines),
+    }
+    return [(label, text) for label, text in lines.items() if text]
 
 
 def _experiment(measured: Measured) -> str:
     ids = {run.run_id for run in measured.runs}
-    done = {run.run_id for run in measured.runs if run.state == "done"}
-    finished = [origin.finished_at for origin in _done(measured) if origin.finished_at]
+    done = {run.run_id: run.origin.finished_at for run in _done(measured)}
+    finished = [moment for moment in done.values() if moment]
     ends = (min(finished), max(finished)) if finished else ()
     dates = dict.fromkeys(datetime.fromtimestamp(moment, UTC).date().isoformat() for moment in ends)
     when = f", {' to '.join(dates)} (UTC)" if dates else ""
     return f"{measured.experiment.name}: {len(done)} of {len(ids)} runs finished{when}"
 
 
-def _data(origins: Mapping[str, TaskOrigin]) -> str:
-    """The data line: origin, notes, reported examples and fingerprint by task, with texts that all share in front."""
-    texts = {
-        task: [*(name for name in of.origins if not any(note.startswith(name) for note in of.notes)), *of.notes]
+def _done(measured: Measured) -> list[MeasuredRun]:
+    return [run for run in measured.runs if run.state == "done"]
+
+
+def _data(task: str, origin: TaskOrigin) -> str:
+    """The data of a task: examples that are reported, and fingerprints; notes on a sample are in the warnings."""
+    words = [f"{origin.n_reported:,} examples"] if origin.n_reported else []
+    words += [" and ".join(of[:SHORT] for of in origin.fingerprints)] if origin.fingerprints else []
+    return f"{task} ({', '.join(words)})" if words else task
+
+
+def _about(origins: Mapping[str, TaskOrigin]) -> str:
+    """Sources and notes of the data, each with its tasks."""
+    texts = [
+        (text, ("", task))
         for task, of in origins.items()
-    }
-    shared = [text for text in next(iter(texts.values()), []) if all(text in of for of in texts.values())]
-    parts = []
-    for task, origin in origins.items():
-        words = [text for text in texts[task] if text and text not in shared]
-        words += [f"{origin.n_reported:,} examples"] if origin.n_reported else []
-        words += ["data " + " and ".join(of[:SHORT] for of in origin.fingerprints)] if origin.fingerprints else []
-        parts.append(f"{task} ({', '.join(words)})" if words else task)
-    return (", ".join(shared) + ": " if shared else "") + "; ".join(parts)
+        for text in (*(name for name in of.origins if not any(note.startswith(name) for note in of.notes)), *of.notes)
+        if text
+    ]
+    return placed(texts, [("", task) for task in origins])
 
 
-def _metrics(measured: Measured, table: Table) -> str:
+def _encoders(measured: Measured) -> str:
+    """The sizes of encoders, and their kinds where there are several."""
+    specs = {(run.model, None): run for run in measured.apart if not run.is_baseline}
+    kinds = {place: kind for place, run in specs.items() if (kind := encoder_and_start(run.spec)[0])}
+    sizes = distinct(run.encoder for run in specs.values())
+    several = len(set(kinds.values())) > 1
+    return "; ".join([sizes, *([placed([(kind, place) for place, kind in kinds.items()], kinds)] if several else [])])
+
+
+def _pretraining(measured: Measured) -> str:
+    """Recipes of pre-training with their corpora and seeds, then the starting weights of models without one."""
+    runs = measured.pretrainings()
+    lines = settings(runs, "pretrain", PRETRAINING)
+    corpora = {place_of(run): " and ".join(corpora_of(run)) or "no corpus" for run in runs}
+    lines += [placed([(f"on {text}", place) for place, text in corpora.items()], corpora), _seeds(runs)] if runs else []
+    return "; ".join([*lines, *starts(run for run in measured.trainings() if not run.spec.get("pretrain"))])
+
+
+def _finetuning(measured: Measured) -> str:
+    runs = [run for run in measured.trainings_apart if "finetune" in run.spec]
+    if not runs:
+        return ""
+    lines = settings(runs, "finetune", FINETUNING) + settings(runs, "model", ("pooling", "initial_spread"))
+    return "; ".join([*lines, _seeds([run for run in measured.trainings() if "finetune" in run.spec])])
+
+
+def _seeds(runs: Sequence[MeasuredRun]) -> str:
+    return f"seeds {distinct(sorted({run.seed for run in runs if run.seed is not None}))}"
+
+
+def _deviations(measured: Measured, paper: Paper) -> str:
+    lines = encoder_deviation(measured, paper)
+    lines += [f"pre-training {line}" for line in pretraining_deviations(measured, paper)]
+    lines += [f"fine-tuning {line}" for line in finetuning_deviations(measured, paper)]
+    return "; ".join(lines) or f"none from the recipe of {paper.name}"
+
+
+def _metrics(table: Table, readings: Sequence[StoredReading]) -> str:
     """Metric and split of each task: the paper's choice, or the experiment's in its own table."""
-    by_reading = grouped(((metric, split), task) for task, metric, split in _readings(measured, table))
+    by_reading = grouped(((metric, split), task) for task, metric, split in readings)
     how = f"{table.statistic} over seeds: " if table.statistic != "mean" and by_reading else ""
     return how + "; ".join(f"{metric} on {split}: {', '.join(tasks)}" for (metric, split), tasks in by_reading.items())
 
 
-def _readings(measured: Measured, table: Table) -> list[tuple[str, str, str]]:
+def _readings(measured: Measured, table: Table) -> list[StoredReading]:
     """(task, metric, split) of all scores behind a table, in the order of the experiment's tasks."""
     readings = list(table.readings)
     if table.paper and not readings:  # a table of ratios
@@ -247,137 +257,56 @@ def _readings(measured: Measured, table: Table) -> list[tuple[str, str, str]]:
     return sorted((reading for reading in readings if reading[0] in order), key=lambda reading: order.index(reading[0]))
 
 
-def _pretraining(measured: Measured) -> str:
-    """Recipes of pre-training with their steps or checkpoints, then the starting weights of models without one."""
-    recipes = grouped((_pretraining_recipe(run), run) for run in measured.pretrainings())
-    lines = []
-    for (what, precision), runs in recipes.items():
-        seeds = sorted({run.seed for run in runs if run.seed is not None})
-        steps = distinct(_steps(run.spec) for run in runs)
-        lines.append(f"{steps} {what}, seed{'s' if len(seeds) > 1 else ''} {distinct(seeds)}, {precision}")
-    lines += starts(run for run in measured.trainings() if not run.spec.get("pretrain"))
-    return "; ".join(dict.fromkeys(lines))
+def _noted(topic: str, measured: Measured) -> str:
+    """Notes that trainings stored under a topic, with their models and tasks."""
+    notes = [(dict(run.origin.notes).get(topic, ""), place_of(run)) for run in measured.trainings_apart]
+    return placed([(note, place) for note, place in notes if note], [place for _, place in notes])
 
 
-def _pretraining_recipe(run: MeasuredRun) -> tuple[str, str]:
-    """A recipe of pre-training in words, and its precision."""
-    recipe, notes = run.block("pretrain"), dict(run.origin.notes)
-    corpora = notes["corpora"] if "corpora" in notes else " and ".join(corpora_of(run))
-    documents = run.spec["corpus"]["max_documents"] if run.spec["corpus"] else None
-    first = f" (first {documents:,} documents)" if documents else ""
-    return f"of {batch_text(recipe)} on {corpora or 'no corpus'}{first}", f"precision {recipe['precision']}"
+def _chosen(measured: Measured) -> str:
+    """The values that runs chose on held-out rows, with the number of runs."""
+    counts = Counter(note for run in measured.trainings() if (note := dict(run.origin.notes).get(CHOSEN_NOTE)))
+    values = {note: ", ".join(f"{key} {plain(value)}" for key, value in json.loads(note).items()) for note in counts}
+    return "; ".join(f"{values[note]} in {n} runs" for note, n in sorted(counts.items()))
 
 
-def _tokens_read(measured: Measured) -> str:
-    """Millions of tokens that pre-trainings on rows of words read, with the models; '' where there are none."""
-    by_words = {run.model for run in measured.pretrainings() if run.spec["pretrain"].get("words_per_row")}
-    if not by_words:
-        return ""
-    key = {"experiment": measured.experiment.id, "split": "", "metric": "tokens"}
-    rows = measured.query(queries.FACT_OF_PRETRAINING, **key)
-    by_number = grouped((f"{row['value'] / 1e6:.1f} M", row["model"]) for row in rows if row["model"] in by_words)
-    return "; ".join(f"{number}: {', '.join(dict.fromkeys(models))}" for number, models in by_number.items())
+def _texts_read(measured: Measured, readings: Sequence[StoredReading]) -> str:
+    """The shares that models lost of the texts behind scores; "" without texts."""
+    by_place_of = grouped((place_of(run), run) for run in measured.runs if run.is_scored and run.state == "done")
+    texts = []
+    for (model, task), runs in by_place_of.items():
+        for _, metric, split in [reading for reading in readings if reading[0] == task]:
+            words = [_lost(counts) for counts in counts_on(runs, split)]
+            if is_uncounted(runs, metric, split):
+                n = sum(not counts_on([run], split) for run in runs)
+                words.append(f"{n} of {len(runs)} runs {NOT_COUNTED}" if words else NOT_COUNTED)
+            texts += [(" and ".join(words), (model, task))] if words else []
+    return placed(texts, [place for _, place in texts])
 
 
-def _steps(spec: Mapping[str, Any]) -> str:
-    """Steps of a pre-training in words: '1,000 steps', or '400 of 1,000 steps' for a checkpoint before its end."""
-    steps = f"{spec['pretrain']['steps']:,} steps"
-    return f"{spec['checkpoint']:,} of {steps}" if "checkpoint" in spec else steps
+def _lost(counts: TextCounts) -> str:
+    if not counts.texts_cut:
+        return "read whole"
+    return f"{percent_text(counts.share_lost)} % of characters lost, {percent_text(counts.share_cut, 0)} % of texts cut"
 
 
-def _finetuning(measured: Measured) -> str:
-    runs = [run for run in measured.trainings_apart if "finetune" in run.spec]
-    if not runs:
-        return ""
-    recipes = _each_once(run.spec["finetune"] for run in runs)
-    steps = [recipe["steps"] for recipe in recipes if recipe.get("steps") is not None]  # older runs have no such key
-    length = f"epochs {_values(recipes, 'epochs')}"
-    if len(steps) == len(recipes):
-        length = f"steps {_values(recipes, 'steps')} at most"
-    precisions = {of: distinct(tasks) for of, tasks in grouped((run.precision, run.task or "") for run in runs).items()}
-    precision = " and ".join(f"{of} ({tasks})" if len(precisions) > 1 else of for of, tasks in precisions.items())
-    of_all = {run.seed for run in measured.trainings() if "finetune" in run.spec}
-    seeds = distinct(sorted(seed for seed in of_all if seed is not None))
-    return (
-        f"{length}, batch {_values(recipes, 'batch_size')}, {_lengths(runs)}, "
-        f"{_rates(measured, recipes)}, seeds {seeds}, precision {precision}{_pooling(runs)}"
-    )
-
-
-def _lengths(runs: Sequence[MeasuredRun]) -> str:
-    """The largest numbers of tokens of an input, then those that were found in the data, each with its models."""
-    apart = {(id(run.spec["finetune"]), id(run.origin.notes), run.model): run for run in runs}.values()
-    by_data = [run for run in apart if isinstance(run.spec["finetune"][LENGTH], dict)]
-    if not by_data:
-        return f"{distinct(run.block('finetune')[LENGTH] for run in apart)} tokens at most"
-    rules = grouped((_rule_of_length(run), (run.block("finetune")[LENGTH], run.model)) for run in apart)
-    words = []
-    for rule, lengths in rules.items():
-        of = [f"{length} ({distinct(models)})" for length, models in grouped(lengths).items()]
-        words.append(f"{', '.join(of)}: {rule}")
-    return f"tokens at most {'; '.join(words)}"
-
-
-def _rule_of_length(run: MeasuredRun) -> str:
-    """Where the largest number of tokens of an input is from, in words."""
-    limit, read = run.spec["finetune"][LENGTH], run.texts_read
-    if not isinstance(limit, dict):
-        return "as given"
-    share = f"{PERCENT * limit['keep']:g} % of train's"
-    if read is None:
-        return f"at_most, or the fewest that keep {share}, not counted"
-    return f"the fewest that keep {share}" if read.keeps(limit["keep"]) else f"at_most, keeps less than {share}"
-
-
-def _values(recipes: Sequence[Mapping[str, Any]], key: str) -> str:
-    values = [searched_values(recipe).get(key, recipe[key]) for recipe in recipes]
-    return distinct(f"searched ({plain(value)})" if isinstance(value, list) else value for value in values)
-
-
-def _search(measured: Measured) -> str:
-    """The number of combinations that each run tried on held-out rows of train, and those chosen, by count of runs."""
-    recipes = _each_once(run.spec["finetune"] for run in measured.trainings_apart if "finetune" in run.spec)
-    grids = [values for recipe in recipes if (values := searched_values(recipe))]
-    if not grids:
-        return ""
-    tries = {math.prod(map(len, values.values())) for values in grids}
-    chosen = Counter(note for run in measured.trainings() if (note := dict(run.origin.notes).get(CHOSEN_NOTE)))
-    words = [
-        f"{', '.join(f'{key} {plain(value)}' for key, value in json.loads(note).items())} in {n}"
-        for note, n in sorted(chosen.items())
+def _texts_cut(measured: Measured, readings: Sequence[StoredReading]) -> str:
+    """Tasks whose reported texts are cut more or less often than those of train, with the models."""
+    splits = grouped((task, split) for task, _, split in dict.fromkeys(readings))
+    runs = [run for run in measured.trainings_apart if run.state == "done" and run.texts_read is not None]
+    texts = [
+        (line, place_of(run))
+        for run in runs
+        for split in dict.fromkeys(splits.get(run.task or "", ()))
+        if run.texts_read is not None and (line := cut_otherwise(run.texts_read, split))
     ]
-    more = f"; chosen: {'; '.join(words)} runs" if words else ""
-    n_tries = distinct(f"{n} {'combination' if n == 1 else 'combinations'}" for n in sorted(tries))
-    return f"{n_tries} of values tried in each run on a held-out tenth of train{more}"
+    return placed(texts, [place_of(run) for run in runs])
 
 
-def _pooling(runs: Sequence[MeasuredRun]) -> str:
-    """The poolings in words, with their models, of heads that read more than the first token; or ''."""
-    models = grouped((run.spec["model"].get("pooling", "first"), run.model) for run in runs)
-    of_models = {how: f" for {distinct(names)}" if len(models) > 1 else "" for how, names in models.items()}
-    return "".join(f", pooling {how}{names}" for how, names in of_models.items() if how != "first")
-
-
-def _rates(measured: Measured, recipes: Sequence[Mapping[str, Any]]) -> str:
-    """The learning rates in words, with the grid that the sweep searched and the rates it chose, if it did."""
-    grids = [tuple(recipe["learning_rate"]) for recipe in recipes if isinstance(recipe["learning_rate"], list)]
-    if not grids:
-        return f"learning rate {_values(recipes, 'learning_rate')}"
-    chosen = ", ".join(f"{plain(rate)} in {n}" for rate, n in sorted(Counter(measured.chosen_rates()).items()))
-    grid = "; ".join(plain(rates) for rates in dict.fromkeys(grids))
-    more = f", chosen: {chosen} runs" if chosen else ""
-    return f"learning rate from a grid ({grid}) on a seeded tenth of the training rows{more}"
-
-
-def _constant_predictions(measured: Measured) -> str:
-    """Counts of trainings with one constant prediction, by model and task: 'bert-sr: cola 2 of 3, rte 1 of 3 seeds'."""
-    done = [run for run in measured.trainings() if run.state == "done"]
-    parts = []
-    for model, runs in grouped((run.model, run) for run in done).items():
-        of_tasks = grouped((run.task, run.run_id in measured.constant_runs) for run in runs)
-        words = [f"{task} {sum(are)} of {len(are)}" for task, are in of_tasks.items() if any(are)]
-        parts += [f"{model}: {', '.join(words)}"] if words else []
-    return f"{'; '.join(parts)} seeds" if parts else ""
+def _baselines_learn_more(measured: Measured) -> str:
+    """A line on tasks whose trivial baselines learn from more rows than models: from those held out too; or ''."""
+    more = distinct(run.task for run in measured.apart if run.is_baseline and run.spec.get(LEARNED) == LEARNED_MORE)
+    return f"fitted for the test set of {more} on all of train, with the tenth that models do not train on" * bool(more)
 
 
 def _unread_outputs(measured: Measured) -> str:
@@ -389,96 +318,25 @@ def _unread_outputs(measured: Measured) -> str:
     )
 
 
-def _noted(measured: Measured, topic: str) -> str:
-    """Notes that trainings stored under a topic, with their models and tasks.
-
-    `unknown_tokens`: many tokens are unknown; `words`: some fall apart under the tokenizer or run together.
-    """
-    notes = [(run, dict(run.origin.notes).get(topic, "")) for run in measured.trainings_apart]
-    by_note = grouped(((run.task, note), run.model) for run, note in notes if note)
-    return "; ".join(f"{distinct(models)} on {task}: {note}" for (task, note), models in by_note.items())
-
-
-def _baselines_learn_more(measured: Measured) -> str:
-    """A line on tasks whose trivial baselines learn from more rows than models: from those held out too; or ''."""
-    more = distinct(run.task for run in measured.apart if run.is_baseline and run.spec.get(LEARNED) == LEARNED_MORE)
-    if not more:
-        return ""
-    return f"fitted for the test set of {more} on all of train, with the tenth that is held out of the models' training"
-
-
-def _checkpoint(measured: Measured, table: Table) -> str:
-    if not measured.trainings():
-        return ""
-    if measured.checkpoint == "last":
-        return "last evaluation"
-    splits = {split for _, _, split in _readings(measured, table)}
-    tuned = [run for run in measured.trainings_apart if "finetune" in run.spec and run.state == "done"]
-    is_none_best = bool(tuned) and all(UNSELECTED_NOTE in dict(run.origin.notes) for run in tuned)
-    words = [] if is_none_best else ["best evaluation of each run by the task's metric, ties to the later"]
-    if unselected := _noted(measured, UNSELECTED_NOTE):
-        words.append(f"last evaluation, since none could be compared: {unselected}")
-    if any(split.startswith("validation") for split in splits):
-        words.append("what is reported on validation is selected there too, as the papers do with GLUE")
-    if "test" in splits:
-        words.append("what is reported on test is selected on validation, or on a seeded tenth of train")
-    return "; ".join(words)
-
-
-def _deviations(measured: Measured, paper: Paper) -> str:
-    lines = encoder_deviation(measured, paper)
-    lines += [f"pre-training {line}" for line in pretraining_deviations(measured, paper)]
-    lines += [f"fine-tuning {line}" for line in finetuning_deviations(measured, paper)]
-    return "; ".join(lines) or f"none from the recipe of {paper.name}"
-
-
 def _timing(measured: Measured) -> str:
-    """Device, threads, precision, batches, duration of measuring, and the noise; '' where nothing was timed."""
+    """Device, threads, precision, batches and effort of timing, and its noise; '' where nothing was timed."""
     runs = [run for run in measured.runs if run.measures_time and run.state == "done"]
     if not runs:
         return ""
-    devices, hows = [run.spec["device"] for run in runs], [run.spec.get("efficiency") for run in runs]
-    names = distinct(of["name"] + (_cores(of["cores"]) if of["cores"] else "") for of in devices)
-    threads = distinct(run.spec["threads"] or "as many as cores" for run in runs)
-    precisions = distinct(
-        run.precision for run in runs if run.precision
-    )  # noted: a processor may lack the requested one
-    precision = f", precision {precisions}" if precisions else ""
-    parts = [
-        f"on {names}, threads {threads}{precision}",
-        "model and baseline in turn in one process, medians",
-        _batches(measured, [how for how in hows if how is not None]),
-        distinct(_rule(how) for how in hows if how is not None),
-        _noise(measured),
-    ]
-    return "; ".join(part for part in parts if part)
-
-
-def _cores(number: int) -> str:
-    return f" ({number} core{'s' if number != 1 else ''})"
-
-
-def _batches(measured: Measured, hows: Sequence[Mapping[str, Any]]) -> str:
-    """The timed batch sizes in words: the measured ones, else the requested ones."""
-    titles = {
-        "pretrain_batch": f"pre-training batches of {{}} x {distinct(how['pretrain_length'] for how in hows)}",
-        "infer_batch": "inference batches of {}",
+    devices = [run.spec["device"] for run in runs]
+    blocks = [block for run in runs if (block := run.spec.get("efficiency"))]
+    values = {
+        "on": [of["name"] + (f" ({of['cores']} cores)" if of["cores"] else "") for of in devices],
+        "threads": [run.spec["threads"] or "as many as cores" for run in runs],
+        "precision": [run.precision for run in runs if run.precision],
+        **{key: [block[key] for block in blocks if block.get(key) is not None] for key in TIMED},
     }
-    texts = []
-    for name, title in titles.items():
-        facts = [fact for entry in measured.entries if (fact := measured.fact(entry, name))]
-        sizes = {size for fact in facts for size in (fact.value, fact.value_high) if size}
-        sizes = sizes or {how[f"{name}_size"] for how in hows} - {None}
-        texts += [title.format(distinct(map(int, sorted(sizes))))] if sizes else []
-    return ", ".join(texts)
-
-
-def _rule(how: Mapping[str, Any]) -> str:
-    """The rule in words by which a timing stopped: at an interval's width, or in older runs after a number of pairs."""
-    if "width" not in how:
-        return f"{how['pairs']} pairs, the model always first"
-    until = f"until the interval is narrower than {PERCENT * how['width']:g} % or {how['limit_s']:g} s have passed"
-    return f"{how['pairs']} pairs in rounds A B B A, then on {until}"
+    for key in ("pretrain_batch", "infer_batch"):  # the measured ones, else those of the file
+        facts = [fact for entry in measured.entries if (fact := measured.fact(entry, key))]
+        sizes = {int(size) for fact in facts for size in (fact.value, fact.value_high) if size}
+        values[key] = sorted(sizes) or [block[f"{key}_size"] for block in blocks if block.get(f"{key}_size")]
+    words = [f"{key} {distinct(of)}" for key, of in values.items() if of]
+    return "; ".join([*words, "model and baseline in turn in one process, medians", _noise(measured)])
 
 
 def _noise(measured: Measured) -> str:
@@ -490,30 +348,32 @@ def _noise(measured: Measured) -> str:
     return f"noise, the baseline against itself: {', '.join(ends)}" if ends else "noise not measured"
 
 
-def _commits(measured: Measured) -> str:
-    by_code = {(origin.git_commit, origin.git_tree, origin.has_diff): origin for origin in _done(measured)}
-    return distinct(origin.code(SHORT) for origin in by_code.values())
+def _code(measured: Measured) -> str:
+    return distinct(dict.fromkeys(run.origin.code(SHORT) for run in _done(measured)))
 
 
 def _different_code(measured: Measured) -> str:
     """The number of columns and models whose runs were computed by several versions of the code, in one line."""
-    done = [run for run in measured.runs if run.state == "done"]
-    apart = {(run.kind, run.task, run.model, id(run.origin.notes)): run for run in done}  # not by seed alone
+    apart = {(run.kind, run.task, run.model, id(run.origin.notes)): run for run in _done(measured)}  # not by seed alone
     lines = different_sources((run.kind, run.task, run.model, dict(run.origin.notes)) for run in apart.values())
-    if not lines:
-        return ""
-    what = "a group of runs was" if len(lines) == 1 else f"{len(lines)} groups of runs were"
-    return f"{what} computed by several versions of the code; which: hashbench status {measured.experiment.name}"
+    return f"{len(lines)} groups of runs; which: hashbench status {measured.experiment.name}" if lines else ""
 
 
 def _software(measured: Measured) -> str:
-    installed = _each_once(origin.packages for origin in _done(measured))
-    versions = grouped(dict.fromkeys(package for packages in installed for package in packages))
+    versions = grouped(dict.fromkeys(package for run in _done(measured) for package in run.origin.packages))
     return ", ".join(f"{name} {' and '.join(versions[name])}" for name in PACKAGES if name in versions)
 
 
 def _machines(measured: Measured) -> str:
-    counts = Counter(origin.hardware or "unknown" for origin in _done(measured))
-    if len(counts) == 1:
-        return next(iter(counts))
-    return ", ".join(f"{name} ({n} runs)" for name, n in counts.items())
+    counts = Counter(run.origin.hardware or "unknown" for run in _done(measured))
+    return ", ".join(f"{name} ({n} runs)" if len(counts) > 1 else name for name, n in counts.items())
+
+
+# Lines on notes that trainings store about themselves, by label
+NOTED: Mapping[str, Callable[[Measured], str]] = {
+    "chosen values": _chosen,
+    "rows searched on": partial(_noted, SEARCHED_ON_NOTE),
+    "last evaluation, as none could be compared": partial(_noted, UNSELECTED_NOTE),
+    "unknown tokens": partial(_noted, "unknown_tokens"),
+    "words": partial(_noted, "words"),
+}

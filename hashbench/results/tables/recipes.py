@@ -38,6 +38,11 @@ def by_place(texts: Iterable[tuple[tuple[str, str], ModelTask]], everywhere: Col
     return [before + where_it_holds(of, everywhere) + after for (before, after), of in grouped(texts).items()]
 
 
+def placed(texts: Iterable[tuple[str, ModelTask]], everywhere: Collection[ModelTask]) -> str:
+    """The distinct texts in one line, each with the models and tasks that it holds for behind it."""
+    return "; ".join(by_place((((text, ""), place) for text, place in texts), everywhere))
+
+
 def where_it_holds(places: Collection[ModelTask], everywhere: Collection[ModelTask]) -> str:
     """The models and tasks that a value holds for, as in ' for a on mrda'; '' if it holds for all.
 
@@ -118,37 +123,32 @@ def encoder_deviation(measured: Measured, paper: Paper) -> list[str]:
     return _deviations("encoder", {(run.model, None): (run.encoder, paper.recipe.encoder) for run in runs})
 
 
-def set_spreads(measured: Measured) -> str:
-    """The spreads of word vectors at the start that the experiment sets, with their models; '' where it sets none."""
-    blocks = {(run.model, None): run.spec["model"] for run in measured.apart if "model" in run.spec}
-    values = {place: block.get("initial_spread") for place, block in blocks.items()}  # older runs have no such key
-    texts = [((f"word vectors {plain(value)}", ""), place) for place, value in values.items() if value is not None]
-    return "; ".join(by_place(texts, values))
+def settings(runs: Iterable[MeasuredRun], block: str, keys: Iterable[str]) -> list[str]:
+    """Lines 'key value' on a block of the runs' specs, with the models and tasks that each holds for.
+
+    A key that runs lack, or that is not set, is left out.
+    """
+    apart = {(place_of(run), id(run.spec[block]), id(run.origin.notes)): run for run in runs if block in run.spec}
+    values = [(run.block(block), place) for (place, *_), run in apart.items()]
+    lines = (
+        placed(
+            [(f"{key} {_plain(of[key])}", place) for of, place in values if of.get(key) not in (None, "first")],
+            [place for _, place in values],
+        )
+        for key in keys
+    )
+    return [line for line in lines if line]
 
 
-def training_noise(measured: Measured) -> str:
-    """The noise in training texts, with the models and tasks that it is for; '' where there is none."""
-    runs = [run for run in measured.trainings_apart if "finetune" in run.spec]
-    values = {_place(run): run.block("finetune").get("noise") for run in runs}  # older runs have no such key
-    texts = [((f"{of['kind']} of {of['rate']:g} of the words", ""), place) for place, of in values.items() if of]
-    return "; ".join(by_place(texts, values))
-
-
-def named_encoders(measured: Measured) -> str:
-    """The encoders that entries of the file name in place of their models' own, with these models; '' for none."""
-    entries = [entry for entry in measured.experiment.config.get("models", ()) if isinstance(entry, Mapping)]
-    values = [entry["encoder"] for entry in entries if entry.get("encoder")]
-    named = {value.get("kind") if isinstance(value, Mapping) else value for value in values} - {None}
-    runs = [run for run in measured.apart if "model" in run.spec] if named else []
-    kinds = {(run.model, None): str(run.spec["model"]["encoder"]["kind"]) for run in runs}
-    return "; ".join(by_place([((kind, ""), place) for place, kind in kinds.items() if kind in named], kinds))
+def _plain(value: object) -> str:
+    return plain(list(value.values()) if isinstance(value, Mapping) else value)
 
 
 def learned_vocabularies(measured: Measured) -> str:
     """The tasks on whose training texts vocabularies were learned, with their models; '' where there are none."""
     specs = {(run.model, None): run.spec for run in measured.apart if "model" in run.spec and "corpus" in run.spec}
     texts = {place: _texts_learned(spec) for place, spec in specs.items()}
-    return "; ".join(by_place([((text, ""), place) for place, text in texts.items() if text], texts))
+    return placed([(text, place) for place, text in texts.items() if text], texts)
 
 
 def _texts_learned(spec: Mapping[str, Any]) -> str:
@@ -168,10 +168,10 @@ def pretraining_deviations(measured: Measured, paper: Paper) -> list[str]:
     lines += _differing(measured, [run for run in runs if run.spec["corpus"]], "corpus", paper.recipe.corpus)
     if paper.recipe.corpora:
         wanted = ", ".join(paper.recipe.corpora)
-        lines += _deviations("corpora", {_place(run): (", ".join(corpora_of(run)), wanted) for run in runs})
+        lines += _deviations("corpora", {place_of(run): (", ".join(corpora_of(run)), wanted) for run in runs})
     if paper.recipe.vocabulary is None:
         return lines
-    rows = {_place(run): (n, paper.recipe.vocabulary) for run in runs for n in _trained_rows(run)}
+    rows = {place_of(run): (n, paper.recipe.vocabulary) for run in runs for n in _trained_rows(run)}
     return lines + _deviations("trained vocabulary", rows)
 
 
@@ -196,7 +196,7 @@ def _trained_rows(run: MeasuredRun) -> list[int]:
     return [block["train"] for block in blocks if isinstance(block, dict) and "train" in block]
 
 
-def _place(run: MeasuredRun) -> ModelTask:
+def place_of(run: MeasuredRun) -> ModelTask:
     return run.model, run.task
 
 
@@ -205,12 +205,12 @@ def _differing(
 ) -> list[str]:
     """Lines on the keys of a recipe whose value in some run is not the paper's."""
     # runs that differ in their seed alone share the block
-    apart = {(*_place(run), id(run.spec[block]), id(run.spec["model"]), run.precision): run for run in runs}.values()
+    apart = {(*place_of(run), id(run.spec[block]), id(run.spec["model"]), run.precision): run for run in runs}.values()
     declared = declarations(measured)
     lines: list[str] = []
     for key, wanted in recipe.items():
         having = [run for run in apart if key in run.spec[block]]
-        values = {_place(run): (run.block(block)[key], value_of_objective(run, wanted)) for run in having}
+        values = {place_of(run): (run.block(block)[key], value_of_objective(run, wanted)) for run in having}
         chosen_on = {place: _rows_of_choice(declared, f"{block}.{key}", place) for place in values}
         lines += _deviations(key, values, chosen_on)
     return lines

@@ -11,7 +11,7 @@ from hashbench.results.papers.paper import Paper, check_number, load_paper, pape
 from hashbench.results.read.measured import Measured, measure
 from hashbench.results.tables.arranging import sorted_by, with_columns, with_models
 from hashbench.results.tables.hyperparameters import hyperparameter_table, models_of
-from hashbench.results.tables.notes import provenance, score_notes, warnings
+from hashbench.results.tables.notes import brief, provenance, score_notes, warnings
 from hashbench.results.tables.paper import paper_table
 from hashbench.results.tables.ranking import with_groups, with_ranks
 from hashbench.results.tables.request import ReportRequest, ReportSource, TableFile, count_known, paper_of
@@ -127,8 +127,8 @@ def _annotated(source: ReportSource, tables: Sequence[Table], *, warns_once: boo
     for place, table in enumerate(tables):
         table = with_groups(table, source.draws)
         warning_lines = () if place and warns_once else warnings(source.measured, source.paper, table)
-        wants_provenance = source.request.provenance and (not place or bool(table.paper))
-        lines = provenance(source.measured, source.paper, table) if wants_provenance else ()
+        lines = provenance(source.measured, source.paper, table) if not place or table.paper else []
+        lines = lines if source.request.provenance else brief(lines)
         notes = (*table.notes, *score_notes(source.measured, table))
         untuned = {task for task, _, _ in table.readings} <= set(source.measured.untuned_tasks())
         several = {n for n in source.measured.pretrainings_of.values() if n > 1}

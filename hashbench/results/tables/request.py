@@ -30,7 +30,7 @@ class ReportRequest:
     all_metrics: bool = False  # the experiment's own table has a column for every stored metric
     checkpoint: Checkpoint = "best"
     ranks: bool = False  # ranks with intervals in the place of scores
-    provenance: bool = True  # data, recipes, code and machines, below the tables
+    provenance: bool = True  # all lines on data, recipes, code and machines below the tables, or the five shortest
     claims_file: Path | None = None  # a CSV of further claims
     one_seed: bool = False  # whether claims on scores are decided with one seed, on its examples alone
     versus: str | None = None  # the model that robustness is compared with; None: the baseline

@@ -83,11 +83,11 @@ def test_programs_read_the_sign_with_the_share(store: Store) -> None:
 def test_lines_below_a_table_say_what_was_read_and_where_train_was_cut_otherwise(store: Store) -> None:
     lines = dict(table_of(store).provenance)
     assert lines["texts read"] == (
-        "sst2: 19.6 % of characters lost, 65 % of texts cut (bert-mlm); 2.0 % of characters lost, 9 % of texts cut "
-        "(hashformer-md-proj); read whole (hashformer-md-pool); not counted (bert-sr)"
+        "19.6 % of characters lost, 65 % of texts cut for bert-mlm; 2.0 % of characters lost, 9 % of texts cut "
+        "for hashformer-md-proj; read whole for hashformer-md-pool; not counted for bert-sr"
     )
     assert lines["texts cut otherwise than in train"] == (
-        "sst2: texts are cut in 20 % of train and 65 % of validation (bert-mlm)"
+        "texts are cut in 20 % of train and 65 % of validation for bert-mlm"
     ), "0 and 9 of 100 are too few to tell from chance"
 
 
@@ -96,7 +96,7 @@ def test_tasks_that_all_models_read_whole_are_named_together(tmp_path: Path) -> 
         Counted("bert-mlm", 0.8, task=task, cut=cut, lost=cut) for task, cut in (("sst2", 0), ("cola", 0), ("rte", 5))
     ]
     assert dict(table_of(build(tmp_path / "r.db", runs)).provenance)["texts read"] == (
-        "rte: 0.0 % of characters lost, 5 % of texts cut (bert-mlm); read whole: sst2, cola"
+        "read whole on sst2, cola; 0.0 % of characters lost, 5 % of texts cut on rte"
     )
 
 
@@ -114,14 +114,14 @@ def test_runs_that_were_all_stored_before_are_said_to_be_not_counted(tmp_path: P
 def test_sets_that_are_not_counted_are_named_behind_the_others(tmp_path: Path) -> None:
     runs = [Counted("bert-mlm", 0.8, task="sst2"), *(Answers("bert-mlm", 0.8, task=task) for task in ("cola", "rte"))]
     assert dict(table_of(build(tmp_path / "r.db", runs)).provenance)["texts read"] == (
-        "read whole: sst2; not counted: cola, rte"
+        "read whole on sst2; not counted on cola, rte"
     )
 
 
 def test_a_seed_that_was_counted_does_not_speak_for_one_that_was_not(tmp_path: Path) -> None:
     first, second = Counted("bert-mlm", 0.8), Answers("bert-mlm", 0.7, 1)
     table = table_of(build(tmp_path / "r.db", [first, second]))
-    assert dict(table.provenance)["texts read"] == ("sst2: read whole and 1 of 2 runs not counted (bert-mlm)")
+    assert dict(table.provenance)["texts read"] == "read whole and 1 of 2 runs not counted"
     both = build(tmp_path / "both.db", [first, second, Counted("bert-sr", 0.8), Counted("bert-sr", 0.7, 1)])
     assert remarks(compare([both], "bert-mlm", "bert-sr", draws=20))[-1] == (
         "how much of the texts was read is not counted: A on sst2."

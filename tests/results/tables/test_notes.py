@@ -17,8 +17,8 @@ from hashbench.results.claims.report import claim_sections
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.runs import MeasuredRun, RunOrigin
 from hashbench.results.tables.links import _score_cell
-from hashbench.results.tables.notes import _different_code, _lengths, _undefined_draws
-from hashbench.results.tables.recipes import _deviations, learned_vocabularies, training_noise
+from hashbench.results.tables.notes import _different_code, brief, score_notes
+from hashbench.results.tables.recipes import _deviations, learned_vocabularies, settings
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.robustness import estimate_cell
@@ -52,16 +52,25 @@ def test_a_run_at_the_papers_recipe_deviates_in_nothing_but_its_seeds(paper_stor
 def test_everything_that_a_table_stands_on_is_named(small_store: Store) -> None:
     facts = _facts(tables(small_store, ReportRequest(table="1"))[0])
     assert facts["encoder"] == "tiny"
-    assert facts["pre-training"].startswith("1,000 steps of 128 x 512 tokens on wikipedia and bookcorpus, seed 0")
-    assert "learning rate from a grid (0.0001, 0.0005) on a seeded tenth" in facts["fine-tuning"]
-    assert "chosen: 0.0005 in 26 runs" in facts["fine-tuning"] and "seeds 0, 1, 2" in facts["fine-tuning"]
+    assert facts["pre-training"].startswith("steps 1,000; batch_size 128; sequence_length 512")
+    assert "on wikipedia and bookcorpus; seeds 0" in facts["pre-training"]
+    assert "learning_rate 0.0001, 0.0005; " in facts["fine-tuning"] and facts["fine-tuning"].endswith("seeds 0, 1, 2")
     assert facts["checkpoint"].startswith("best evaluation")
-    assert facts["commits"] == "01234567"
+    assert facts["code"] == "01234567"
     assert facts["software"] == "torch 2.13.0, numpy 2.4.6"
     assert facts["machines"] == "2 x CPU"
     assert facts["metrics"] == "matthews on validation: cola; accuracy on validation: sst2"
-    assert "sst2 (sample: train 1,000 of 67,349 rows, 872 examples, data data-sst)" in facts["data"]
+    assert "sst2 (872 examples, data-sst)" in facts["data"]
+    assert "sample: train 1,000 of 67,349 rows on sst2" in facts["about the data"]
     assert "38 of 39 runs finished" in facts["experiment"]
+
+
+def test_five_short_lines_are_printed_unless_all_are_asked_for(small_store: Store) -> None:
+    (table,) = tables(small_store, ReportRequest(table="1", provenance=False))
+    labels = [label for label, _ in table.provenance]
+    assert labels == ["experiment", "data", "deviations", "code", "machines"]
+    assert max(len(text) for _, text in table.provenance) <= 150
+    assert brief([("data", "word " * 50)])[0][1].endswith("word ...")
 
 
 def test_the_class_whose_f1_it_is_stands_under_every_table(tmp_path: Path) -> None:
@@ -121,15 +130,16 @@ def test_draws_without_a_value_are_counted_under_the_table() -> None:
     cells = {"a": Cell(1.0, undefined=12.34), "b": Cell(1.0)}
     columns = tuple(Column(name, "percent", "score", name.upper()) for name in cells)
     table = Table("", "own", "", "", columns, (Row("m", "m", cells),))
-    assert _undefined_draws(table)[0].endswith("share of the draws: m on A 12.3 %.")
+    measured = SimpleNamespace(tasks=list, runs=())
+    assert score_notes(measured, table)[-1].endswith("share of the draws: m on A 12.3 %.")
 
 
 @pytest.mark.parametrize(
     ("poolings", "told"),
     [
         ({}, ""),
-        ({"bert-mlm": "mean"}, ", pooling mean for bert-mlm"),
-        (dict.fromkeys(World.models, "max"), ", pooling max"),
+        ({"bert-mlm": "mean"}, "pooling mean for bert-mlm; "),
+        (dict.fromkeys(World.models, "max"), "pooling max; "),
     ],
 )
 def test_models_whose_head_reads_more_than_the_first_token_are_named(tmp_path, monkeypatch, poolings, told) -> None:
@@ -137,15 +147,17 @@ def test_models_whose_head_reads_more_than_the_first_token_are_named(tmp_path, m
         return {**model_block(model, encoder), "pooling": poolings.get(model, "first")}
 
     monkeypatch.setattr("tests.databases.made_up.model_block", block)
-    assert _facts(_table(tmp_path, World(tasks=("cola",))))["fine-tuning"].endswith(f"precision 32{told}")
+    assert _facts(_table(tmp_path, World(tasks=("cola",))))["fine-tuning"].endswith(
+        f"precision 32; {told}seeds 0, 1, 2"
+    )
 
 
 @pytest.mark.parametrize(
     ("spreads", "told"),
     [
-        ({}, None),
-        ({"bert-mlm": 0.05}, "word vectors 0.05 for bert-mlm"),
-        (dict.fromkeys(World.models, "matched"), "word vectors matched"),
+        ({}, ""),
+        ({"bert-mlm": 0.05}, "initial_spread 0.05 for bert-mlm; "),
+        (dict.fromkeys(World.models, "matched"), "initial_spread matched; "),
     ],
 )
 def test_spreads_that_an_experiment_sets_are_printed(tmp_path, monkeypatch, spreads, told) -> None:
@@ -153,7 +165,9 @@ def test_spreads_that_an_experiment_sets_are_printed(tmp_path, monkeypatch, spre
         return {**model_block(model, encoder), "initial_spread": spreads.get(model)}
 
     monkeypatch.setattr("tests.databases.made_up.model_block", block)
-    assert _facts(_table(tmp_path, World(tasks=("cola",)))).get("initial spread") == told
+    assert _facts(_table(tmp_path, World(tasks=("cola",))))["fine-tuning"].endswith(
+        f"precision 32; {told}seeds 0, 1, 2"
+    )
 
 
 def test_deviations_name_ours_and_the_papers(small_store: Store) -> None:
@@ -170,15 +184,15 @@ def test_the_own_table_names_the_metrics_of_own_tasks(small_store: Store) -> Non
 def test_a_table_of_times_says_how_they_were_measured_and_nothing_of_fine_tuning(small_store: Store) -> None:
     facts = _facts(tables(small_store, ReportRequest(table="3"))[0])
     assert facts["timing"] == (
-        "on one CPU (2 cores), threads 1; model and baseline in turn in one process, medians; "
-        "pre-training batches of 8 x 512, inference batches of 32; 5 pairs, the model always first; noise not measured"
+        "on one CPU (2 cores); threads 1; pairs 5; pretrain_length 512; pretrain_batch 8; infer_batch 32; model and "
+        "baseline in turn in one process, medians; noise not measured"
     )
     assert "fine-tuning" not in facts and "checkpoint" not in facts
 
 
 def test_times_name_the_precision_that_was_found(tmp_path: Path) -> None:
     world = World(tasks=("cola",), notes={"efficiency": {"precision_found": "32"}})
-    assert "threads 1, precision 32; model and baseline" in _facts(_table(tmp_path, world, "3"))["timing"]
+    assert "threads 1; precision 32; " in _facts(_table(tmp_path, world, "3"))["timing"]
 
 
 def test_shares_of_a_baseline_that_a_trivial_one_reaches_are_warned_of(tmp_path: Path) -> None:
@@ -260,7 +274,8 @@ def test_several_notes_of_one_run_are_read_one_by_one(tmp_path: Path) -> None:
     notes = {"cola": {"origin": "folder data", "data": "no validation split; sample: train 10 of 8,551 rows"}}
     table = _table(tmp_path, World(tasks=("cola", "rte"), seeds=(0,), notes=notes), None)
     assert "SAMPLED DATA: cola (train 10 of 8,551 rows)" in table.warnings[0]
-    assert "cola (folder data, no validation split, sample: train 10 of 8,551 rows" in _facts(table)["data"]
+    about = _facts(table)["about the data"]
+    assert all(f"{note} on cola" in about for note in ("no validation split", "sample: train 10 of 8,551 rows"))
 
 
 def test_the_record_of_the_sweep_is_read_too(tmp_path: Path) -> None:
@@ -281,7 +296,8 @@ def test_a_release_is_named_in_full_and_a_commit_with_its_tree() -> None:
 def test_what_all_tasks_share_is_said_once(tmp_path: Path) -> None:
     notes = {task: {"origin": "built-in data", "data": "built-in data: generated"} for task in ("cola", "rte")}
     table = _table(tmp_path, World(tasks=("cola", "rte"), seeds=(0,), notes=notes), None)
-    assert _facts(table)["data"] == "built-in data: generated: cola (data data-col); rte (data data-rte)"
+    assert _facts(table)["about the data"] == "built-in data: generated"
+    assert _facts(table)["data"] == "cola (data-col); rte (data-rte)"
 
 
 def test_rounds_and_the_noise_are_told(tmp_path: Path) -> None:
@@ -301,10 +317,9 @@ def test_rounds_and_the_noise_are_told(tmp_path: Path) -> None:
                     )
                 )
     table = tables(store, ReportRequest(table="3"))[0]
-    assert _facts(table)["timing"].endswith(
-        "pre-training batches of 64 x 512; 12 pairs in rounds A B B A, then on until the interval is narrower "
-        "than 5 % or 10 s have passed; noise, the baseline against itself: pre-training 0.98 to 1.02"
-    )
+    timing = _facts(table)["timing"]
+    assert "pairs 12; width 0.05; limit_s 10; pretrain_length 512; pretrain_batch 64; " in timing
+    assert timing.endswith("noise, the baseline against itself: pre-training 0.98 to 1.02")
     cells = next(row for row in table.rows if row.model == "bert-mlm").cells
     assert cells["pt_speedup"].interval == (0.98, 1.021) and cells["pt_ms"].interval is None
 
@@ -322,16 +337,15 @@ class OneClassOfFewTokens(Answers):
         return replace(result, predictions=kept, notes={**result.notes, "unknown_tokens": MANY})
 
 
-def test_both_are_counted_by_model_and_task(tmp_path: Path) -> None:
+def test_unknown_tokens_are_noted_with_their_model(tmp_path: Path) -> None:
     runs = [Answers("bert-mlm", 0.8), OneClassOfFewTokens("bert-sr", 0.5), Answers("majority", 0.5, None)]
     facts = dict(tables(build_answers(tmp_path / "r.db", runs))[0].provenance)
-    assert facts["constant predictions"] == "bert-sr: sst2 1 of 1 seeds"
-    assert facts["unknown tokens"] == f"bert-sr on sst2: {MANY}"
+    assert facts["unknown tokens"] == f"{MANY} for bert-sr"
 
 
 def test_nothing_is_said_where_nothing_is_odd(tmp_path: Path) -> None:
     facts = dict(tables(build_answers(tmp_path / "r.db", [Answers("bert-mlm", 0.8)]))[0].provenance)
-    assert not {"constant predictions", "unknown tokens"} & set(facts)
+    assert "unknown tokens" not in facts
 
 
 def _limited(model: str, limit: object, used: int | None = None, lost: int = 0) -> MeasuredRun:
@@ -342,34 +356,23 @@ def _limited(model: str, limit: object, used: int | None = None, lost: int = 0) 
     return MeasuredRun(model, "finetune", model, "sst2", 0, "tiny", spec, "done", "", "", "accuracy", origin)
 
 
-def test_lengths_that_keep_a_share_are_told_from_a_cap_that_keeps_less() -> None:
+def test_lengths_that_were_found_in_the_data_are_told_by_model() -> None:
     limit = {"keep": 0.9, "at_most": 128}
-    found = [_limited("hf", limit, 53, lost=9), _limited("tab", limit, 107, lost=10), _limited("byt", limit, 128, 29)]
-    assert _lengths(found) == (
-        "tokens at most 53 (hf), 107 (tab): the fewest that keep 90 % of train's; "
-        "128 (byt): at_most, keeps less than 90 % of train's"
-    )
-    exact = _limited("cnn", limit, 128, lost=10)
-    assert _lengths([exact]) == "tokens at most 128 (cnn): the fewest that keep 90 % of train's", "the cap suffices"
-    assert _lengths([_limited("old", limit), _limited("sr", 64)]) == (
-        "tokens at most 128 (old): at_most, or the fewest that keep 90 % of train's, not counted; 64 (sr): as given"
-    )
-    assert _lengths([_limited("sr", 64), _limited("mlm", 128)]) == "64, 128 tokens at most"
+    found = [_limited("hf", limit, 53, lost=9), _limited("old", limit), _limited("sr", 64)]
+    assert settings(found, "finetune", ["max_length"]) == [
+        "max_length 53 for hf; max_length 128 for old; max_length 64 for sr"
+    ]
+    assert settings([_limited("sr", 64), _limited("mlm", 64)], "finetune", ["max_length"]) == ["max_length 64"]
 
 
-def test_an_encoder_that_an_entry_names_is_printed(tmp_path, monkeypatch) -> None:
+def test_kinds_of_encoder_are_named_where_there_are_several(tmp_path, monkeypatch) -> None:
     def block(model: str, encoder: str) -> dict[str, object]:
         of_model = model_block(model, encoder)
         return {**of_model, "encoder": {"kind": "average" if model == "bert-mlm" else "bert", "size": encoder}}
 
     monkeypatch.setattr("tests.databases.made_up.model_block", block)
-    world = World(tasks=("cola",))
-    for written, told in {None: "base", "average": "base; average for bert-mlm"}.items():
-        world.config["models"] = ["hashformer-lsh-proj", {"name": "bert-mlm", "encoder": written}]
-        (tmp_path / told).mkdir()
-        assert _facts(_table(tmp_path / told, world))["encoder"] == told
-    world.config["models"] = [{"name": "bert-mlm", "encoder": {"kind": "average"}}]
-    assert _facts(_table(tmp_path, world))["encoder"] == told
+    facts = _facts(_table(tmp_path, World(tasks=("cola",))))
+    assert facts["encoder"].startswith("base; ") and "average for bert-mlm" in facts["encoder"]
 
 
 @pytest.mark.parametrize(
@@ -406,11 +409,13 @@ def test_noise_in_training_texts_names_its_models() -> None:
     noise = {"kind": "distortion", "rate": 0.25}
     blocks = {"a": {"noise": noise}, "b": {"noise": None}, "c": {}}  # c is of a version without the key
     runs = [
-        SimpleNamespace(model=model, task="sst2", spec={"finetune": block}, block=lambda _, block=block: block)
+        SimpleNamespace(
+            model=model, task="sst2", origin=RunOrigin(), spec={"finetune": block}, block=lambda _, block=block: block
+        )
         for model, block in blocks.items()
     ]
-    assert training_noise(SimpleNamespace(trainings_apart=runs)) == "distortion of 0.25 of the words for a"
-    assert training_noise(SimpleNamespace(trainings_apart=runs[1:])) == ""
+    assert settings(runs, "finetune", ["noise"]) == ["noise distortion, 0.25 for a"]
+    assert settings(runs[1:], "finetune", ["noise"]) == []
 
 
 def test_different_code_is_one_line_with_a_count() -> None:
@@ -426,9 +431,9 @@ def test_different_code_is_one_line_with_a_count() -> None:
     equal = (("cola", "a", "1f 2e"), ("cola", "b", "1f 2e"))
     assert _different_code(measured(*equal)) == ""
     one = _different_code(measured(*equal, ("cola", "c", "9d 2e")))
-    assert one == "a group of runs was computed by several versions of the code; which: hashbench status x"
+    assert one == "1 groups of runs; which: hashbench status x"
     two = _different_code(measured(*equal, ("cola", "c", "9d 2e"), ("rte", "a", "1f 2e"), ("rte", "b", "9d 2e")))
-    assert two.startswith("2 groups of runs were computed")
+    assert two.startswith("2 groups of runs")
 
 
 @pytest.mark.parametrize(("own", "deviates"), [("mine", False), ("bert-sr", True)])
@@ -445,13 +450,12 @@ def test_no_paper_is_named_under_the_table_of_models_of_ones_own(tmp_path: Path,
 
 def test_a_run_that_could_compare_no_evaluation_has_no_best_one(tmp_path: Path) -> None:
     notes = {"cola": {"unselected": "matthews has no value on validation: the targets are constant"}}
-    line = _facts(_table(tmp_path, World(tasks=("cola",), seeds=(0,), notes=notes), None))["checkpoint"]
-    assert line.startswith("last evaluation, since none could be compared: ")
-    assert "on cola: matthews has no value on validation: the targets are constant" in line
-    assert "best evaluation" not in line
+    facts = _facts(_table(tmp_path, World(tasks=("cola",), seeds=(0,), notes=notes), None))
+    line = facts["last evaluation, as none could be compared"]
+    assert line == "matthews has no value on validation: the targets are constant"
 
 
 def test_the_rows_that_values_are_searched_on_are_described(tmp_path: Path) -> None:
     notes = {"cola": {"searched_on": "searched on a seeded tenth of train (9 rows), of which 0 (0.0 %) lie in rows"}}
     facts = _facts(_table(tmp_path, World(tasks=("cola",), seeds=(0,), notes=notes), None))
-    assert "on cola: searched on a seeded tenth of train (9 rows), of which 0 (0.0 %)" in facts["rows searched on"]
+    assert "searched on a seeded tenth of train (9 rows), of which 0 (0.0 %)" in facts["rows searched on"]

@@ -139,7 +139,7 @@ def test_tasks_of_one_row_may_have_precisions_of_their_own(tmp_path: Path) -> No
     (row,) = [row for row in table.rows if row.kind == "model"]
     assert (row.settings, row.cells["cola"].n, row.cells["sst2"].n) == ("", 3, 3)
     assert ("32" in row.cells["cola"].group, "bf16" in row.cells["sst2"].group) == (True, True)
-    assert "precision 32 (cola) and bf16 (sst2)" in dict(table.provenance)["fine-tuning"]
+    assert "precision 32 on cola; precision bf16 on sst2" in dict(table.provenance)["fine-tuning"]
 
 
 def test_published_counts_of_superbloom_are_binary() -> None:

@@ -22,7 +22,7 @@ def _table(folder: Path, tuning: dict, number: str = "1") -> Table:
 def test_what_is_not_declared_is_said_to_be_so(tmp_path: Path) -> None:
     facts = dict(_table(tmp_path, {}).provenance)
     assert facts["tuning"] == "not declared"
-    assert "learning rate 3e-05, seeds 0" in facts["fine-tuning"]
+    assert "learning_rate 3e-05; " in facts["fine-tuning"]
     assert "searched" not in str(facts)
 
 
