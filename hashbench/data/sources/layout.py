@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,20 +22,20 @@ FORMATS = (".parquet", ".csv", ".tsv", ".jsonl", ".json")
 TAGGED = ".conll"  # words with tags, a format of tasks alone
 FORMATS_TEXT = ".parquet, .csv, .tsv, .jsonl or .json"
 CORPUS_FORMATS = (*FORMATS, ".txt")
-# The names of a split's files; those of the package datasets, but for EITHER
+# The names of a split's files; those of the package datasets, but for eval and evaluation
 SPLITS = {
     "train": ("train", "training"),
     "validation": ("validation", "dev", "valid", "val"),
     "test": ("test", "testing"),
 }
-EITHER = ("eval", "evaluation")  # datasets takes these for test, most people for validation
-# Further words of names that look like a split, and are not read as it; CoNLL-2003's testa is for validation
-LIKE = {
-    "train": ("trn",),
-    "validation": ("development", "devel", "develop", "validate", "testa"),
-    "test": ("tst", "testb"),
+# Further words of names that look like a split, and are not read as it. The package datasets takes eval for test, most
+# people for validation; CoNLL-2003's testa is for validation
+EITHER = ("eval", "evaluation", "holdout", "heldout")
+LOOKS = {
+    "train": {*SPLITS["train"], "trn"},
+    "validation": {*SPLITS["validation"], *EITHER, "development", "devel", "develop", "validate", "testa"},
+    "test": {*SPLITS["test"], *EITHER, "tst", "testb"},
 }
-LIKE_EITHER = (*EITHER, "holdout", "heldout")
 SHARD = re.compile(r"(.+?)[-_.](\d+)[-_]of[-_](\d+)(?:[-_.].*)?")  # train-00000-of-00002, or with a hash behind it
 WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 SUFFIXES = ("set", "data", "split")  # of a split's word in one word, as in testset
@@ -164,7 +164,9 @@ def find_splits(folder: Path, names: Mapping[str, Sequence[str]] = SPLITS) -> Sp
                 pair = listed(folder, [first[0], more[0][0]], " and ")
                 raise InputError(f"{folder}: {pair} are both the {split} split; keep one")
             files[split] = whole(first, folder)
-    return SplitFiles(folder, files, _unread(folder, others, names, files))
+    # In a folder that may hold a test split other files may be one, too
+    own = SPLITS["test"] in names.values()
+    return SplitFiles(folder, files, _unread(folder, others, names, files) if own else ())
 
 
 def named_splits(folder: Path, files: Mapping[str, str]) -> SplitFiles:
@@ -201,45 +203,31 @@ def _is_beside(path: Path) -> bool:
     return marks or path.suffix.lower() in BESIDE or is_about(path)
 
 
-def _unread(
-    folder: Path, others: Sequence[Path], names: Mapping[str, Sequence[str]], files: Mapping[str, object]
-) -> tuple[Path, ...]:
-    """The other files that look like a split, by the words of their names and of the folders they lie in.
+def _unread(folder: Path, others: Sequence[Path], names: Collection[str], files: Collection[str]) -> tuple[Path, ...]:
+    """The other tables, and files that look like a split by the words of their names and folders.
 
-    A README is among them where the folder of a split has no table. Of a folder that may hold a test split also the
-    other tables in it. Raises InputError where a split that a file looks like is not there, or where it lies in the
-    folder of one.
+    Raises InputError for data that look like a split that is not there, or lie deeper in the folder of one.
     """
-    own = SPLITS["test"] in names.values()
-    split_of = {stem: split for split, stems in names.items() for stem in stems}
-    seen = []
+    stems = {stem for of_split in SPLITS.values() for stem in of_split}
+    unread = []
     for path in others:
         if _is_beside(path):
-            split = split_of.get(path.parent.name.lower())
-            if path.parent != folder and split is not None and split not in files:
-                seen.append(path)  # nothing else is in the folder of a split
             continue
         shown = path.relative_to(folder)
         parts = [named(Path(part)) for part in shown.parts]
         words = {word for part in parts for word in part.words}
-        stems = {stem for part in parts for stem in (part.stem, part.path.name.lower().split(".")[0])}
-        data = is_table(path) or path.suffix.lower() in UNREADABLE or (len(parts) == 1 and path.is_dir())
-        looks = [split for split, of in names.items() if words & {*of, *(LIKE.get(split, ()) if own else ())}]
+        looks = [split for split in names if words & LOOKS.get(split, set())]
         missing = [split for split in looks if split not in files]
-        lacks = [split for split in ("validation", "test") if split in names and split not in files]
-        sure = parts[0].stem in EITHER and (data or parts[-1].format)
-        if own and (sure or (lacks and data and words & set(LIKE_EITHER))):
-            which = "rename it, or name the files: splits in the experiment file"
-            raise InputError(f"{folder}: {shown} may be the validation or the test split; {which}")
-        if missing and (data or stems & set(split_of)):
-            what = f"{shown} looks like the {missing[0]} split and is not read"
-            kinds = f"{missing[0]} ({FORMATS_TEXT}, or .gz or .zst behind it)"
-            raise InputError(f"{folder}: {what}; make it {kinds}, name the files with splits, or move it away")
-        if is_table(path) and len(parts) > 1 and (split := split_of.get(parts[0].stem)):
-            raise InputError(f"{folder}: {shown} lies in the folder of the {split} split and is not read; move it")
-        if looks or (own and is_table(path) and path.parent in (folder, folder / "data")):
-            seen.append(path)
-    return tuple(seen)
+        in_split = len(parts) > 1 and parts[0].stem in stems and is_table(path)
+        data = is_table(path) or path.suffix.lower() in UNREADABLE or (len(parts) == 1 and path.is_dir())
+        named_so = any({part.stem, part.path.name.lower().split(".")[0]} & stems for part in parts)
+        if in_split or (missing and (data or named_so)):
+            split = " or the ".join(missing or looks[:1])
+            remedy = "name the files with splits, or move it away"
+            raise InputError(f"{folder}: {shown} looks like the {split} split and is not read; {remedy}")
+        if looks or (is_table(path) and path.parent in (folder, folder / "data")):
+            unread.append(path)
+    return tuple(unread)
 
 
 def whole(files: Sequence[Path], folder: Path, *, remedy: str = "rename the others") -> tuple[Path, ...]:
@@ -248,56 +236,39 @@ def whole(files: Sequence[Path], folder: Path, *, remedy: str = "rename the othe
     `folder`: that messages begin with. `remedy`: where a shard is gone; "" where a pattern chose some of the shards.
 
     Raises:
-        InputError: a shard lacks or is there twice, shards are of two writings or formats, or files that are no shards.
+        InputError: a shard lacks, or the files are not the shards of one table.
     """
-    if len(files) == 1 and named(files[0]).shard is None:
+    names = [named(path) for path in files]
+    if len(files) == 1 and names[0].shard is None:
         return tuple(files)
-    shards = [named(path).shard for path in files]
-    if None in shards:
-        return _counted(files, folder)
-    numbered = sorted(zip([shard for shard in shards if shard], files, strict=True))
-    by_writing = {(of, named(path).stem): path for (_, of), path in reversed(numbered)}
-    if len(by_writing) > 1:
-        pair = [by_writing[writing] for writing in sorted(by_writing)[:2]]
-        raise InputError(f"{folder}: {listed(folder, pair, ' and ')} are shards of two writings; keep one of them")
-    writings = {of for of, _ in by_writing}
-    numbers = [number for (number, _), _ in numbered]
-    first = 0 if 0 in numbers or writings != {max(numbers)} else 1
-    _check_numbers(folder, [path for _, path in numbered], numbers, range(first, first + writings.pop()), remedy)
-    return tuple(path for _, path in numbered)
-
-
-def _counted(files: Sequence[Path], folder: Path) -> tuple[Path, ...]:
-    """Files whose names differ in one number that counts up from 0 or 1, as 0000.parquet, in its order."""
-    patterns = {NUMBER.sub("#", path.name.lower()) for path in files}
-    columns = list(zip(*(NUMBER.findall(path.name) for path in files), strict=False))
-    counting = [column for column in columns if len(set(column)) > 1]
-    numbers = sorted(map(int, counting[0])) if len(counting) == 1 else []
-    lacking = numbers[-1] + 1 - min(1, numbers[0]) - len(set(numbers)) if numbers else 0
-    if len(patterns) > 1 or len(counting) != 1 or lacking > len(files):  # years, perhaps
-        raise InputError(f"{folder}: {listed(folder, files)}: which hold the split? name them with splits, or keep one")
-    numbered = sorted(zip(map(int, counting[0]), files, strict=True))
-    numbers = [number for number, _ in numbered]
-    first = min(1, numbers[0])
-    _check_numbers(folder, [path for _, path in numbered], numbers, range(first, max(numbers) + 1), "rename the others")
-    return tuple(path for _, path in numbered)
-
-
-def _check_numbers(folder: Path, files: Sequence[Path], numbers: Sequence[int], wanted: range, remedy: str) -> None:
-    """Raises InputError unless the numbers are the wanted ones, each once, and the files of one format."""
-    for before, path, number, last in zip(files, files[1:], numbers[1:], numbers[:-1], strict=False):
-        if number == last:
-            raise InputError(f"{folder}: {listed(folder, [before, path], ' and ')} are the same shard; keep one")
-        if named(path).format != named(before).format:
-            raise InputError(f"{folder}: {listed(folder, [before, path], ' and ')} are shards of two formats; keep one")
-    strange = [path for path, number in zip(files, numbers, strict=True) if number not in wanted]
-    if strange:
-        raise InputError(f"{folder}: {listed(folder, strange)} is no shard of {len(wanted)}; rename it or move it away")
-    missing = [f"{number:05d}" for number in wanted if number not in set(numbers)]
+    writings = {(name.stem, name.shard[1]) for name in names if name.shard}
+    if any(name.shard is None for name in names):  # 0000.parquet, 0001.parquet ...
+        numbers = _counted(files)
+        wanted = range(min([1, *numbers]), max(numbers, default=0) + 1)
+    else:
+        numbers, n = [name.shard[0] for name in names if name.shard], max(n for _, n in writings)
+        first = int(0 not in numbers and n in numbers)
+        wanted = range(first, first + n)
+    missing = [f"{number:05d}" for number in wanted if number not in numbers]
+    is_whole = len(set(numbers)) == len(files) and set(numbers) <= set(wanted) and len({n.format for n in names}) == 1
+    if not is_whole or len(writings) > 1 or (not writings and len(missing) > len(files)):  # the last: years, perhaps
+        raise InputError(
+            f"{folder}: {listed(folder, files)} are not the shards of one table, each once; keep those of one, or name "
+            "the files with splits"
+        )
     if missing and remedy:
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
         lacks = f"{', '.join(missing[:SHOWN])}{more} of {len(wanted)} {'is' if len(missing) == 1 else 'are'} missing"
         raise InputError(f"{folder}: {listed(folder, files[:1])}: shard {lacks}; put it back, or {remedy}")
+    return tuple(path for _, path in sorted(zip(numbers, files, strict=True)))
+
+
+def _counted(files: Sequence[Path]) -> list[int]:
+    """The one number in which the names of files differ, as 0000.parquet; [] where they differ otherwise."""
+    patterns = {NUMBER.sub("#", path.name.lower()) for path in files}
+    columns = list(zip(*(NUMBER.findall(path.name) for path in files), strict=False))
+    counting = [column for column in columns if len(set(column)) > 1]
+    return list(map(int, counting[0])) if len(patterns) == len(counting) == 1 else []
 
 
 def find_corpus_files(folder: Path) -> CorpusFiles:

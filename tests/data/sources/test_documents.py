@@ -121,7 +121,7 @@ def test_shards_of_a_corpus_are_counted_unless_a_pattern_chose_them(tmp_path: Pa
     assert own_corpus(f"{tmp_path}/c4-train.*.json").n_documents() == 2
     (tmp_path / "c4-train.00000-of-00003.jsonl").write_text('{"text": "a"}\n')
     for name in (str(tmp_path), f"{tmp_path}/*.json*"):
-        with pytest.raises(InputError, match="are the same shard; keep one"):
+        with pytest.raises(InputError, match="are not the shards of one table"):
             own_corpus(name)
 
 

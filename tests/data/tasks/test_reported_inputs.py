@@ -157,7 +157,7 @@ REFUSED: dict[str, tuple[Files, str]] = {
     "a file and a shard": ({"train.csv": csv(0, 1), "train-00000-of-00001.parquet": table([0, 1])}, "both the train"),
     "dev and validation": ({"train.csv": csv(0, 1), "dev.csv": csv(0, 1), "validation.csv": csv(0, 1)}, "both the"),
     "two writings": ({"train-00000-of-00001.parquet": table([0, 1]), "train-00000-of-00002.parquet": table([0, 1])},
-                     "shards of two writings"),
+                     "are not the shards of one table"),
 }  # fmt: skip
 # Files, how many rows of train, a note
 NOTED: dict[str, tuple[Files, int, str]] = {
@@ -373,10 +373,3 @@ def test_blank_documents_give_no_words(tmp_path: Path) -> None:
     for kind in ("words", "unicode"):
         tokenizer = make_tokenizer(kind)
         assert sum(bool(tokenizer.tokenize(text)) for text in corpus.documents()) == 10
-
-
-def test_the_folder_of_a_split_that_holds_a_readme_alone_is_noted(tmp_path: Path) -> None:
-    files: dict[str, Content] = {"train.csv": csv(*YES_NO), "test/README.md": "the test set", "docs/README.md": "more"}
-    assert "not read: test/README.md" in load(write(tmp_path / "data", files)).notes
-    files["test/0.csv"] = csv("no", "yes", text="x {}")
-    assert not any(note.startswith("not read") for note in load(write(tmp_path / "data", files)).notes)

@@ -333,7 +333,9 @@ def test_missing_texts_are_counted_in_the_sample(tmp_path: Path) -> None:
 
 def test_files_of_the_splits_may_be_named(tmp_path: Path) -> None:
     write(tmp_path, train=ROWS, eval=ROWS[:4], train_small=ROWS[:2])
-    wrong("eval.jsonl may be the validation or the test split; rename it, or name the files: splits in", tmp_path)
+    wrong(
+        "eval.jsonl looks like the validation or the test split and is not read; name the files with splits", tmp_path
+    )
     data = load(tmp_path, splits={"train": "train", "test": "eval.jsonl"})
     assert {split: len(part) for split, part in data.splits.items()} == {"train": 18, "holdout": 2, "test": 4}
     data = load(tmp_path, splits={"train": "train_small", "validation": "eval"})
