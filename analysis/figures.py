@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import matplotlib
+
 from hashbench.common.errors import InputError
-from hashbench.results.plots.base import Drawn, FigureData, ImageFormat, NothingToDraw
-from hashbench.results.plots.sheet import save, styled
+from hashbench.results.plots.base import STYLE, Drawn, FigureData, ImageFormat, NothingToDraw
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store, open_store
 
@@ -37,11 +38,12 @@ def written(
     """Draws a figure of an experiment and returns its files. Raises InputError where there is nothing to draw."""
     data = FigureData(store, ReportRequest(experiment, examples=True))
     try:
-        pictures = styled(lambda: draw(data))
+        with matplotlib.rc_context(STYLE):
+            pictures = draw(data)
     except NothingToDraw as reason:
         name = data.measured.experiment.name
         raise InputError(f"{store.name}: experiment {name!r}: {reason}") from reason
-    return [save(picture, output, format) for picture in pictures]
+    return [picture.save(output, format) for picture in pictures]
 
 
 def main(chosen: argparse.Namespace, draw: Callable[[FigureData], list[Drawn]]) -> int:

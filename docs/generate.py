@@ -183,9 +183,9 @@ def draw_figures() -> None:
     store = open_store(str(EXAMPLE), read_only=True)
     for file, (experiment, name, picture, models) in FIGURES.items():
         source = ReportSource(store, ReportRequest(experiment, examples=True, models=tuple(models.split())))
-        drawn = {each.name: each.svg for each in page_figures(source, names=[name], width="double", ground=True)}
-        svg = drawn[picture].removeprefix("<svg ")
-        (DOCS / "images" / f"{file}.svg").write_text(f'<svg xmlns="http://www.w3.org/2000/svg" {svg}\n')
+        drawn = {each.name: each.svg for each in page_figures(source, names=[name], width="double")}
+        svg = drawn[picture].replace("<svg ", '<svg style="background: white" ', 1)
+        (DOCS / "images" / f"{file}.svg").write_text(f"{svg}\n")
 
 
 def main() -> None:

@@ -50,8 +50,8 @@ if TYPE_CHECKING:  # the one list of names: type checkers read it, and so does `
     from hashbench.models.text.unicode import split as split
     from hashbench.results.papers.paper import Column as Column
     from hashbench.results.plots.base import Plot as Plot
+    from hashbench.results.plots.base import tip as tip
     from hashbench.results.plots.sheet import sheet as sheet
-    from hashbench.results.plots.sheet import tip as tip
     from hashbench.results.rendering.registry import Renderer as Renderer
     from hashbench.results.tables.request import TableFile as TableFile
     from hashbench.results.tables.table import Cell as Cell

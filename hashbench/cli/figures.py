@@ -18,7 +18,7 @@ def plot(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="The experiment, and figures, such as pareto or tasks; a wrong name lists them. Default: all with "
+            help="The experiment, and figures, such as pareto or curves; a wrong name lists them. Default: all with "
             "data.",
         ),
     ] = None,
@@ -42,7 +42,7 @@ def plot(
 
     A model has the same colour and marker in all of them.
 
-    Example: hashbench plot glue_tiny pareto tasks --format pdf --width single
+    Example: hashbench plot glue_tiny pareto curves --format pdf --width single
     """
     one_thread_of_numpy()
     from hashbench.results.plots.main import plot as draw_figures

@@ -1,12 +1,19 @@
-"""The data of figures, their pictures, the score that they draw, and the registry of all figures."""
+"""The data of figures, their pictures as files and as parts of a page, and the registry of all figures."""
 
 from __future__ import annotations
 
+import io
+import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
+from xml.etree import ElementTree
 
+import matplotlib
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -19,6 +26,22 @@ from hashbench.results.tables.table import Row, Table
 
 Width = Literal["single", "double"]
 ImageFormat = Literal["png", "svg", "pdf"]
+SVG = "http://www.w3.org/2000/svg"
+BEGINS = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}  # first bytes of files
+DPI = 300  # of PNG
+TITLE, TEXT, SMALL = 8.0, 7.0, 6.0  # points
+# Font type 42 is one that a publisher can embed; the salt makes an SVG the same every time.
+STYLE: Any = {
+    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": TEXT, "axes.titlesize": TEXT,
+    "axes.titleweight": "bold", "axes.labelsize": TEXT, "xtick.labelsize": SMALL, "ytick.labelsize": SMALL,
+    "legend.fontsize": SMALL, "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6, "ytick.major.width": 0.6, "axes.axisbelow": True, "grid.color": "#d9d9d9",
+    "grid.linewidth": 0.5, "lines.linewidth": 0.9, "pdf.fonttype": 42, "svg.hashsalt": "hashbench",
+}  # fmt: skip
+# Eight colours that the colour-blind can distinguish: Okabe and Ito 2008, with indigo and wine of Tol 2021 in the place
+# of yellow and black, which vanish on light and on dark ground
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*", "d")
 
 
 class NothingToDraw(Exception):
@@ -46,6 +69,23 @@ class FigureData(ReportSource):
         """The first of the experiment's own tables."""
         return self.tables[0]
 
+    @cached_property
+    def looks(self) -> dict[str, tuple[str, str]]:
+        """(colour, marker) of each model of the experiment, the same in all of its figures.
+
+        Colours follow each other, so that eight models have eight of them. A family, the models with the same first
+        word in their names, has one marker; where the pair is taken, the next one.
+        """
+        looks: dict[str, tuple[str, str]] = {}
+        families: dict[str, int] = {}
+        for place, model in enumerate(dict.fromkeys(run.model for run in self.measured.runs if not run.is_baseline)):
+            first = families.setdefault(model.partition("-")[0], len(families))
+            pairs = [
+                (COLOURS[place % len(COLOURS)], MARKERS[(first + step) % len(MARKERS)]) for step in range(len(MARKERS))
+            ]
+            looks[model] = next((pair for pair in pairs if pair not in looks.values()), pairs[0])
+        return looks
+
 
 @dataclass(frozen=True)
 class Drawn:
@@ -56,6 +96,51 @@ class Drawn:
     note: str  # small print: explanations, seeds, encoder and pre-training
     figure: Figure
     panels: tuple[Axes, ...]  # row by row
+
+    @property
+    def svg(self) -> str:
+        """The picture as an `svg` element of a page, with the texts of `tip` under the pointer."""
+        file = io.StringIO()
+        with matplotlib.rc_context({**STYLE, "svg.fonttype": "none", "svg.hashsalt": self.name}):
+            self.figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        ElementTree.register_namespace("", SVG)
+        ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
+        root = ElementTree.fromstring(file.getvalue())
+        used = set(re.findall(r'(?:url\(|href=")#(\w+)', file.getvalue()))
+        for element in list(root.iter()):
+            name = element.get("id", "")
+            if name and name not in used:
+                del element.attrib["id"]  # several figures on a page would have the same
+            if name.startswith("["):
+                texts = json.loads(name)
+                marks = element.findall(f".//{{{SVG}}}use") if len(texts) > 1 else [element]
+                for mark, text in zip(marks, texts, strict=True):
+                    title = ElementTree.Element(f"{{{SVG}}}title")
+                    title.text = text
+                    mark.insert(0, title)
+        root.attrib = {"viewBox": root.attrib["viewBox"], "role": "img", "aria-label": self.title}
+        return ElementTree.tostring(root, encoding="unicode")
+
+    def save(self, folder: Path, format: ImageFormat) -> Path:
+        """Writes the picture to a file of the folder. Raises InputError where a file that is no figure is there."""
+        path = folder / f"{self.name}.{format}"
+        if path.is_file() and (head := path.open("rb").read(8)) and not head.startswith(BEGINS[format]):
+            raise InputError(f"--output {folder}: {path.name} is there already, and is no figure; name another folder")
+        for artist in self.figure.findobj():
+            artist.set_gid(None)  # tips are for pages
+        dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}  # the same figure is the same file
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with matplotlib.rc_context(STYLE):
+                self.figure.savefig(path, dpi=DPI, metadata=dated[format])
+        except OSError as error:
+            raise InputError(f"--output {folder}: {error.strerror}; give a folder that can be written") from error
+        return path
+
+
+def tip(artist: Artist, *texts: str) -> None:
+    """Sets the text that a page shows when the pointer rests on an artist: one, or one for each of its markers."""
+    artist.set_gid(json.dumps(texts))
 
 
 @dataclass(frozen=True)

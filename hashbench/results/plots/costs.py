@@ -10,9 +10,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from hashbench.common.showing import decimal_text
-from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
-from hashbench.results.plots.colours import COLOURS
-from hashbench.results.plots.sheet import GREY, QUIET, SMALL, colour_of, marker_of, name_rows, sheet, tip
+from hashbench.results.plots.base import COLOURS, SMALL, Drawn, FigureData, NothingToDraw, Plot, tip
+from hashbench.results.plots.sheet import GREY, QUIET, look_of, name_rows, sheet
 from hashbench.results.read import queries
 from hashbench.results.read.measured import Measured
 from hashbench.results.tables.numbers import number, span
@@ -94,17 +93,18 @@ def draw_latency(data: FigureData) -> list[Drawn]:
         warnings=(),  # times do not depend on which texts were sampled
     )  # fmt: skip
     for axes, name in zip(drawn.panels, names, strict=True):
-        _times(axes, models, timed[name], title=PANELS[name])
+        _times(data, axes, models, timed[name])
+        axes.set_title(PANELS[name])
     return [drawn]
 
 
-def _times(axes: Axes, models: Sequence[str], timed: Timed, *, title: str) -> None:
+def _times(data: FigureData, axes: Axes, models: Sequence[str], timed: Timed) -> None:
     for place, model in enumerate(models):
         if model not in timed:
             continue
         times, ratios = zip(*timed[model], strict=True)
-        axes.plot([min(times), max(times)], [place, place], color=colour_of(model), lw=1.0, zorder=2)
-        (marks,) = axes.plot(times, [place] * len(times), ls="none", zorder=3, **marker_of(model, 3.4))
+        axes.plot([min(times), max(times)], [place, place], color=look_of(data, model)["color"], lw=1.0, zorder=2)
+        (marks,) = axes.plot(times, [place] * len(times), ls="none", zorder=3, **look_of(data, model, 3.4))
         tip(
             marks, *(f"{model}\n{ms:.3g} ms a sample, speed-up {decimal_text(ratio, 2)}x" for ms, ratio in timed[model])
         )
@@ -118,7 +118,6 @@ def _times(axes: Axes, models: Sequence[str], timed: Timed, *, title: str) -> No
     axes.xaxis.set_major_locator(MaxNLocator(5) if near else LogLocator(subs=(1.0, 2.0, 3.0, 5.0, 7.0)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_title(title, fontweight="bold")
     axes.set_xlabel("ms per sample")
     name_rows(axes, models)
 

@@ -10,18 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
-from hashbench.results.plots.sheet import (
-    BESIDE,
-    labelled_models,
-    marker_of,
-    muted,
-    on_grey,
-    plain_axes,
-    sheet,
-    tip,
-    widen,
-)
+from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot, tip
+from hashbench.results.plots.sheet import BESIDE, labelled_models, look_of, on_grey, sheet, widen
 from hashbench.results.read.curves import LearningCurve, LearningCurves, Panels, curves
 
 HEIGHT = 1.35  # inches of a panel; of a wide one 1.35 times as much
@@ -71,14 +61,13 @@ def _picture(data: FigureData, stored: LearningCurves) -> Drawn:
     )
     for axes, (title, panel) in zip(drawn.panels, stored.panels.items(), strict=True):
         for model, curve in panel.items():
-            look = marker_of(model, 2.8) if model in labels else muted()
-            _line(axes, model, curve, look, scale=stored.scale, banded=banded)
+            _line(axes, model, curve, look_of(data, model, 2.8, labels), scale=stored.scale, banded=banded)
         widen(axes, LEAST * stored.scale)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
-        axes.set_title(title, fontweight="bold")
+        axes.set_title(title)
         axes.set_ylabel(stored.labels[title])
         axes.set_xlabel("step")
-        plain_axes(axes)
+        axes.grid(True)
     return drawn
 
 
@@ -91,7 +80,7 @@ def _line(axes: Axes, model: str, curve: LearningCurve, look: dict[str, Any], *,
     if several and banded:
         axes.fill_between(steps, means - spread, means + spread, alpha=0.15, lw=0, color=look["color"])
     marked = range(0, len(steps), max(1, len(steps) // MARKED))
-    (line,) = axes.plot(steps, means, lw=0.9, markevery=list(marked), **look)
+    (line,) = axes.plot(steps, means, markevery=list(marked), **look)
     deviations = [f" ± {deviation:.2g}" if deviation else "" for deviation in spread]
     tip(line, *(f"{model}\nstep {steps[at]:,}: {means[at]:.4g}{deviations[at]}" for at in marked))
 

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 
 from hashbench.common.showing import decimal_text
 from hashbench.results.papers.paper import Column
-from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
-from hashbench.results.plots.sheet import BESIDE, INK, QUIET, colour_of, name_rows, sheet, tip
+from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot, tip
+from hashbench.results.plots.sheet import BESIDE, INK, QUIET, look_of, name_rows, sheet
 from hashbench.results.tables.table import ComparedPairs, Table, floor_of
 
 ROW = 0.15  # inches
@@ -34,7 +34,7 @@ def draw(data: FigureData) -> list[Drawn]:
               "dashed: the best trivial baseline, of an average the mean of each task's best"],
     )  # fmt: skip
     for axes, column in zip(drawn.panels, columns, strict=True):
-        _panel(axes, column, names, table=table, pairs=compared[column.name], baseline=baseline)
+        _panel(data, axes, column, names, pairs=compared[column.name], baseline=baseline)
     return [drawn]
 
 
@@ -52,27 +52,27 @@ def _names(pairs: ComparedPairs) -> list[str]:
 
 
 def _panel(
-    axes: Axes, column: Column, names: Sequence[str], *, table: Table, pairs: ComparedPairs, baseline: str
+    data: FigureData, axes: Axes, column: Column, names: Sequence[str], *, pairs: ComparedPairs, baseline: str
 ) -> None:
     here = _names(pairs)
     base = here.index(baseline)
     for place, name in enumerate(names):
         if name not in here or np.isnan(pairs.half_widths[here.index(name)][base]):
             continue
-        at = here.index(name)
+        at, colour = here.index(name), look_of(data, name)["color"]
         value, half = pairs.differences[at][base], pairs.half_widths[at][base]
         mark, *_ = axes.errorbar(
-            value, place, xerr=half, fmt="o", ms=3.5, color=colour_of(name), ecolor=INK, elinewidth=0.8, capsize=1.6
+            value, place, xerr=half, fmt="o", ms=3.5, color=colour, ecolor=INK, elinewidth=0.8, capsize=1.6
         )
         ends = f"[{decimal_text(value - half, 1, '+')}, {decimal_text(value + half, 1, '+')}]"
         tip(mark, f"{name} minus {baseline}\n{decimal_text(value, 1, '+')} {ends}")
     axes.axvline(0, color=INK, lw=0.8, zorder=0)
-    if floor := floor_of(column, table.columns, [row for row in table.rows if row.is_baseline]):
+    if floor := floor_of(column, data.table.columns, [row for row in data.table.rows if row.is_baseline]):
         line = axes.axvline(floor.value - pairs.means[base], zorder=0, color=QUIET, ls="--", lw=0.8)
         tip(line, f"{floor.name}\n{decimal_text(floor.value, 1)}")
     name_rows(axes, names)
     axes.tick_params(axis="y", labelleft=axes.get_subplotspec().is_first_col())  # type: ignore[union-attr]
-    axes.set_title(column.title or column.name, fontweight="bold")
+    axes.set_title(column.title or column.name)
     axes.set_xlabel("points")
 
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
+import matplotlib
 from matplotlib.text import Text
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.showing import printable
-from hashbench.results.plots.base import Drawn, FigureData, ImageFormat, NothingToDraw, Width, find_plot, plots
-from hashbench.results.plots.colours import distinct_looks
-from hashbench.results.plots.inline import inline_svg
-from hashbench.results.plots.sheet import save, styled
+from hashbench.results.plots.base import STYLE, Drawn, FigureData, ImageFormat, NothingToDraw, Width, find_plot, plots
 from hashbench.results.tables.request import ReportRequest, ReportSource
 from hashbench.store.engine import Store
 from hashbench.store.status import experiment_names
@@ -27,16 +24,6 @@ class Plotted:
 
     files: tuple[Path, ...]
     left_out: dict[str, str]
-
-
-@dataclass(frozen=True)
-class InlineFigure:
-    """A figure as part of a page: SVG, with the title and small print beside it."""
-
-    name: str
-    title: str
-    note: str
-    svg: str
 
 
 def plot(
@@ -69,7 +56,7 @@ def plot(
     left_out: dict[str, str] = {}
     for name in chosen:
         try:
-            files += [save(drawn, folder, format) for drawn in _drawn(name, data)]
+            files += [picture.save(folder, format) for picture in draw(name, data)]
         except NothingToDraw as reason:
             left_out[name] = str(reason)
     missed = [f"{name}: {reason}" for name, reason in left_out.items() if name in names or not files]
@@ -84,12 +71,10 @@ def page_figures(
     *,
     names: Sequence[str] = (),
     width: Width = "single",
-    ground: bool = False,
-) -> Iterator[InlineFigure]:
-    """The named figures as parts of a page, or all that the experiment has data for; those with few panels come first.
+) -> Iterator[Drawn]:
+    """The named figures for a page, or all that the experiment has data for; those with few panels come first.
 
-    `ground`: with a painted ground, for files. Nothing is drawn before the first is read. `tell` is called with a line
-    before each figure is drawn.
+    Nothing is drawn before the first is read. `tell` is called with a line before each figure is drawn.
     """
     data = FigureData(
         source.store, source.request, width, alone=False,
@@ -100,14 +85,14 @@ def page_figures(
     for number, name in enumerate(chosen, 1):
         tell(f"figure {number} of {len(chosen)}: {name} ...")
         with suppress(NothingToDraw):
-            drawn += _drawn(name, data)
-    for picture in sorted(drawn, key=lambda picture: len(picture.panels)):
-        yield InlineFigure(picture.name, picture.title, picture.note, inline_svg(picture, ground=ground))
+            drawn += draw(name, data)
+    yield from sorted(drawn, key=lambda picture: len(picture.panels))
 
 
-def _drawn(name: str, data: FigureData) -> list[Drawn]:
-    with distinct_looks(run.model for run in data.measured.runs if not run.is_baseline):
-        pictures = styled(partial(find_plot(name).draw, data))
+def draw(name: str, data: FigureData) -> list[Drawn]:
+    """The pictures of the named figure, in the style that all figures share. Raises NothingToDraw."""
+    with matplotlib.rc_context(STYLE):
+        pictures = find_plot(name).draw(data)
     for picture in pictures:
         for text in picture.figure.findobj(Text):  # names from a database elsewhere; SVG holds no control character
             text.set_text(printable(text.get_text()))

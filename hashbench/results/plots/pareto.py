@@ -3,50 +3,44 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.text import Annotation, Text
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-from matplotlib.transforms import Bbox
+from matplotlib.ticker import LogLocator
+from matplotlib.transforms import ScaledTranslation
 
 from hashbench.common.showing import BUDGET_TOLERANCE, decimal_text
-from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot, drawn_score, label_of, score_column
+from hashbench.results.plots.base import (
+    Drawn,
+    FigureData,
+    NothingToDraw,
+    Plot,
+    drawn_score,
+    label_of,
+    score_column,
+    tip,
+)
 from hashbench.results.plots.sheet import (
     FRONT,
-    QUIET,
-    SMALL,
+    baseline_lines,
     baseline_scores,
     count_of,
-    dashed_levels,
+    draw_baselines,
     labelled_models,
-    marker_of,
-    muted,
-    occupied,
+    look_of,
     on_grey,
-    plain_axes,
+    score_axis,
     sheet,
-    tip,
-    widen,
+    show_counts,
 )
 from hashbench.results.tables.table import Table, comparable
 
 LEAST = 4.0  # percent that the vertical axis spans
-HEIGHT = {"single": 2.3, "double": 3.3}  # inches
-SIDES: tuple[tuple[float, Literal["left", "right"]], ...] = ((6.0, "left"), (-6.0, "right"))
-LabelPlace = tuple[float, float, Literal["left", "right"]]
-STEP = 8.0  # points between two places of a name
-# Offsets in points at which a name is tried, near ones first: right and left, then further up and down.
-PLACES: list[LabelPlace] = [
-    (dx * further, dy, side)
-    for further in (1, 5, 12)
-    for dy in (0.0, *(sign * STEP * step for step in range(1, 12) for sign in (1, -1)))
-    for dx, side in SIDES
-]
-CLOSE, REACH = 6.0, 5.0  # points from a point to a name that needs no line; pixels around a point
+DODGE = 0.07  # inches between models of one cost
+HEIGHT = {"single": 1.9, "double": 2.5}  # inches
 SEVERAL = 2  # models; one alone is no comparison
 
 
@@ -103,7 +97,7 @@ def front(points: Sequence[CostPoint]) -> list[CostPoint]:
 def draw(data: FigureData) -> list[Drawn]:
     """A picture for each cost that was measured."""
     by_cost = [(cost, points_of(data.table, cost.column)) for cost in COSTS]
-    drawn = [cost_figure(data, cost, points) for cost, points in by_cost if _differ(points)]
+    drawn = [_picture(data, cost, points) for cost, points in by_cost if _differ(points)]
     if not drawn:
         raise NothingToDraw(_reason(data.table))
     return drawn
@@ -154,43 +148,37 @@ def _differ(points: Sequence[CostPoint]) -> bool:
     return len(points) >= SEVERAL and max(costs) - min(costs) > BUDGET_TOLERANCE * max(costs)
 
 
-def cost_figure(
-    data: FigureData, cost: Cost, points: Sequence[CostPoint], levels: Mapping[str, float] | None = None
-) -> Drawn:
-    """The points of models whose scores are in the first table of `data`, with their Pareto front.
-
-    `levels`: scores in percent of what has a dashed line; None: those of the trivial baselines in the table.
-    """
-    table = data.table
-    column, words = drawn_score(table)
-    named = data.width == "double"  # a narrow figure has a legend in the place of names
-    labels = labelled_models(data, dict.fromkeys(point.model for point in points), [of.model for of in front(points)])
+def _picture(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
+    """The points of the models, those of the labelled ones in colour, and the Pareto front as a step line."""
+    column, words = drawn_score(data.table)
+    best, models = front(points), [point.model for point in points]
+    labels = labelled_models(data, models, [point.model for point in best])
+    baselines = baseline_scores(data.table, column.name)
     drawn = sheet(
-        data,
-        cost.file,
-        f"score and {cost.title}",
-        height=HEIGHT[data.width],
-        models=[] if named else labels,
-        handles=[Line2D([], [], color=FRONT, lw=1.2, label="Pareto front")],
-        also=[
-            words,
-            *_meaning_of_bars(points),
-            *on_grey([point.model for point in points], labels),
-        ],
-    )
+        data, cost.file, f"score and {cost.title}", height=HEIGHT[data.width], models=labels,
+        handles=[Line2D([], [], color=FRONT, lw=1.2, label="Pareto front"), *baseline_lines(baselines)],
+        also=[words, "models of one cost: side by side", *_meaning_of_bars(points), *on_grey(models, labels)],
+    )  # fmt: skip
     axes = drawn.panels[0]
+    axes.step([p.cost for p in best], [p.score for p in best], where="post", color=FRONT, lw=1.2, zorder=1)
     score = "average score" if column.tasks else column.name
-    _points(axes, points, labels, score=score, cost=cost.title)
+    equal = [[of for of in points if abs(of.cost - point.cost) <= BUDGET_TOLERANCE * point.cost] for point in points]
+    for point, beside in zip(points, equal, strict=True):
+        right = DODGE * (beside.index(point) - (len(beside) - 1) / 2)
+        mark, caps, bars = axes.errorbar(
+            point.cost, point.score, yerr=point.reach or None, linestyle="none", capsize=2, elinewidth=0.8,
+            **{"zorder": 3, **look_of(data, point.model, 5, labels)},
+        )  # fmt: skip
+        for part in (mark, *caps, *bars):
+            part.set_transform(axes.transData + ScaledTranslation(right, 0, drawn.figure.dpi_scale_trans))
+            part.set_clip_on(False)  # an embedding without parameters lies on the axis
+        reach = f" ± {decimal_text(point.reach, 2)}" if point.reach else ""
+        tip(mark, f"{point.name}\n{score}: {decimal_text(point.score, 2)}{reach}\n{cost.title}: {count_of(point.cost)}")
     axes.set_xlabel(cost.label)
-    axes.set_ylabel(f"{score}, percent")
     _scale(axes, cost, [point.cost for point in points])
-    axes.margins(x=0.2 if named else 0.08, y=0.12)
-    widen(axes, LEAST)
-    plain_axes(axes)
-    dashed_levels(axes, baseline_scores(table, column.name) if levels is None else levels)
-    if named:
-        drawn.figure.draw_without_rendering()  # places are known once the layout is made
-        _label(axes, points, [point for point in points if point.model in labels])
+    axes.margins(x=0.08, y=0.12)
+    score_axis(axes, column, LEAST)
+    draw_baselines(axes, baselines)
     return drawn
 
 
@@ -207,107 +195,14 @@ def _scale(axes: Axes, cost: Cost, costs: Sequence[float]) -> None:
     """Sets the horizontal axis: logarithmic for counts, with ticks at 2 and 5 too if they span less than 100 times."""
     if cost.scale == "linear":
         return
-    if min(costs) <= 0:  # an embedding without parameters has a place too
+    if min(costs) > 0:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if max(costs) < 100 * min(costs) else (1.0,)))
+    else:  # an embedding without parameters has a place too
         first = 10 ** math.floor(math.log10(min((cost for cost in costs if cost > 0), default=1.0)))
         axes.set_xscale("symlog", linthresh=first, linscale=0.5)
         axes.set_xlim(0, 10 * max(*costs, first))
-        decades = math.log10(max(*costs, first) / first)
-        axes.set_xticks([0, *(first * 10**power for power in range(1 + math.ceil(decades)))])
-    else:
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if max(costs) < 100 * min(costs) else (1.0,)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count_of(value)))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-
-
-def _points(axes: Axes, points: Sequence[CostPoint], labels: Sequence[str], *, score: str, cost: str) -> None:
-    """Draws all models as points, with intervals or deviations as error bars, and the Pareto front as a step line.
-
-    `score` and `cost` are the names of the two numbers in the text that a point shows under the pointer.
-    """
-    best = front(points)
-    costs, scores = [point.cost for point in best], [point.score for point in best]
-    axes.step(costs, scores, where="post", color=FRONT, lw=1.2, zorder=1)
-    for point in points:
-        look = {"zorder": 3, **marker_of(point.model, 5)} if point.model in labels else muted(3.5)
-        mark, caps, bars = axes.errorbar(
-            point.cost, point.score, yerr=point.reach or None, linestyle="none", capsize=2, elinewidth=0.8, **look
-        )
-        for part in (mark, *caps, *bars):
-            part.set_clip_on(False)  # an embedding without parameters lies on the axis
-        reach = f" ± {decimal_text(point.reach, 2)}" if point.reach else ""
-        tip(mark, f"{point.name}\n{score}: {decimal_text(point.score, 2)}{reach}\n{cost}: {count_of(point.cost)}")
-
-
-def _label(axes: Axes, points: Sequence[CostPoint], named: Sequence[CostPoint]) -> None:
-    """Writes names beside their points where they cover nothing, preferably where no other point is nearer.
-
-    Else at the first place that covers nothing, with a line to the point that crosses no name and no other point; a
-    name without such a place is left out. `points`: all drawn.
-    """
-    renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
-    frame = axes.get_window_extent()
-    taken = [text.get_window_extent(renderer) for text in axes.texts if text.get_text()]
-    drawn, dots = occupied(axes), _pixels(axes, points)
-    pixels = dict(zip((point.model for point in points), dots, strict=True))
-    for point in sorted(named, key=lambda point: -point.score):
-        at = _pixels(axes, [point])[0]
-        others = [
-            Bbox([(x - REACH, y - REACH), (x + REACH, y + REACH)])
-            for x, y in dots if max(abs(x - at[0]), abs(y - at[1])) > 2 * REACH
-        ]  # fmt: skip
-        free: LabelPlace | None = None  # the first place that covers nothing
-        beside: LabelPlace | None = None  # the first of them to which no other point is nearer
-        for tried in PLACES:
-            text = _annotate(axes, point, tried)
-            text.update_positions(renderer)
-            # The annotation's own would hold its line too.
-            box = Text.get_window_extent(text, renderer)
-            text.remove()
-            inside = frame.x0 < box.x0 and box.x1 < frame.x1 and frame.y0 < box.y0 and box.y1 < frame.y1
-            if inside and not box.count_overlaps([*taken, *drawn]):
-                end = (box.x0 if tried[2] == "left" else box.x1, (box.y0 + box.y1) / 2)
-                free = free or (tried if _is_clear(at, end, [*taken, *others]) else None)
-                if _nearest(box, pixels) == point.model and abs(tried[1]) <= STEP and abs(tried[0]) <= CLOSE:
-                    beside = tried
-                    break
-        if place := beside or free:
-            text = _annotate(axes, point, place, line=beside is None or abs(place[1]) > STEP)
-            text.update_positions(renderer)
-            taken.append(Text.get_window_extent(text, renderer))
-
-
-def _is_clear(start: tuple[float, float], end: tuple[float, float], boxes: Sequence[Bbox]) -> bool:
-    """True where a straight line between two places in pixels crosses none of the boxes."""
-    (x, y), (end_x, end_y) = start, end
-    parts = [part / 30 for part in range(31)]
-    return not any(box.contains(x + (end_x - x) * part, y + (end_y - y) * part) for box in boxes for part in parts)
-
-
-def _annotate(axes: Axes, point: CostPoint, place: LabelPlace, *, line: bool = False) -> Annotation:
-    """Writes a model's name at an offset from its point, with a line to the point if `line`."""
-    dx, dy, side = place
-    to_point = {"arrowstyle": "-", "lw": 0.4, "color": QUIET, "relpos": (float(side == "right"), 0.5)}
-    text = axes.annotate(
-        point.name, (point.cost, point.score), xytext=(dx, dy), textcoords="offset points", ha=side,
-        va="center", fontsize=SMALL, arrowprops=to_point if line else None,
-    )  # fmt: skip
-    text.set_in_layout(False)
-    return text
-
-
-def _nearest(box: Bbox, pixels: Mapping[str, tuple[float, float]]) -> str:
-    """The model whose point is nearest to the box of a name."""
-    away = {
-        model: math.hypot(max(box.x0 - x, 0.0, x - box.x1), max(box.y0 - y, 0.0, y - box.y1))
-        for model, (x, y) in pixels.items()
-    }
-    return min(away, key=lambda model: away[model])
-
-
-def _pixels(axes: Axes, points: Sequence[CostPoint]) -> list[tuple[float, float]]:
-    """The positions of points in the picture in pixels: [(x, y)]."""
-    return [tuple(pair) for pair in axes.transData.transform([(point.cost, point.score) for point in points])]
+    show_counts(axes)
 
 
 WHAT = "average score against embedding parameters, times and bytes of exported folders, with the Pareto front"

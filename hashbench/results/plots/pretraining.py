@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 
 from hashbench.common.showing import decimal_text
-from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot, drawn_score, score_column
+from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot, drawn_score, score_column, tip
 from hashbench.results.plots.sheet import (
+    baseline_lines,
+    baseline_scores,
     count_of,
+    draw_baselines,
     labelled_models,
-    log_scores,
-    marker_of,
-    muted,
+    look_of,
     on_grey,
+    score_axis,
     sheet,
-    tip,
+    show_counts,
 )
 from hashbench.results.read.measured import Measured
 from hashbench.results.tables.table import Cell, Table
@@ -33,8 +35,10 @@ def draw(data: FigureData) -> list[Drawn]:
     column, words = drawn_score(table)
     unit = "words" if by_words(data.measured) else "tokens"
     labels = labelled_models(data, lines)
+    baselines = baseline_scores(table, column.name)
     drawn = sheet(
         data, "pretraining", "score and pre-training", height=HEIGHT[data.width], models=labels,
+        handles=baseline_lines(baselines),
         also=[words, "bars: sd over seeds", *on_grey(list(lines), labels)],
     )  # fmt: skip
     axes = drawn.panels[0]
@@ -42,8 +46,9 @@ def draw(data: FigureData) -> list[Drawn]:
         tokens = sorted(line)
         scores = [line[count].value or 0.0 for count in tokens]
         deviations = [line[count].std or 0.0 for count in tokens]
-        look = marker_of(model) if model in labels else muted()
-        mark, _, _ = axes.errorbar(tokens, scores, yerr=deviations, lw=0.9, capsize=2, elinewidth=0.7, **look)
+        mark, _, _ = axes.errorbar(
+            tokens, scores, yerr=deviations, capsize=2, elinewidth=0.7, **look_of(data, model, labelled=labels)
+        )
         texts = [
             f"{model}\n{count_of(n)} {unit}: {decimal_text(score, 2)}"
             + (f" ± {decimal_text(deviation, 2)}" if deviation else "")
@@ -51,8 +56,12 @@ def draw(data: FigureData) -> list[Drawn]:
         ]
         tip(mark, *texts)
     axes.margins(y=0.12)
-    places = (count for line in lines.values() for count in line)
-    log_scores(axes, table, column, places, along=f"{unit} of pre-training", least=LEAST)
+    axes.set_xscale("log")
+    axes.set_xticks(sorted({count for line in lines.values() for count in line}))
+    show_counts(axes)
+    axes.set_xlabel(f"{unit} of pre-training")
+    score_axis(axes, column, LEAST)
+    draw_baselines(axes, baselines)
     return [drawn]
 
 

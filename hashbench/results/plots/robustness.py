@@ -8,22 +8,12 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from hashbench.common.errors import InputError
 from hashbench.common.showing import decimal_text
-from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
-from hashbench.results.plots.sheet import (
-    BESIDE,
-    dashed,
-    labelled_models,
-    marker_of,
-    muted,
-    on_grey,
-    plain_axes,
-    sheet,
-    tip,
-    widen,
-)
+from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot, tip
+from hashbench.results.plots.sheet import BESIDE, dashed, labelled_models, look_of, on_grey, sheet, widen
 from hashbench.results.read.measured import PERCENT
 from hashbench.results.read.robustness import RobustnessCurve, measure_robustness
 
@@ -53,10 +43,10 @@ def draw(data: FigureData) -> list[Drawn]:
         "robustness",
         "score against the share of words changed",
         height=HEIGHT,
-        panels=list(in_rows.values()),
-        columns=BESIDE[data.width],
+        panels=len(panels),
+        columns=min(BESIDE[data.width], max(in_rows.values())),
         models=labels,
-        baselines=baselines,
+        handles=[Line2D([], [], label=name, **look) for name, look in baselines.items()],
         also=[
             *([f"bars: 95 % interval over {'seeds and examples' if several else 'examples'}"] if bounded else []),
             *on_grey(models, labels),
@@ -65,10 +55,10 @@ def draw(data: FigureData) -> list[Drawn]:
     by_task: dict[str, list[Axes]] = {}
     for axes, ((task, metric, kind), panel) in zip(drawn.panels, panels.items(), strict=True):
         for curve in panel:
-            if curve.is_baseline and curve.model in baselines:
+            if curve.is_baseline:
                 _line(axes, curve, baselines[curve.model])
-        _panel(axes, [curve for curve in panel if not curve.is_baseline], labels)
-        axes.set_title(f"{task}: {kind}", fontweight="bold")
+        _panel(data, axes, [curve for curve in panel if not curve.is_baseline], labels)
+        axes.set_title(f"{task}: {kind}")
         axes.set_ylabel(f"{metric}, percent" if metric else "percent")
         by_task.setdefault(task, []).append(axes)
     for row in by_task.values():  # one vertical range, so that perturbations can be compared
@@ -78,7 +68,7 @@ def draw(data: FigureData) -> list[Drawn]:
     return [drawn]
 
 
-def _panel(axes: Axes, curves: Sequence[RobustnessCurve], labels: Sequence[str]) -> None:
+def _panel(data: FigureData, axes: Axes, curves: Sequence[RobustnessCurve], labels: Sequence[str]) -> None:
     for curve in curves:
         rates = [PERCENT * rate for rate in curve.rates]
         scores = [curve.score(at) for at in range(len(rates))]
@@ -86,7 +76,7 @@ def _panel(axes: Axes, curves: Sequence[RobustnessCurve], labels: Sequence[str])
         bounded = bool(np.isfinite([lows, highs]).all())
         points, _, bars = axes.errorbar(
             rates, values, yerr=[values - lows, highs - values] if bounded else None, lw=0.8, elinewidth=0.6,
-            capsize=0, **(marker_of(curve.model, 3.2) if curve.model in labels else muted()),
+            capsize=0, **look_of(data, curve.model, 3.2, labels),
         )  # fmt: skip
         for part in (points, *bars):
             part.set_clip_on(False)  # of texts as they are, at the axis
@@ -107,7 +97,7 @@ def _panel(axes: Axes, curves: Sequence[RobustnessCurve], labels: Sequence[str])
     widen(axes, LEAST)
     axes.set_xlabel("words changed, percent")
     axes.set_xlim(left=0)  # no fewer words than none
-    plain_axes(axes)
+    axes.grid(True)
 
 
 def _line(axes: Axes, curve: RobustnessCurve, look: Mapping[str, Any]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,9 @@ from matplotlib.figure import Figure
 
 from hashbench.common.errors import InputError
 from hashbench.results.plots import robustness
-from hashbench.results.plots.base import FigureData, plots
-from hashbench.results.plots.main import plot
-from hashbench.results.plots.sheet import WIDTHS, handle_of
+from hashbench.results.plots.base import COLOURS, MARKERS, FigureData, plots
+from hashbench.results.plots.main import draw, plot
+from hashbench.results.plots.sheet import WIDTHS
 from hashbench.results.read.robustness import measure_robustness
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
@@ -26,6 +28,7 @@ SELECT m.value AS value FROM finished f JOIN metric m ON m.attempt_id = f.attemp
 WHERE f.kind = 'robustness' AND f.model = 'bert-mlm' AND f.task = 'sst2' AND m.name = 'accuracy'
   AND m.condition = 'swap=0.2'
 """
+KINDS = ("emb-50k", "emb-1k", "pool", "add", "proj")
 NAMES = [
     "curves",
     "differences",
@@ -34,7 +37,6 @@ NAMES = [
     "pretraining",
     "robustness",
     "shares",
-    "tasks",
 ]
 
 
@@ -46,7 +48,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 def drawn(store: Store, name: str, width: str = "double") -> Figure:
     """The first picture of a figure."""
-    return plots()[name].draw(FigureData(store, width=width))[0].figure  # type: ignore[arg-type]
+    return draw(name, FigureData(store, width=width))[0].figure  # type: ignore[arg-type]
 
 
 def test_every_file_of_the_folder_that_ends_in_a_plot_is_a_figure() -> None:
@@ -56,7 +58,7 @@ def test_every_file_of_the_folder_that_ends_in_a_plot_is_a_figure() -> None:
 def test_without_names_all_that_have_data_are_written_and_the_others_are_named(store: Store, tmp_path: Path) -> None:
     done = plot(store, folder=tmp_path)
     stems = {path.stem for path in done.files}
-    assert {"tasks", "shares", "latency", "pareto_parameters", "curves_finetuning"} <= stems
+    assert {"differences", "shares", "latency", "pareto_parameters", "curves_finetuning"} <= stems
     assert all(path.is_file() for path in done.files)
     assert set(done.left_out) == {"pretraining", "robustness"}
     assert "pretrain.checkpoints" in done.left_out["pretraining"]
@@ -86,32 +88,46 @@ def test_a_figure_replaces_a_figure_alone(store: Store, tmp_path: Path, format: 
 
 @pytest.mark.parametrize("width", ["single", "double"])
 def test_a_figure_has_the_width_of_a_paper_whatever_its_height(store: Store, width: str) -> None:
-    assert drawn(store, "tasks", width).get_figwidth() == WIDTHS[width]
-
-
-def test_bars_have_the_tables_scores_and_the_published_ones_as_marks(store: Store) -> None:
-    panels = {axes.get_title(): axes for axes in drawn(store, "tasks").axes}
-    row = next(row for row in tables(store)[0].rows if row.model == "bert-mlm")
-    assert panels["CoLA"].patches[0].get_width() == pytest.approx(row.cells["cola"].value)
-    marks = [line.get_xdata()[0] for line in panels["CoLA"].lines if line.get_marker() == "d"]
-    assert 54.5 in marks  # bert-mlm's CoLA in table 1
+    assert drawn(store, "curves", width).get_figwidth() == WIDTHS[width]
 
 
 def test_a_models_colour_and_marker_are_the_same_in_every_figure(store: Store) -> None:
-    colours = set()
+    looks = FigureData(store).looks
     for name in ("pareto", "curves", "latency"):
         lines = [line for axes in drawn(store, name).axes for line in axes.lines]
-        mark = handle_of("hashformer-lsh-proj")
-        colours |= {
-            line.get_color() for line in lines
-            if (line.get_marker(), line.get_markerfacecolor()) == (mark.get_marker(), mark.get_markerfacecolor())
-        }  # fmt: skip
-    assert colours == {handle_of("hashformer-lsh-proj").get_color()}
+        seen = {(line.get_color(), line.get_marker()) for line in lines if line.get_marker() in MARKERS}
+        assert looks["hashformer-lsh-proj"] in seen <= set(looks.values()), name
+
+
+def test_families_share_a_marker_and_no_two_models_look_the_same(tmp_path: Path) -> None:
+    names = ("bert-mlm", "bert-sr", *(f"hashformer-{hash}-{kind}" for hash in ("md", "lsh") for kind in KINDS))
+    looks = FigureData(build(tmp_path / "r.db", World(models=names, tasks=("cola",), seeds=(0,)))).looks
+    assert set(looks) == set(names) and len(set(looks.values())) == len(names)
+    assert looks["bert-mlm"][1] == looks["bert-sr"][1] != looks["hashformer-md-pool"][1]
+    assert len({looks[name][0] for name in names[:8]}) == 8
+
+
+def test_colours_stay_apart_for_those_who_see_no_red_or_green() -> None:
+    for matrix in (PROTANOPE, DEUTERANOPE):
+        seen = [_seen(colour, matrix) for colour in COLOURS]
+        closest = min(math.dist(one, other) for one, other in combinations(seen, 2))
+        assert closest > 0.06  # in linear light from 0 to 1
+
+
+# Viénot, Brettel and Mollon (1999), in linear RGB.
+PROTANOPE = ((0.11238, 0.88762, 0.0), (0.11238, 0.88762, 0.0), (0.00401, -0.00401, 1.0))
+DEUTERANOPE = ((0.29275, 0.70725, 0.0), (0.29275, 0.70725, 0.0), (-0.02234, 0.02234, 1.0))
+
+
+def _seen(colour: str, matrix: tuple[tuple[float, ...], ...]) -> list[float]:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return [sum(weight * one for weight, one in zip(row, linear, strict=True)) for row in matrix]
 
 
 def test_what_must_be_said_loudly_is_said_in_the_figure(tmp_path: Path) -> None:
     world = World(models=("bert-mlm",), tasks=("sst2",), seeds=(0,), notes={"sst2": {"origin": "builtin"}})
-    figure = drawn(build(tmp_path / "r.db", world), "tasks")
+    figure = drawn(build(tmp_path / "r.db", world), "curves")
     assert any("BUILT-IN DATA" in text.get_text() for text in figure.texts)
 
 
@@ -121,7 +137,7 @@ def test_robustness_is_drawn_from_scores_under_rates(monkeypatch: pytest.MonkeyP
     axes = plots()["robustness"].draw(FigureData(store, ReportRequest("robustness_tiny")))[0].figure.axes
     panel = next(one for one in axes if one.get_title() == "sst2: swap")
     rows = store.query(SWAPPED)
-    line = next(line for line in panel.lines if line.get_marker() == handle_of("bert-mlm").get_marker())
+    line = next(line for line in panel.lines if line.get_color() == COLOURS[0])  # the first model, bert-mlm
     assert line.get_ydata()[-1] == pytest.approx(100 * rows[0]["value"])
     assert list(line.get_xdata()) == [0, 5, 10, 20]  # no point lies left of 0, whichever the model
     assert {tuple(line.get_xdata()) for line in panel.lines} == {(0, 5, 10, 20)} and panel.get_xlim()[0] == 0
@@ -147,7 +163,7 @@ def test_small_print_of_robustness_follows_its_curves(
 
 
 def test_a_legend_has_as_many_columns_as_fit(store: Store) -> None:
-    legends = {width: drawn(store, "tasks", width).legends[0] for width in WIDTHS}
+    legends = {width: drawn(store, "curves", width).legends[0] for width in WIDTHS}
     columns = {width: legend._ncols for width, legend in legends.items()}
     assert columns["double"] > columns["single"] >= 1
     for width, legend in legends.items():
@@ -173,4 +189,4 @@ def test_a_file_is_no_folder_for_figures(store: Store, tmp_path: Path) -> None:
 
 def test_a_named_figure_without_data_is_wrong_input(store: Store, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="experiment 'made-up': robustness: no score on perturbed texts"):
-        plot(store, ["tasks", "robustness"], folder=tmp_path)
+        plot(store, ["shares", "robustness"], folder=tmp_path)

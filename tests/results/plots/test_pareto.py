@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from itertools import combinations
 from pathlib import Path
 
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.text import Annotation, Text
 
 from hashbench.results.papers.paper import Column
 from hashbench.results.plots.base import FigureData, NothingToDraw
-from hashbench.results.plots.pareto import (
-    CostPoint,
-    _differ,
-    _label,
-    _meaning_of_bars,
-    _nearest,
-    _pixels,
-    _points,
-    _reason,
-    draw,
-    front,
-    points_of,
-)
-from hashbench.results.plots.sheet import baseline_scores, dashed_levels
+from hashbench.results.plots.pareto import CostPoint, _differ, _meaning_of_bars, _reason, draw, front, points_of
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.table import Cell, ComparedPairs, Row, Table
 from hashbench.store.engine import Store
@@ -59,20 +45,7 @@ def test_each_model_is_drawn_at_its_cost_and_score_and_named(store: Store) -> No
     drawn = {(line.get_xdata()[0], round(line.get_ydata()[0], 6)) for line in axes.lines if len(line.get_xdata()) == 1}
     points = points_of(tables(store)[0], "emb_params")
     assert {(point.cost, round(point.score, 6)) for point in points} <= drawn
-    assert set(MODELS) <= {text.get_text() for text in axes.texts}
-
-
-def test_a_name_is_beside_its_own_point_or_has_a_line_to_it(store: Store) -> None:
-    for drawn in draw(FigureData(store)):
-        axes = drawn.panels[0]
-        renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
-        named = [text for text in axes.texts if isinstance(text, Annotation) and text.get_text() in MODELS]
-        assert len(named) == len(MODELS)
-        assert not any(text.get_in_layout() for text in named)  # they take no room from the axes
-        pixels = {text.get_text(): tuple(axes.transData.transform(text.xy)) for text in named}
-        for text in named:
-            nearest = _nearest(Text.get_window_extent(text, renderer), pixels)
-            assert text.arrow_patch is not None or pixels[nearest] == pixels[text.get_text()], text.get_text()
+    assert set(MODELS) <= {text.get_text() for text in figure.legends[0].get_texts()}
 
 
 def test_among_many_models_those_on_the_front_and_the_baseline_are_named(
@@ -81,44 +54,22 @@ def test_among_many_models_those_on_the_front_and_the_baseline_are_named(
     best = {point.name for point in front(points_of(tables(store)[0], "emb_params"))}
     monkeypatch.setattr("hashbench.results.plots.sheet.MOST", len(best | {"bert-mlm"}))
     drawn = next(of for of in draw(FigureData(store)) if of.name == "pareto_parameters")
-    names = {text.get_text() for text in drawn.panels[0].texts} & set(MODELS)
+    names = {text.get_text() for text in drawn.figure.legends[0].get_texts()} & set(MODELS)
     assert names == best | {"bert-mlm"} != set(MODELS)
     assert f"grey: {len(MODELS) - len(names)} further" in drawn.note
 
 
-CROWDS = {
-    "on one place": [(1.0, 50.0)] * 4,
-    "in a column": [(1.0, 50.0 + n / 4) for n in range(10)],
-    "at the right, where baselines are named": [(100.0, 49.0), (99.0, 49.3), (98.0, 48.9), (1.0, 60.0)],
-    "in a row": [(float(n), 50.0) for n in range(1, 11)],
-}
-
-
-@pytest.mark.parametrize("crowd", CROWDS)
-def test_no_name_covers_a_point_or_another_name(store: Store, crowd: str) -> None:
-    """Of a model without a free place the name is left out."""
-    figure = Figure(figsize=(6.3, 3.3), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
-    points = [CostPoint(f"model-{n}", *place, 0.4, f"model-{n}") for n, place in enumerate(CROWDS[crowd])]
-    _points(axes, points, [point.model for point in points], score="score", cost="cost")
-    axes.margins(x=0.2, y=0.12)
-    dashed_levels(axes, baseline_scores(_table_with_baseline(49.3), "score"))
-    figure.draw_without_rendering()
-    _label(axes, points, points)
-    figure.draw_without_rendering()
-    renderer = figure.canvas.get_renderer()
-    dots = _pixels(axes, points)
-    boxes = [(text.get_text(), Text.get_window_extent(text, renderer)) for text in axes.texts if text.get_text()]
-    assert boxes
-    for name, box in boxes:
-        assert not any(box.contains(x, y) for x, y in dots), name
-        assert box.count_overlaps([other for _, other in boxes]) == 1, name  # itself
-        assert name.startswith("bag") or axes.get_window_extent().x0 < box.x0
-
-
-def _table_with_baseline(value: float) -> Table:
-    return Table("", "own", "", "", (), (Row("bag-of-words", "bag-of-words", {"score": Cell(value)}, "floor"),))
+def test_models_of_one_cost_are_drawn_side_by_side(tmp_path: Path) -> None:
+    names = tuple(f"hashformer-{kind}" for kind in ("md-emb-50k", "lsh-emb-50k"))
+    same = build(tmp_path / "r.db", World(models=("bert-mlm", "hashformer-md-pool", *names), tasks=("cola",)))
+    axes = next(one.panels[0] for one in draw(FigureData(same)) if one.name == "pareto_parameters")
+    axes.figure.draw_without_rendering()  # type: ignore[union-attr]
+    marks = [line for line in axes.lines if line.get_linestyle() == "None" and line.get_marker() != "_"]
+    by_cost: dict[float, list[float]] = defaultdict(list)
+    for line in marks:
+        by_cost[float(line.get_xdata()[0])].append(line.get_transform().transform(line.get_xydata())[0][0])
+    crowd = max(by_cost.values(), key=len)
+    assert len(crowd) > 1 and min(abs(one - other) for one, other in combinations(crowd, 2)) > 4  # pixels
 
 
 def test_a_compared_model_has_its_interval_and_another_one_its_deviation() -> None:

@@ -132,12 +132,12 @@ def test_figures_fit_their_column_and_are_light_letters_on_dark_ground(opened: B
     opened.size(390, 800)
     wide = "[...document.querySelectorAll('figure svg')].every(svg => svg.getBoundingClientRect().right <= innerWidth)"
     assert opened.run(wide) is True
-    ink = "getComputedStyle(document.querySelector('#tasks svg text')).fill"
-    assert opened.run(ink) == "rgb(26, 29, 33)"
+    turned = "getComputedStyle(document.querySelector('#shares svg')).filter"
+    assert opened.run(turned) == "none"
     opened.media(prefers_color_scheme="dark")
-    assert opened.run(ink) == "rgb(230, 233, 237)"
+    assert opened.run(turned).startswith("invert(")
     opened.media("print", prefers_color_scheme="dark")
-    assert opened.run(ink) == "rgb(26, 29, 33)"
+    assert opened.run(turned) == "none"
     opened.media()
     opened.size(1280, 900)
 

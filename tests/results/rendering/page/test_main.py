@@ -13,7 +13,8 @@ import pytest
 
 from hashbench.cli.app import main
 from hashbench.common.errors import InputError
-from hashbench.results.plots.main import InlineFigure, page_figures
+from hashbench.results.plots.base import Drawn
+from hashbench.results.plots.main import page_figures
 from hashbench.results.read import measured
 from hashbench.results.rendering.page.main import page
 from hashbench.results.tables.numbers import printed, signs
@@ -100,7 +101,7 @@ def test_every_cell_with_a_score_names_its_runs(text: str, store: Store) -> None
 
 def test_figures_stand_in_the_page_as_they_were_drawn_and_no_id_stands_twice(store: Store, text: str) -> None:
     drawn = list(page_figures(ReportSource(store)))
-    assert {"tasks", "pareto_parameters", "shares", "curves_finetuning"} <= {figure.name for figure in drawn}
+    assert {"latency", "pareto_parameters", "shares", "curves_finetuning"} <= {figure.name for figure in drawn}
     assert all(figure.svg in text and f'<figure id="{figure.name}">' in text for figure in drawn)
     ids = re.findall(r'\bid="([^"]+)"', text)
     assert len(ids) == len(set(ids))
@@ -132,7 +133,7 @@ def test_without_figures_there_is_no_such_section(store: Store) -> None:
 
 
 def test_wrong_input_is_said_before_anything_is_drawn(store: Store) -> None:
-    def figures() -> Iterator[InlineFigure]:
+    def figures() -> Iterator[Drawn]:
         pytest.fail("drawn too early")
         yield
 
@@ -147,7 +148,7 @@ def test_the_command_writes_a_page_with_figures_of_less_than_a_megabyte(tmp_path
         main(asked)
     found = file.read_text(encoding="utf-8")
     assert 20_000 < len(found.encode()) < 1_000_000
-    assert '<figure id="deciles">' in found
+    assert '<figure id="shares">' in found
 
 
 def test_one_table_can_be_asked_for(store: Store) -> None:

@@ -10,17 +10,15 @@ from xml.etree import ElementTree
 import pytest
 
 from hashbench.results.plots import robustness
-from hashbench.results.plots.base import FigureData, plots
-from hashbench.results.plots.curves import draw as draw_curves
-from hashbench.results.plots.inline import inline_svg
-from hashbench.results.plots.main import page_figures
-from hashbench.results.plots.sheet import save, styled
+from hashbench.results.plots.base import FigureData
+from hashbench.results.plots.main import draw, page_figures
 from hashbench.results.read.robustness import measure_robustness
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest, ReportSource
 from hashbench.store.engine import Store, open_store
 from tests.databases.made_up import World, build
 
+TITLE, TEXT = "{http://www.w3.org/2000/svg}title", "{http://www.w3.org/2000/svg}text"
 EXAMPLE = Path(__file__).parents[3] / "results.db.example"
 
 
@@ -38,7 +36,7 @@ def svgs(store: Store) -> dict[str, str]:
 
 def titles(svg: str) -> list[str]:
     """What the pointer can read."""
-    return [title.text or "" for title in ElementTree.fromstring(svg).iter("title")]
+    return [title.text or "" for title in ElementTree.fromstring(svg).iter(TITLE)]
 
 
 def test_each_point_of_a_pareto_figure_says_model_score_and_cost(svgs: dict[str, str], store: Store) -> None:
@@ -46,14 +44,6 @@ def test_each_point_of_a_pareto_figure_says_model_score_and_cost(svgs: dict[str,
     average = row.cells["average"]
     text = f"hashformer-lsh-proj\naverage score: {average.value:.2f} ± {average.std:.2f}\nembedding parameters: 99.1K"
     assert text in titles(svgs["pareto_parameters"])
-
-
-def test_each_bar_of_a_task_says_score_and_published_score(svgs: dict[str, str], store: Store) -> None:
-    cell = next(row for row in tables(store)[0].rows if row.model == "bert-mlm").cells["cola"]
-    found = titles(svgs["tasks"])
-    assert f"bert-mlm\n{cell.value:.2f} ± {cell.std:.2f}" in found
-    assert "bert-mlm, published\n54.5" in found  # table 1 of HashFormers
-    assert any(text.startswith("majority\n") for text in found)
 
 
 def test_each_marker_of_a_curve_says_its_step_and_mean(svgs: dict[str, str]) -> None:
@@ -77,42 +67,29 @@ def test_figures_of_other_experiments_name_their_models(
 ) -> None:
     monkeypatch.setattr(robustness, "measure_robustness", partial(measure_robustness, draws=20))
     example = open_store(EXAMPLE, create=False, read_only=True)
-    (drawn,) = styled(lambda: plots()[name].draw(FigureData(example, ReportRequest(experiment), "single", alone=False)))
-    assert any(re.fullmatch(text, one) for one in titles(inline_svg(drawn)))
+    (drawn,) = draw(name, FigureData(example, ReportRequest(experiment), "single", alone=False))
+    assert any(re.fullmatch(text, one) for one in titles(drawn.svg))
 
 
 def test_the_same_figure_is_the_same_text(store: Store, svgs: dict[str, str]) -> None:
     assert {figure.name: figure.svg for figure in page_figures(ReportSource(store))} == svgs
 
 
-def test_no_id_and_no_colour_of_the_paper_is_left(svgs: dict[str, str]) -> None:
-    ids = [(name, one) for name, svg in svgs.items() for one in re.findall(r'\bid="([^"]+)"', svg)]
-    assert ids and all(one.startswith(f"{name}-") for name, one in ids)
-    for svg in svgs.values():
-        drawing = re.sub("<style>.*?</style>", "", svg)
-        # matplotlib's own colour fills the caps of error bars, which have no area
-        assert set(re.findall(r"#[0-9a-f]{6}\b", drawing)) <= {"#1f77b4"}
-        assert set(re.findall(r"var\((--\w+)\)", drawing)) <= set(re.findall(r"(--\w+):", svg))
+def test_figures_of_one_page_share_no_id(svgs: dict[str, str]) -> None:
+    ids = [one for svg in svgs.values() for one in re.findall(r'\bid="([^"]+)"', svg)]
+    assert ids and len(ids) == len(set(ids))
 
 
 def test_text_is_text_and_what_a_page_says_itself_is_left_to_it(svgs: dict[str, str], store: Store) -> None:
-    words = " ".join("".join(text.itertext()) for text in ElementTree.fromstring(svgs["tasks"]).iter("text"))
-    assert "bert-mlm" in words and "CoLA" in words
+    words = " ".join("".join(text.itertext()) for text in ElementTree.fromstring(svgs["curves_finetuning"]).iter(TEXT))
+    assert "bert-mlm" in words and "cola" in words
     assert "BUILT-IN DATA" not in words and "seeds" not in words
-    figure = next(one for one in page_figures(ReportSource(store)) if one.name == "tasks")
-    assert figure.title == "scores" and "whiskers: sd over seeds; seeds 0, 1" in figure.note
+    figure = next(one for one in page_figures(ReportSource(store)) if one.name == "curves_finetuning")
+    assert figure.title == "learning curves, fine-tuning" and "seeds 0, 1" in figure.note
 
 
 def test_files_hold_no_tips(store: Store, tmp_path: Path) -> None:
-    figures = list(styled(lambda: draw_curves(FigureData(store))))
+    figures = draw("curves", FigureData(store))
     assert figures
     for drawn in figures:
-        assert "step 200" not in save(drawn, tmp_path, "svg").read_text()
-
-
-def test_a_file_has_a_ground_of_its_own(store: Store, svgs: dict[str, str]) -> None:
-    """Opened alone under a dark scheme, ink for dark ground would meet the white of a window."""
-    (alone,) = [figure.svg for figure in page_figures(ReportSource(store), names=["tasks"], ground=True)]
-    root = ElementTree.fromstring(alone)
-    assert [child.tag for child in root][:2] == ["defs", "rect"] and "--ground" in root[1].attrib["style"]
-    assert "<rect" not in svgs["tasks"].partition("</defs>")[2][:8]
+        assert "step 200" not in drawn.save(tmp_path, "svg").read_text()
