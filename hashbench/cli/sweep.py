@@ -11,6 +11,7 @@ import typer
 from hashbench.cli.options import DEFAULT_DB, Artifacts, Data, Database, File, Overrides
 from hashbench.cli.output import note
 from hashbench.common.secrecy import argument_shown
+from hashbench.common.showing import tell
 
 if TYPE_CHECKING:
     from hashbench.running.experiment.load import Loaded
@@ -79,11 +80,11 @@ def print_own_table(db: str, loaded: Loaded) -> None:
     """Prints the table of a sweep that has ended, and the best model of each task."""
     from hashbench.cli.report import print_report
     from hashbench.results.tables.request import ReportRequest
-    from hashbench.running.sweep.housekeeping import retry_named
     from hashbench.store.engine import parse
+    from hashbench.store.retry import Retry
 
     # the runs are done: that the database has just gone away is no reason to end with an error
-    retry = retry_named(parse(db)[1], loaded.experiment)
+    retry = Retry(parse(db)[1], tell=tell)
     retry(print_report, db, ReportRequest(loaded.experiment.name, provenance=False), "text", None)
     retry(_tell_of_the_best, db, loaded)
 

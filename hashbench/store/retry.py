@@ -16,6 +16,7 @@ from hashbench.common.progress import progress
 P = ParamSpec("P")
 T = TypeVar("T")
 
+WAIT_S = 900.0  # that a sweep waits for a database that does not answer
 SPEAK_EVERY_S = 60.0
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.2, 10.0
 # Primary codes of SQLite that time may heal: busy, locked, I/O error, disk full, cannot open, locking protocol
@@ -66,7 +67,7 @@ class Retry:
     """Calls the store again, with back-off, while its database is away; for a limited time since it last answered."""
 
     def __init__(
-        self, name: str, limit_s: float, *, tell: Callable[[str], None], stop: StopRequest | None = None
+        self, name: str, limit_s: float = WAIT_S, *, tell: Callable[[str], None], stop: StopRequest | None = None
     ) -> None:
         """`name`: of the database, for messages. `tell` gets one line a minute. `stop` ends the waiting early."""
         self._name, self._limit_s, self._tell, self._stop = name, limit_s, tell, stop

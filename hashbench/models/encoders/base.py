@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.registry import registered, unreadable
@@ -28,8 +26,6 @@ class Encoder(ModelPart):
     has_token_states = True
     # Whether special tokens are among its tokens; else its mask is False on them.
     reads_specials = True
-    # Whether a training keeps the input of each layer alone and computes the rest again for the backward pass.
-    checkpointing = False
     # Whether it has states that pass from layer to layer beside what a layer adds, and whether autocast keeps them in
     # bf16 too.
     has_residual = False
@@ -68,14 +64,6 @@ class Encoder(ModelPart):
     def parts_to_compile(self) -> list[nn.Module]:
         """Modules that are compiled one by one where compiling is requested. Layers of one kind share their code."""
         return [self]
-
-    def through(self, layer: nn.Module, *inputs: Tensor | None) -> Tensor:
-        """Output of a layer for its inputs, states (B, L, d) first; with `checkpointing` the backward recomputes it."""
-        if self.checkpointing and self.training and torch.is_grad_enabled():
-            again: Tensor = checkpoint(layer, *inputs, use_reentrant=False)
-            return again
-        states: Tensor = layer(*inputs)
-        return states
 
     def text_width(self, n_texts: int) -> int:
         """Width of the states that the head of a task with so many texts an input reads: d."""

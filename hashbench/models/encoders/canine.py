@@ -137,7 +137,7 @@ class CanineEncoder(PublishedBert):
             mask, vectors = nn.functional.pad(mask, (0, fill)), nn.functional.pad(vectors, (0, 0, 0, fill))
             segments = None if segments is None else nn.functional.pad(segments, (0, fill))
         mask = without_padding(mask)
-        return self.through(self.local, self.enter(vectors, segments), mask), mask
+        return self.local(self.enter(vectors, segments), mask), mask
 
     def token_states(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
         """Each character's own state beside that of the molecule that it is part of: (B, L, 2 d)."""
@@ -145,7 +145,7 @@ class CanineEncoder(PublishedBert):
         characters, filled = self._characters(vectors, mask, segments)  # (B, 4 n, d)
         molecules, seen = self._molecules(characters), None if filled is None else self.states_mask(filled)
         for layer in self.layers:
-            molecules = self.through(layer, molecules, seen)  # (B, n, d)
+            molecules = layer(molecules, seen)  # (B, n, d)
         # Molecule j + 1 is of characters 4 j to 4 j + 3; the last of a row, whose own is not seen, share the one before
         batch, n = molecules.shape[:2]
         last = molecules.new_full((batch, 1), n - 1).long() if seen is None else seen.sum(1, keepdim=True) - 1

@@ -213,8 +213,6 @@ class LibraryEncoder(Encoder):
 
     def forward(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
         """Vectors (B, L, w), mask (B, L) True on tokens or None without padding, segments (B, L) -> (B, L, d)."""
-        if self.checkpointing:
-            self._keep_inputs_alone()
         inputs: dict[str, Tensor] = {"inputs_embeds": vectors}
         mask = without_padding(mask)
         if mask is not None:
@@ -223,16 +221,6 @@ class LibraryEncoder(Encoder):
             inputs["token_type_ids"] = segments
         states: Tensor = self.library(**inputs, return_dict=True).last_hidden_state
         return states
-
-    def _keep_inputs_alone(self) -> None:
-        """Turns on the library's gradient checkpointing. Raises InputError where it has none for this model."""
-        if not self.library.supports_gradient_checkpointing:
-            raise InputError(
-                f"activation_checkpointing: transformers has none for {self.config.of_library.model_type}; write false"
-            )
-        enable = getattr(self.library, "activation_checkpointing_enable", None)  # its name from transformers 5.20 on
-        (enable or self.library.gradient_checkpointing_enable)({"use_reentrant": False})
-        self.checkpointing = False  # done
 
     def check_published(self, config: Mapping[str, Any], where: str) -> None:
         """Raises InputError where a published model has another shape."""

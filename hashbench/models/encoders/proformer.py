@@ -112,7 +112,7 @@ class ProformerEncoder(TransformerEncoder):
         states = self.enter(nn.functional.pad(vectors, (0, 0, 0, missing)), None)  # (B, L, d)
         mask = without_padding(mask)
         if self.local is not None:
-            states = self.through(self.local, states, mask)  # (B, L / K, d)
+            states = self.local(states, mask)  # (B, L / K, d)
             mask = None if mask is None else grouped(mask, self.config.group)
         return states, mask
 

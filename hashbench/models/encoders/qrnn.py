@@ -198,7 +198,7 @@ class QrnnEncoder(Encoder):
         if mask is not None:
             states = states * mask[..., None]
         for layer in self.layers:
-            states = self.through(layer, states, mask)
+            states = layer(states, mask)
         return states
 
 

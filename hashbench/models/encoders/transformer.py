@@ -184,8 +184,8 @@ class TransformerEncoder(Encoder):
         states = inputs[0]
         assert states is not None
         if self.bf16_residual and torch.is_autocast_enabled(states.device.type):
-            return super().through(layer, states.to(torch.bfloat16), *inputs[1:])
-        return super().through(layer, *inputs)
+            return layer(states.to(torch.bfloat16), *inputs[1:])
+        return layer(*inputs)
 
     def before_layers(
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None

@@ -28,7 +28,7 @@ from hashbench.running.efficiency.parameters import count
 from hashbench.running.efficiency.timing import Effort, Pairs, Work, filling_batch, in_turn
 from hashbench.running.experiment.recipes import Finetune, OnHardware, Pretrain, input_length
 from hashbench.running.experiment.schema import Efficiency
-from hashbench.running.training.devices import autocast, matmul_precision, pick_device, precision_found
+from hashbench.running.training.devices import autocast, pick_device, precision_found
 from hashbench.running.training.model import Model, build_model, make_head
 from hashbench.running.training.recipe import adamw
 
@@ -174,10 +174,9 @@ class PretrainingStep:
     def run(self) -> None:
         """Runs forward and backward."""
         self._optimizer.zero_grad(set_to_none=True)
-        with matmul_precision(self._recipe.matmul_precision):
-            with computing(self._model, self._recipe, self._device):
-                loss = self._head.batch_loss(self._model, self.batch, self._logits)
-            loss.backward()
+        with computing(self._model, self._recipe, self._device):
+            loss = self._head.batch_loss(self._model, self.batch, self._logits)
+        loss.backward()
 
     def run_with_optimizer(self) -> None:
         """Runs forward, backward and the update of the weights."""
@@ -248,11 +247,7 @@ class Inference:
 
     def _forward(self, batches: Iterable[Batch]) -> None:
         recipe = self._candidate.finetune
-        with (
-            torch.inference_mode(),
-            computing(self._model, recipe, self._setting.device),
-            matmul_precision(recipe.matmul_precision),
-        ):
+        with torch.inference_mode(), computing(self._model, recipe, self._setting.device):
             for batch in batches:
                 batch = batch.to(self._setting.device)
                 self._head(*self._model.for_head(batch, self._head.pooling))

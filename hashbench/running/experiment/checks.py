@@ -296,7 +296,7 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel], *, here: bool
     """Notes on devices that this machine lacks; none where the runs are carried out `here`: then it is an error.
 
     Several devices without a GPU are processes on the CPU. What other machines have is not known here. Raises
-    InputError also for too small batches, and options unfit for FSDP.
+    InputError also for too small batches.
     """
     experiment = loaded.experiment
     devices = experiment.all_devices
@@ -310,8 +310,6 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel], *, here: bool
     if lacking and here:
         raise InputError(lacking)
     for model in models:
-        if experiment.strategy == "fsdp":
-            _check_sharded(loaded, model)
         trained = [("pretrain", model.pretrain.batch_size)] if pretrains(model.spec) else []
         finetunes = [recipe for of in (model.finetune, *model.per_task.values()) for recipe in of.recipes()]
         tuned = [("finetune", recipe.batch_size) for recipe in finetunes]
@@ -323,17 +321,6 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel], *, here: bool
                     f"least {devices}, or fewer devices"
                 )
     return [lacking] if lacking else []
-
-
-def _check_sharded(loaded: Loaded, model: ResolvedModel) -> None:
-    """Raises InputError for recipe options that do not work with sharded layers (strategy: fsdp)."""
-    finetunes = [("finetune", recipe) for recipe in (model.finetune, *model.per_task.values())]
-    recipes: list[tuple[str, Finetune | Pretrain]] = [("pretrain", model.pretrain), *finetunes]
-    for block, recipe in recipes:
-        for key, refused in (("compile", recipe.compile), ("micro_batch_size", recipe.micro_batch_size == "auto")):
-            if refused:
-                where = loaded.where(*loaded.place_of(model.place, block, key))
-                raise InputError(f"{where}: {block}.{key}: not with strategy: fsdp; leave it out or take ddp")
 
 
 def _lacking_here(loaded: Loaded) -> str:

@@ -50,7 +50,7 @@ def form_of(block: type[BaseModel], key: str) -> Literal["mapping", "list", "val
 
 def unknown_key(prefix: Sequence[str | int], key: str, keys: list[str]) -> str:
     """The sentence for a key that the schema does not have, has in another block, or had."""
-    if key in GONE and {"pretrain", "finetune"} & set(prefix):
+    if key in GONE:
         return f"key {place((*prefix, key), quoted=True)} is gone: {GONE[key]}; leave it out"
     places = [] if near_match(key, keys) else places_of(key, Experiment)
     elsewhere = f"; '{key}' stands {' or '.join(places)}" if places else near_match(key, keys)

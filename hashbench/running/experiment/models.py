@@ -21,7 +21,7 @@ from hashbench.models.objectives.registry import objectives, pretrains, reads_it
 from hashbench.models.text.base import LEARN_ON, Tokenizer, find_tokenizer, make_tokenizer
 from hashbench.running.experiment.code import allow_code
 from hashbench.running.experiment.load import KeyPath, Loaded, validate
-from hashbench.running.experiment.recipes import Finetune, Pretrain, complete_finetune, complete_pretrain
+from hashbench.running.experiment.recipes import Finetune, Pretrain, complete_finetune, complete_pretrain, without_gone
 from hashbench.running.experiment.schema import ModelEntry
 from hashbench.running.experiment.sizing import at_budgets, encoder_width, vocabulary_rows, with_free_size
 from hashbench.running.experiment.tasks import learned_tasks
@@ -84,7 +84,7 @@ class ResolvedModel:
         recipes: dict[str, Any] = {"pretrain": self.pretrain, "finetune": finetune}
         for block, recipe in recipes.items():
             if isinstance(spec.get(block), Mapping):
-                values = {**recipe.model_dump(), **spec[block], **own.get(block, {})}
+                values = {**recipe.model_dump(), **without_gone(spec[block]), **own.get(block, {})}
                 recipes[block] = type(recipe).model_validate_json(json.dumps(values))
         return replace(self, **recipes, per_task={})
 

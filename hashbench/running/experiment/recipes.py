@@ -8,6 +8,7 @@ are the papers' values: HashFormers, tables 4 and 5.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -26,12 +27,15 @@ Rate = Annotated[float, Field(gt=0)]
 Beta = Annotated[float, Field(ge=0, lt=1)]
 Step = Annotated[int, Field(gt=0)]
 Precision = Literal["32", "bf16", "bf16-residual"]
-MatmulPrecision = Literal["highest", "high", "medium"]
 RowsAtATime = Annotated[int, Field(gt=0)] | Literal["auto"] | None
 # No part of a run's identity: a run that was trained with other values is the same run.
-SETTINGS = {"micro_batch_size", "activation_checkpointing", "compile", "seeds"}
-# Keys of pretrain and finetune that earlier versions had, in databases with their defaults alone
+SETTINGS = {"micro_batch_size", "compile", "seeds"}
+# Keys that earlier versions had, of the file or of pretrain and finetune; in databases they have their defaults alone
 GONE = {
+    "activation_checkpointing": "micro_batch_size: auto fits a batch into memory",
+    "database_minutes": "a sweep waits 15 minutes for a database that does not answer",
+    "matmul_precision": "precision: bf16 is what makes products faster on a GPU",
+    "strategy": "each device has the whole model",
     "attention": "torch chooses the kernel of attention",
     "graphs": "kernels are started one by one; compile: true is what makes small models faster on a GPU",
 }
@@ -39,6 +43,11 @@ GONE = {
 FINETUNE_LEARNING_RATE = {"tiny": 5e-4, "mini": 3e-4, "small": 1e-4, "medium": 5e-5, "base": 3e-5}
 WARMUP_STEPS = 10_000  # HashFormers, table 4
 WARMUP_SHARE = 0.06  # a warm-up is at most this share of the steps unless the file sets one
+
+
+def without_gone(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A stored recipe without the keys that are gone."""
+    return {key: value for key, value in values.items() if key not in GONE}
 
 
 def _all_different(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -91,20 +100,12 @@ class OnHardware(Strict):
             "bf16: autocast if the hardware computes in it, else 32; bf16-residual: states between layers in bf16 too"
         ),
     )
-    matmul_precision: MatmulPrecision = Field(
-        default="highest",
-        description="of float32 products; high: TF32 on GPUs that have it, medium: bf16 products",
-    )
     micro_batch_size: RowsAtATime = Field(
         default=None,
         description=(
             "rows of a batch that a device computes at a time, their gradients summed up; auto: as many as its memory "
             "holds, found by trial; null: all"
         ),
-    )
-    activation_checkpointing: bool = Field(
-        default=False,
-        description="store only the input of each layer for the backward pass and compute the rest again: less memory",
     )
     compile: bool = Field(default=False, description="compile embedding and layers with torch.compile; faster on GPUs")
 

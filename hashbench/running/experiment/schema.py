@@ -404,13 +404,6 @@ class Experiment(Strict):
     )
     devices: int = Field(default=1, gt=0, description="GPUs per run, on each of its nodes")
     nodes: int = Field(default=1, gt=0, description="machines per run; more than one needs executor: ray")
-    strategy: Literal["ddp", "fsdp"] = Field(
-        default="ddp",
-        description=(
-            "how several devices share a run: ddp: each has the whole model, fsdp: each has a part of every layer of "
-            "the encoder, for encoders that do not fit one card"
-        ),
-    )
     retries: int = Field(default=1, ge=0, description="number of times that a failed run is tried again")
     run_hours: float | None = Field(
         default=None,
@@ -423,11 +416,6 @@ class Experiment(Strict):
             "minutes without a sign of progress after which a run counts as hung, is ended and tried again; ten times "
             "as many before its first step; off: no limit"
         ),
-    )
-    database_minutes: float = Field(
-        default=15.0,
-        gt=0,
-        description="minutes that a sweep waits for a database that does not answer; no effect on results",
     )
     checkpoint_minutes: float = Field(
         default=5.0,

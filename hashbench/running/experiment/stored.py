@@ -16,7 +16,7 @@ from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.text.base import VERSION, lasting
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel, model_of
-from hashbench.running.experiment.recipes import GONE
+from hashbench.running.experiment.recipes import without_gone
 from hashbench.running.experiment.resolved import model_block, needs_corpus
 from hashbench.running.experiment.schema import Experiment, task_block_types
 from hashbench.running.experiment.tasks import task_of
@@ -98,22 +98,18 @@ def _keys_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of a stored experiment; one that is newer than it has the value that was meant then."""
     return {
         **MEANT_BEFORE,
-        **{key: _without_gone(config[key], key) for key in Experiment.model_fields if key in config},
+        **_without_gone({key: config[key] for key in Experiment.model_fields if key in config}),
     }
 
 
-def _without_gone(values: Any, key: str, in_recipe: bool = False) -> Any:
-    """The value of a stored key without keys of recipes that this version has not."""
+def _without_gone(values: Any) -> Any:
+    """A stored value without keys of recipes that this version has not."""
     if isinstance(values, list):
-        return [_without_gone(value, key, in_recipe) for value in values]
+        return [_without_gone(value) for value in values]
     if not isinstance(values, Mapping):
         return values
-    in_recipe = in_recipe or key in ("pretrain", "finetune")
-    return {
-        name: _without_gone(value, name, in_recipe)
-        for name, value in values.items()
-        if not (in_recipe and name in GONE)
-    }
+    kept = {name: _without_gone(value) for name, value in values.items()}
+    return {name: without_gone(of) if name in ("pretrain", "finetune") and of else of for name, of in kept.items()}
 
 
 def _experiment_of(config: Mapping[str, Any]) -> Experiment:

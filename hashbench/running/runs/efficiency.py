@@ -20,8 +20,8 @@ from hashbench.store.planning import Run
 from hashbench.store.result import Result
 
 # What of the recipes a measurement depends on.
-OF_PRETRAINING = {"logits", "precision", "matmul_precision"}
-OF_FINETUNING = {"max_length", "pad_to_max", "precision", "matmul_precision"}
+OF_PRETRAINING = {"logits", "precision"}
+OF_FINETUNING = {"max_length", "pad_to_max", "precision"}
 
 
 class EfficiencyMeasurement(RunKind):

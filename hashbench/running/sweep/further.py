@@ -38,7 +38,7 @@ from hashbench.running.runs.outputs import check_outputs
 from hashbench.running.runs.provenance import commits_note, environment, sources_of
 from hashbench.running.sweep.attempt import LEASE_S, Attempts, claimed
 from hashbench.running.sweep.executors.base import OwnControl
-from hashbench.running.sweep.housekeeping import ResultSpool, release_dead, retry_of
+from hashbench.running.sweep.housekeeping import ResultSpool, release_dead
 from hashbench.running.sweep.processes import own_name
 from hashbench.running.training.fit import quieten
 from hashbench.running.training.machine import Machine
@@ -121,8 +121,7 @@ def evaluate(
     weights. Raises InputError for a run that is none, weights that are gone, and whatever is wrong with the set.
     """
     find_set(request.on.expanduser().absolute())  # what is typed here comes before what was stored
-    # Until an experiment says how long to wait for a database that is away.
-    retry = Retry(store.name, 60.0 * Experiment.model_fields["database_minutes"].default, tell=tell)
+    retry = Retry(store.name, tell=tell)
     trained = partial(TrainedRun, trust_code=trust_code)
     subject: Subject
     if isinstance(model, str):
@@ -274,7 +273,7 @@ def _task_of_folder(exported: ExportedModel, request: FurtherRequest) -> Task:
 
 def _evaluate(store: Store, subject: Subject, request: FurtherRequest) -> EvaluatedRun:
     """The stored evaluation of a model on a set, carried out first if need be; input is checked before any storing."""
-    retry = retry_of(store, subject.experiment)
+    retry = Retry(store.name, tell=tell)
     further = request.of(subject.trained_on)
     run = subject.run_on(further)
     retry(_check_name, store, subject, run)

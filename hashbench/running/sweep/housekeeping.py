@@ -1,6 +1,6 @@
 """Housekeeping of a sweep.
 
-Retries while the database is away, results kept on disk until it answers, runs of dead processes freed, temporary
+Results kept on disk until it answers, runs of dead processes freed, temporary
 files removed."""
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from hashbench.common.checksums import Damaged, is_listed, remove, sealed_write,
 from hashbench.common.errors import first_line
 from hashbench.common.measured import MetricRow
 from hashbench.common.showing import tell
-from hashbench.running.experiment.schema import Experiment
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import kind_of
 from hashbench.running.sweep.assignment import Assignment
@@ -31,21 +30,10 @@ from hashbench.store.engine import Store
 from hashbench.store.finishing import finish, knows
 from hashbench.store.queue import ClaimedRun, LeaseLost, abandon
 from hashbench.store.result import Artifact, Predictions, Result
-from hashbench.store.retry import Retry
 from hashbench.store.status import last_attempt, running
 
 ABOUT = "about"  # the array of a file that holds everything but outputs and targets, as JSON
 ARRAYS = ("outputs", "targets")
-
-
-def retry_of(store: Store, experiment: Experiment) -> Retry:
-    """A caller of store functions that retries while the database is away, for as long as the experiment says."""
-    return retry_named(store.name, experiment)
-
-
-def retry_named(name: str, experiment: Experiment) -> Retry:
-    """As `retry_of`, for a database that is not open yet; `name` is its name in messages."""
-    return Retry(name, 60.0 * experiment.database_minutes, tell=tell)
 
 
 def look_after(store: Store, experiment_id: int, artifacts: ArtifactFolder) -> None:

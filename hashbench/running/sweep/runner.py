@@ -35,7 +35,6 @@ from hashbench.running.sweep.housekeeping import (
     look_after,
     release_dead,
     remove_temporary_files,
-    retry_of,
     saved_copy,
 )
 from hashbench.running.sweep.plan import Plan, plan
@@ -72,7 +71,7 @@ class Sweep:
     @cached_property
     def retry(self) -> Retry:
         """A caller of store functions that retries while the database is away."""
-        return retry_of(self.store, self.plan.resolved.experiment)
+        return Retry(self.store.name, tell=tell)
 
 
 def sweep(
@@ -104,7 +103,7 @@ def sweep(
         return DONE
     shared = shared_at(artifacts)
     store = open_store(db)
-    retry = retry_of(store, loaded.experiment)
+    retry = Retry(store.name, tell=tell)
     retry(ResultSpool(ArtifactFolder.at(cache_folder(), shared)).hand_in, store)
     ids = {run.id for run in planned.runs}  # two labels of one thing share a run
     finished = retry(done_ids, store, ids) == ids
@@ -133,7 +132,7 @@ def join(loaded: Loaded, *, db: str, data: Sequence[str] | None = None, workers:
     planned = plan(loaded, data=data)
     shared = shared_at(artifacts)
     store = open_store(db)
-    retry = retry_of(store, loaded.experiment)
+    retry = Retry(store.name, tell=tell)
     stored = next((row for row in retry(experiments, store) if row.name == loaded.experiment.name), None)
     origins = data_origins(planned) if stored is None else stored.provenance
     experiment_id = retry(write_down, store, planned, origins) if stored is None else stored.id

@@ -59,8 +59,7 @@ class Worker:
 
     def __init__(self, assignment: Assignment, index: int, control: Control) -> None:
         self._assignment, self._index, self._control = assignment, index, control
-        minutes = assignment.resolved.experiment.database_minutes
-        self._retry = Retry(parse(assignment.db)[1], 60.0 * minutes, tell=control.say, stop=control)
+        self._retry = Retry(parse(assignment.db)[1], tell=control.say, stop=control)
         self._place = assignment.workplace()
         self._claimer: dict[str, Any] = {"worker": own_name(), "lease_s": LEASE_S, "environment": environment()}
         self._sources: dict[tuple[str, str | None, str], str] = {}  # by kind, task and label, which decide them
@@ -205,7 +204,6 @@ class Worker:
             device=experiment.device,
             devices=experiment.all_devices if kind_of(run).several_devices else 1,
             nodes=experiment.nodes if kind_of(run).several_devices else 1,
-            strategy=experiment.strategy,
             checkpoint_minutes=experiment.checkpoint_minutes,
             should_stop=stop,
             watch=watch,

@@ -19,7 +19,6 @@ from hashbench.common.progress import progress
 from hashbench.common.shared import SharedFolder, make_once
 from hashbench.running.training.machine import Interrupted, Stop
 from hashbench.running.training.model import save_tensors
-from hashbench.running.training.sharding import whole_state
 
 # Checkpoints of a training: the newest, and the one before, should the newest be damaged.
 KEPT = 2
@@ -39,10 +38,9 @@ class Snapshots(Callback):
         if trainer.global_step not in self._parts:
             return
         for path, module in self._parts[trainer.global_step].items():
-            state = whole_state(module)
             if trainer.is_global_zero:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                save_tensors(state, path)
+                save_tensors(module.state_dict(), path)
 
 
 class _NotShared(Exception):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import torch
 
 from hashbench.models.encoders.base import Encoder
-from hashbench.running.experiment.recipes import MatmulPrecision, Precision
+from hashbench.running.experiment.recipes import Precision
 
 
 def pick_device(device: str) -> str:
@@ -50,14 +47,3 @@ def _processor_has_bf16() -> bool:
         return torch.backends.mkldnn.is_available() and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
     has = torch.cpu.get_capabilities()
     return any(has.get(unit) for unit in ("avx512_bf16", "amx_bf16", "avx10_2", "bf16", "sve_bf16"))
-
-
-@contextmanager
-def matmul_precision(precision: MatmulPrecision) -> Iterator[None]:
-    """Context in which float32 matrix products have this precision of torch: "high" is TF32 on GPUs that have it."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision(precision)
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)

@@ -15,13 +15,11 @@ from hashbench.data.tasks.item_batches import ItemData
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.running.experiment.recipes import FinetuneRecipe
 from hashbench.running.training.curves import Curves
-from hashbench.running.training.devices import matmul_precision
 from hashbench.running.training.fit import fit
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model
 from hashbench.running.training.module import RecipeModule
 from hashbench.running.training.recipe import schedule_of, training_length, warmup_length
-from hashbench.running.training.sharding import whole
 
 # split -> outputs of the head in the order of the rows (n, n_outputs) float32
 OutputsBySplit = dict[str, np.ndarray]
@@ -99,7 +97,7 @@ class EvaluatedModule(RecipeModule):
         """Records an evaluation, with weights if it is the best so far; ends the training when patience runs out."""
         if self.progress.add(evaluation) and keep_weights:  # on all devices or on none
             evaluation.weights = {
-                name: whole(tensor.detach()).to("cpu", copy=True)
+                name: tensor.detach().to("cpu", copy=True)
                 for name, tensor in self.state_dict().items()
                 if name.startswith(("model.", "head."))
             }
@@ -163,9 +161,7 @@ def fit_on_task(
     trainer = fit(module, data, recipe, machine, epochs=epochs, interval=interval)
     if module.progress.last is None or module.progress.last.step != trainer.global_step:
         # The end of training always counts.
-        with matmul_precision(recipe.matmul_precision):
-            trainer.validate(module, datamodule=data, verbose=False)
-        module.make_whole()
+        trainer.validate(module, datamodule=data, verbose=False)
     progress = module.progress
     assert progress.best is not None and progress.last is not None  # validated above at the latest
     return TaskTraining(model, head, module.curves.points, progress.best, progress.last, trainer.global_step)

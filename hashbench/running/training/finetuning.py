@@ -24,7 +24,7 @@ from hashbench.models.objectives.base import TaskHead
 from hashbench.models.objectives.registry import task_head
 from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe, OnHardware
 from hashbench.running.training.curves import Curves, NotFinite
-from hashbench.running.training.devices import autocast, matmul_precision, pick_device, precision_found
+from hashbench.running.training.devices import autocast, pick_device, precision_found
 from hashbench.running.training.evaluated import EvaluatedModule, Evaluation, OutputsBySplit, TaskTraining, fit_on_task
 from hashbench.running.training.machine import Machine, Watch
 from hashbench.running.training.model import Model
@@ -245,7 +245,7 @@ def outputs_on(
             batch = batch.to(device)
             assert batch.row_ids is not None
             computing = autocast(model.encoder, precision, device)
-            with torch.inference_mode(), computing, matmul_precision(recipe.matmul_precision):
+            with torch.inference_mode(), computing:
                 # (B, n_outputs)
                 values = head.outputs(model, batch).float().cpu().numpy()
             if not len(ordered):

@@ -6,13 +6,12 @@ import logging
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
 
 import torch
 import torch._dynamo
 from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.plugins.environments import LightningEnvironment, TorchElasticEnvironment
-from lightning.pytorch.strategies import DDPStrategy, ModelParallelStrategy, Strategy
+from lightning.pytorch.strategies import DDPStrategy
 from torch import nn
 
 from hashbench.common.errors import InputError, first_line
@@ -21,7 +20,7 @@ from hashbench.data.sources.loader import LoadedData
 from hashbench.running.experiment.recipes import FinetuneRecipe, Pretrain
 from hashbench.running.training.accumulation import some_rows
 from hashbench.running.training.checkpoints import CheckpointFiles, Resumable, Snapshots
-from hashbench.running.training.devices import matmul_precision, pick_device, precision_found
+from hashbench.running.training.devices import pick_device, precision_found
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.memory import largest_micro_batch
 from hashbench.running.training.model import Model
@@ -51,7 +50,7 @@ def fit(
     """
     quieten()
     resumable = Resumable(
-        CheckpointFiles(machine.checkpoints, machine.shared),
+        CheckpointFiles(machine.folder, machine.shared),
         minutes=machine.checkpoint_minutes,
         should_stop=machine.should_stop,
         evaluation_interval=interval,
@@ -66,9 +65,7 @@ def fit(
         epochs=epochs,
         interval=interval,
     )
-    with matmul_precision(recipe.matmul_precision):
-        trainer.fit(module, datamodule=data, ckpt_path=resumable.files.newest(), weights_only=True)
-    module.make_whole()
+    trainer.fit(module, datamodule=data, ckpt_path=resumable.files.newest(), weights_only=True)
     return trainer
 
 
@@ -97,7 +94,7 @@ def make_trainer(
         accelerator="gpu" if kind == "cuda" else kind,
         devices=[int(index)] if index else machine.devices // machine.nodes,
         num_nodes=machine.nodes,
-        strategy=strategy_of(machine),
+        strategy="auto" if machine.devices == 1 else DDPStrategy(),
         # Named, since a SLURM job's own signals would compete with the leases. Several processes are there already.
         plugins=[LightningEnvironment() if machine.devices == 1 else TorchElasticEnvironment()],
         precision="32-true" if precision_found(recipe.precision, machine.device) == "32" else "bf16-mixed",
@@ -118,31 +115,17 @@ def make_trainer(
     )
 
 
-def strategy_of(machine: Machine) -> Strategy | Literal["auto"]:
-    """Lightning's strategy for the devices of a machine: DDP, sharded layers, or "auto" for one device."""
-    if machine.devices == 1:
-        return "auto"
-    if not machine.is_sharded:
-        return DDPStrategy()
-    # One file a checkpoint, as of every other training.
-    return ModelParallelStrategy(machine.devices, tensor_parallel_size=1, save_distributed_checkpoint=False)
-
-
 def set_up(module: RecipeModule, data: LoadedData, recipe: Pretrain | FinetuneRecipe, machine: Machine) -> None:
-    """Sets up precision, checkpointing, compilation and micro-batches of a module.
+    """Sets up precision, compilation and micro-batches of a module.
 
     `machine.notes` gets all that is not default but the precision, which runs note.
     Raises InputError where not even one row fits into memory.
     """
     precision = precision_found(recipe.precision, machine.device)
     module.model.encoder.bf16_residual = precision == "bf16-residual"
-    module.model.encoder.checkpointing = recipe.activation_checkpointing
-    if recipe.activation_checkpointing:
-        machine.notes["activation_checkpointing"] = "yes"
     if machine.devices > 1:
         on_nodes = f" on {machine.nodes} nodes" if machine.nodes > 1 else ""
-        shared = ", each with a part of every layer" if machine.is_sharded else ""
-        machine.notes["devices"] = f"{machine.devices}{on_nodes}{shared}"
+        machine.notes["devices"] = f"{machine.devices}{on_nodes}"
     kind = pick_device(machine.device)
     device = torch.device(kind, machine.local_rank) if kind == "cuda" else torch.device(kind)
     if recipe.compile:
@@ -153,8 +136,7 @@ def set_up(module: RecipeModule, data: LoadedData, recipe: Pretrain | FinetuneRe
     size = recipe.micro_batch_size
     if size == "auto":
         batch = some_rows(data.longest_batch(), slice(rows))
-        with matmul_precision(recipe.matmul_precision):
-            size = largest_micro_batch(module, batch, device, precision=precision, devices=machine.devices)
+        size = largest_micro_batch(module, batch, device, precision=precision, devices=machine.devices)
     if machine.halved:
         before = min(size or rows, rows)
         size = max(1, before // 2)

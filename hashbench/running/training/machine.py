@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 from hashbench.common.shared import SharedFolder
 
-# How several devices share a run: each has the whole model, or a part of every layer of its encoder.
-Strategy = Literal["ddp", "fsdp"]
 # Values by name, step, steps in all, and the number of points before, those of interrupted attempts included
 Watch = Callable[[dict[str, float], int, int, int], None]
 
@@ -35,7 +33,6 @@ class Machine:
     device: str = "auto"
     devices: int = 1  # of all nodes, a process for each
     nodes: int = 1  # with as many devices each
-    strategy: Strategy = "ddp"
     checkpoint_minutes: float = 5.0
     rank: int = 0  # which of the devices this process drives
     # Half the rows at a time: with all of them memory was too small.
@@ -47,16 +44,6 @@ class Machine:
     earlier: list[float] = field(default_factory=list)
     # How the hardware computed the run, where it was not the default; they become notes of the run.
     notes: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def is_sharded(self) -> bool:
-        """True when each device has a part of every layer."""
-        return self.devices > 1 and self.strategy == "fsdp"
-
-    @property
-    def checkpoints(self) -> Path:
-        """The folder of the training's checkpoints; sharded ones are apart, since their parameter groups differ."""
-        return self.folder / "fsdp" if self.is_sharded else self.folder
 
     @property
     def local_rank(self) -> int:

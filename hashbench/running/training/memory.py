@@ -65,7 +65,7 @@ def largest_micro_batch(
         needed = "more" if peak is None else f"{peak / 1e9:.1f} GB"
         raise InputError(
             f"micro_batch_size: auto: one row of {batch.positions.shape[1]} tokens needs {needed}, and {device.type} "
-            f"has {limit / 1e9:.1f} GB to give; write activation_checkpointing: true, shorter inputs, or another device"
+            f"has {limit / 1e9:.1f} GB to give; take shorter inputs, or another device"
         )
     return tried[-1][0]
 

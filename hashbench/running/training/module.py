@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import torch
 from lightning.pytorch import LightningModule
 from torch import Tensor, nn
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
@@ -17,7 +19,6 @@ from hashbench.running.training.accumulation import MicroBatch, added, micro_bat
 from hashbench.running.training.curves import Curves
 from hashbench.running.training.model import Model
 from hashbench.running.training.recipe import Schedule, adamw, drops_out, reseed
-from hashbench.running.training.sharding import Sharding, average_whole_gradients, clip_norm
 
 
 class RecipeModule(LightningModule):
@@ -39,7 +40,6 @@ class RecipeModule(LightningModule):
         self.recipe, self.curves, self.total_steps = recipe, curves, total_steps
         self._schedule, self._seed = schedule, seed
         self.micro_batch_size: int | None = None  # rows at a time; None: a batch is computed in one piece
-        self._sharding: Sharding | None = None
 
     def loss_terms(self, batch: Batch) -> tuple[Tensor, ...]:
         """The terms of the loss of a batch, each of shape () and a mean over its labels."""
@@ -73,21 +73,6 @@ class RecipeModule(LightningModule):
             loss.backward()
             before = before + loss.detach()
         return weighted(self.loss_terms(parts[-1].batch), parts[-1].shares) + before
-
-    def configure_model(self) -> None:
-        """Shards the encoder's layers over devices under FSDP; Lightning calls it for every strategy."""
-        if self.device_mesh is not None and self._sharding is None:
-            self._sharding = Sharding(self, self.model.encoder.parts_to_compile(), self.device_mesh["data_parallel"])
-
-    def make_whole(self) -> None:
-        """Undoes the sharding of layers: every device has the whole model again."""
-        if self._sharding is not None:
-            self._sharding.end()
-            self._sharding = None
-
-    def on_after_backward(self) -> None:
-        if self._sharding is not None:
-            average_whole_gradients(self)
 
     def optimizer_zero_grad(self, epoch: int, batch_idx: int, optimizer: Optimizer) -> None:
         """Clears the gradients, but not with micro-batches, of which all but the last have run before this call."""
@@ -159,3 +144,11 @@ class RecipeModule(LightningModule):
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self.curves.restore(checkpoint["points"])
+
+
+def clip_norm(parameters: Sequence[nn.Parameter], limit: float) -> None:
+    """Scales the gradients so that the norm of all of them is at most `limit`."""
+    norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
+    if norm.device.type == "cpu" and norm <= limit:
+        return  # the factor would be 1; on a GPU asking would cost a wait
+    clip_grads_with_norm_(parameters, limit, norm)

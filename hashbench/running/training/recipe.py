@@ -24,8 +24,6 @@ def adamw(
 
     Biases and LayerNorm weights are not decayed (HashFormers, released code), nor the `undecayed` parameters of an
     embedding."""
-    from hashbench.running.training.sharding import by_kind  # imports torch.distributed
-
     undecayed: set[int] = set()
     for part in module.modules():
         if isinstance(part, nn.LayerNorm):
@@ -38,12 +36,7 @@ def adamw(
         if parameter.requires_grad:
             plain = id(parameter) in undecayed or name.endswith("bias")
             (kept if plain else decayed).append(parameter)
-    groups = [
-        {"params": part, "weight_decay": decay}
-        for parameters, decay in ((decayed, weight_decay), (kept, 0.0))
-        for part in by_kind(parameters).values()
-        if part
-    ]
+    groups = [{"params": part, "weight_decay": decay} for part, decay in ((decayed, weight_decay), (kept, 0.0)) if part]
     return AdamW(groups, lr=learning_rate, betas=betas, eps=eps, fused=True)
 
 

@@ -56,27 +56,6 @@ def test_padding_changes_nothing() -> None:
     assert torch.allclose(short, long[:, :5], atol=1e-6)
 
 
-def test_kept_inputs_give_the_same_gradients() -> None:
-    gradients = []
-    library = {"model_type": "bert", "attention_probs_dropout_prob": 0.0}
-    for checkpointing in (False, True):
-        torch.manual_seed(0)
-        encoder = make_encoder("transformers", "tiny", **SMALL, dropout=0.0, library=library).train()
-        encoder.checkpointing = checkpointing
-        vectors = torch.linspace(-1, 1, 160).view(2, 5, 16).requires_grad_()
-        encoder(vectors, None).pow(3).sum().backward()
-        gradients.append((vectors.grad, encoder.library.is_gradient_checkpointing))
-    (plain, off), (again, on) = gradients
-    assert (off, on) == (False, True) and torch.allclose(plain, again, atol=1e-6) and plain.abs().max() > 0.01
-
-
-def test_a_kind_without_it_is_an_error() -> None:
-    encoder = make_encoder("transformers", "tiny", **SMALL, library={"model_type": "xlm", "vocab_size": 9}).train()
-    encoder.checkpointing = True
-    with pytest.raises(InputError, match="activation_checkpointing: transformers has none for xlm; write false"):
-        encoder(torch.randn(1, 3, 16), None)
-
-
 def test_one_that_reads_more_of_its_ids_is_refused() -> None:
     """ESM scales its vectors by the number of mask tokens, which it sees in ids alone."""
     import transformers

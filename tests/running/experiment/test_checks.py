@@ -411,9 +411,6 @@ DEVICES = {
         {}, "device: cpu\ndevices: 5", r"^a\.yaml:7: pretrain\.batch_size: 4 rows of 'bert-mlm' over 5 devices; take at"
     ),
     "nodes without Ray": ({}, "nodes: 2", r"^a\.yaml:9: nodes: more than one needs executor: ray; write it"),
-    "compiled parts of layers": (
-        {}, "device: cpu\nstrategy: fsdp\nfinetune:\n  compile: true", r"^a\.yaml:12: finetune\.compile: not with str"
-    ),
     "small batch on nodes": (
         {}, "executor: ray\nnodes: 3\ndevices: 2", r"^a\.yaml:7: pretrain\.batch_size: 4 rows of 'bert-mlm' over 6 dev"
     ),

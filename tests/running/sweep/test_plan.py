@@ -205,7 +205,7 @@ def test_a_baseline_measured_by_another_recipe_is_in_the_id(experiment) -> None:
     plain = measured(experiment, lines.format(""), "baseline=base")
     other = measured(experiment, lines.format(f", {change}"), "baseline=base")
     assert "baseline_pretrain" not in plain[name].spec and "baseline_finetune" not in plain[name].spec
-    on_hardware = {"precision": "32", "matmul_precision": "highest"}
+    on_hardware = {"precision": "32"}
     assert other[name].spec["baseline_pretrain"] == {"logits": "all", **on_hardware}
     assert other[name].spec["baseline_finetune"] == {"max_length": 64, "pad_to_max": False, **on_hardware}
     assert plain[name].id != other[name].id

@@ -1,17 +1,14 @@
 """running/training/recipe.py, encoders/base.py: precisions on request, and layers that are computed again."""
 
-import contextlib
-
 import pytest
 import torch
 
-from hashbench.models.encoders.base import make_encoder
 from hashbench.running.experiment.recipes import FinetuneRecipe, PretrainRecipe
-from hashbench.running.training.devices import matmul_precision, precision_found
+from hashbench.running.training.devices import precision_found
 from hashbench.running.training.finetuning import Job, finetune, outputs_on
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import build_model, make_head
-from hashbench.running.training.pretraining import PretrainingModule, pretrain
+from hashbench.running.training.pretraining import pretrain
 
 
 def trained(prepared, folder, precision, **changes):
@@ -49,7 +46,7 @@ def test_bf16_fine_tunes(prepared, tmp_path):
 
 
 @pytest.mark.usefixtures("bf16")
-@pytest.mark.parametrize("change", [{}, {"micro_batch_size": "auto"}, {"activation_checkpointing": True}], ids=str)
+@pytest.mark.parametrize("change", [{}, {"micro_batch_size": "auto"}], ids=str)
 def test_states_between_layers_train_in_bf16_on_request(prepared, tmp_path, change):
     """Close to bf16 but not equal to it; weights stay in float32. A plain bf16 training that follows is as before."""
     before = trained(prepared, tmp_path / "a", "bf16")
@@ -102,45 +99,3 @@ def test_an_older_torch_is_asked_in_its_own_way(monkeypatch, found):
     monkeypatch.delattr(torch.cpu, "get_capabilities")
     monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: found)
     assert precision_found("bf16", "cpu") == ("bf16" if found else "32")
-
-
-def test_products_have_the_precision_that_was_asked_for_while_training(prepared, tmp_path, monkeypatch):
-    """And the one before when it ends, well or badly."""
-    seen = []
-    step = PretrainingModule.loss_terms
-
-    def loss_terms(self, batch):
-        seen.append(torch.get_float32_matmul_precision())
-        return step(self, batch)
-
-    monkeypatch.setattr(PretrainingModule, "loss_terms", loss_terms)
-    before = torch.get_float32_matmul_precision()
-    trained(prepared, tmp_path / "a", "32", matmul_precision="high")
-    trained(prepared, tmp_path / "b", "32")
-    assert seen == ["high", "high", "highest", "highest"]
-    with contextlib.suppress(ValueError), matmul_precision("medium"):
-        raise ValueError
-    assert torch.get_float32_matmul_precision() == before == "highest"
-
-
-def test_layers_that_are_computed_again_train_the_same_weights(prepared, tmp_path):
-    """Bit for bit: the dropout of the second time is that of the first."""
-    plain = trained(prepared, tmp_path / "a", "32", micro_batch_size=3)
-    again = trained(prepared, tmp_path / "b", "32", micro_batch_size=3, activation_checkpointing=True)
-    assert again.model.encoder.checkpointing and not plain.model.encoder.checkpointing
-    for name, weights in plain.model.state_dict().items():
-        assert torch.equal(weights, again.model.state_dict()[name]), name
-    assert plain.points[0].value == again.points[0].value
-
-
-def test_what_is_computed_again_is_not_kept():
-    """The bytes that a layer keeps for the backward pass: its input, instead of all that it makes of it."""
-    kept = {}
-    for checkpointing in (False, True):
-        encoder = make_encoder("bert", "tiny")
-        encoder.checkpointing = checkpointing
-        saved = []
-        with torch.autograd.graph.saved_tensors_hooks(lambda t, saved=saved: saved.append(t.nbytes) or t, lambda t: t):
-            encoder(torch.randn(4, 64, 128, requires_grad=True), None)
-        kept[checkpointing] = sum(saved)
-    assert kept[True] < kept[False] / 5

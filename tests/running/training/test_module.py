@@ -1,4 +1,4 @@
-"""Gradients of one device; those of several are compared by test_equal_devices.py."""
+"""The norm of gradients."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from hashbench.running.training.sharding import clip_norm
+from hashbench.running.training.module import clip_norm
 
 
 def test_a_norm_up_to_the_limit_stays_bit_for_bit_and_a_larger_one_becomes_the_limit() -> None:
