@@ -64,14 +64,16 @@ def dashboard(
         str | None, typer.Option(help="The project at Weights & Biases. Default: tracking.project of the experiment.")
     ] = None,
     entity: Annotated[str | None, typer.Option(help="The user or team at Weights & Biases. Default: your own.")] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Only write files, send nothing.")] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Only write the files of the runs, make no workspace.")
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="The folder for the files. Default: dashboard/NAME."),
         Writes("--output"),
     ] = None,
 ) -> None:
-    """Make an experiment in Weights & Biases from the database: runs, a workspace and a report.
+    """Make an experiment in Weights & Biases from the database: runs for wandb sync, and a workspace.
 
     It can be repeated: no run appears twice. Needs pip install "hashbench\\[wandb]".
 
@@ -86,9 +88,9 @@ def dashboard(
     )
     unfinished = f", {result.n_open} of the experiment are not finished" if result.n_open else ""
     print(f"runs: {result.n_runs}, of these written now: {result.n_new}{unfinished}")
-    print(f"workspace: {result.workspace}\nreport: {result.report}")
+    if result.workspace:
+        print(f"workspace: {result.workspace}")
+    target = f"-p {result.project}" + (f" -e {result.entity}" if result.entity else "")
+    note(f"send the runs: wandb sync {target} {result.folder}/wandb/offline-run-*")
     if offline:
-        note(
-            f"send the runs:          wandb sync {result.folder / 'wandb'}\n"
-            "send everything:        the same command without --offline"
-        )
+        note("make the workspace: the same command without --offline")

@@ -125,7 +125,7 @@ def _finished(
         "notes": dict(run.origin.notes),
     }
     label = run_label(run.spec, run.model, run.task, run.seed)
-    tags = tuple(map(tag, experiments)) + ((task_tag(run.task),) if run.task else ())
+    tags = tuple(map(tag, experiments)) + ((tag(f"task {run.task}"),) if run.task else ())
     return ShownRun(wandb_id(run.run_id), label, run.kind, name, tags, config, _curves(metrics), summary)
 
 
@@ -171,13 +171,13 @@ def _sizes(measured: Measured, entry: Entry) -> dict[str, float]:
 
 
 def _experiment(measured: Measured, table: Table, facts: Sequence[str]) -> ShownRun:
-    """The W&B run of the whole experiment: tables of scores and of sizes, and the origins of the numbers."""
+    """The W&B run of the whole experiment: the table of scores, and the origins of the numbers."""
     name = measured.experiment.name
     config = {
         "kind": EXPERIMENT, "experiment": name, "baseline": measured.experiment.baseline, "said": list(facts),
         "model_name": None, "task_name": None,
     }  # fmt: skip
-    grids = {"scores": _scores_grid(table), "sizes": _sizes_grid(measured)}
+    grids = {"scores": _scores_grid(table)}
     return ShownRun(_derived(EXPERIMENT, name), name, EXPERIMENT, name, (tag(name),), config, tables=grids)
 
 
@@ -192,22 +192,9 @@ def _scores_grid(table: Table) -> WandbGrid:
     return ("model", "kind", "encoder", "settings", *columns), tuple(rows)
 
 
-def _sizes_grid(measured: Measured) -> WandbGrid:
-    """Parameters, bytes, times and ratios of each model in their natural range; empty where not measured."""
-    models = [(entry, _sizes(measured, entry)) for entry in measured.entries if not entry.is_baseline]
-    names = [name for name in SIZES_OF_A_MODEL if any(name in sizes for _, sizes in models)]
-    rows = [(entry.model, entry.encoder, *(sizes.get(name) for name in names)) for entry, sizes in models]
-    return ("model", "encoder", *names), tuple(rows)
-
-
-def tag(experiment: str) -> str:
-    """The W&B tag of an experiment, on all of its runs, also on those shared with other experiments."""
-    return experiment[:TAG_LETTERS]
-
-
-def task_tag(task: str) -> str:
-    """The W&B tag of a task."""
-    return f"task {task}"[:TAG_LETTERS]
+def tag(text: str) -> str:
+    """A W&B tag: of an experiment, on all of its runs, also on those shared with other experiments, or of a task."""
+    return text[:TAG_LETTERS]
 
 
 def _derived(*parts: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.results.dashboard.folder import RunFolder, write_runs
+from hashbench.results.dashboard.folder import write_runs
 from hashbench.results.dashboard.runs import shown
 from hashbench.store.engine import Store
 from tests.databases.made_up import World, build
@@ -27,8 +27,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 @pytest.fixture(scope="session")
-def written(store: Store, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+def written(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The runs of it as files. Tests read them and change nothing."""
     pytest.importorskip("wandb", reason="wandb is an extra")
-    path = tmp_path_factory.mktemp("runs")
-    return write_runs(shown(store).runs, Path(path), project="p", entity=None)
+    path = Path(tmp_path_factory.mktemp("runs"))
+    write_runs(shown(store).runs, path, project="p", entity=None)
+    return path
