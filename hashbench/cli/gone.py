@@ -11,6 +11,9 @@ GONE = {
     "cache list": "hashbench cache clean --dry-run --older-than 0 prints what is in the cache, weights apart",
     "check --labels": "check always reads the data and checks their labels",
     "check --no-labels": "check always reads the data and checks their labels",
+    "compare --best": "report marks what is not separable from the best of a column; --ranks has the intervals",
+    "compare --experiment": "the experiment comes first: hashbench compare EXPERIMENT A B",
+    "costs --words": "multiply-adds are of 128 words, as in table 1 of ProFormer",
     "data describe --coder": "name a model that has it, with --model",
     "data describe --tokenizer": "name a model that has it, with --model",
     "data describe --vocabulary-size": "vocabularies that are learned from the data have 30,000 pieces",
@@ -36,10 +39,15 @@ GONE = {
     "params --no-generic-row": "counts have that row, as table 2 of HashFormers",
     "params --no-spread": "the spread is printed where models are named",
     "params --spread": "the spread is printed where models are named",
+    "report --experiment": "name it without the option; claims and robustness are commands, not names",
+    "report --no-provenance": "five short lines are printed below a table, and all of them with --provenance",
+    "report robustness --models": "--full prints each model; CSV and JSON have all rows",
+    "report robustness --noise": "--full prints each kind of noise; CSV and JSON have all rows",
+    "report robustness --task": "--full prints each task; CSV and JSON have all rows",
+    "report robustness --versus": "differences are from the baseline; CSV and JSON have all rows",
     "status --run": "hashbench log RUN prints one run",
     "sweep --executor": "write executor=NAME behind the file, or in it",
     "sweep --ray-address": "set RAY_ADDRESS, as for Ray itself",
-    "report --no-provenance": "five short lines are printed below a table, and all of them with --provenance",
 }
 
 

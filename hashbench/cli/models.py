@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -22,17 +20,13 @@ from hashbench.cli.output import note, print_json, print_rows
 from hashbench.common.errors import InputError
 from hashbench.models.choices import EncoderSize
 
-if TYPE_CHECKING:
-    from hashbench.running.efficiency.sizes import SizeRow
-
-SHOWN = ["model", "tokens", "code", "params", "embedding", "needs"]  # on a terminal, under a heading for each paper
-OWN = "Embeddings of other papers and systems, without tables to compare with"
-
-GROUPS_WIDTH = 100  # columns of the names of groups
+SHOWN = ["model", "tokens", "code", "params", "embedding", "needs", "paper", "groups"]  # to people
 
 
 def models(style: TableFormat = "text") -> None:
     """List the models and groups that an experiment may name, what each reads and needs, and its size.
+
+    Parameters are at base, or of the model's own size, in the frame of its paper, which hashbench params says.
 
     Example: hashbench models --format csv
     """
@@ -41,30 +35,9 @@ def models(style: TableFormat = "text") -> None:
     from hashbench.running.efficiency.sizes import MODEL_COLUMNS, model_rows
 
     rows = model_rows(list(known_models().values()), papers())
-    if style == "text":
-        _print_models(rows)
-    else:
-        print_rows(MODEL_COLUMNS, rows, style)
-
-
-def _print_models(rows: Sequence[SizeRow]) -> None:
-    """Prints models under a heading for each paper, with the names of its groups, and sizes in M and K."""
-    from hashbench.results.papers.paper import load_paper, papers
-    from hashbench.results.rendering.rows import text_lines
-
-    short = [row | {"params": _size(row["total_params"]), "embedding": _size(row["emb_params"])} for row in rows]
-    lines = text_lines(SHOWN, short)
-    print(lines[0])
-    paper = ""
-    for row, line in zip(rows, lines[1:], strict=True):
-        if row["paper"] != paper:
-            paper = str(row["paper"])
-            members = [member["groups"] for member in rows if member["paper"] == paper]
-            groups = dict.fromkeys(name for names in members for name in str(names).split(", ") if name)
-            print(f"\n{load_paper(paper).title if paper in papers() else OWN}")
-            print(textwrap.fill(f"groups: {', '.join(groups) or 'none'}", GROUPS_WIDTH, subsequent_indent=" " * 8))
-        print(line)
-    print("\nparams: at base, or of the model's own size, in the frame of its paper (hashbench params says which).")
+    sizes = [{"params": _size(row["total_params"]), "embedding": _size(row["emb_params"])} for row in rows]
+    people = [{name: (row | size)[name] for name in SHOWN} for row, size in zip(rows, sizes, strict=True)]
+    print_rows(MODEL_COLUMNS, rows, style, people)
 
 
 def _size(count: str | float | None) -> str:
@@ -149,22 +122,19 @@ def costs(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[MODEL]...", help="Models or groups. Default: those of ProFormer.")
     ] = None,
-    words: Annotated[
-        int, typer.Option(help="Length of the input in words, for which multiply-adds are counted.", min=1)
-    ] = 128,
     encoder: Annotated[EncoderSize, typer.Option(help="Size of the encoder, for models that fix none.")] = "base",
     style: TableFormat = "text",
 ) -> None:
-    """Print memory of embeddings and multiply-adds of a forward pass, computed from shapes: ProFormer's table 1.
+    """Print memory of embeddings and multiply-adds of 128 words, computed from shapes: ProFormer's table 1.
 
     Memory is given twice: as the paper counts it, without the trained map of a projection, and whole.
 
-    Example: hashbench costs proformer proformer-k4 --words 64
+    Example: hashbench costs proformer proformer-k4
     """
     refuse_unknown(names or [])
     from hashbench.running.efficiency.costs import COLUMNS, cost_rows
 
-    print_rows(COLUMNS, cost_rows(names or [], encoder, words), style)
+    print_rows(COLUMNS, cost_rows(names or [], encoder), style)
 
 
 def encode(

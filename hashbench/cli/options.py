@@ -55,12 +55,6 @@ Overrides = Annotated[
 ExperimentName = Annotated[
     str | None, typer.Argument(help="The name of the experiment. Default: the one that was swept last.")
 ]
-NamedExperiment = Annotated[
-    str | None,
-    typer.Option(
-        "--experiment", help="The name of the experiment, if it is claims or robustness, which are commands too."
-    ),
-]
 PaperName = Annotated[
     str | None,
     typer.Option(
@@ -102,10 +96,6 @@ TrustCode = Annotated[
 ]
 TextOrJson = Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")]
 
-# How rows of a listing are printed
-Format = Literal["text", "md", "csv", "json"]
-TableFormat = Annotated[Format, typer.Option("--format", help="The format of the output.", case_sensitive=False)]
-
 
 def format_of_tables(*others: str) -> Any:
     """The option --format of a command that prints tables: the name of any table format, also of a user-defined one.
@@ -128,7 +118,7 @@ def format_of_tables(*others: str) -> Any:
     return typer.Option("--format", metavar="NAME", callback=checked, autocompletion=names, help=text)
 
 
-ReportFormat = Annotated[str, format_of_tables()]
+TableFormat = Annotated[str, format_of_tables()]
 
 
 def refuse_unknown(names: Sequence[str]) -> None:

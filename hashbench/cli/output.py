@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hashbench.cli import streams
-from hashbench.cli.options import Format
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError
 from hashbench.common.secrecy import without_passwords
@@ -26,11 +25,11 @@ def show(text: str, *, end: str = "\n") -> None:
     print(printable(text), end=end, flush=True)
 
 
-def print_rows(columns: Sequence[str], rows: ListedRows, style: Format) -> None:
-    """Prints rows with these columns in a format."""
-    from hashbench.results.rendering.rows import render_rows
+def print_rows(columns: Sequence[str], rows: ListedRows, style: str, people: ListedRows | None = None) -> None:
+    """Prints rows with these columns in a format; `people`: in words, for formats that people read."""
+    from hashbench.results.rendering.rows import listing
 
-    show(render_rows(columns, rows, style), end="")
+    print_tables([listing(columns, rows, people)], style)
 
 
 def print_json(value: object) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,14 +14,12 @@ from hashbench.cli.options import (
     Database,
     EvaluationOption,
     ExperimentName,
-    NamedExperiment,
     Output,
     PaperName,
-    ReportFormat,
     TableFormat,
     format_of_tables,
 )
-from hashbench.cli.output import note, note_unread, print_rows, print_tables, show, write_output
+from hashbench.cli.output import note, note_unread, print_tables, show, write_output
 from hashbench.common.allocator import collecting_nothing, one_thread_of_numpy
 from hashbench.common.errors import InputError, near_match
 
@@ -32,14 +29,6 @@ if TYPE_CHECKING:
 
 Ranks = Annotated[
     bool, typer.Option("--ranks", help="Print each model's rank with its 95 % interval in the place of scores.")
-]
-Chosen = Annotated[
-    bool,
-    typer.Option(
-        "--best",
-        help="A is the best model of the experiment, chosen by these scores: wider intervals, which hold for every "
-        "model minus B. With one name, that is B, and A the model with the best average.",
-    ),
 ]
 TableNames = Annotated[
     str | None,
@@ -62,10 +51,6 @@ SortedBy = Annotated[
 OneSeed = Annotated[
     bool, typer.Option("--one-seed", help="Also decide where there is one seed: by the examples alone.")
 ]
-OfModels = Annotated[
-    str | None,
-    typer.Option("--experiment", help="The experiment of the two models. Default: the one that was swept last."),
-]
 SomeColumns = Annotated[
     str | None,
     typer.Option(metavar="NAMES", help="Show these columns alone, in this order: average,sst2,emb_params."),
@@ -75,7 +60,6 @@ PAGE = "html"  # as a format: one page of everything, with figures
 
 def report(
     experiment: ExperimentName = None,
-    named: NamedExperiment = None,
     db: Database = DEFAULT_DB,
     paper: PaperName = None,
     table: TableNames = None,
@@ -114,7 +98,7 @@ def report(
         from hashbench.results.tables.request import ReportRequest
 
         request = ReportRequest(
-            named or experiment,
+            experiment,
             paper,
             table,
             published,
@@ -161,7 +145,6 @@ def print_page(db: str, request: ReportRequest, output: Path | None) -> None:
 
 def report_claims(
     experiment: ExperimentName = None,
-    named: NamedExperiment = None,
     db: Database = DEFAULT_DB,
     paper: PaperName = None,
     file: Annotated[Path | None, typer.Option("--claims-file", help="Also decide the claims of this CSV file.")] = None,
@@ -175,7 +158,7 @@ def report_claims(
     ] = False,
     one_seed: OneSeed = False,
     checkpoint: EvaluationOption = "best",
-    style: ReportFormat = "text",
+    style: TableFormat = "text",
     output: Output = None,
 ) -> None:
     """Print which claims of the papers, or of --paper alone, and of the experiment itself the results support.
@@ -189,7 +172,7 @@ def report_claims(
     from hashbench.results.tables.request import ReportRequest
     from hashbench.store.engine import open_results
 
-    request = ReportRequest(named or experiment, paper, checkpoint=checkpoint, claims_file=file, one_seed=one_seed)
+    request = ReportRequest(experiment, paper, checkpoint=checkpoint, claims_file=file, one_seed=one_seed)
     store = open_results(db)
     in_full = full or style not in ("text", "md")
     print_tables((claim_tables if in_full else claim_summaries)(store, request), style, output)
@@ -198,21 +181,7 @@ def report_claims(
 
 def report_robustness(
     experiment: ExperimentName = None,
-    named: NamedExperiment = None,
     db: Database = DEFAULT_DB,
-    versus: Annotated[
-        str | None, typer.Option(help="The model to compare the others with. Default: the baseline.")
-    ] = None,
-    task: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Show each rate of noise for these tasks, or for average: cola,sst2."),
-    ] = None,
-    noise: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Show each rate for these kinds of noise: swap,keyboard.")
-    ] = None,
-    models: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Show each rate of noise for these models: NAME,NAME.")
-    ] = None,
     full: Annotated[
         bool,
         typer.Option(
@@ -221,23 +190,19 @@ def report_robustness(
             "them.",
         ),
     ] = False,
-    style: ReportFormat = "text",
+    style: TableFormat = "text",
     output: Output = None,
 ) -> None:
     """Print how much of their scores models keep when texts are noisy, with intervals.
 
     Without options it is a summary. CSV and JSON have each rate of noise.
 
-    Example: hashbench report robustness robustness_tiny --versus bert-mlm
+    Example: hashbench report robustness robustness_tiny --full
     """
     one_thread_of_numpy()
     from hashbench.results.tables.request import ReportRequest
 
-    request = ReportRequest(
-        named or experiment, table="robustness", versus=versus, full=full, tasks=_names("--task", task),
-        models=_names("--models", models), noises=_names("--noise", noise),
-    )  # fmt: skip
-    print_report(db, request, style, output)
+    print_report(db, ReportRequest(experiment, table="robustness", full=full), style, output)
 
 
 def _names(option: str, words: str | None) -> tuple[str, ...]:
@@ -246,9 +211,6 @@ def _names(option: str, words: str | None) -> tuple[str, ...]:
     if words is not None and not names:
         raise InputError(f"{option}: is empty, as a variable that is not set; write NAME,NAME or leave the option out")
     return names
-
-
-UNLIMITED = 10_000  # columns of what is no terminal: there `grep` shall find whole rows
 
 
 def compare(
@@ -267,8 +229,6 @@ def compare(
             help="The results store (HASHBENCH_DB, else results.db). Give it twice to compare two: A's, then B's.",
         ),
     ] = None,
-    experiment: OfModels = None,
-    best: Chosen = False,
     one_seed: OneSeed = False,
     checkpoint: EvaluationOption = "best",
     style: TableFormat = "text",
@@ -277,58 +237,37 @@ def compare(
 
     Only scores measured on the same examples are compared.
 
-    Examples: hashbench compare glue_tiny hashformer-lsh-proj bert-mlm; hashbench compare glue_tiny bert-mlm --best;
+    Examples: hashbench compare glue_tiny hashformer-lsh-proj bert-mlm;
     hashbench compare glue_tiny --db mine.db --db theirs.db
     """
     one_thread_of_numpy()
-    from hashbench.results.read.comparison import best_model
     from hashbench.results.read.comparison import compare as compare_sides
-    from hashbench.results.rendering.rows import fitted_text
-    from hashbench.results.tables.comparison import comparison_rows, n_names, remarks, sides
+    from hashbench.results.tables.comparison import comparison_table
     from hashbench.store.engine import open_results
 
     places = _places(db or [])
     stores = [open_results(place) for place in places]
-    experiment, first, second = _sides(stores[0], names, experiment)
-    if second is None and not best and len(places) < 2:
+    experiment, models = _sides(stores[0], names)
+    if len(models) + len(places) < 3:
         raise InputError("compare: name two models or experiments, or give --db twice; see hashbench compare --help")
-    if best and second is None:
-        first, second = best_model(stores[0], first, experiment=experiment, checkpoint=checkpoint), first
-    comparison = compare_sides(stores, first, second or first, experiment=experiment, checkpoint=checkpoint, best=best)
-    for_people = style in ("text", "md")
-    columns, rows = comparison_rows(comparison, for_people=for_people, one_seed=one_seed)
-    head, foot = sides(comparison), remarks(comparison)
-    if style == "text":
-        width = shutil.get_terminal_size((UNLIMITED, 24)).columns
-        show(fitted_text(columns, rows, width, n_names=n_names(columns), above=head, below=foot))
-        return
-    if for_people:
-        show("\n".join(head) + "\n")
-    print_rows(columns, rows, style)
-    if not for_people:  # a program reads stdout, so that remarks go to stderr
-        note("\n".join([*head, *foot]))
-        return
-    show("".join(f"\n- {remark}" for remark in foot))
+    comparison = compare_sides(stores, models[0], models[-1], experiment=experiment, checkpoint=checkpoint)
+    print_tables([comparison_table(comparison, one_seed=one_seed)], style)
 
 
-def _sides(store: Store, names: Sequence[str], experiment: str | None) -> tuple[str | None, str, str | None]:
-    """The experiment of a comparison, its A and its B; None for those that are not named.
+def _sides(store: Store, names: Sequence[str]) -> tuple[str | None, Sequence[str]]:
+    """The experiment of a comparison, None if it is not named, and one or two models or experiments.
 
     The first name is the experiment if one has it and models follow. Raises InputError for too many names.
     """
     from hashbench.store.status import experiment_names
 
     there = experiment_names(store)
-    models = list(names)
-    if len(models) > 1 and models[0] in there and not set(models[1:]) <= set(there):
-        named = models.pop(0)
-        if experiment is not None and experiment != named:
-            raise InputError(f"compare: two experiments of the models are given, {named} and {experiment}; name one")
-        experiment = named
+    is_named = len(names) > 1 and names[0] in there and not set(names[1:]) <= set(there)
+    models = names[1:] if is_named else names
     if len(models) > 2:
-        wrong = f"; no experiment {names[0]!r}{near_match(names[0], there)}" if experiment is None else ""
+        wrong = "" if is_named else f"; no experiment {names[0]!r}{near_match(names[0], there)}"
         raise InputError(f"compare: {len(models)} models are named; compare two, A and B{wrong}")
-    return experiment, models[0], models[1] if len(models) > 1 else None
+    return names[0] if is_named else None, models
 
 
 def _places(databases: Sequence[str]) -> list[str]:

@@ -296,21 +296,26 @@ def list_experiments(
     from hashbench.results.read.overview import listed_experiments
     from hashbench.store.engine import open_results
 
-    for_people = style in ("text", "md")
     with collecting_nothing():
-        rows = [
-            {
-                "experiment": listed.name,
-                "done": f"{listed.done} of {listed.runs}",
-                "failed": listed.failed or "",
-                "encoder": ", ".join(listed.encoders),
-                "models": ", ".join(listed.models) if style != "text" else few(listed.models),
-                "tasks": ", ".join(listed.tasks) if style != "text" else few(listed.tasks),
-                "swept": datetime.fromtimestamp(listed.called_at, UTC).strftime("%Y-%m-%d %H:%M")
-                + (f", and {listed.earlier} earlier" if for_people and listed.earlier else ""),
-                "earlier": listed.earlier,
-            }
-            for listed in listed_experiments(open_results(db), every=every)
-        ]
-        columns = ["experiment", "done", "failed", "encoder", "models", "tasks", "swept"]
-        print_rows(columns if for_people else [*columns, "earlier"], rows, style)
+        listed = listed_experiments(open_results(db), every=every)
+    rows: list[dict[str, Value]] = [
+        {
+            "experiment": entry.name,
+            "done": f"{entry.done} of {entry.runs}",
+            "failed": entry.failed or "",
+            "encoder": ", ".join(entry.encoders),
+            "models": ", ".join(entry.models),
+            "tasks": ", ".join(entry.tasks),
+            "swept": datetime.fromtimestamp(entry.called_at, UTC).strftime("%Y-%m-%d %H:%M"),
+            "earlier": entry.earlier,
+        }
+        for entry in listed
+    ]
+    people = [
+        row
+        | {"models": few(entry.models), "tasks": few(entry.tasks)}
+        | {"swept": f"{row['swept']}, and {entry.earlier} earlier" if entry.earlier else row["swept"]}
+        for row, entry in zip(rows, listed, strict=True)
+    ]
+    columns = ["experiment", "done", "failed", "encoder", "models", "tasks", "swept", "earlier"]
+    print_rows(columns, rows, style, [{name: row[name] for name in columns[:-1]} for row in people])

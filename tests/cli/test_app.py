@@ -95,7 +95,7 @@ WRONG_FILES = {
     "params bert-mln": "unknown model 'bert-mln'; did you mean 'bert-mlm'",
     "costs proformr": "unknown model 'proformr'; did you mean 'proformer'",
     "costs sgnn": "costs of 'sgnn' are not known",
-    "costs proformer-k4 --words 30": "length 30 is no positive multiple of K = 4; choose one that is",
+    "costs proformer-k4 --words 30": "costs --words is gone: ",
     "encode play": "Missing option '--model'",
     "train small.yaml": "No such command 'train'",
     "status --run 3fa2": "status --run is gone: hashbench log RUN prints one run",

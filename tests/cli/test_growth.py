@@ -29,7 +29,7 @@ STEPS = 100  # instructions of SQLite's virtual machine that count as one step
 MODELS, TASKS = ("bert-mlm", "hashformer-md-emb-50k"), ("cola", "rte")
 COMMANDS = (
     ["list"], ["status", "first"], ["status", "first", "--all"], ["report", "first"], ["report", "first", "--examples"],
-    ["report", "first", "--table", "1"], ["report", "claims", "first"], ["compare", *MODELS, "--experiment", "first"],
+    ["report", "first", "--table", "1"], ["report", "claims", "first"], ["compare", "first", *MODELS],
     ["plot", "--experiment", "first"], ["report", "first", "--format", "html", "--output", "page.html"],
     ["db", "check"], ["db", "merge"], ["dashboard"],
 )  # fmt: skip

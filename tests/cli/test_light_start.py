@@ -51,7 +51,7 @@ COMMANDS = [
     "status --format json",
     "report glue_tiny",
     "report glue_tiny --table 2",
-    "compare bert-mlm bert-sr --experiment glue_tiny",
+    "compare glue_tiny bert-mlm bert-sr",
 ]
 
 

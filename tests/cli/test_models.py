@@ -19,11 +19,9 @@ def test_models(run: Run) -> None:
     assert json.loads(run("models", "--format", "json").out)[0]["paper"] == "hashformers"
 
 
-def test_models_for_people_stand_under_their_papers(run: Run) -> None:
+def test_models_for_people_have_short_sizes_and_their_groups(run: Run) -> None:
     lines = run("models").out.splitlines()
-    head = next(i for i, line in enumerate(lines) if line.startswith("Xue and Aletras"))
-    assert lines[head + 1].startswith("groups: canine, hashformers, hashformers-bpe, baselines")
-    row = next(line for line in lines[head:] if line.startswith("hashformer-md-emb-1k "))
+    row = next(line for line in lines if line.startswith("hashformer-md-emb-1k "))
     assert row.split()[1:6] == ["words", "md5-rows", "1033", "86.8M", "797.2K"]
-    assert row.endswith("corpus (shuffle + random)")
-    assert max(map(len, lines)) <= 114
+    assert "corpus (shuffle + random)" in row and row.endswith("hashformers")
+    assert run("models", "--format", "latex").out.startswith("% needs")

@@ -6,18 +6,17 @@ Only what was measured on the same examples is subtracted, draw by draw of them,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.results.read.measured import AVERAGE, measure
-from hashbench.results.read.ratings import Compared, compared
 from hashbench.results.read.runs import Entry
-from hashbench.results.read.samples import Evidence, Matched, RunSeed, Sample, ScorePart, draw_together
+from hashbench.results.read.samples import Evidence, Matched, RunSeed, Sample, draw_together
 from hashbench.scores.draws import DRAWS
-from hashbench.scores.estimates import CONFIDENCE, Estimate
+from hashbench.scores.estimates import Estimate
 from hashbench.scores.quantity import difference
 from hashbench.scores.registry import metrics
 from hashbench.store.engine import Store
@@ -57,7 +56,6 @@ class PairedDifference:
     # Share of examples that only the first side has right, mean over seeds
     only_first: float | None = None
     only_second: float | None = None
-    n_models: int = 0  # of which the first side is the best: the interval holds for all of them; 0: it was not chosen
     of_units: str = ""  # the units of an average, where tasks have others: 'over 2 of 4'
 
 
@@ -89,12 +87,10 @@ def compare(
     experiment: str | None = None,
     checkpoint: Checkpoint = "best",
     draws: int = DRAWS,
-    best: bool = False,
 ) -> Comparison:
     """`first` minus `second`: two models of an experiment (None: the last), or two experiments.
 
-    `stores`: one for both, or the first side's and the second's; then both may have the same name. `best`: the first
-    side was chosen by these scores as the best of its experiment, so that intervals must hold for any of its models.
+    `stores`: one for both, or the first side's and the second's; then both may have the same name.
 
     Raises InputError where nothing can be compared, with the reason.
     """
@@ -116,75 +112,7 @@ def compare(
     if not lines:
         more = f" (and {len(skipped) - 1} more like it)" if len(skipped) > 1 else ""
         raise InputError(f"compare: {skipped[0]}{more}")
-    if best:
-        lines = _corrected(side_a, side_b, lines, skipped)
     return Comparison(side_a, side_b, ", ".join(dict.fromkeys(encoders)), tuple(lines), tuple(skipped))
-
-
-def best_model(
-    store: Store, second: str, *, experiment: str | None = None, checkpoint: Checkpoint = "best", draws: int = DRAWS
-) -> str:
-    """The name of the model with the best average (or score on the only task) among those comparable with `second`.
-
-    Raises InputError where `second` is no model, cannot be compared, or is the best itself.
-    """
-    side = _find(
-        second, experiment, lambda name: Evidence(store, measure(store, name, checkpoint=checkpoint), draws=draws)
-    )
-    measured = side.evidence.measured
-    if side.model is None:
-        raise InputError(f"compare: {second!r} is an experiment; --best is of models")
-    entries, column = _column(side.evidence, measured.averaged_tasks())
-    names = [entries[place].model for place in column.places]
-    if column.why or second not in names:
-        why = column.why or next((w for of, w in zip(entries, column.whys, strict=True) if of.model == second), "")
-        raise InputError(f"compare: {second} with the best of {measured.experiment.name}: {why or 'no trained model'}")
-    name = max(zip(column.values, names, strict=True), key=lambda pair: pair[0])[1]
-    if name == second:
-        raise InputError(f"compare: {second} itself is the best of {measured.experiment.name}; name another model")
-    return name
-
-
-def _column(evidence: Evidence, tasks: Sequence[str]) -> tuple[list[Entry], Compared]:
-    """(models with scores on all tasks, their comparison by the mean over the tasks)."""
-    entries, sums = [], []
-    for entry in evidence.measured.entries:
-        samples = [] if entry.is_baseline else [evidence.own(entry, task) for task in tasks]
-        parts = [ScorePart(1 / len(tasks), entry, of.task, of.metric, of.split) for of in samples if of is not None]
-        if parts and len(parts) == len(tasks):
-            entries.append(entry)
-            sums.append(parts)
-    return entries, compared(sums, [entry.group(tasks) for entry in entries], evidence)
-
-
-def _corrected(
-    side_a: Side, side_b: Side, lines: Sequence[PairedDifference], skipped: list[str]
-) -> list[PairedDifference]:
-    """The lines with intervals that hold for every model minus the second side at once, whichever was chosen as best.
-
-    Raises InputError unless both sides are models of one experiment.
-    """
-    if side_a.model is None or side_b.model is None or side_a.evidence is not side_b.evidence:
-        raise InputError("compare: --best is of two models of one experiment")
-    own = {line.task: line for line in lines if line.task != AVERAGE}
-    corrected = []
-    for line in lines:
-        tasks = list(own) if line.task == AVERAGE else [line.task]
-        entries, column = _column(side_a.evidence, tasks)
-        names = [entries[place].model for place in column.places]
-        reported = line.task == AVERAGE or line.split == own[line.task].split
-        absent = next((name for name in (side_a.model, side_b.model) if name not in names), None)
-        if column.why or absent or not reported:
-            why = column.why or (f"{absent} is no model that can be compared" if absent else "not the reported split")
-            skipped.append(f"{line.task} {line.split}: no interval for the best of several: {why}")
-            continue
-        confidence = 1 - (1 - CONFIDENCE) / (len(names) - 1)
-        at = names.index(side_a.model), names.index(side_b.model)
-        estimate = column.difference(*at).estimate(confidence)
-        corrected.append(replace(line, difference=estimate, n_models=len(names)))
-    if not corrected:
-        raise InputError(f"compare: {skipped[-1]}")
-    return corrected
 
 
 def _sides(
@@ -223,7 +151,7 @@ def _find(name: str, experiment: str | None, read: Callable[[str | None], Eviden
     near = near_match(name, list(dict.fromkeys([*labels, *names])))
     raise InputError(
         f"{store.name}: {name!r} is neither a model of experiment {measured.experiment.name!r} nor an experiment{near} "
-        f"(its models: {', '.join(labels)}; of another experiment: --experiment)"
+        f"(its models: {', '.join(labels)}; of another one: compare EXPERIMENT A B)"
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sqlalchemy import RowMapping as Row
 
-from hashbench.common.errors import InputError, near_match
+from hashbench.common.errors import InputError
 from hashbench.results.read import queries
 from hashbench.results.read.jumps import before_the_jump, separations
 from hashbench.results.read.measured import AVERAGE
@@ -140,47 +140,6 @@ class RobustnessResults:
     def kinds(self) -> list[str]:
         """Kinds of noise with curves, in the order of the experiment."""
         return list(dict.fromkeys(curve.kind for curve in self.curves))
-
-    def only(
-        self,
-        *,
-        tasks: Sequence[str] = (),
-        models: Sequence[str] = (),
-        kinds: Sequence[str] = (),
-        beside: str | None = None,
-    ) -> RobustnessResults:
-        """The results for these tasks, kinds of noise and models, `beside` among them; () means all.
-
-        Raises InputError for one that has no curve.
-        """
-        chosen = {"task": tasks, "models": models, "noise": kinds}
-        for (option, names), measured in zip(chosen.items(), (self.tasks(), self.models(), self.kinds()), strict=True):
-            for name in names:
-                if name not in measured:
-                    near = near_match(name, measured) or f"; there are: {', '.join(measured)}"
-                    raise InputError(f"--{option}: no {name!r} with robustness in {self.experiment.name!r}{near}")
-        curves = tuple(
-            curve
-            for curve in self.curves
-            if (not tasks or curve.task in tasks)
-            and (not models or curve.model in (*models, beside))
-            and (not kinds or curve.kind in kinds)
-        )
-        facts = {
-            key: value
-            for key, value in self.facts.items()
-            if (not tasks or key[0] in tasks)
-            and (not models or key[1] in (*models, beside))
-            and (not kinds or not key[3] or key[3].partition("=")[0] in kinds)
-        }
-        return replace(self, curves=curves, facts=facts)
-
-    def find_model(self, name: str) -> str:
-        """The model of that name. Raises InputError where it has no curve."""
-        if name not in self.models():
-            near = near_match(name, self.models()) or f"; there are: {', '.join(self.models())}"
-            raise InputError(f"--versus: no model {name!r} with robustness in {self.experiment.name!r}{near}")
-        return name
 
 
 def measure_robustness(store: Store, name: str | None = None, *, draws: int = DRAWS) -> RobustnessResults:

@@ -1,42 +1,45 @@
-"""Rows of plain values, as commands list them: aligned text, markdown, CSV or JSON."""
+"""Rows of plain values, as commands list them: as a table, as aligned lines, CSV and JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hashbench.results.papers.paper import Column
 from hashbench.results.tables.numbers import MISSING
+from hashbench.results.tables.table import Cell, Row, Table
 
 LARGE = 9999  # whole numbers above it are printed with commas in text
-LINE = 120  # characters of the longest line of a sentence
+LISTING = "listing"  # in the place of a table's number
 FORMULA = "=+-@\t\r"  # first characters of a cell that a spreadsheet computes
 Value = str | int | float | None | Sequence[int] | Sequence[str]
 ListedRows = Sequence[Mapping[str, Value]]
 
 
-def render_rows(columns: Sequence[str], rows: ListedRows, format: str) -> str:
-    """Rows with these columns, as one text that ends in a line feed.
+def listing(columns: Sequence[str], rows: ListedRows, people: ListedRows | None = None) -> Table:
+    """Rows of plain values, as commands list them, as a table that any format prints.
 
-    >>> print(render_rows(["model", "size"], [{"model": "a|b", "size": 12_000}], "md"), end="")
-    | model | size |
-    |---|---|
-    | a\\|b | 12000 |
+    `people`: the rows in words, with some columns alone; programs get `rows`.
     """
-    if format == "json":
-        return json_text([{name: row[name] for name in columns} for row in rows])
-    if format == "csv":
-        return csv_text(columns, rows)
-    if format == "md":
-        cells = [[str(plain(row[name])).replace("|", "\\|") for name in columns] for row in rows]
-        lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
-        lines += [f"| {' | '.join(line)} |" for line in cells]
-    else:
-        lines = text_lines(columns, rows)
-    return "\n".join(lines) + "\n"
+    shown = rows if people is None else people
+    head, *others = columns if people is None or not people else list(people[0])
+    return Table(
+        paper="",
+        number=LISTING,
+        title="",
+        experiment="",
+        columns=tuple(Column(name, "", "text", name) for name in others),
+        rows=tuple(
+            Row(name := _grouped(row[head]), name, {column: Cell(text=_grouped(row[column])) for column in others})
+            for row in shown
+        ),
+        published=False,
+        records=tuple({name: row[name] for name in columns} for row in rows),
+        head=head,
+    )
 
 
 def text_lines(columns: Sequence[str], rows: ListedRows) -> list[str]:
@@ -47,42 +50,33 @@ def text_lines(columns: Sequence[str], rows: ListedRows) -> list[str]:
     >>> text_lines(["model", "size"], [{"model": "bert", "size": 12_000}])
     ['model    size', 'bert   12,000']
     """
-    cells = [[_grouped(row[name]) for name in columns] for row in rows]
-    widths = [max(len(name), *(len(line[i]) for line in cells), 0) for i, name in enumerate(columns)]
-    right = [all(isinstance(row[c], int | float | None) or row[c] == MISSING for row in rows) for c in columns]
-    lines = []
-    for line in [list(columns), *cells]:
-        parts = [cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(line, widths, right, strict=True)]
-        lines.append("  ".join(parts).rstrip())
-    return lines
+    return aligned([list(columns), *([_grouped(row[name]) for name in columns] for row in rows)])
 
 
-def fitted_lines(columns: Sequence[str], rows: ListedRows, width: int, *, n_names: int) -> list[str]:
-    """The lines of `text_lines`, in blocks of columns that fit the width, each with the first `n_names` columns.
+def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of cells, the first one of headings, in columns; those of numbers alone to the right."""
+    columns = list(zip(*lines, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    right = [all(map(_is_number, column[1:])) for column in columns]
+    return [
+        "  ".join(
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(line, widths, right, strict=True)
+        ).rstrip()
+        for line in lines
+    ]
 
-    >>> fitted_lines(["task", "a", "b"], [{"task": "cola", "a": 1.5, "b": 2.5}], 10, n_names=1)
-    ['task    a', 'cola  1.5', '', 'task    b', 'cola  2.5']
+
+def _is_number(text: str) -> bool:
+    """True for a number as it is printed, also a missing one.
+
+    >>> _is_number("12,000"), _is_number("-0.5"), _is_number(""), _is_number("sst2")
+    (True, True, True, False)
     """
-    names, others = list(columns[:n_names]), list(columns[n_names:])
-    blocks: list[list[str]] = []
-    for column in others:
-        wider = [*names, *(blocks[-1] if blocks else []), column]
-        if blocks and max(map(len, text_lines(wider, rows))) <= width:
-            blocks[-1].append(column)
-        else:
-            blocks.append([column])
-    lines = [["", *text_lines([*names, *block], rows)] for block in blocks]
-    return [line for block in lines for line in block][1:]
-
-
-def fitted_text(
-    columns: Sequence[str], rows: ListedRows, width: int, *, n_names: int, above: Sequence[str], below: Sequence[str]
-) -> str:
-    """The lines of `fitted_lines` between the sentences `above` and `below`, wrapped at the width or at `LINE`."""
-    head, foot = (
-        [line for text in texts for line in textwrap.wrap(text, min(width, LINE)) or [""]] for texts in (above, below)
-    )
-    return "\n".join([*head, "", *fitted_lines(columns, rows, width, n_names=n_names), "", *foot])
+    try:
+        return text in ("", MISSING) or bool(float(text.replace(",", "")) or True)
+    except ValueError:
+        return False
 
 
 def _grouped(value: Value) -> str:

@@ -1,66 +1,120 @@
-"""Paired differences as rows, with notes on the data behind them."""
+"""The differences of two models as a table: a row for each task, and notes on the data behind them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from typing import Any
 
-from hashbench.common.showing import percent_text, rounded
-from hashbench.results.read.comparison import Comparison, PairedDifference
+from hashbench.common.showing import decimal_text, percent_text
+from hashbench.results.papers.paper import Column
+from hashbench.results.read.comparison import PART, Comparison, PairedDifference, Side
 from hashbench.results.read.measured import AVERAGE, PERCENT
 from hashbench.results.read.origins import UNDEFINED_DRAWS, counted_classes, data_warnings, task_origins
 from hashbench.results.read.texts import NOT_COUNTED, is_uncounted, share_lost, unequal_note
 from hashbench.results.tables.experiment import own_table
-from hashbench.results.tables.numbers import MISSING, signs, signs_said
+from hashbench.results.tables.recipes import distinct, placed
 from hashbench.results.tables.request import paper_of
+from hashbench.results.tables.table import Cell, Row, Table
 from hashbench.scores.estimates import Estimate
 from hashbench.scores.registry import metric_of
 
-COLUMNS = [
-    "model", "task", "metric", "split", "a", "b", "a-b", "low", "high", "decided", "seeds", "examples",
-    "only_a_right", "only_b_right",
-]  # fmt: skip
-NAMES = ("model", "task", "metric")  # columns that say what a row is of
 UNDECIDED, ONE_SEED = "undecided", "one seed"
+COLUMNS = (
+    Column("metric", "", "text", "metric"),
+    Column("a", "percent", "text", "a"),
+    Column("b", "percent", "text", "b"),
+    Column("a-b", "points", "text", "a-b"),
+    Column("interval", "", "text", "95 %"),
+    Column("decided", "", "text", "decided"),
+    Column("seeds", "count", "text", "seeds"),
+    Column("examples", "count", "text", "examples"),
+    Column("right", "percent", "text", "only a / b", subtitle="right"),
+)
+MEANING = (
+    "Percent and points. 95 %: interval of A - B, of these two alone: Welch's over seeds, and over 10,000 draws of the "
+    "examples, the same for both; of one seed over its examples alone."
+)
 
 
-def comparison_rows(
-    comparison: Comparison, *, for_people: bool, one_seed: bool = False
-) -> tuple[list[str], list[Mapping[str, str | float | int | None]]]:
-    """Column names, and a row for each task and the average, in percent and points.
+def comparison_table(comparison: Comparison, *, one_seed: bool = False) -> Table:
+    """The paired differences of two sides. `one_seed`: one seed decides, on its examples alone."""
+    sides = {"A": comparison.first, "B": comparison.second}
+    flags = {at: _flagged(side) for at, side in sides.items()}
+    rows = []
+    for line in comparison.lines:
+        models = {at: side.model or line.model for at, side in sides.items()}
+        scores = {
+            at.lower(): _score(value, flags[at].get((models[at], line.task), Cell()), line)
+            for (at, value) in zip(sides, (line.first, line.second), strict=True)
+        }
+        title = f"{line.task} {line.split.removeprefix(PART)}" if line.split.startswith(PART) else line.task
+        rows.append(Row(line.model or models["A"], title, scores | _cells(line, one_seed), section=line.model))
+    return Table(
+        paper="",
+        number="comparison",
+        title=" - ".join(f"{at}: {side.name}" for at, side in sides.items()),
+        experiment=comparison.first.evidence.measured.experiment.name,
+        columns=tuple(column for column in COLUMNS if any(_is_filled(row.cells[column.name]) for row in rows)),
+        rows=tuple(rows),
+        warnings=tuple(_warnings(comparison, sides, one_seed=one_seed)),
+        provenance=tuple((label, text) for label, text in _facts(comparison, sides).items() if text),
+        notes=tuple(_notes(comparison)),
+        published=False,
+        records=tuple(_record(line, one_seed) for line in comparison.lines),
+        head="task",
+    )
 
-    For people rounded, with dashes for what is missing, and without columns that hold nothing. `one_seed`: one seed
-    decides, on its examples alone.
-    """
-    rows = [_row(line, for_people, one_seed) for line in comparison.lines]
-    return [column for column in COLUMNS if not for_people or any(row[column] != "" for row in rows)], rows
+
+def _is_filled(cell: Cell) -> bool:
+    return cell.value is not None or bool(cell.text)
 
 
-def n_names(columns: Sequence[str]) -> int:
-    """The number of columns that identify a row: those of model, task and metric.
-
-    >>> n_names(["task", "metric", "split", "a"])
-    2
-    """
-    return sum(column in NAMES for column in columns)
-
-
-def _row(line: PairedDifference, for_people: bool, one_seed: bool) -> Mapping[str, str | float | int | None]:
-    """A paired difference as a row in percent; `for_people`: rounded, with dashes for missing numbers."""
-
-    def number(value: float | None) -> str | float | None:
-        if value is None or math.isnan(value):
-            return MISSING if for_people else None
-        return rounded(PERCENT * value, 1) if for_people else PERCENT * value
-
-    estimate = line.difference
+def _flagged(side: Side) -> dict[tuple[str, str], Cell]:
+    """The cells of an experiment's own table by model and task, of which a comparison has the signs."""
+    measured = side.evidence.measured
+    table = own_table(measured, paper_of(measured))
     return {
-        "model": line.model, "task": line.task, "metric": line.metric, "split": line.split,
-        "a": number(line.first), "b": number(line.second), "a-b": number(estimate.value),
-        "low": number(estimate.low), "high": number(estimate.high), "decided": decided(estimate, one_seed=one_seed),
-        "seeds": estimate.n_seeds, "examples": estimate.n_examples,
-        "only_a_right": number(line.only_first), "only_b_right": number(line.only_second),
+        (row.model, column.task or column.name): row.cells[column.name]
+        for row in table.rows
+        for column in table.columns
+        if column.name == AVERAGE or column.measure == "score"
+    }
+
+
+def _score(value: float, flagged: Cell, line: PairedDifference) -> Cell:
+    lost = 0.0 if line.task == AVERAGE else flagged.lost  # its task has the sign too
+    return Cell(
+        PERCENT * value, under=flagged.under, constant=flagged.constant, hollow_f1=flagged.hollow_f1, lost=lost
+    )  # fmt: skip
+
+
+def _cells(line: PairedDifference, one_seed: bool) -> dict[str, Cell]:
+    estimate = line.difference
+    ends = [decimal_text(PERCENT * end, 1) for end in (estimate.low, estimate.high) if not math.isnan(end)]
+    return {
+        "metric": Cell(text=line.metric),
+        "a-b": Cell(PERCENT * estimate.value),
+        "interval": Cell(text="..".join(ends)),
+        "decided": Cell(text=decided(estimate, one_seed=one_seed)),
+        "seeds": Cell(estimate.n_seeds),
+        "examples": Cell(estimate.n_examples),
+        "right": Cell(
+            text=" / ".join(percent_text(of) for of in (line.only_first, line.only_second) if of is not None)
+        ),
+    }
+
+
+def _record(line: PairedDifference, one_seed: bool) -> dict[str, Any]:
+    estimate = line.difference
+    shares = {
+        "a": line.first, "b": line.second, "a-b": estimate.value, "low": estimate.low, "high": estimate.high,
+        "only_a_right": line.only_first, "only_b_right": line.only_second,
+    }  # fmt: skip
+    numbers = {name: None if of is None or math.isnan(of) else PERCENT * of for name, of in shares.items()}
+    return {
+        "model": line.model, "task": line.task, "metric": line.metric, "split": line.split, **numbers,
+        "decided": decided(estimate, one_seed=one_seed), "seeds": estimate.n_seeds, "examples": estimate.n_examples,
     }  # fmt: skip
 
 
@@ -79,51 +133,64 @@ def decided(estimate: Estimate, *, one_seed: bool = False) -> str:
     return "b" if estimate.high < 0 else UNDECIDED
 
 
-def sides(comparison: Comparison) -> list[str]:
-    """Lines above a comparison: what each side is, then warnings about their data."""
-    both = {"A": comparison.first, "B": comparison.second}
-    lines = [f"{at}: {side.name if side.model else 'all models'}, experiment {side.place}" for at, side in both.items()]
-    experiments = {id(side.evidence): side.evidence.measured for side in both.values()}
-    warnings = [
+def _warnings(comparison: Comparison, sides: dict[str, Side], *, one_seed: bool) -> list[str]:
+    """Warnings about the data of both sides, one seed, and texts that both did not read to the same share."""
+    experiments = {id(side.evidence): side.evidence.measured for side in sides.values()}
+    lines = [
         line
         for measured in experiments.values()
         for line in data_warnings(task_origins(measured, paper_of(measured)), (), published=False)
     ]
-    return [*lines, *(f"!! {line}" for line in dict.fromkeys(warnings))]
+    if any(decided(line.difference, one_seed=one_seed) == ONE_SEED for line in comparison.lines):
+        lines.append(
+            "ONE SEED: this speaks of these trained models, not of their methods; sweep more seeds to compare methods "
+            "(--one-seed decides on the examples alone)."
+        )
+    for line in comparison.lines:
+        lost = {at: share_lost(_runs(side, line), line.split) for at, side in sides.items()}
+        lines.append(unequal_note(("A", lost["A"]), ("B", lost["B"]), _where(line)))
+    return [line for line in dict.fromkeys(lines) if line]
 
 
-def remarks(comparison: Comparison) -> list[str]:
-    """Notes below a comparison: meaning of its numbers, seeds, signs of its scores, and pairs that are missing."""
-    seeds = {line.seeds for line in comparison.lines}
-    spread = {line.difference.spread for line in comparison.lines}
-    names = [", ".join("none" if seed is None else str(seed) for seed in sorted(some, key=str)) for some in seeds]
-    notes = [
-        "Percent and points. low, high: 95 % interval of A - B over " + " or ".join(sorted(spread)) + ", of these two "
-        "alone: Welch's over seeds, and over 10,000 draws of the examples, the same for both.",
-        f"Encoder {comparison.encoder or 'not known'}; seeds that both have: number {'; or '.join(sorted(names))}.",
+def _runs(side: Side, line: PairedDifference) -> Sequence[Any]:
+    label = (side.model or line.model, line.task)
+    return [run for run in side.evidence.measured.runs if (run.model, run.task) == label]
+
+
+def _facts(comparison: Comparison, sides: dict[str, Side]) -> dict[str, str]:
+    """Both sides with their encoder and seeds, and the pairs that could not be compared."""
+    facts = {at: f"{side.name if side.model else 'all models'}, experiment {side.place}" for at, side in sides.items()}
+    facts["encoder"] = comparison.encoder
+    seeds = distinct(seed for line in comparison.lines for seed in line.seeds)
+    facts["seeds"] = f"{seeds}, which both have"
+    facts["units"] = distinct(note for side in sides.values() if (note := side.evidence.measured.note_on_units()))
+    single = [
+        f"{at} ({model})"
+        for at, side in sides.items()
+        for model in dict.fromkeys(side.model or line.model for line in comparison.lines)
+        if side.evidence.measured.pretrainings_of.get(model) == 1
     ]
-    sides = (comparison.first, comparison.second)
-    notes += _imported(comparison)
-    notes += dict.fromkeys(note for side in sides if (note := side.evidence.measured.note_on_units()))
-    notes += _one_pretraining(comparison)
-    n_models = sorted({line.n_models for line in comparison.lines if line.n_models})
-    if n_models:
-        notes.append(
-            f"A was chosen as the best of {' or '.join(map(str, n_models))} models by these scores: the intervals hold "
-            "for every one of them minus B at once (Bonferroni)."
-        )
-    if "examples" in spread:
-        notes.append(
-            "One seed: examples only. This speaks of these trained models, not of their methods; sweep more seeds to "
-            "compare methods (--one-seed decides on the examples alone)."
-        )
-    if any(line.only_first is not None for line in comparison.lines):
-        notes.append(
-            "only_a_right, only_b_right: share of the examples, mean over seeds; none for regression and averages."
-        )
-    if any(line.task == AVERAGE for line in comparison.lines):
-        over = "".join(f" ({line.of_units} pre-trainings or seeds)" for line in comparison.lines if line.of_units)
-        notes.append(f"average: over these tasks{over}, within each draw; further parts of a task do not count.")
+    facts["one pre-training"] = f"{', '.join(single)}: of this pre-training, not of others" if single else ""
+    facts["imported predictions"] = distinct(
+        f"{at} ({dict(run.origin.notes).get('imported', '')})"
+        for at, side in sides.items()
+        for entry in side.evidence.measured.imported
+        if entry.model == side.model
+        for run in entry.runs
+    )
+    facts["average"] = distinct(line.of_units for line in comparison.lines if line.of_units)
+    read = {
+        (at, _where(line)): NOT_COUNTED * is_uncounted(_runs(side, line), line.metric, line.split)
+        for at, side in sides.items()
+        for line in comparison.lines
+    }
+    facts["texts read"] = placed([(text, place) for place, text in read.items() if text], read)
+    facts["not compared"] = "; ".join(comparison.skipped)
+    return facts
+
+
+def _notes(comparison: Comparison) -> list[str]:
+    notes = [MEANING]
     metrics = [metric_of(line.metric) for line in comparison.lines]
     if any(metric.unit == "page" for metric in metrics if metric):
         notes.append("Cases of links: pages are drawn, with all of their cases.")
@@ -134,76 +201,8 @@ def remarks(comparison: Comparison) -> list[str]:
         for line in comparison.lines
         if line.difference.undefined
     ]
-    notes += [f"{UNDEFINED_DRAWS}: {', '.join(undefined)}."] if undefined else []
-    notes += [*_flags_of_both(comparison), *_unequal_texts(comparison)]
-    return [*notes, *(f"not compared: {why}" for why in comparison.skipped)]
-
-
-def _one_pretraining(comparison: Comparison) -> list[str]:
-    """A note on sides whose seeds are all fine-tunings of one pre-training."""
-    models = [
-        f"{at} ({model})"
-        for at, side in {"A": comparison.first, "B": comparison.second}.items()
-        for model in dict.fromkeys(side.model or line.model for line in comparison.lines)
-        if side.evidence.measured.pretrainings_of.get(model) == 1
-    ]
-    return [f"One pre-training each: {', '.join(models)}; of this pre-training, not of others."] if models else []
-
-
-def _imported(comparison: Comparison) -> list[str]:
-    """Notes on sides that are predictions of another program."""
-    return [
-        f"{at}: imported predictions ({dict(run.origin.notes).get('imported', '')}); one answer an example, paired "
-        "with every seed of the other side."
-        for at, side in {"A": comparison.first, "B": comparison.second}.items()
-        for entry in side.evidence.measured.imported
-        if entry.model == side.model
-        for run in entry.runs
-        if run.task in {line.task for line in comparison.lines}
-    ]
-
-
-def _unequal_texts(comparison: Comparison) -> list[str]:
-    """Notes on tasks of which the two sides did not read the same share of the texts, and on texts not counted."""
-    both = {"A": comparison.first, "B": comparison.second}
-    notes: dict[str, None] = {}
-    unknown: dict[str, dict[str, None]] = {}
-    for line in comparison.lines:
-        lost = {}
-        for at, side in both.items():
-            label = (side.model or line.model, line.task)
-            runs = [run for run in side.evidence.measured.runs if (run.model, run.task) == label]
-            lost[at] = share_lost(runs, line.split)
-            if is_uncounted(runs, line.metric, line.split):
-                unknown.setdefault(at, {})[_where(line)] = None
-        notes[unequal_note(("A", lost["A"]), ("B", lost["B"]), _where(line))] = None
-    where = "; ".join(f"{at} on {', '.join(tasks)}" for at, tasks in unknown.items())
-    lines = [f"{note}." for note in notes if note]
-    return [*lines, *([f"how much of the texts was read is {NOT_COUNTED}: {where}."] if where else [])]
+    return notes + ([f"{UNDEFINED_DRAWS}: {', '.join(undefined)}."] if undefined else [])
 
 
 def _where(line: PairedDifference) -> str:
     return f"{line.task} by {line.model}" if line.model else line.task
-
-
-def _flags_of_both(comparison: Comparison) -> list[str]:
-    """Notes on scores of each side that its experiment's table flags: their difference has little meaning."""
-    flags = []
-    compared = {(line.model, line.task) for line in comparison.lines}
-    for at, side in {"A": comparison.first, "B": comparison.second}.items():
-        measured = side.evidence.measured
-        table = own_table(measured, paper_of(measured))
-        columns = {column.name: column.task or column.name for column in table.columns}
-        marked: dict[str, list[str]] = {}
-        for row in table.rows:
-            if row.is_baseline or side.model not in (None, row.model):
-                continue
-            for name, cell in row.cells.items():
-                if name == AVERAGE:  # its task has the sign too
-                    cell = replace(cell, lost=0.0)
-                if signs(cell) and ("" if side.model else row.model, columns[name]) in compared:
-                    where = columns[name] if side.model else f"{row.model} on {columns[name]}"
-                    for what in signs_said(cell).split("; "):
-                        marked.setdefault(what[2:], []).append(where)  # without the character, which no number has here
-        flags += [f"{at}: {what}: {', '.join(dict.fromkeys(names))}." for what, names in marked.items()]
-    return flags

@@ -195,7 +195,7 @@ def legend(table: Table, *, best: str) -> str:
         ),
         f"{CUT}: over 2 % of the characters were not read, as max_length cuts texts": any(cell.lost for cell in cells),
         "brackets alone: quoted by the paper, not trained here": any(row.kind == "quoted" for row in table.rows),
-        f"{MISSING}: missing": any(cell.value is None for cell in measured),
+        f"{MISSING}: missing": any(cell.value is None and cell.reason for cell in measured),
     }
     line = "; ".join(words for words, occurs in parts.items() if occurs)
     return line and f"{line}."
@@ -244,6 +244,8 @@ def has_published(cell: Cell, table: Table) -> bool:
 def row_head(table: Table) -> str:
     """The heading of the column of row names: the kind of the rows, such as 'model'."""
     kinds = {row.kind for row in table.rows} or ({"claim"} if table.lead else set())
+    if table.head:
+        return table.head
     return HEADS[kinds.pop()] if len(kinds) == 1 and kinds <= set(HEADS) else "model"
 
 

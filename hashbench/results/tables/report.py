@@ -40,14 +40,12 @@ def tables_of(source: ReportSource) -> list[Table]:
         if name not in files:
             check_number(source.paper, name, list(files))
     printed: list[Table] = []
-    choose = bool(request.models)
     for name in request.numbers() or [own_name(source.measured)]:
         key = (name, replace(request, table=None, sort=None, columns=()))
         if key not in source.made_before:
             source.made_before[key] = _made(source, name)
         printed += source.made_before[key]
-        choose = choose and not (name in files and files[name].chooses)
-    printed = with_models(printed, request.models) if choose else printed
+    printed = with_models(printed, request.models) if request.models else printed
     printed = printed if request.sort is None else sorted_by(printed, request.sort)
     return with_columns(printed, request.columns) if request.columns else printed
 

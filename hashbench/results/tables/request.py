@@ -33,11 +33,8 @@ class ReportRequest:
     provenance: bool = True  # all lines on data, recipes, code and machines below the tables, or the five shortest
     claims_file: Path | None = None  # a CSV of further claims
     one_seed: bool = False  # whether claims on scores are decided with one seed, on its examples alone
-    versus: str | None = None  # the model that robustness is compared with; None: the baseline
     full: bool = False  # of robustness every task, rate and fact, not the summary alone
-    tasks: tuple[str, ...] = ()  # of robustness these alone; () for all. The same of models and kinds of noise
-    models: tuple[str, ...] = ()  # also of other tables, where a name may be a pattern
-    noises: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()  # of tables these alone, where a name may be a pattern; () for all
     sort: str | None = None  # the column that orders the rows of each section
     columns: tuple[str, ...] = ()  # of tables these alone; () for all
 
@@ -98,7 +95,6 @@ class TableFile:
 
     `shows`: true for the experiments whose own tables these are, printed where none is named; `beside`: for those whose
     page has them too. `warns_once`: only the first of several tables has the warnings.
-    `chooses`: they have only the requested models, tasks and kinds of noise already.
     """
 
     name: str
@@ -107,7 +103,6 @@ class TableFile:
     shows: Callable[[Measured], bool] = lambda measured: False
     beside: Callable[[Measured], bool] = lambda measured: False
     warns_once: bool = False
-    chooses: bool = False
 
 
 def paper_of(measured: Measured) -> Paper:

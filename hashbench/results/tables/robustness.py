@@ -46,29 +46,20 @@ OF_CODERS = (
 
 
 def robustness_tables(source: ReportSource) -> list[Table]:
-    """The summary; for requested tasks, models or noises also the task tables; in full also data sets and coders.
+    """The summary, in full also the tables of tasks, data sets and coders. CSV and JSON have the rows of all.
 
-    The rows of all for CSV and JSON are `records` of the first. Raises InputError where nothing was measured, or for a
-    task, model or noise that was not.
+    Raises InputError where nothing was measured.
     """
-    request = source.request
-    results = measure_robustness(source.store, request.experiment)
+    results, full = measure_robustness(source.store, source.request.experiment), source.request.full
     baseline = results.experiment.baseline
-    versus: str | None = baseline if baseline in results.models() else None
-    if request.versus:
-        versus = results.find_model(request.versus)
-    chosen = results.only(tasks=request.tasks, models=request.models, kinds=request.noises, beside=versus)
-    by_task = bool(request.full or request.tasks or request.models or request.noises)
+    versus = baseline if baseline in results.models() else None
     # Without tables of tasks nothing shows the differences, so that no note explains them.
-    summary = _summary_table(chosen, versus if by_task else None)
-    summary = replace(summary, records=tuple(records(chosen, versus)))
-    tasks = [_task_table(chosen, task, versus) for task in chosen.tasks()]
-    if request.full:
-        return [summary, *tasks, _data_table(chosen), _coder_table(chosen)]
-    if by_task:
-        return [summary, *tasks]
-    more = f"Each task, rate and score: --full, or --task ({', '.join(chosen.tasks())}), --noise " \
-           f"({', '.join(chosen.kinds())}) and --models NAME,NAME."  # fmt: skip
+    summary = _summary_table(results, versus if full else None)
+    summary = replace(summary, records=tuple(records(results, versus)))
+    if full:
+        tasks = [_task_table(results, task, versus) for task in results.tasks()]
+        return [summary, *tasks, _data_table(results), _coder_table(results)]
+    more = "Each task, rate and score, facts of the texts and of the coders: --full."
     return [replace(summary, notes=(*summary.notes, more))]
 
 
@@ -349,5 +340,4 @@ TABLE = TableFile(
     "what models retain of their scores under noise in the texts",
     robustness_tables,
     warns_once=True,
-    chooses=True,
 )

@@ -141,6 +141,7 @@ class Table:
     # Printed in its place as JSON, where that holds more than rows
     document: Mapping[str, Any] | None = None
     lead: tuple[str, ...] = ()  # sums of a table of words, printed before its rows
+    head: str = ""  # the heading of the names of its rows; "" for one that follows from their kind
 
     def __post_init__(self) -> None:
         """Raises ValueError for two columns of one name: the cells of a row are found by it."""

@@ -117,7 +117,7 @@ def shape_of(spec: ModelSpec, size: str) -> Shape:
     raise InputError(f"costs of '{spec.name}' are not known; name models of {', '.join(LISTED)}")
 
 
-def cost_rows(names: Sequence[str], size: str, length: int) -> list[dict[str, str | int | float | None]]:
+def cost_rows(names: Sequence[str], size: str, length: int = 128) -> list[dict[str, str | int | float | None]]:
     """A row of COLUMNS for the baseline of table 1 and for each model, for inputs of `length` words.
 
     Raises InputError for an unknown model, one whose arithmetic is not this, or a length that groups do not divide.

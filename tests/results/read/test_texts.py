@@ -15,7 +15,7 @@ from hashbench.results.read.comparison import compare
 from hashbench.results.read.measured import measure
 from hashbench.results.read.texts import counts_on, share_lost, unequal_note
 from hashbench.results.rendering.registry import render
-from hashbench.results.tables.comparison import remarks
+from hashbench.results.tables.comparison import comparison_table
 from hashbench.results.tables.numbers import signs_said
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
@@ -123,9 +123,8 @@ def test_a_seed_that_was_counted_does_not_speak_for_one_that_was_not(tmp_path: P
     table = table_of(build(tmp_path / "r.db", [first, second]))
     assert dict(table.provenance)["texts read"] == "read whole and 1 of 2 runs not counted"
     both = build(tmp_path / "both.db", [first, second, Counted("bert-sr", 0.8), Counted("bert-sr", 0.7, 1)])
-    assert remarks(compare([both], "bert-mlm", "bert-sr", draws=20))[-1] == (
-        "how much of the texts was read is not counted: A on sst2."
-    )
+    table = comparison_table(compare([both], "bert-mlm", "bert-sr", draws=20))
+    assert dict(table.provenance)["texts read"] == "not counted for A"
 
 
 def test_average_names_the_task_whose_texts_were_cut_most(tmp_path: Path) -> None:
@@ -135,13 +134,15 @@ def test_average_names_the_task_whose_texts_were_cut_most(tmp_path: Path) -> Non
 
 
 def test_comparison_says_that_its_sides_did_not_read_the_same_share(store: Store) -> None:
-    notes = remarks(compare([store], "bert-mlm", "hashformer-md-proj", draws=20))
-    assert notes[-1] == ("not the same share of the texts was read on sst2: A lost 19.6 % of the characters, B 2.0 %.")
-    assert "A: 19.6 % of the characters not read: sst2." in notes
+    table = comparison_table(compare([store], "bert-mlm", "hashformer-md-proj", draws=20))
+    assert table.warnings[-1] == (
+        "not the same share of the texts was read on sst2: A lost 19.6 % of the characters, B 2.0 %"
+    )
+    assert table.rows[0].cells["a"].lost == pytest.approx(0.196)
     for other in ("hashformer-md-pool", "bert-sr"):  # two points, and not counted
-        notes = remarks(compare([store], "hashformer-md-proj", other, draws=20))
-        assert not any("not the same share" in note for note in notes)
-    assert notes[-1] == "how much of the texts was read is not counted: B on sst2."
+        table = comparison_table(compare([store], "hashformer-md-proj", other, draws=20))
+        assert not any("not the same share" in line for line in table.warnings)
+    assert dict(table.provenance)["texts read"] == "not counted for B"
 
 
 def test_claim_says_that_its_models_did_not_read_the_same_share(store: Store, tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from hashbench.results.rendering.rows import LINE, ListedRows, fitted_text, render_rows
+from hashbench.results.rendering.registry import render
+from hashbench.results.rendering.rows import ListedRows, listing
 from hashbench.results.tables.numbers import MISSING
 
 COLUMNS = ["model", "size", "seeds", "ratio"]
@@ -12,6 +13,10 @@ ROWS: ListedRows = [
     {"model": "a|b", "size": 12_000, "seeds": [0, 1], "ratio": None},
     {"model": "longer", "size": 7, "seeds": [2], "ratio": 0.5},
 ]
+
+
+def render_rows(columns: list[str], rows: ListedRows, style: str) -> str:
+    return render([listing(columns, rows)], style)
 
 
 def test_text_is_aligned_with_numbers_to_the_right_and_commas() -> None:
@@ -28,7 +33,7 @@ def test_the_sign_of_a_missing_number_stands_with_the_numbers() -> None:
 
 
 def test_markdown_escapes_the_bar() -> None:
-    assert render_rows(COLUMNS[:2], ROWS, "md").splitlines()[1:3] == ["|---|---|", r"| a\|b | 12000 |"]
+    assert render_rows(COLUMNS[:2], ROWS, "md").splitlines()[1:3] == ["|---|---|", r"| a\|b | 12,000 |"]
 
 
 def test_for_programs_a_missing_value_is_empty_or_null() -> None:
@@ -41,14 +46,11 @@ def test_without_rows_there_are_their_names() -> None:
     assert render_rows(["a", "b"], [], "text") == "a  b\n"
 
 
-def test_sentences_around_rows_are_wrapped_at_the_width_but_are_never_long() -> None:
-    sentence = "word " * 60
-    narrow, wide = (
-        fitted_text(COLUMNS, ROWS, width, n_names=1, above=[sentence], below=["", "end"]).splitlines()
-        for width in (20, 1_000)
-    )
-    assert max(map(len, narrow)) <= 20 and narrow[-2:] == ["", "end"]
-    assert 100 < max(map(len, wide)) <= LINE and "longer       7  2        0.5" in wide
+def test_people_see_some_columns_in_words_and_programs_all() -> None:
+    table = listing(COLUMNS, ROWS, [{"model": "a", "size": "12K"}, {"model": "b", "size": "7"}])
+    assert render([table], "text").splitlines() == ["model  size", "a      12K", "b      7"]
+    assert json.loads(render([table], "json")) == ROWS
+    assert r"\begin{tabular}{lr}" in render([table], "latex") and "caption{}" in render([table], "latex")
 
 
 def test_text_that_a_spreadsheet_would_compute_gets_an_apostrophe() -> None:

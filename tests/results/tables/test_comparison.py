@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from hashbench.results.read.comparison import compare
-from hashbench.results.tables.comparison import remarks
+from hashbench.results.tables.comparison import comparison_table
+from hashbench.results.tables.numbers import legend
 from tests.results.claims.world import Answers, build
 
 RUNS = [
@@ -21,8 +22,10 @@ RUNS = [
 
 def test_scores_at_a_baseline_are_named_for_both_sides(tmp_path: Path) -> None:
     store = build(tmp_path / "r.db", RUNS)
-    said = remarks(compare([store], "strong", "weak", draws=100))
-    assert "A: value not above that of majority: rte." in said and "B: value not above that of majority: sst2." in said
+    table = comparison_table(compare([store], "strong", "weak", draws=100))
+    under = {(row.title, side) for row in table.rows for side in "ab" if row.cells[side].under == "majority"}
+    assert under == {("rte", "a"), ("sst2", "b")}
+    assert "†: the value is not above that of the best trivial baseline" in legend(table, best="bold")
 
 
 def test_of_two_experiments_the_models_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,6 +33,6 @@ def test_of_two_experiments_the_models_are_named(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("hashbench.results.read.comparison.unlike", lambda x, y: "")
     stores = [build(tmp_path / name, RUNS) for name in ("mine.db", "theirs.db")]
     name = stores[0].query("SELECT name FROM experiment")[0]["name"]
-    said = remarks(compare(stores, name, name, draws=100))
-    assert "A: value not above that of majority: strong on rte, weak on sst2." in said
-    assert sum(line.startswith("B: value not above that of majority: ") for line in said) == 1
+    rows = comparison_table(compare(stores, name, name, draws=100)).rows
+    under = {(row.section, row.title, side) for row in rows for side in "ab" if row.cells[side].under == "majority"}
+    assert under == {(*of, side) for of in (("strong", "rte"), ("weak", "sst2")) for side in "ab"}

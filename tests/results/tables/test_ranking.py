@@ -10,11 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.common.errors import InputError
-from hashbench.results.read.comparison import best_model, compare
 from hashbench.results.rendering.page.main import page
 from hashbench.results.rendering.registry import render
-from hashbench.results.tables.comparison import remarks
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Cell, Table
@@ -153,22 +150,3 @@ def test_an_average_prints_what_each_task_brings(tmp_path: Path) -> None:
 def test_retention_has_the_group_of_its_scores(store: Store) -> None:
     cells = _cells(_table(store, table="2", paper="hashformers"), "prr_sst2")
     assert [model for model, cell in cells.items() if cell.best] == ["bert-mlm", "bert-sr"]
-
-
-def test_the_best_of_many_has_wider_intervals_than_a_model_that_was_named(store: Store) -> None:
-    assert best_model(store, "hashformer-md-proj") == "bert-mlm"
-    named = compare([store], "bert-mlm", "hashformer-md-proj", draws=300).lines[0]
-    comparison = compare([store], "bert-mlm", "hashformer-md-proj", draws=300, best=True)
-    chosen = comparison.lines[0]
-    assert chosen.difference.value == named.difference.value and chosen.n_models == 4
-    assert any("the best of 4 models" in line for line in remarks(comparison))
-    assert chosen.difference.low < chosen.difference.value < chosen.difference.high
-
-
-def test_the_best_cannot_be_compared_with_itself_or_with_a_baseline(store: Store) -> None:
-    with pytest.raises(InputError, match="bert-mlm itself is the best of by-hand"):
-        best_model(store, "bert-mlm")
-    with pytest.raises(InputError, match="majority with the best of by-hand"):
-        best_model(store, "majority")
-    with pytest.raises(InputError, match="majority is no model that can be compared"):
-        compare([store], "bert-mlm", "majority", draws=100, best=True)

@@ -19,7 +19,7 @@ from hashbench.results.read.measured import measure
 from hashbench.results.read.overview import listed_experiments
 from hashbench.results.read.scores import results
 from hashbench.results.read.trained import NO_TRAINING
-from hashbench.results.tables.comparison import remarks
+from hashbench.results.tables.comparison import comparison_table
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.running.experiment.identity import run_id
@@ -100,9 +100,8 @@ def test_imported_predictions_are_paired_with_every_seed(store: Store, data: Tas
     compared = compare([store], "sgnn", "other")
     [line] = compared.lines
     assert line.seeds == (0, 1) and line.difference.n_examples == n and line.difference.spread == "seeds and examples"
-    assert "B: imported predictions (other.jsonl, rows: 200 examples of validation matched" in "\n".join(
-        remarks(compared)
-    )
+    facts = dict(comparison_table(compared).provenance)
+    assert facts["imported predictions"].startswith("B (other.jsonl, rows: 200 examples of validation matched")
     assert [str(damage) for damage in find_damage(store, identify=run_id, files=tmp_path)] == []
 
 

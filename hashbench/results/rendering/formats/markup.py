@@ -21,7 +21,7 @@ LATEX_ESCAPES = str.maketrans({
 
 
 def _markdown(table: Table) -> str:
-    lines = [f"### {_md(table.title)}", ""]
+    lines = [f"### {_md(table.title)}", ""] if table.title else []
     lines += [f"> **{_md(warning)}**  " for warning in table.warnings] + ([""] if table.warnings else [])
     lines += [*(f"{_md(line)}  " for line in table.lead), ""] if table.lead else []
     heads = [_md(" ".join(filter(None, (column.title, column.subtitle)))) for column in table.columns]
@@ -78,7 +78,7 @@ def _latex(table: Table) -> str:
         *(f"{what}: {value}." for what, value in table.provenance),
     ]
     warnings = "".join(rf"\textbf{{{_tex(warning)}}} " for warning in table.warnings)
-    caption = " ".join(_tex(line) for line in [table.title + ".", *small] if line)
+    caption = " ".join(_tex(line) for line in [table.title and f"{table.title}.", *small] if line)
     lines += [r"\bottomrule", r"\end{tabular}}", rf"\caption{{{warnings}{caption}}}", r"\end{table}"]
     return "\n".join(lines) + "\n"
 

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from hashbench.results.papers.paper import Column
 from hashbench.results.rendering.registry import Renderer
+from hashbench.results.rendering.rows import LISTING, aligned
 from hashbench.results.tables import numbers
 from hashbench.results.tables.numbers import has_published, legend, notes, row_head
 from hashbench.results.tables.table import SCORES, Cell, Row, Table
@@ -183,11 +184,20 @@ def _listing(table: Table, width: int, color: bool) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
+def _plain(table: Table) -> str:
+    """A listing as text: a line for each row, as long as it is, so that `grep` finds whole rows."""
+    heads = [table.head, *(column.name for column in table.columns)]
+    rows = [[row.title, *(row.cells[column.name].text for column in table.columns)] for row in table.rows]
+    return "\n".join(aligned([heads, *rows])) + "\n"
+
+
 def _text(tables: Sequence[Table], width: int, color: bool) -> str:
     return "\n".join(
-        _listing(table, width, color) if row_head(table) == "claim" else render_text(table, width=width, color=color)
+        _plain(table) if table.number == LISTING
+        else _listing(table, width, color) if row_head(table) == "claim"
+        else render_text(table, width=width, color=color)
         for table in tables
-    )
+    )  # fmt: skip
 
 
 RENDERERS = (Renderer("text", _text, place=0),)

@@ -64,7 +64,8 @@ def _tidy(table: Table, row: Row, column: Column, *, cell: Cell) -> dict[str, An
 
 def _csv(tables: Sequence[Table], _width: int, _color: bool) -> str:
     rows = tidy(tables)
-    return csv_text(list(rows[0]) if rows else TIDY, rows)
+    listed = [name for table in tables if table.head for name in (table.head, *(of.name for of in table.columns))]
+    return csv_text(list(rows[0]) if rows else listed or TIDY, rows)
 
 
 def _json(tables: Sequence[Table], _width: int, _color: bool) -> str:
