@@ -198,9 +198,9 @@ def _of_database(error: Exception) -> str:
     """
     if "hashbench.store.engine" not in sys.modules:
         raise error
+    from hashbench.results.exchange.checking import fault_behind
     from hashbench.running.experiment.identity import run_id
     from hashbench.store.engine import OPEN
-    from hashbench.store.fault_behind import fault_behind
     from hashbench.store.retry import is_outage, reason_of
 
     if is_outage(error):

@@ -222,7 +222,7 @@ def void(
     Example: hashbench db void 3fa2 --reason "wrong data folder"
     """
     from hashbench.store.engine import open_store
-    from hashbench.store.finishing import void as void_run
+    from hashbench.store.result import void as void_run
     from hashbench.store.status import find_run
 
     store = open_store(db, create=False)

@@ -40,7 +40,7 @@ from hashbench.deployment.text_side import (
 )
 from hashbench.results.rendering.rows import json_text
 from hashbench.store.engine import open_store
-from hashbench.store.finishing import add_metrics
+from hashbench.store.result import add_metrics
 from hashbench.store.status import find_run
 
 DEVICE, FACTS = "onnx", "deployment.json"  # the folder that is shipped, and what was measured of it

@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, Operati
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.secrecy import argument_shown, keep_secrets, without_passwords
 from hashbench.common.shipped import EXAMPLE, example_database, example_here
-from hashbench.store import first_reading, sqlite, views
+from hashbench.store import malformed, sqlite, views
 from hashbench.store.schema import BEFORE_FIRST, FIRST, SCHEMA, alembic_version, metadata, setting
 from hashbench.store.statements import dialect_insert
 
@@ -46,7 +46,7 @@ NOW = {
 
 FEW_EXPERIMENTS = 3
 ONE_RUN = {"run", "attempt", "id"}  # parameters of queries of one run, whose rows show an error where they are wrong
-# Open databases of this process, which `fault_behind.fault_behind` goes through after an error
+# Open databases of this process, which `checking.fault_behind` goes through after an error
 OPEN: weakref.WeakSet[Store] = weakref.WeakSet()
 
 
@@ -137,14 +137,14 @@ class Store:
         """Looks at the columns of numbers of each table before it is first read, of the experiment that is read."""
         if not self.read_only or ONE_RUN & parameters.keys():
             return
-        for table in first_reading.tables_in(sql):
+        for table in malformed.tables_in(sql):
             of = cast("int | None", parameters.get("experiment"))
             seen = {experiment for name, experiment in self._looked_at if name == table}
             if seen & {None, of}:
                 continue
             of = of if len(seen) < FEW_EXPERIMENTS else None  # of many, all rows at once
             self._looked_at.add((table, of))
-            first_reading.check_numbers(connection, self.name, table, of)
+            malformed.check_numbers(connection, self.name, table, of)
 
     def save_copy(self) -> Path:
         """Saves a SQLite database whose file left its path, as open connections still read it; returns the copy's path.
@@ -312,7 +312,7 @@ def _make_or_check(store: Store, *, create: bool) -> None:
         # every schema since FIRST has the tables that are read: the later ones only add to them
         readable = schema == SCHEMA or (store.read_only and schema is not None and FIRST <= schema < SCHEMA)
         if readable:
-            first_reading.check_tables(connection, store.name)
+            malformed.check_tables(connection, store.name)
         stale = readable and not (setting.name in tables and views.are_current(connection))
     if schema is None:
         if foreign:

@@ -13,9 +13,8 @@ from hashbench.common.cache import mark, using
 from hashbench.common.checksums import seal
 from hashbench.running.runs.artifacts import ArtifactFolder, kept_files
 from hashbench.store.engine import open_results, open_store
-from hashbench.store.finishing import finish
 from hashbench.store.queue import claim
-from hashbench.store.result import Artifact, Result
+from hashbench.store.result import Artifact, Result, finish
 from tests.cli.commands import Run, fails
 from tests.cli.stores import FIRST, SECOND, make_store
 

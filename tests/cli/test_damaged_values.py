@@ -30,13 +30,13 @@ BYTES = [b"", "text", zlib.compress(b"\0" * 10), None, 5]
 VALUES = {"TEXT": TEXTS, "INTEGER": NUMBERS, "DOUBLE": NUMBERS, "BIGINT": NUMBERS, "BLOB": BYTES}
 COLUMNS = [column for table in metadata.tables.values() if table is not alembic_version for column in table.columns]
 COMMANDS = [
-    "list", "status", "status --all", "status --format json", "status --run RUN", "log RUN", "report",
+    "list", "status", "status --all", "status --format json", "log RUN", "log RUN --all", "report",
     "report --format json", "report --format csv", "report robustness", "report claims",
     "report --format html -o page.html",
-    "compare bert-mlm hashformer-lsh-proj", "plot tasks -o figures", "db export out.db --replace", "db check",
+    "compare bert-mlm hashformer-lsh-proj", "plot pareto -o figures", "db export out.db --replace", "db check",
     "db merge results.db --db here.db", "db merge here.db --db results.db --dry-run", "db void RUN --reason x",
 ]  # fmt: skip
-SHORT = ["list", "status", "status --run RUN", "report --format csv", "db export out.db --replace", "db check"]
+SHORT = ["list", "status", "log RUN --all", "report --format csv", "db export out.db --replace", "db check"]
 CONTROLS = "\x1b\x07\0\x9b\u202e"
 
 
@@ -108,15 +108,15 @@ def test_any_value_in_any_column(whole: Path, tmp_path: Path, place, at: int, co
 
 CASES = {
     "run.spec: no JSON": ("run", "spec", "{", "report --format csv"),
-    "run.spec: JSON that is nested too deep": ("run", "spec", "[" * 100_000, "status --run RUN"),
+    "run.spec: JSON that is nested too deep": ("run", "spec", "[" * 100_000, "log RUN --all"),
     "run.spec: a list, where a block belongs": ("run", "spec", "[]", "report --format csv"),
-    "run.spec: no key": ("run", "spec", "{}", "report"),
+    "run.spec: its id is not that of its spec": ("run", "spec", "{}", "report"),
     "experiment.config: no JSON": ("experiment", "config", "nothing", "status"),
     "experiment.config: a list, where a block belongs": ("experiment", "config", "[]", "report --format csv"),
     "experiment.config: a number at 'provenance'": ("experiment", "config", '{"provenance": 7}', "report"),
     "experiment.called_at: no value where a time belongs": ("experiment", "called_at", 1e300, "list"),
     "attempt.notes: no JSON": ("attempt", "notes", "{", "status --format json"),
-    "attempt.started_at": ("attempt", "started_at", 1e300, "status --run RUN"),
+    "attempt.started_at": ("attempt", "started_at", 1e300, "log RUN --all"),
     "experiment_run.model: not UTF-8": ("experiment_run", "model", b"\xff\xfe", "list"),
     "metric.value: no value where a number belongs": ("metric", "value", float("inf"), "report --format csv"),
     "run.seed: no value where a whole number belongs": ("run", "seed", "text", "compare bert-mlm hashformer-lsh-proj"),
@@ -129,7 +129,7 @@ CASES = {
 def test_the_line_names_run_and_column(whole: Path, tmp_path: Path, line: str) -> None:
     table, name, value, command = CASES[line]
     column = next(column for column in COLUMNS if (column.table.name, column.name) == (table, name))
-    with sqlite3.connect(whole) as connection:  # of the run that `status --run` shows
+    with sqlite3.connect(whole) as connection:  # of the run that `log` shows
         done = connection.execute("SELECT id FROM run WHERE state = 'done'").fetchone()[0]
         ids = [row[0] for row in connection.execute(f"SELECT rowid FROM {table}")] if table != "metric" else [0]
         at = [row[0] for row in connection.execute("SELECT id FROM run")].index(done) if table == "run" else 0
@@ -167,7 +167,7 @@ def test_a_table_that_is_none_is_not_read(whole: Path, tmp_path: Path, command: 
 
 
 @pytest.mark.parametrize(
-    "command", ["list", "status --all", "report", "report --format html -o page.html", "plot tasks"]
+    "command", ["list", "status --all", "report", "report --format html -o page.html", "plot pareto"]
 )
 def test_names_steer_no_terminal_and_break_no_figure(whole: Path, tmp_path: Path, command: str) -> None:
     shutil.copy(whole, tmp_path / "results.db")

@@ -15,10 +15,9 @@ from hashbench.common.measured import MetricRow
 from hashbench.running.experiment.identity import run_id
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.store.engine import open_results, open_store
-from hashbench.store.finishing import finish
 from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim
-from hashbench.store.result import Artifact, Result
+from hashbench.store.result import Artifact, Result, finish
 from tests.cli.stores import SECOND
 
 

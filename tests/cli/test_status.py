@@ -12,10 +12,9 @@ from hashbench.cli.status import _Screen
 from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
-from hashbench.store.finishing import finish
 from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim, fail
-from hashbench.store.result import Result
+from hashbench.store.result import Result, finish
 from tests.cli.stores import FIRST, SPEC
 
 

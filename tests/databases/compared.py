@@ -14,10 +14,9 @@ from hashbench.common.measured import MetricRow
 from hashbench.scores.registry import evaluate
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
-from hashbench.store.finishing import finish
 from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim
-from hashbench.store.result import Predictions, Result
+from hashbench.store.result import Predictions, Result, finish
 
 N = 40
 TARGETS = np.arange(N) % 2

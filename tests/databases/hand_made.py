@@ -12,10 +12,9 @@ from typing import Any
 from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment
-from hashbench.store.finishing import finish
 from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim
-from hashbench.store.result import Result
+from hashbench.store.result import Result, finish
 from tests.databases.empty import new_store
 
 STEP = 100  # of the one evaluation

@@ -18,10 +18,9 @@ from hashbench.common.measured import MetricRow
 from hashbench.results.papers.paper import load_paper
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment
-from hashbench.store.finishing import finish
 from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim, fail
-from hashbench.store.result import Predictions, Result
+from hashbench.store.result import Predictions, Result, finish
 from tests.databases.empty import new_store
 
 PAPER = load_paper("hashformers")

@@ -17,7 +17,7 @@ from hashbench.deployment.loading import load
 from hashbench.deployment.on_graph import required
 from hashbench.results.tables.report import tables
 from hashbench.store.engine import open_store
-from hashbench.store.finishing import add_metrics
+from hashbench.store.result import add_metrics
 from tests.exported import exported_folder
 from tests.results.claims.world import Answers, build
 

@@ -7,9 +7,8 @@ import time
 
 from hashbench.common.measured import MetricRow
 from hashbench.store.engine import open_store
-from hashbench.store.finishing import finish
 from hashbench.store.queue import claim, pending
-from hashbench.store.result import Result
+from hashbench.store.result import Result, finish
 
 
 def main(place: str, experiment_id: int, worker: str, mode: str, lease_s: float) -> None:

@@ -17,10 +17,9 @@ import sqlalchemy as sa
 
 from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store, open_store
-from hashbench.store.finishing import finish
 from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import ClaimedRun, claim
-from hashbench.store.result import Result
+from hashbench.store.result import Result, finish
 from hashbench.store.schema import attempt
 
 STARTED_WITHIN_S = 30

@@ -14,9 +14,8 @@ from hashbench.results.exchange.checking import find_damage
 from hashbench.store.deleting import Deletion, delete, planned_deletion
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
-from hashbench.store.finishing import finish
 from hashbench.store.queue import claim
-from hashbench.store.result import Artifact, Result
+from hashbench.store.result import Artifact, Result, finish
 from hashbench.store.schema import metadata, setting
 from hashbench.store.status import counts, experiment_names
 

@@ -228,7 +228,7 @@ def test_opening_is_quick_and_loads_neither_alembic_nor_torch(tmp_path: Path) ->
     open_store(path).close()
     code = (
         "import sys; from hashbench.store.engine import open_store;"
-        "import hashbench.store.queue, hashbench.store.finishing, hashbench.store.status;"
+        "import hashbench.store.queue, hashbench.store.result, hashbench.store.status;"
         "open_store(sys.argv[1]); print([m for m in ('alembic', 'torch', 'pandas') if m in sys.modules])"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

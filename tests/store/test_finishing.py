@@ -14,9 +14,8 @@ from hashbench.common import clock
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store
-from hashbench.store.finishing import add_metrics, finish, void
 from hashbench.store.queue import LeaseLost, abandon, fail, release
-from hashbench.store.result import Artifact, Predictions, Result
+from hashbench.store.result import Artifact, Predictions, Result, add_metrics, finish, void
 from hashbench.store.status import artifacts, attempts, counts, predictions
 
 if TYPE_CHECKING:

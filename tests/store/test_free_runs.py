@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from hashbench.store.engine import Store, open_results
-from hashbench.store.finishing import finish, void
 from hashbench.store.free_runs import mend
 from hashbench.store.planning import retry_failed
 from hashbench.store.queue import _free_run, claim, fail, pending
-from hashbench.store.result import Result
+from hashbench.store.result import Result, finish, void
 from hashbench.store.schema import experiment_run
 from hashbench.store.statements import chunks
 from tests.store.noted import wrong_notes

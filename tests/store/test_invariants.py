@@ -18,9 +18,8 @@ import sqlalchemy as sa
 
 from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store, open_store
-from hashbench.store.finishing import finish
 from hashbench.store.queue import ClaimedRun, LeaseLost, abandon, claim, fail, heartbeat, pending, release
-from hashbench.store.result import Result
+from hashbench.store.result import Result, finish
 from hashbench.store.schema import run
 from hashbench.store.status import attempts, counts, running
 from tests.slow.faults.runs import INVARIANTS

@@ -14,15 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
+from hashbench.results.exchange.checking import fault_behind
 from hashbench.results.read import queries
 from hashbench.store.engine import Store, open_results, open_store
 from hashbench.store.environment import Environment
-from hashbench.store.fault_behind import fault_behind
-from hashbench.store.finishing import finish
-from hashbench.store.first_reading import tables_in
-from hashbench.store.malformed import complaint, faults
+from hashbench.store.malformed import complaint, faults, tables_in
 from hashbench.store.queue import claim
-from hashbench.store.result import Artifact, Predictions, Result
+from hashbench.store.result import Artifact, Predictions, Result, finish
 from hashbench.store.schema import attempt, environment, experiment, metadata, metric, run
 from hashbench.store.views import VIEWS
 from tests.store.conftest import Lab
@@ -167,29 +165,6 @@ def test_numbers_of_another_experiment_are_not_looked_at(path: Path) -> None:
         store.query("SELECT value FROM scores")
 
 
-def test_an_error_in_reading_names_the_row_behind_it(path: Path) -> None:
-    store = open_results(path)
-    assert fault_behind(KeyError("corpus"), [store]) == ""  # of a database that is right
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE run SET spec = '{}' WHERE id LIKE 'b%'")
-    identify = lambda spec: {"a": "a", "b": "b"}[spec["run"]].ljust(64, "0")  # noqa: E731
-    line = fault_behind(KeyError("corpus"), [store], identify=identify)
-    assert line.startswith(f"{path}: run b00000000000: run.spec: its id is not that of its spec; take a whole copy")
-    assert "run b00000000000: run.spec: no key 'run'" in fault_behind(KeyError("run"), [store])
-    assert "run b00000000000: changed since it was stored" in fault_behind(ValueError("x"), [store])
-
-
-def test_a_sweeps_own_errors_stay_what_they_are(path: Path) -> None:
-    """Of a database that is written, only an error of the code that reads it comes from its rows."""
-    damage(path, "attempt", "notes", "{")
-    store = open_store(path)
-    assert fault_behind(ValueError("of a training"), [store]) == ""
-    try:
-        store.query("SELECT nothing FROM nowhere")
-    except Exception as error:
-        assert "attempt.notes: no JSON" in fault_behind(error, [store])
-
-
 def test_what_is_no_table_is_not_read(path: Path) -> None:
     endless = "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT * FROM n"
     store = open_results(path)  # before it is so: nobody opens such a database
@@ -220,3 +195,25 @@ def test_both_databases_find_what_is_no_number(store: Store, lab: Lab) -> None:
         found = [str(fault) for fault in faults(connection)]
     assert f"run {RUN}: run.created_at: float (1e+300) where a time belongs" in found
     assert f"run {RUN}: metric.value: float (inf) where a number belongs" in found
+
+
+def test_an_error_in_reading_names_the_row_behind_it(path: Path) -> None:
+    store = open_results(path)
+    assert fault_behind(KeyError("corpus"), [store]) == ""  # of a database that is right
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE run SET spec = '{}' WHERE id LIKE 'b%'")
+    identify = lambda spec: {"a": "a", "b": "b"}[spec["run"]].ljust(64, "0")  # noqa: E731
+    line = fault_behind(KeyError("corpus"), [store], identify=identify)
+    assert line.startswith(f"{path}: run b00000000000: run.spec: its id is not that of its spec; take a whole copy")
+    assert "run b00000000000: changed since it was stored" in fault_behind(ValueError("x"), [store])
+
+
+def test_a_sweeps_own_errors_stay_what_they_are(path: Path) -> None:
+    """Of a database that is written, only an error of the code that reads it comes from its rows."""
+    damage(path, "attempt", "notes", "{")
+    store = open_store(path)
+    assert fault_behind(ValueError("of a training"), [store]) == ""
+    try:
+        store.query("SELECT nothing FROM nowhere")
+    except Exception as error:
+        assert "attempt.notes: no JSON" in fault_behind(error, [store])

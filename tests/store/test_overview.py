@@ -10,9 +10,8 @@ import sqlalchemy as sa
 from hashbench.results.read.overview import MOST_WORKERS, Activity, EndedBadly, Overview, noted, overview
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment
-from hashbench.store.finishing import finish, void
 from hashbench.store.queue import claim, fail, release
-from hashbench.store.result import Result
+from hashbench.store.result import Result, finish, void
 from hashbench.store.schema import attempt, run
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ from sqlalchemy.engine import Connection
 
 from hashbench.common.errors import InputError
 from hashbench.store.engine import Store, open_store
-from hashbench.store.finishing import finish, void
 from hashbench.store.planning import AT_ONCE, Run, add_experiment, retry_failed
 from hashbench.store.queue import claim, fail
-from hashbench.store.result import Result
+from hashbench.store.result import Result, finish, void
 from hashbench.store.statements import CHUNK
 from hashbench.store.status import counts, done_ids, experiments, find_experiment
 

@@ -18,7 +18,6 @@ import sqlalchemy as sa
 from hashbench.common.measured import MetricRow
 from hashbench.store.engine import NOW, Store, open_store
 from hashbench.store.environment import Environment
-from hashbench.store.finishing import finish
 from hashbench.store.queue import (
     LOSSES_PER_TRY,
     LeaseLost,
@@ -32,7 +31,7 @@ from hashbench.store.queue import (
     release,
     set_log,
 )
-from hashbench.store.result import Result
+from hashbench.store.result import Result, finish
 from hashbench.store.schema import attempt, run
 from hashbench.store.sqlite import HeartbeatMonitor
 from hashbench.store.status import attempts, counts, running

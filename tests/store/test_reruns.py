@@ -9,10 +9,8 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store
-from hashbench.store.finishing import finish, void
 from hashbench.store.queue import ClaimedRun, LeaseLost, fail, heartbeat, pending
-from hashbench.store.reruns import claim_rerun, files_of_all_attempts, finish_rerun
-from hashbench.store.result import Artifact, Result
+from hashbench.store.result import Artifact, Result, claim_rerun, files_of_all_attempts, finish, finish_rerun, void
 from hashbench.store.status import artifacts, attempts, counts, runs
 
 if TYPE_CHECKING:

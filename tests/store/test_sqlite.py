@@ -20,8 +20,8 @@ import sqlalchemy as sa
 from hashbench.common.errors import InputError
 from hashbench.store import sqlite
 from hashbench.store.engine import Store, open_store
-from hashbench.store.finishing import finish
 from hashbench.store.queue import heartbeat
+from hashbench.store.result import finish
 from hashbench.store.schema import setting
 from hashbench.store.sqlite import DatabaseMoved, HeartbeatMonitor, reading_address
 from hashbench.store.status import counts

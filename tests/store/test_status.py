@@ -9,10 +9,9 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment
-from hashbench.store.finishing import finish
 from hashbench.store.planning import add_experiment
 from hashbench.store.queue import claim, fail
-from hashbench.store.result import Result
+from hashbench.store.result import Result, finish
 from hashbench.store.status import (
     artifacts,
     attempts,

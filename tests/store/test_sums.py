@@ -9,12 +9,10 @@ import sqlalchemy as sa
 
 from hashbench.common.measured import MetricRow
 from hashbench.store import sums
-from hashbench.store.attaching import attach_run, collecting_experiment
 from hashbench.store.engine import Store
-from hashbench.store.finishing import add_metrics, finish, void
+from hashbench.store.planning import attach_run, collecting_experiment
 from hashbench.store.queue import fail, heartbeat
-from hashbench.store.reruns import claim_rerun, finish_rerun
-from hashbench.store.result import Artifact, Result
+from hashbench.store.result import Artifact, Result, add_metrics, claim_rerun, finish, finish_rerun, void
 from tests.store.noted import wrong_sums
 
 if TYPE_CHECKING:

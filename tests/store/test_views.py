@@ -17,10 +17,9 @@ from hashbench.store import views
 from hashbench.store.deleting import planned_deletion
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment
-from hashbench.store.finishing import finish
 from hashbench.store.planning import Run
 from hashbench.store.queue import claim
-from hashbench.store.result import Result
+from hashbench.store.result import Result, finish
 from hashbench.store.status import find_experiment, versions
 from hashbench.store.views import of_version
 

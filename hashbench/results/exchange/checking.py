@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
+import traceback
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +22,18 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 from sqlalchemy.exc import DBAPIError
 
-from hashbench.common.errors import first_line
+from hashbench.common.errors import InputError, first_line
 from hashbench.scores.registry import metrics
-from hashbench.store import sums, views
+from hashbench.store import malformed, sums, views
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment
-from hashbench.store.malformed import Fault
+from hashbench.store.malformed import Fault, faults
 from hashbench.store.result import Predictions, leads_outside
 from hashbench.store.schema import artifact, attempt, content_sum, environment, metric, predictions, reading, run
 
 EQUAL = 1e-9  # a score computed again may differ by it, since libraries of other versions sum in another order
 REMEDY = "take a copy that is whole"
+READERS = ("/hashbench/store/", "/hashbench/results/", "/hashbench/cli/status.py")
 INVARIANTS = {
     "is done without the attempt that finished it": (
         "SELECT r.id FROM run r LEFT JOIN attempt a ON a.id = r.finished_attempt AND a.run_id = r.id "
@@ -81,6 +86,29 @@ def find_damage(
             yield from _files(connection, files)
 
 
+def fault_behind(
+    error: Exception, stores: Iterable[Store], *, identify: Callable[[Mapping[str, Any]], str] | None = None
+) -> str:
+    """A line on the malformed row of an open database that an error in reading comes from, '' if there is none.
+
+    No database is gone through before it is read. Of one that may be written, only an error of the code that reads it
+    comes from its rows: a sweep has other errors too.
+    """
+    files = {frame.filename for frame in traceback.extract_tb(error.__traceback__)}
+    is_of_reading = any(place in file.replace("\\", "/") for file in files for place in READERS)
+    for store in stores:
+        if not (store.read_only or is_of_reading):
+            continue
+        with suppress(DBAPIError, sqlite3.Error, InputError), store.read() as connection:
+            ids = [] if identify is None else list(_ids(store, connection, identify))
+            if len(ids) == connection.execute(sa.select(sa.func.count()).select_from(run)).scalar():
+                ids = []  # all are ids of another kind
+            first = next(chain(faults(connection), ids, _sums(store, connection)), None)
+            if first is not None:
+                return f"{store.name}: {first}; {malformed.REMEDY}"
+    return ""
+
+
 def _structure(store: Store, connection: Connection) -> Iterator[Fault]:
     """Damage of a SQLite file as SQLite itself finds it."""
     if store.dialect == "sqlite":
@@ -102,9 +130,9 @@ def _sums(store: Store, connection: Connection) -> Iterator[Fault]:
     for run_id in sums.wrong(connection, "run"):
         yield Fault(f"run {run_id[:12]}", "", "changed since it was stored")
     for number in sums.wrong(connection, "experiment"):
-        yield Fault(f"experiment {number}", "", f"changed since it was stored; {REMEDY}")
+        yield Fault(f"experiment {number}", "", "changed since it was stored")
     for key in sums.wrong(connection, "member"):
-        yield Fault(f"experiment {key.split()[0]}", "", f"a run of it changed since it was stored; {REMEDY}")
+        yield Fault(f"experiment {key.split()[0]}", "", "a run of it changed since it was stored")
 
 
 def _environments(_: Store, connection: Connection) -> Iterator[Fault]:
@@ -117,10 +145,10 @@ def _ids(_: Store, connection: Connection, identify: Callable[[Mapping[str, Any]
     for row in connection.execute(sa.select(run.c.id, run.c.spec)):
         try:
             is_right = identify(json.loads(row.spec)) == row.id
-        except (ValueError, TypeError, AttributeError, RecursionError):
+        except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
             is_right = False
         if not is_right:
-            yield Fault(f"run {row.id[:12]}", "", "its id is not that of its spec")
+            yield Fault(f"run {row.id[:12]}", "run.spec", "its id is not that of its spec")
 
 
 def _scores(_: Store, connection: Connection) -> Iterator[Fault]:

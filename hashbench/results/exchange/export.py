@@ -34,8 +34,8 @@ from hashbench.scores.registry import metrics
 from hashbench.store import sums
 from hashbench.store.engine import Store, open_results, open_store
 from hashbench.store.environment import LEFT_OUT, Environment, as_json
-from hashbench.store.first_reading import check_numbers
 from hashbench.store.kinds import KEY
+from hashbench.store.malformed import check_numbers
 from hashbench.store.packing import pack
 from hashbench.store.queue import published
 from hashbench.store.result import Predictions

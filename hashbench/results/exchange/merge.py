@@ -22,11 +22,11 @@ from sqlalchemy.engine import Connection, RowMapping
 
 from hashbench.results.exchange.foreign import CheckedDatabase, StoredRow, opened
 from hashbench.store import sums
-from hashbench.store.attaching import COLLECTING
 from hashbench.store.engine import Store
 from hashbench.store.environment import as_json
 from hashbench.store.free_runs import refresh
 from hashbench.store.kinds import KEY
+from hashbench.store.planning import COLLECTING
 from hashbench.store.queue import published
 from hashbench.store.schema import (
     attempt,

@@ -32,9 +32,8 @@ from hashbench.running.sweep.housekeeping import ResultSpool
 from hashbench.running.training.curves import NotFinite
 from hashbench.running.training.machine import Interrupted
 from hashbench.store.engine import Store
-from hashbench.store.finishing import finish
 from hashbench.store.queue import ClaimedRun, LeaseLost, fail, heartbeat, held_under, new_token, release
-from hashbench.store.result import Result
+from hashbench.store.result import Result, finish
 from hashbench.store.retry import Retry, StoreAway, is_outage
 from hashbench.store.sqlite import DatabaseLost
 

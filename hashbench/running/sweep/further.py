@@ -42,7 +42,9 @@ from hashbench.running.sweep.housekeeping import ResultSpool, release_dead
 from hashbench.running.sweep.processes import own_name
 from hashbench.running.training.fit import quieten
 from hashbench.running.training.machine import Machine
-from hashbench.store.attaching import (
+from hashbench.store.engine import Store
+from hashbench.store.planning import (
+    Run,
     attach_run,
     collecting_experiment,
     data_under,
@@ -52,8 +54,6 @@ from hashbench.store.attaching import (
     places_of,
     specs_under,
 )  # fmt: skip
-from hashbench.store.engine import Store
-from hashbench.store.planning import Run
 from hashbench.store.queue import ClaimedRun, LeaseLost, claim
 from hashbench.store.result import Result
 from hashbench.store.retry import Retry

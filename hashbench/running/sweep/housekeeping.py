@@ -27,9 +27,8 @@ from hashbench.running.sweep.assignment import Assignment
 from hashbench.running.sweep.guard import HUNG, TOO_LONG
 from hashbench.running.sweep.processes import is_dead
 from hashbench.store.engine import Store
-from hashbench.store.finishing import finish, knows
 from hashbench.store.queue import ClaimedRun, LeaseLost, abandon
-from hashbench.store.result import Artifact, Predictions, Result
+from hashbench.store.result import Artifact, Predictions, Result, finish, knows
 from hashbench.store.status import last_attempt, running
 
 ABOUT = "about"  # the array of a file that holds everything but outputs and targets, as JSON

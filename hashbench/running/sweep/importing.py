@@ -22,12 +22,10 @@ from hashbench.running.runs.provenance import environment
 from hashbench.running.sweep.attempt import LEASE_S
 from hashbench.running.sweep.processes import own_name
 from hashbench.scores.registry import metric_of
-from hashbench.store.attaching import attach_run
 from hashbench.store.engine import Store
-from hashbench.store.finishing import finish
-from hashbench.store.planning import Run
+from hashbench.store.planning import Run, attach_run
 from hashbench.store.queue import claim
-from hashbench.store.result import Result
+from hashbench.store.result import Result, finish
 from hashbench.store.status import done_ids
 
 REMEDY = "give another --name"

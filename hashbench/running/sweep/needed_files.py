@@ -16,7 +16,7 @@ from hashbench.running.sweep.executors.registry import find_shard_workers
 from hashbench.running.sweep.plan import Plan
 from hashbench.store.engine import Store
 from hashbench.store.planning import Run
-from hashbench.store.reruns import files_of_all_attempts
+from hashbench.store.result import files_of_all_attempts
 
 
 def needs_read_by(run: Run, place: Workplace) -> list[Run]:

@@ -30,8 +30,7 @@ from hashbench.running.training.memory import release_memory
 from hashbench.store.engine import open_store, parse
 from hashbench.store.planning import Run
 from hashbench.store.queue import ClaimedRun, claim, pending
-from hashbench.store.reruns import claim_rerun
-from hashbench.store.result import Result
+from hashbench.store.result import Result, claim_rerun
 from hashbench.store.retry import Retry, StoreAway
 from hashbench.store.sqlite import DatabaseLost
 

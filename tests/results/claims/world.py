@@ -12,10 +12,9 @@ import numpy as np
 from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment
-from hashbench.store.finishing import finish
 from hashbench.store.planning import add_experiment
 from hashbench.store.queue import claim
-from hashbench.store.result import Predictions, Result
+from hashbench.store.result import Predictions, Result, finish
 from tests.databases.empty import new_store
 from tests.databases.hand_made import STEP, HandRun
 

@@ -20,9 +20,8 @@ from hashbench.results.exchange.merge import merge
 from hashbench.running.experiment.identity import run_id
 from hashbench.store import views
 from hashbench.store.engine import Store, open_results, open_store
-from hashbench.store.finishing import finish, void
 from hashbench.store.planning import Run
-from hashbench.store.result import Artifact, Predictions, Result
+from hashbench.store.result import Artifact, Predictions, Result, finish, void
 from tests.store.noted import wrong_sums
 
 if TYPE_CHECKING:

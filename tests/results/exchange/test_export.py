@@ -22,10 +22,9 @@ from hashbench.running.experiment.identity import run_id
 from hashbench.store import views
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
-from hashbench.store.finishing import finish
 from hashbench.store.planning import add_experiment
 from hashbench.store.queue import claim, fail
-from hashbench.store.result import Artifact, Predictions, Result
+from hashbench.store.result import Artifact, Predictions, Result, finish
 from hashbench.store.status import counts, find_experiment, predictions, run_spec
 
 if TYPE_CHECKING:

@@ -16,10 +16,9 @@ from hashbench.results.exchange.merge import MergeReport, merge
 from hashbench.running.experiment.identity import run_id
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
-from hashbench.store.finishing import finish, void
 from hashbench.store.planning import Run
 from hashbench.store.queue import claim, fail
-from hashbench.store.result import Artifact, Predictions, Result
+from hashbench.store.result import Artifact, Predictions, Result, finish, void
 from hashbench.store.schema import metadata, run
 from tests.results.exchange.forged import ALL, forge
 from tests.store.conftest import empty_database

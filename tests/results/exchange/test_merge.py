@@ -16,12 +16,11 @@ from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.results.exchange.export import export_example
 from hashbench.results.exchange.merge import Difference, Void, merge
-from hashbench.store.attaching import attach_run
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
-from hashbench.store.finishing import finish, void
+from hashbench.store.planning import attach_run
 from hashbench.store.queue import claim, fail
-from hashbench.store.result import Artifact, Predictions, Result
+from hashbench.store.result import Artifact, Predictions, Result, finish, void
 from hashbench.store.schema import attempt, experiment, metadata, metric, run
 from hashbench.store.status import artifacts, attempts, counts, find_experiment, predictions
 from tests.store.noted import wrong_notes

@@ -20,10 +20,9 @@ from hashbench.results.rendering.formats.tidy import tidy
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store, open_results, open_store
-from hashbench.store.finishing import finish
 from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim
-from hashbench.store.result import Predictions, Result
+from hashbench.store.result import Predictions, Result, finish
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMAS = Path(__file__).parent / "schemas"

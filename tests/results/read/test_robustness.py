@@ -29,10 +29,9 @@ from hashbench.results.tables.request import ReportRequest, ReportSource
 from hashbench.results.tables.robustness import robustness_tables
 from hashbench.scores.draws import draw_counts
 from hashbench.store.engine import Store, open_store
-from hashbench.store.finishing import finish
 from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim
-from hashbench.store.result import Predictions, Result
+from hashbench.store.result import Predictions, Result, finish
 
 N = 200
 RATES = (0.1, 0.2)

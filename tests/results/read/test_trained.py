@@ -13,10 +13,9 @@ from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.results.read.trained import best_kept, chosen_run
 from hashbench.store.engine import Store, open_store
-from hashbench.store.finishing import finish
 from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim
-from hashbench.store.result import Artifact, Predictions, Result
+from hashbench.store.result import Artifact, Predictions, Result, finish
 
 Scores = Mapping[str, Mapping[str, float]]  # by run id, by split
 

@@ -8,9 +8,8 @@ from hashbench.running.sweep.dry_run import print_plan
 from hashbench.running.sweep.plan import plan
 from hashbench.running.sweep.runner import write_down
 from hashbench.store.engine import open_store
-from hashbench.store.finishing import finish
 from hashbench.store.queue import claim
-from hashbench.store.result import Result
+from hashbench.store.result import Result, finish
 
 RAW = "{name: raw, like: hashformer-md-proj, objective: none}"
 MODELS = "models: [bert-mlm, hashformer-md-proj]\nefficiency: true\n"

@@ -19,8 +19,8 @@ from hashbench.running.sweep.housekeeping import (
 )
 from hashbench.running.sweep.processes import own_name
 from hashbench.store.engine import Store
-from hashbench.store.finishing import finish
 from hashbench.store.planning import Run
+from hashbench.store.result import finish
 from hashbench.store.status import attempts, counts, needed_by_others
 from tests.store.conftest import lab as lab
 from tests.store.conftest import new_store as new_store

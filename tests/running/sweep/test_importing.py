@@ -29,10 +29,9 @@ from hashbench.running.runs.imported import KIND
 from hashbench.running.sweep.importing import import_predictions
 from hashbench.scores.registry import find_metric
 from hashbench.store.engine import Store, open_store
-from hashbench.store.finishing import finish, void
 from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim
-from hashbench.store.result import Result
+from hashbench.store.result import Result, finish, void
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from hashbench.running.sweep.runner import assign, shared_at
 from hashbench.running.sweep.stored_plan import write_down
 from hashbench.running.sweep.worker import Worker
 from hashbench.store.engine import Store, open_store
-from hashbench.store.reruns import files_of_all_attempts
+from hashbench.store.result import files_of_all_attempts
 from hashbench.store.status import attempts
 from tests.damage import DAMAGES
 

@@ -30,9 +30,8 @@ from hashbench.results.exchange.merge import merge
 from hashbench.running.experiment.identity import run_id
 from hashbench.running.sweep.processes import kill_family
 from hashbench.store.engine import Store, open_store
-from hashbench.store.finishing import finish
 from hashbench.store.queue import claim
-from hashbench.store.result import Result
+from hashbench.store.result import Result, finish
 from hashbench.store.retry import is_outage
 from tests.slow.faults.places import Disk, RayNodes, Server
 from tests.slow.faults.runs import CHAINED, OWN, PAGE, ROW, STRANGER, texts_of
