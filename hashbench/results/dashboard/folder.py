@@ -100,8 +100,8 @@ def _folders(path: Path, run_id: str) -> list[Path]:
     if not WANDB_ID.fullmatch(run_id):
         raise InputError(f"W&B run {printable(run_id[:80])!r}: no id of a run; see hashbench db check")
     parent = path / "wandb"
-    found = [] if parent.is_symlink() else parent.glob(f"offline-run-*-{run_id}")
-    return [folder for folder in found if folder.is_dir() and not folder.is_symlink()]
+    folders = [] if parent.is_symlink() else parent.glob(f"offline-run-*-{run_id}")
+    return [folder for folder in folders if folder.is_dir() and not folder.is_symlink()]
 
 
 def _remove(path: Path, run_id: str) -> None:
