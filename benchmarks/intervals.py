@@ -29,8 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from hashbench.results.read.measured import measure  # noqa: E402
 from hashbench.results.read.samples import Evidence  # noqa: E402
+from hashbench.scores.base import evaluate, find_metric  # noqa: E402
 from hashbench.scores.draws import DRAWS, drawn  # noqa: E402
-from hashbench.scores.registry import evaluate, find_metric  # noqa: E402
 from hashbench.store.engine import open_store  # noqa: E402
 
 GOAL_S = 10.0

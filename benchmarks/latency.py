@@ -22,8 +22,7 @@ from pathlib import Path
 import torch
 from tokenizers import normalizers, pre_tokenizers
 
-from hashbench.models.coders.base import Coder, make_coder
-from hashbench.models.coders.cache import RememberedCodes
+from hashbench.models.coders.base import Coder, RememberedCodes, make_coder
 from hashbench.models.embeddings.base import END, SPECIALS, START, Batch
 from hashbench.models.embeddings.registry import find_model, with_dim
 from hashbench.running.training.model import Model, build_model

@@ -16,7 +16,7 @@ from hashbench.deployment.writing import TrainedModel, write
 from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.embeddings.registry import find_model, with_dim
-from hashbench.models.objectives.classification import classification_head
+from hashbench.models.objectives.heads import classification_head
 from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.models.text.types import TypeTable
 from hashbench.running.training.model import build_model

@@ -9,11 +9,10 @@ from hashbench.data.corpora.preparing import prepare
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.data.tasks.text_batches import FinetuningData
-from hashbench.models.coders.base import Coder, make_coder
-from hashbench.models.coders.cache import type_codes
+from hashbench.models.coders.base import Coder, make_coder, type_codes
 from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.embeddings.registry import find_model
-from hashbench.models.objectives.registry import objective_of
+from hashbench.models.objectives.base import objective_of
 from hashbench.models.text.base import make_tokenizer
 
 

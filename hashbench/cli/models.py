@@ -18,7 +18,7 @@ from hashbench.cli.options import (
 )
 from hashbench.cli.output import note, print_json, print_rows
 from hashbench.common.errors import InputError
-from hashbench.models.choices import EncoderSize
+from hashbench.models.names import EncoderSize
 
 SHOWN = ["model", "tokens", "code", "params", "embedding", "needs", "paper", "groups"]  # to people
 

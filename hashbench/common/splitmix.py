@@ -1,6 +1,6 @@
 """SplitMix64 (Steele, Lea and Flood 2014): a hash of 64-bit integers; with a counter, random numbers.
 
-`mix` takes arrays of numpy, and one number inside a compiled kernel (`coders.keys.mix_one`); `mix_signed` takes tensors
+`mix` takes arrays of numpy, and one number inside a compiled kernel (`coders.rows.mix_one`); `mix_signed` takes tensors
 of torch. Exported models have their own version in `portable/hashing.py`, which needs Python alone.
 
 Random numbers are a function of (seed, epoch, row id, stream, column): no state, no order, the same in any batch. The

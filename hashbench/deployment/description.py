@@ -28,8 +28,8 @@ from hashbench.deployment.untrusted import (
     plain_files,
     stored_arrays,
 )
-from hashbench.models.choices import Pooling
 from hashbench.models.coders.base import Coder, make_coder
+from hashbench.models.names import Pooling
 from hashbench.models.text.base import Tokenizer, saved_tokenizer
 from hashbench.models.text.normal_forms import ARGUMENT
 from hashbench.results.rendering.rows import json_text

@@ -16,7 +16,7 @@ from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import available
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.registry import build_embedding, find_model
-from hashbench.models.objectives.registry import reads_items
+from hashbench.models.objectives.base import reads_items
 from hashbench.models.text.base import Tokenizer
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel, model_of

@@ -16,10 +16,10 @@ from torch import Tensor, nn
 
 from hashbench.common.errors import InputError, first_line
 from hashbench.deployment.loading import Predictor
-from hashbench.models.choices import Pooling
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import PAD, Batch
-from hashbench.models.objectives.classification import ClassificationHead, pool
+from hashbench.models.names import Pooling
+from hashbench.models.objectives.heads import ClassificationHead, pool
 from hashbench.running.training.model import Model
 
 # Of the example that is traced: at least 2 and all different, since an axis of size 1 would be taken for fixed.

@@ -14,7 +14,7 @@ from pathlib import Path
 import hashbench
 from hashbench.common.errors import InputError
 from hashbench.data.tasks.blocks import HASHED_BYTES
-from hashbench.data.tasks.hashed_words import FittedWords, fitted_hashed_words
+from hashbench.data.tasks.text_baselines import FittedWords, fitted_hashed_words
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.deployment.text_side import NAME_IN_JAVASCRIPT, check_names, filled, joined_sources, texts_to_prove
 from hashbench.models.portable.hashed_words import SETTINGS, WEIGHTS

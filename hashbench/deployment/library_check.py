@@ -24,7 +24,7 @@ from hashbench.deployment.library_folder import FLOOR
 from hashbench.deployment.loading import Predictor
 from hashbench.deployment.onnx_graph import TOLERANCE, texts_asked
 from hashbench.deployment.text_side import texts_compared
-from hashbench.models.objectives.classification import pool
+from hashbench.models.objectives.heads import pool
 
 N_TEXTS = 200  # that are compared: those by hand, and some of many scripts
 LEAST = 0.1  # the outputs' size that a tolerance is a share of, where they are smaller

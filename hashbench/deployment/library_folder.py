@@ -25,7 +25,7 @@ from hashbench.deployment.text_side import VALUES, joined_parts, parts_of, side_
 from hashbench.deployment.writing import write_weights
 from hashbench.models.embeddings.base import Batch, EmbeddingSpec
 from hashbench.models.encoders.base import encoder_config
-from hashbench.models.objectives.classification import ClassificationHead
+from hashbench.models.objectives.heads import ClassificationHead
 from hashbench.models.text.base import shipped_source
 from hashbench.results.rendering.rows import json_text
 from hashbench.running.training.model import Model

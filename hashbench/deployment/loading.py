@@ -27,12 +27,11 @@ from hashbench.deployment.description import (
 from hashbench.deployment.inputs import CONFIG, Asked, Question
 from hashbench.deployment.untrusted import AGAIN, one_line
 from hashbench.deployment.weights import check_finite, stored_tensors
-from hashbench.models.coders.base import Coder
-from hashbench.models.coders.cache import RememberedCodes
+from hashbench.models.coders.base import Coder, RememberedCodes
 from hashbench.models.embeddings.base import Batch, ModelSpec
 from hashbench.models.embeddings.registry import embedding_arguments
 from hashbench.models.layers import on_meta
-from hashbench.models.objectives.classification import ClassificationHead, classification_head, pool
+from hashbench.models.objectives.heads import ClassificationHead, classification_head, pool
 from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.types import DictInterner
 from hashbench.running.training.model import Model, build_model

@@ -43,7 +43,7 @@ from hashbench.running.runs.evaluation import ExportedModel
 from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.pretraining import KIND as PRETRAINING
 from hashbench.running.runs.provenance import commits_in
-from hashbench.scores.registry import metric_of
+from hashbench.scores.base import metric_of
 from hashbench.store.engine import Store, open_results
 from hashbench.store.status import attempts, best_scores, done_ids, find_run, predictions, run_spec
 

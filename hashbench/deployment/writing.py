@@ -22,7 +22,7 @@ from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import Counts, ModelSpec
 from hashbench.models.text.base import Tokenizer
 from hashbench.results.tables.recipes import NOT_DECLARED
-from hashbench.scores.registry import metric_of
+from hashbench.scores.base import metric_of
 
 
 @dataclass(frozen=True)

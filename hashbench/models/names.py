@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from hashbench.common.atomic import replace_text
 from hashbench.common.checksums import FileSum
@@ -54,3 +54,7 @@ def unknown_model(name: str, others: Sequence[str] = ()) -> str:
 def _listed() -> Names:
     models = registered("model")
     return Names(tuple(models), tuple(dict.fromkeys(group for spec in models.values() for group in spec.groups)))
+
+
+EncoderSize = Literal["tiny", "mini", "small", "medium", "base"]  # the keys of encoders.transformer.SHAPES
+Pooling = Literal["first", "max", "mean", "attention"]  # of the states of a text, by the head of a task

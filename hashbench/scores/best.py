@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from hashbench.scores.estimates import CONFIDENCE
+from hashbench.scores.draws import CONFIDENCE
 from hashbench.scores.quantity import Uncertain
 
 Differences = Callable[[int, int], Uncertain]  # of the models with two indexes, the second from the first

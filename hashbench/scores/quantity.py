@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hashbench.scores.estimates import CONFIDENCE, Estimate, Spread, undefined_share
+from hashbench.scores.draws import CONFIDENCE, Estimate, Spread, undefined_share
 
 Expression = Callable[..., float | np.ndarray]
 Unit = int | str | None  # of one model

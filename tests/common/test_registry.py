@@ -14,7 +14,7 @@ from hashbench.common import registry
 from hashbench.common.errors import InputError
 from hashbench.common.registry import KINDS, import_file, make, own_name, registered
 from hashbench.models.embeddings.registry import find_model, models
-from hashbench.scores.registry import find_metric
+from hashbench.scores.base import find_metric
 from tests.parsed import tree_of
 
 # What a file of each kind holds, NAME in place of the name, and a name that the suite has.
@@ -41,7 +41,7 @@ FILES = {
         "mlm",
     ),
     "head": (
-        "from hashbench.models.objectives.tagging import TaggingHead as H\nclass Mine(H):\n    name = 'NAME'\n",
+        "from hashbench.models.objectives.heads import TaggingHead as H\nclass Mine(H):\n    name = 'NAME'\n",
         "tagging",
     ),
     "task": (

@@ -16,7 +16,7 @@ from hashbench.common.splitmix import (
     shifted,
     uniforms,
 )
-from hashbench.models.coders.keys import mix_one, sign_of
+from hashbench.models.coders.rows import mix_one, sign_of
 from hashbench.models.portable.hashing import mix64
 from hashbench.models.text.compiled import compiled
 from tests.oracles import corruption

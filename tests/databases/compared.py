@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from hashbench.common.measured import MetricRow
-from hashbench.scores.registry import evaluate
+from hashbench.scores.base import evaluate
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
 from hashbench.store.planning import Run, add_experiment

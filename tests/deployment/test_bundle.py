@@ -20,7 +20,7 @@ from hashbench.models.embeddings.multi_hash import MultiHash
 from hashbench.models.embeddings.ternary import TernaryDense
 from hashbench.models.encoders.bert import BertEncoder
 from hashbench.models.encoders.canine import CanineEncoder
-from hashbench.models.objectives.classification import ClassificationHead
+from hashbench.models.objectives.heads import ClassificationHead
 from hashbench.running.training.model import Model
 
 FUTURE = "from __future__ import annotations\n"

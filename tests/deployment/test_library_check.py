@@ -27,7 +27,7 @@ from hashbench.deployment.text_side import texts_compared
 from hashbench.models.embeddings.base import EncoderSpec, ModelSpec
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.encoders.base import find_architecture
-from hashbench.models.objectives.registry import reads_items
+from hashbench.models.objectives.base import reads_items
 from tests.exported import exported_folder
 
 pytest.importorskip("transformers", reason="transformers is not installed")

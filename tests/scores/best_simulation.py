@@ -74,7 +74,7 @@ def column(world: World, skills: np.ndarray, spreads: np.ndarray, random: np.ran
 
 
 def _scores(metric: str, targets: np.ndarray, outputs: list[np.ndarray]) -> np.ndarray:
-    from hashbench.scores.registry import find_metric
+    from hashbench.scores.base import find_metric
 
     return np.array([find_metric(metric).score(targets, of_run) for of_run in outputs])
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from hashbench.scores.base import find_metric
 from hashbench.scores.draws import drawn
 from hashbench.scores.quantity import Quantity, difference
-from hashbench.scores.registry import find_metric
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)  # of a mean over a normal distribution
 SHARE = 0.4  # of class 1

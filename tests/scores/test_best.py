@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashbench.scores import best
+from hashbench.scores import draws as best
 from hashbench.scores.best import holm, ranks, variance_shares
 from hashbench.scores.quantity import Quantity, difference
 from tests.scores.best_simulation import World, best_of, simulate

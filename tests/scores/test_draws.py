@@ -7,9 +7,9 @@ import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.scores import base, correlations, draws
+from hashbench.scores.base import find_metric, metrics
 from hashbench.scores.draws import Scored, draw_counts, drawn, drawn_together
 from hashbench.scores.rankings import PAGE, deciles
-from hashbench.scores.registry import find_metric, metrics
 from tests.oracles import bootstrap
 
 RANDOM = np.random.default_rng(7)

@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from hashbench.scores import estimates
-from hashbench.scores.estimates import median_interval, percentile_interval, undefined_share
+from hashbench.scores import draws as estimates
+from hashbench.scores.draws import median_interval, percentile_interval, undefined_share
 
 DRAWS = np.linspace(-1.0, 3.0, 4_001)  # percentiles 2.5 and 97.5 are -0.9 and 2.9
 

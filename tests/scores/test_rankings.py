@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hashbench.common.errors import InputError
+from hashbench.scores.base import find_metric
 from hashbench.scores.rankings import deciles, page_mean
-from hashbench.scores.registry import find_metric
 
 # page, rank, certified, two maps
 OUTPUTS = np.array([[4, 1, 1, 1, 1], [4, 11, 0, 0, 1], [9, 20, 1, 0, 0], [9, 0, 1, 1, 0]], np.int32)

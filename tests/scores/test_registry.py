@@ -10,8 +10,8 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.catalogue import own_task
+from hashbench.scores.base import evaluate, find_metric, metric_of, metrics
 from hashbench.scores.draws import draw_counts, drawn
-from hashbench.scores.registry import evaluate, find_metric, metric_of, metrics
 
 METRIC = '''
 """Made up: minus the mean absolute error."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.scores.registry import evaluate, find_metric, metrics
+from hashbench.scores.base import evaluate, find_metric, metrics
 
 RANDOM = np.random.RandomState(0)
 CLASSES = [(RANDOM.randint(0, k, 50), RANDOM.randint(0, k, 50)) for k in (2, 2, 3, 5)]

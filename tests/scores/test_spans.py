@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hashbench.scores.registry import evaluate, find_metric, metrics
+from hashbench.scores.base import evaluate, find_metric, metrics
 
 NAMES = ("span_f1", "span_precision", "span_recall", "word_accuracy")
 # Three rows: spans there; spans predicted, hits, words, right words

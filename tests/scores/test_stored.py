@@ -12,9 +12,8 @@ from scipy import stats
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
 from hashbench.scores import pairs
-from hashbench.scores.base import predicted_classes
+from hashbench.scores.base import find_metric, metrics, predicted_classes
 from hashbench.scores.rankings import CERTIFIED, RANK, TOKENS
-from hashbench.scores.registry import find_metric, metrics
 from hashbench.store.engine import open_store
 from hashbench.store.status import predictions
 

@@ -12,8 +12,7 @@ import pytest
 import torch
 from torchmetrics import functional
 
-from hashbench.scores.base import predicted_classes
-from hashbench.scores.registry import find_metric
+from hashbench.scores.base import find_metric, predicted_classes
 from tests.scores.test_stored import EXAMPLE, stored
 
 pytestmark = pytest.mark.skipif(not EXAMPLE.exists(), reason="no example database beside the tests")

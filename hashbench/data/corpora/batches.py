@@ -20,10 +20,10 @@ from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.sources.batching import Collator, evaluation_batches, label_rows, pad_id, special_id
+from hashbench.data.sources.documents import CorpusShard
 from hashbench.data.sources.loader import LoadedData, Make, TrainingData, ahead
-from hashbench.data.sources.shards import CorpusShard
 from hashbench.models.coders.base import Coder
-from hashbench.models.coders.vocabulary import Vocabulary
+from hashbench.models.coders.rows import Vocabulary
 from hashbench.models.embeddings.base import Batch, Template
 from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.unicode import in_chunks

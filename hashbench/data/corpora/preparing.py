@@ -3,6 +3,9 @@
 It is done once for all models of a tokenizer. What is finished lies in a folder beside the corpus until the corpus is
 whole: the trained vocabulary and each shard. A preparation that was killed takes it up again.
 The result depends on the texts and the tokenizer alone, not on shards or processes.
+
+A vocabulary that is learned on more than one kind of text, as on corpora and the training texts of tasks, is learned
+before the corpora are prepared, and has a folder in the cache; one of the corpora alone is part of their preparation.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import hashlib
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -42,11 +45,9 @@ from hashbench.data.corpora.tokenizing import (
     merged_types,
     telling,
 )
-from hashbench.data.corpora.vocabularies import corpus_texts, first_texts, trained_recipe
-from hashbench.data.sources import shards
-from hashbench.data.sources.documents import Again, CorpusSource
+from hashbench.data.sources import documents as shards
+from hashbench.data.sources.documents import Again, CorpusShard, CorpusSource
 from hashbench.data.sources.fingerprints import cache_room, digest, refuse_changed, write_json
-from hashbench.data.sources.shards import CorpusShard
 from hashbench.data.sources.sources import Source, locate_corpus
 from hashbench.data.sources.workers import call_each
 from hashbench.models.text.base import Tokenizer
@@ -102,7 +103,7 @@ def prepare(
     """The corpora as type ids, made now if no worker made them before.
 
     `folder` holds all prepared corpora, each in a subfolder named by its key. A tokenizer that needs training is
-    trained on the corpora first, in place; `learned`: the key of the vocabulary that it got before (`vocabularies.py`).
+    trained on the corpora first, in place; `learned`: the key of the vocabulary that it got before.
     With `first_chunk_only` an article is cut before its first "See also", "References" or "Category", as in the
     released HashFormers code. With `words_per_row` documents are cut into rows of so many words (`word_rows`), which
     take the place of documents. `workers`: this machine's, if not given.
@@ -266,3 +267,66 @@ def _write_ids(path: Path, tokenized: Sequence[TokenizedShard], of_types: Sequen
                 file.write(little)
                 checksum.update(little)
     return checksum.hexdigest()
+
+
+VOCABULARY_FORMAT = 1  # of a learned vocabulary; a change learns all of them anew
+# That a vocabulary is learned on, of all corpora together, and as many of all tasks; more changes few merges
+TRAINING_CHARACTERS = 500_000_000
+
+
+@dataclass(frozen=True)
+class LearnedTexts:
+    """Texts that a vocabulary is learned on, not read yet."""
+
+    fingerprint: str  # of the data and of what is read of them
+    read: Callable[[], Iterable[str]]
+    most: int  # characters, about, that are read of them
+
+
+def corpus_texts(source: CorpusSource, max_documents: int | None, *, articles: bool, of: int) -> LearnedTexts:
+    """The texts of one of `of` corpora that a vocabulary is learned on together."""
+    return LearnedTexts(
+        digest("corpus", source.fingerprint, json.dumps([max_documents, articles])),
+        lambda: source.documents(max_documents, articles=articles),
+        TRAINING_CHARACTERS // of,
+    )
+
+
+def first_texts(parts: Sequence[LearnedTexts]) -> Iterator[str]:
+    """The first texts of each part, up to its number of characters; the last of them is whole."""
+    for part in parts:
+        remaining = part.most
+        for text in part.read():
+            if remaining <= 0:
+                break
+            remaining -= len(text)
+            yield text
+
+
+def trained_recipe(tokenizer: Tokenizer, vocabulary_size: int) -> dict[str, object]:
+    """The recipe of a vocabulary that is learned, with its size and the number of characters that are read for it."""
+    trained = {"kind": tokenizer.kind, "train": vocabulary_size, "characters": TRAINING_CHARACTERS}
+    return trained | tokenizer.options()
+
+
+def learn_vocabulary(
+    tokenizer: Tokenizer,
+    vocabulary_size: int,
+    parts: Sequence[LearnedTexts],
+    folder: Path,
+    *,
+    progress: Callable[[str], None] | None = None,
+    shared: SharedFolder | None = None,
+) -> str:
+    """The key of a vocabulary, which is learned now if `folder` has it not yet, and loaded into the tokenizer."""
+    recipe = json.dumps(trained_recipe(tokenizer, vocabulary_size), sort_keys=True)
+    key = digest("vocabulary", str(VOCABULARY_FORMAT), recipe, *(part.fingerprint for part in parts))
+
+    def build(partial: Path) -> None:
+        what = f"training the {tokenizer.title}"
+        texts = Again(lambda: telling(first_texts(parts), progress or (lambda text: None), what))
+        tokenizer.train(texts, vocabulary_size)
+        tokenizer.save(partial)
+
+    tokenizer.load(make_once(folder / key, build, shared=shared))
+    return key

@@ -21,7 +21,7 @@ import numpy as np
 from hashbench.common.progress import progress
 from hashbench.common.shared import make_once
 from hashbench.common.showing import duration_text
-from hashbench.data.sources.shards import CorpusShard
+from hashbench.data.sources.documents import CorpusShard
 from hashbench.data.sources.workers import ONE_THREAD
 from hashbench.models.text.base import Tokenizer, tokenizers
 from hashbench.models.text.types import Distinct, Interner, TypeTable, looked_up

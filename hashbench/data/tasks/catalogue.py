@@ -20,7 +20,7 @@ from hashbench.data.tasks.base import LocatedTask, Task, TaskKind
 from hashbench.data.tasks.blocks import BY_GROUPS, HoldOut, Strict, TaskEntry
 from hashbench.data.tasks.items import ItemKind
 from hashbench.data.tasks.text_data import TaskData, sample_note
-from hashbench.scores.registry import find_metric
+from hashbench.scores.base import find_metric
 
 
 def known_tasks() -> dict[str, Task]:

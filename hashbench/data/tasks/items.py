@@ -17,8 +17,8 @@ from hashbench.data.sources.sources import SourceKind
 from hashbench.data.tasks.base import SplitOutputs, Task, TaskKind
 from hashbench.models.text.types import TokenizedTexts, TypeTable
 from hashbench.models.text.unicode import offsets_from, pack, ranges
+from hashbench.scores.base import find_metric
 from hashbench.scores.rankings import TOKENS
-from hashbench.scores.registry import find_metric
 
 if TYPE_CHECKING:
     from hashbench.data.tasks.item_batches import HiddenItems, ItemData, ItemSettings
@@ -161,7 +161,7 @@ def nearest(links: LinkSet, cases: Any) -> np.ndarray:
     """
     from scipy import sparse
 
-    from hashbench.models.coders.coherent import co_occurrence
+    from hashbench.models.coders.bloom import co_occurrence
 
     n_items = len(links.items)
     together = co_occurrence(links.links_of("train"), n_items)  # (N, N)

@@ -17,9 +17,8 @@ from hashbench.common.errors import InputError
 from hashbench.data.sources.batching import Collator, Rows, encode_rows, label_rows
 from hashbench.data.tasks.encoding import encode_task
 from hashbench.data.tasks.pairs import SPLIT, PairData
-from hashbench.models.coders.base import Coder
-from hashbench.models.coders.cache import type_codes
-from hashbench.models.coders.vocabulary import Vocabulary
+from hashbench.models.coders.base import Coder, type_codes
+from hashbench.models.coders.rows import Vocabulary
 from hashbench.models.embeddings.base import NO_LABEL, Batch, Template
 from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.unicode import offsets_from

@@ -47,8 +47,7 @@ from hashbench.data.tasks.text_data import (
     with_splits,
 )
 from hashbench.models.text.normal_forms import form_notes
-from hashbench.scores.base import OutputKind
-from hashbench.scores.registry import evaluate, find_metric, metrics
+from hashbench.scores.base import OutputKind, evaluate, find_metric, metrics
 from hashbench.scores.shares import class_shift
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from hashbench.data.sources.loader import EvaluationLoader, Make, TrainingData
 from hashbench.data.tasks.encoding import EncodedTask, counts_of, encode_task
 from hashbench.data.tasks.noise import TrainingNoise, noisy
 from hashbench.data.tasks.text_data import TaskData, by_word
-from hashbench.models.coders.base import Coder
-from hashbench.models.coders.cache import type_codes
+from hashbench.models.coders.base import Coder, type_codes
 from hashbench.models.embeddings.base import Batch, Template
 from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.tags import NO_WORD

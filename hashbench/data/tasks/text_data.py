@@ -22,10 +22,9 @@ from hashbench.data.sources.mapped import taken
 from hashbench.data.sources.sources import LABEL_NAMES, SourceKind
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.blocks import BY_ROWS
-from hashbench.data.tasks.contained import Contained
-from hashbench.data.tasks.holding_out import drawn_groups, drawn_rows, lost_classes
+from hashbench.data.tasks.holding_out import Contained, drawn_groups, drawn_rows, lost_classes
 from hashbench.models.text.tags import words_of
-from hashbench.scores.registry import find_metric
+from hashbench.scores.base import find_metric
 
 HOLDOUT = "holdout"  # a seeded tenth of train, where there is no validation split
 

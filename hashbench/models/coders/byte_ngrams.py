@@ -17,7 +17,7 @@ import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.models.coders.base import Coder, checked_count, checked_signs, checked_switch
-from hashbench.models.coders.keys import sign_of
+from hashbench.models.coders.rows import sign_of
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import compiled
 

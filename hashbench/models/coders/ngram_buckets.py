@@ -15,11 +15,10 @@ import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.models.coders.base import Coder, checked_count, checked_signs, checked_switch
-from hashbench.models.coders.keys import sign_of
 from hashbench.models.coders.murmur import murmur3, quarter
+from hashbench.models.coders.rows import sign_of
 from hashbench.models.text.base import PortablePart
-from hashbench.models.text.compiled import compiled, inlined
-from hashbench.models.text.utf8 import code_point, longest_string
+from hashbench.models.text.compiled import code_point, compiled, inlined, longest_string
 
 # Entries of a word. Chosen here: all of one of 13 characters with n from 3 to 6.
 MOST = 48

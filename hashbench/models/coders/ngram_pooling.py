@@ -22,9 +22,8 @@ from hashbench.common.errors import InputError
 from hashbench.common.splitmix import GAMMA, mix
 from hashbench.models.coders.base import Coder, checked_count, checked_switch
 from hashbench.models.text.base import PortablePart
-from hashbench.models.text.compiled import compiled, inlined
+from hashbench.models.text.compiled import code_point, compiled, inlined, longest_string
 from hashbench.models.text.unicode import pack
-from hashbench.models.text.utf8 import code_point, longest_string
 
 
 @inlined

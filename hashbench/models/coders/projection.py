@@ -21,14 +21,13 @@ import numpy as np
 
 from hashbench.common.splitmix import GAMMA, mix
 from hashbench.models.coders.base import Coder, checked_count
-from hashbench.models.coders.keys import STEP, mix_one
-from hashbench.models.coders.md5_kernel import START, finish_message
+from hashbench.models.coders.md5 import START, finish_message
+from hashbench.models.coders.rows import STEP, mix_one
 from hashbench.models.portable.projection import projection
 from hashbench.models.text.base import PortablePart
-from hashbench.models.text.compiled import compiled
+from hashbench.models.text.compiled import compiled, longest_string
 from hashbench.models.text.shipped import case_values
 from hashbench.models.text.unicode import pack, split
-from hashbench.models.text.utf8 import longest_string
 
 LONGEST = 5  # characters of an n-gram: the paper, section 3
 # Of counters below 4,096; a word of 256 characters has 1,534 features.

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.models.coders.base import Coder, checked_count, checked_signs
-from hashbench.models.coders.keys import sign_of
-from hashbench.models.coders.md5_kernel import START, finish_message
+from hashbench.models.coders.md5 import START, finish_message
+from hashbench.models.coders.rows import sign_of
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import compiled, inlined
 

@@ -16,13 +16,12 @@ import numpy as np
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.models.coders.base import Coder, checked_count, checked_signs
-from hashbench.models.coders.keys import sign_of
 from hashbench.models.coders.murmur import murmur3, murmur64a, quarter
+from hashbench.models.coders.rows import sign_of
 from hashbench.models.text.base import PortablePart
-from hashbench.models.text.compiled import compiled, inlined
+from hashbench.models.text.compiled import code_point, compiled, inlined, longest_string, put
 from hashbench.models.text.shipped import case_values, packed
 from hashbench.models.text.unicode import CLASS_BITS, CODE_POINTS, NOT_BY_CHARACTER, fold_table, join, split
-from hashbench.models.text.utf8 import code_point, longest_string, put
 
 FEATURES = ("norm", "prefix", "suffix", "shape")
 # spaCy's: the seed of the table of norm, which those of the others follow (`MultiHashEmbed`), and that of its strings.

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.common.errors import InputError
-from hashbench.models.choices import Pooling
+from hashbench.models.names import Pooling
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")  # RoBERTa's five, in the order of their rows
 START, PAD, END, UNKNOWN, MASK = range(len(SPECIALS))

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.common.errors import InputError
-from hashbench.models.coders.word_bytes import LENGTH, ROWS
+from hashbench.models.coders.rows import LENGTH, ROWS
 from hashbench.models.embeddings.base import SPECIALS, CodeSpec, Embedding, EmbeddingSpec, FreeSize, ModelSpec
 from hashbench.models.layers import draw_weights
 

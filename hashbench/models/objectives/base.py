@@ -12,10 +12,11 @@ import numpy as np
 from torch import Tensor, nn
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.models.choices import Pooling
-from hashbench.models.embeddings.base import NO_LABEL, Batch, Embedding, HeadSpec
+from hashbench.common.registry import registered
+from hashbench.models.embeddings.base import NO_LABEL, Batch, Embedding, HeadSpec, ModelSpec
 from hashbench.models.encoders.base import Encoder
 from hashbench.models.layers import at_least_float32
+from hashbench.models.names import Pooling
 
 
 class States(Protocol):
@@ -161,3 +162,41 @@ def mean_cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
     """Mean cross-entropy over the labels (n,) that are not -100, 0 where there is none; scores (n, C)."""
     total = nn.functional.cross_entropy(at_least_float32(scores), labels, ignore_index=NO_LABEL, reduction="sum")
     return total / (labels != NO_LABEL).sum().clamp(min=1)
+
+
+def objectives() -> Mapping[str, Objective]:
+    """All objectives by name, those of texts first. Raises InputError where two have one name."""
+    return dict(sorted(registered("objective").items(), key=lambda item: (item[1].reads_items, item[0])))
+
+
+def task_head(head: str | type) -> type[TaskHead]:
+    """The head class of a kind of task: the registered one of this name, or `head` itself where it is a class."""
+    if isinstance(head, str):
+        named: type[TaskHead] = registered("head")[head]
+        return named
+    if not issubclass(head, TaskHead):
+        raise TypeError(f"{head.__module__}.{head.__name__} is no head; derive it from {TaskHead.__module__}.TaskHead")
+    return head
+
+
+def objective_of(spec: ModelSpec) -> Objective | None:
+    """The objective of a model; None where it has none and learns its task alone."""
+    return None if spec.training.objective is None else objectives()[spec.training.objective]
+
+
+def pretrains(spec: ModelSpec) -> bool:
+    """True where a model is pre-trained on corpora; without an objective, or on items, it learns its task alone."""
+    objective = objective_of(spec)
+    return objective is not None and not objective.reads_items
+
+
+def scores_texts(spec: ModelSpec) -> bool:
+    """True where a model is pre-trained on corpora with an objective that scores texts without fine-tuning."""
+    objective = objective_of(spec)
+    return pretrains(spec) and objective is not None and objective.probe is not None
+
+
+def reads_items(spec: ModelSpec) -> bool:
+    """True where a model reads items of page links or phrases in place of texts."""
+    objective = objective_of(spec)
+    return objective is not None and objective.reads_items

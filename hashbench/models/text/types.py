@@ -14,8 +14,7 @@ import numpy as np
 
 from hashbench.common.atomic import atomic_write
 from hashbench.common.errors import InputError
-from hashbench.models.text.fast.ordering import order_of_types
-from hashbench.models.text.fast.table import gather, translate
+from hashbench.models.text.fast.table import gather, order_of_types, translate
 from hashbench.models.text.unicode import join, offsets_from, pack, read_only, split
 
 FORMAT = 1  # of the files that TypeTable.save writes

@@ -38,7 +38,7 @@ from hashbench.results.claims.verdicts import (
 from hashbench.results.read.measured import hollow_accuracy
 from hashbench.results.read.samples import Matched
 from hashbench.results.read.texts import share_lost, unequal_note
-from hashbench.scores.estimates import Estimate
+from hashbench.scores.draws import Estimate
 from hashbench.scores.quantity import Quantity, apply, difference
 
 ONE_SEED = "one seed: examples only"

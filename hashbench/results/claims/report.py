@@ -22,9 +22,9 @@ from hashbench.results.read.samples import Evidence, Sample, draw_together
 from hashbench.results.tables.notes import provenance, warnings
 from hashbench.results.tables.request import ReportRequest, ReportSource, paper_of
 from hashbench.results.tables.table import Table
+from hashbench.scores.base import is_drawable
 from hashbench.scores.best import holm
 from hashbench.scores.draws import DRAWS
-from hashbench.scores.registry import is_drawable
 from hashbench.store.engine import Store
 
 # Stored predictions above which fewer draws are made: 10,000 of each of 8,000 are a gigabyte and most of a minute

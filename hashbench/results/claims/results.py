@@ -37,8 +37,8 @@ from hashbench.results.read.measured import MAJORITY, PERCENT, Measured, baselin
 from hashbench.results.read.runs import Entry
 from hashbench.results.read.samples import Evidence, Matched, Sample
 from hashbench.results.tables.table import EACH_BEST
+from hashbench.scores.base import is_drawable, metric_of
 from hashbench.scores.quantity import Quantity, apply, mean, over
-from hashbench.scores.registry import is_drawable, metric_of
 
 BASELINE = "baseline_"
 NOTHING = Matched({}, {}, {})

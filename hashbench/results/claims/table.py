@@ -26,7 +26,7 @@ from hashbench.results.claims.verdicts import (
 from hashbench.results.papers.paper import Column
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Cell, Row, Table, Tone
-from hashbench.scores.estimates import CONFIDENCE
+from hashbench.scores.draws import CONFIDENCE
 from hashbench.store.engine import Store
 
 TONES: dict[Outcome, Tone] = {"holds": "good", "fails": "bad", "undecided": "open", "not measured": "none"}

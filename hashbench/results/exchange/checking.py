@@ -23,7 +23,7 @@ from sqlalchemy.engine import Connection, RowMapping
 from sqlalchemy.exc import DBAPIError
 
 from hashbench.common.errors import InputError, first_line
-from hashbench.scores.registry import metrics
+from hashbench.scores.base import metrics
 from hashbench.store import malformed, sums, views
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment

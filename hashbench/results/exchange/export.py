@@ -29,8 +29,7 @@ from hashbench.common.replacing import BESIDE
 from hashbench.common.secrecy import without_passwords
 from hashbench.results.exchange.foreign import CheckedDatabase
 from hashbench.results.exchange.merge import copy_attempt
-from hashbench.scores.base import Metric
-from hashbench.scores.registry import metrics
+from hashbench.scores.base import Metric, metrics
 from hashbench.store import sums
 from hashbench.store.engine import Store, open_results, open_store
 from hashbench.store.environment import LEFT_OUT, Environment, as_json

@@ -23,9 +23,8 @@ from hashbench.results.exchange.export import scrub_text
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry, MeasuredRun, SeedScore
 from hashbench.results.read.samples import Evidence, Sample
-from hashbench.scores.base import Metric
-from hashbench.scores.estimates import CONFIDENCE
-from hashbench.scores.registry import metric_of
+from hashbench.scores.base import Metric, metric_of
+from hashbench.scores.draws import CONFIDENCE
 
 SCHEMA = "0.3.0"
 LIBRARY = "hashbench"

@@ -15,10 +15,9 @@ from hashbench.common.errors import InputError, near_match
 from hashbench.results.read.measured import AVERAGE, measure
 from hashbench.results.read.runs import Entry
 from hashbench.results.read.samples import Evidence, Matched, RunSeed, Sample, draw_together
-from hashbench.scores.draws import DRAWS
-from hashbench.scores.estimates import Estimate
+from hashbench.scores.base import metrics
+from hashbench.scores.draws import DRAWS, Estimate
 from hashbench.scores.quantity import difference
-from hashbench.scores.registry import metrics
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint
 from hashbench.store.status import experiment_names

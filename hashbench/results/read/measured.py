@@ -32,7 +32,7 @@ from hashbench.results.read.runs import (
     without_apart,
 )
 from hashbench.results.read.units import Units, read_units
-from hashbench.scores.registry import metric_of
+from hashbench.scores.base import metric_of
 from hashbench.store.engine import Store
 from hashbench.store.kinds import KEY, STORED
 from hashbench.store.result import NOT_STORED, Checkpoint, Predictions, unpacked

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from hashbench.common.measured import COUNTED
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import SCRATCH, MeasuredRun, grouped
-from hashbench.scores.registry import metric_of
+from hashbench.scores.base import metric_of
 
 BUILT_IN = ("builtin", "built-in")  # in the origin or a note of generated texts
 SAMPLE = "sample"

@@ -16,12 +16,10 @@ from hashbench.common.paradigms import Paradigms
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry, grouped
 from hashbench.results.read.samples import Evidence, Sample, draw_seed
-from hashbench.scores.base import SummedMetric
-from hashbench.scores.draws import draw_counts
-from hashbench.scores.estimates import Estimate
+from hashbench.scores.base import SummedMetric, find_metric
+from hashbench.scores.draws import Estimate, draw_counts
 from hashbench.scores.pairs import METRICS, pair_accuracy, ties
 from hashbench.scores.quantity import Quantity
-from hashbench.scores.registry import find_metric
 
 METRIC_NAMES = tuple(metric.name for metric in METRICS)
 

@@ -13,8 +13,8 @@ import numpy as np
 from hashbench.results.read.jumps import NOT_JUMPED
 from hashbench.results.read.samples import Evidence, Matched, Sample, ScorePart, draw_together
 from hashbench.scores import best
+from hashbench.scores.base import is_drawable
 from hashbench.scores.quantity import Quantity, Uncertain, difference, unmatched
-from hashbench.scores.registry import is_drawable
 
 IN_GROUP, BELOW = "best", "below"  # the states of compared models
 FEW_SEEDS, FEW_UNITS = "fewer than two seeds", "fewer than two pre-trainings"

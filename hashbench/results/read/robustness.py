@@ -21,10 +21,9 @@ from hashbench.results.read.measured import AVERAGE
 from hashbench.results.read.runs import grouped
 from hashbench.results.read.samples import draw_seed
 from hashbench.results.read.units import Units, read_units
-from hashbench.scores.draws import drawn
-from hashbench.scores.estimates import Estimate
+from hashbench.scores.base import metric_of
+from hashbench.scores.draws import Estimate, drawn
 from hashbench.scores.quantity import Quantity, Unit, difference
-from hashbench.scores.registry import metric_of
 from hashbench.store.engine import Store
 from hashbench.store.result import Predictions
 from hashbench.store.status import StoredExperiment, find_experiment

@@ -18,10 +18,9 @@ import numpy as np
 from hashbench.common.errors import InputError
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry, SeedScore, grouped
-from hashbench.scores.draws import DRAWS, Scored, drawn_together
-from hashbench.scores.estimates import percentile_interval, undefined_share
+from hashbench.scores.base import is_drawable, metric_of, metrics
+from hashbench.scores.draws import DRAWS, Scored, drawn_together, percentile_interval, undefined_share
 from hashbench.scores.quantity import Quantity, Unit, apply
-from hashbench.scores.registry import is_drawable, metric_of, metrics
 from hashbench.store.engine import Store
 from hashbench.store.result import Predictions
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hashbench.common.showing import percent_text
 from hashbench.common.texts_read import NOTED, TextCounts
 from hashbench.results.read.runs import MeasuredRun
-from hashbench.scores.registry import metric_of
+from hashbench.scores.base import metric_of
 
 NOT_COUNTED = "not counted"  # of a run that was stored before texts were counted
 

@@ -10,7 +10,7 @@ from hashbench.common.errors import InputError, near_match
 from hashbench.common.showing import few, percent_text
 from hashbench.results.read.queries import TRAINED_RUNS
 from hashbench.results.read.runs import BASELINE, EVALUATION, FURTHER_BASELINE, IMPORTED, PAIRS
-from hashbench.scores.registry import metric_of
+from hashbench.scores.base import metric_of
 from hashbench.store.engine import Store
 from hashbench.store.status import find_experiment, predictions
 

@@ -16,8 +16,8 @@ from hashbench.results.tables.experiment import own_table
 from hashbench.results.tables.recipes import distinct, placed
 from hashbench.results.tables.request import paper_of
 from hashbench.results.tables.table import Cell, Row, Table
-from hashbench.scores.estimates import Estimate
-from hashbench.scores.registry import metric_of
+from hashbench.scores.base import metric_of
+from hashbench.scores.draws import Estimate
 
 UNDECIDED, ONE_SEED = "undecided", "one seed"
 COLUMNS = (

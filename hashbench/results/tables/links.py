@@ -19,7 +19,7 @@ from hashbench.results.tables.cells import entry_row, score_cell
 from hashbench.results.tables.experiment import MINUTES, SIZES, minutes_cell
 from hashbench.results.tables.request import ReportSource, TableFile
 from hashbench.results.tables.table import Cell, Row, Table, marked, missing_lines, scaled
-from hashbench.scores.estimates import percentile_interval, undefined_share
+from hashbench.scores.draws import percentile_interval, undefined_share
 from hashbench.scores.rankings import DECILES
 
 SPLIT = "test"

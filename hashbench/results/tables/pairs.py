@@ -18,7 +18,7 @@ from hashbench.results.read.pairs import Group, PairResults, pair_results
 from hashbench.results.read.samples import Sample
 from hashbench.results.tables.request import DRAWS, ReportSource, TableFile
 from hashbench.results.tables.table import Cell, Row, Table
-from hashbench.scores.estimates import Estimate
+from hashbench.scores.draws import Estimate
 from hashbench.scores.pairs import pair_accuracy
 
 TASK, PARADIGM = "task", "paradigm"  # columns of published/minimal_pairs.csv; the others are models

@@ -16,7 +16,7 @@ from hashbench.results.read.robustness import RobustnessCurve, RobustnessResults
 from hashbench.results.tables.ranking import remark_on, with_rating
 from hashbench.results.tables.request import ReportSource, TableFile
 from hashbench.results.tables.table import TRIVIAL, Cell, Row, RowKind, Table
-from hashbench.scores.estimates import Estimate
+from hashbench.scores.draws import Estimate
 from hashbench.scores.quantity import Uncertain, difference, unmatched
 
 TIDY = (

@@ -16,12 +16,11 @@ from hashbench.common.measured import MetricRow
 from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.sources.batching import text_batches
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.models.coders.base import Coder
-from hashbench.models.coders.cache import RememberedCodes, type_codes
-from hashbench.models.coders.vocabulary import Vocabulary
+from hashbench.models.coders.base import Coder, RememberedCodes, type_codes
+from hashbench.models.coders.rows import Vocabulary
 from hashbench.models.embeddings.base import Batch, ModelSpec
-from hashbench.models.objectives.classification import classification_head
-from hashbench.models.objectives.registry import objectives
+from hashbench.models.objectives.base import objectives
+from hashbench.models.objectives.heads import classification_head
 from hashbench.models.text.base import Tokenizer
 from hashbench.running.efficiency.memory import peak_bytes
 from hashbench.running.efficiency.parameters import count

@@ -17,7 +17,7 @@ from hashbench.models.embeddings.base import Counts, Embedding, Frame, ModelSpec
 from hashbench.models.embeddings.registry import build_embedding, with_dim
 from hashbench.models.encoders.base import encoder_config, encoder_outline
 from hashbench.models.layers import on_meta
-from hashbench.models.objectives.classification import classification_head
+from hashbench.models.objectives.heads import classification_head
 from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.models import ResolvedModel
 

@@ -10,7 +10,7 @@ from hashbench.common.showing import amount
 from hashbench.models.embeddings.base import Counts, ModelSpec
 from hashbench.models.embeddings.registry import find_model, models, named_models
 from hashbench.models.encoders.base import encoder_config
-from hashbench.models.objectives.registry import objective_of, reads_items
+from hashbench.models.objectives.base import objective_of, reads_items
 from hashbench.running.efficiency.parameters import count, frame_of, token_cost
 from hashbench.running.efficiency.spreads import SPREAD_COLUMNS, Spreads, spreads_at_start
 from hashbench.running.experiment.resolved import needs_corpus

@@ -11,7 +11,7 @@ from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.embeddings.registry import build_embedding, with_dim
 from hashbench.models.encoders.base import encoder_config, find_architecture
-from hashbench.models.objectives.registry import reads_items
+from hashbench.models.objectives.base import reads_items
 from hashbench.models.text.base import make_tokenizer
 from hashbench.models.text.types import TypeTable
 from hashbench.running.training.spread import batch_of_words, frequent_words, position_spread, word_spread

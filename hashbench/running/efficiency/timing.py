@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 
 from hashbench.common.progress import progress
-from hashbench.scores.estimates import median_interval
+from hashbench.scores.draws import median_interval
 
 Work = Callable[[], None]
 # A doubled batch that saves less than 5 % of the time of a sample brings no gain.

@@ -25,7 +25,7 @@ from hashbench.models.embeddings.base import Embedding, ModelSpec, TextSpec, sto
 from hashbench.models.embeddings.registry import build_embedding, models, with_dim
 from hashbench.models.encoders.base import Encoder, encoder_config, encoder_outline
 from hashbench.models.layers import on_meta
-from hashbench.models.objectives.registry import objective_of, pretrains, reads_items, task_head
+from hashbench.models.objectives.base import objective_of, pretrains, reads_items, task_head
 from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.models.text.token_lengths import words_note
 from hashbench.running.experiment.contract import batch_of, error_line, fault_of_forward, fault_of_shape, written_at

@@ -17,7 +17,7 @@ from hashbench.models.embeddings.base import CodeSpec, EncoderSpec, ModelSpec
 from hashbench.models.embeddings.registry import find_model, groups, models, with_dim
 from hashbench.models.encoders.base import find_architecture
 from hashbench.models.names import unknown_model
-from hashbench.models.objectives.registry import objectives, pretrains, reads_items
+from hashbench.models.objectives.base import objectives, pretrains, reads_items
 from hashbench.models.text.base import LEARN_ON, Tokenizer, find_tokenizer, make_tokenizer
 from hashbench.running.experiment.code import allow_code
 from hashbench.running.experiment.load import KeyPath, Loaded, validate

@@ -367,7 +367,7 @@ def complete_pretrain(pretrain: Pretrain, *, objective: str, encoder: str) -> Pr
     >>> complete_pretrain(Pretrain(steps=1000), objective="mlm", encoder="base").warmup_steps
     60
     """
-    from hashbench.models.objectives.registry import objectives  # torch, which a file is read without
+    from hashbench.models.objectives.base import objectives  # torch, which a file is read without
 
     changes: dict[str, float | int] = {}
     if pretrain.learning_rate is None:

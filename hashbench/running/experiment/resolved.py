@@ -20,7 +20,7 @@ from hashbench.data.tasks.base import LocatedTask, Task
 from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.embeddings.base import Embedding, ModelSpec
 from hashbench.models.embeddings.registry import embedding_arguments
-from hashbench.models.objectives.registry import objective_of, pretrains, reads_items
+from hashbench.models.objectives.base import objective_of, pretrains, reads_items
 from hashbench.models.text.base import CORPUS, Tokenizer, make_tokenizer
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.schema import Experiment, Tuning

@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.registry import registered
 from hashbench.data.tasks.blocks import BY_GROUPS, HASHED_BYTES, HoldOut, NameOf, Seed, Strict, TaskEntry
-from hashbench.models.choices import EncoderSize, Pooling
+from hashbench.models.names import EncoderSize, Pooling
 from hashbench.results.dashboard.live import PROJECT, Mode
 from hashbench.running.experiment.claims import ClaimEntry
 from hashbench.running.experiment.recipes import Finetune, Pretrain

@@ -11,7 +11,7 @@ from hashbench.common.errors import InputError, near_match
 from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.registry import embedding_arguments
 from hashbench.models.encoders.base import encoder_config
-from hashbench.models.objectives.registry import pretrains
+from hashbench.models.objectives.base import pretrains
 from hashbench.running.experiment.load import KeyPath, Loaded
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.schema import ModelEntry, Tuning

@@ -16,8 +16,14 @@ from hashbench.common.cache import mark
 from hashbench.common.errors import InputError, located
 from hashbench.common.shared import SharedFolder, make_once
 from hashbench.data.corpora.corpus import Corpus
-from hashbench.data.corpora.preparing import ShardWorkers, prepare
-from hashbench.data.corpora.vocabularies import TRAINING_CHARACTERS, LearnedTexts, corpus_texts, learn_vocabulary
+from hashbench.data.corpora.preparing import (
+    TRAINING_CHARACTERS,
+    LearnedTexts,
+    ShardWorkers,
+    corpus_texts,
+    learn_vocabulary,
+    prepare,
+)
 from hashbench.data.sources.documents import CorpusSource
 from hashbench.data.sources.hub import SHORT_COMMIT
 from hashbench.data.sources.sources import locate_corpus, open_sources
@@ -27,9 +33,9 @@ from hashbench.data.tasks.items import LinkSet, item_kind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.coders.bloom import Bloom
-from hashbench.models.coders.vocabulary import Vocabulary
+from hashbench.models.coders.rows import Vocabulary
 from hashbench.models.embeddings.base import ModelSpec
-from hashbench.models.objectives.registry import objective_of, pretrains
+from hashbench.models.objectives.base import objective_of, pretrains
 from hashbench.models.text.base import CORPUS, Tokenizer, make_tokenizer
 from hashbench.models.text.types import TypeTable
 from hashbench.models.text.words import WordTokenizer

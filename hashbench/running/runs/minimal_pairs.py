@@ -14,7 +14,7 @@ from hashbench.common.texts_read import NOTE
 from hashbench.data.tasks.base import LocatedTask, SplitOutputs
 from hashbench.data.tasks.kinds.minimal_pairs import pair_outcomes
 from hashbench.data.tasks.pairs import SPLIT, PairData
-from hashbench.models.objectives.registry import objective_of, scores_texts
+from hashbench.models.objectives.base import objective_of, scores_texts
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import objective_head

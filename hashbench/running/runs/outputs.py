@@ -14,8 +14,7 @@ import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.data.tasks.base import Task
-from hashbench.scores.base import Metric
-from hashbench.scores.registry import metric_of
+from hashbench.scores.base import Metric, metric_of
 from hashbench.store import packing
 from hashbench.store.result import NOT_STORED, Predictions, Result
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
-from hashbench.models.coders.cache import type_codes
-from hashbench.models.objectives.registry import objective_of, pretrains
+from hashbench.models.coders.base import type_codes
+from hashbench.models.objectives.base import objective_of, pretrains
 from hashbench.running.efficiency.parameters import count
 from hashbench.running.experiment.identity import run_id
 from hashbench.running.experiment.models import ResolvedModel

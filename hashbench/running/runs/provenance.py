@@ -25,7 +25,7 @@ from hashbench.data.tasks.text import TextKind
 from hashbench.models.coders.base import find_coder
 from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.encoders.base import find_architecture
-from hashbench.models.objectives.registry import objectives, task_head
+from hashbench.models.objectives.base import objectives, task_head
 from hashbench.models.text.base import find_tokenizer
 from hashbench.models.text.pieces import commits_of
 from hashbench.running.experiment.identity import cpu_name

@@ -11,25 +11,25 @@ from typing import Any
 from hashbench.common.cache import mark
 from hashbench.common.errors import InputError
 from hashbench.common.texts_read import TextCounts
-from hashbench.data.corpora.vocabularies import TRAINING_CHARACTERS, LearnedTexts, learn_vocabulary
+from hashbench.data.corpora.preparing import TRAINING_CHARACTERS, LearnedTexts, learn_vocabulary
 from hashbench.data.sources.fingerprints import usable_cache_folder
 from hashbench.data.sources.sources import Source, open_sources
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.catalogue import find_task, known_tasks, locate_task, own_task
-from hashbench.data.tasks.describing import (
+from hashbench.data.tasks.reading import (
     ReadSplit,
     SplitFacts,
     class_shares,
     read_splits,
     split_facts,
+    texts_read,
 )
-from hashbench.data.tasks.reading import texts_read
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.embeddings.base import Template
-from hashbench.models.objectives.registry import reads_items
+from hashbench.models.objectives.base import reads_items
 from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.running.experiment.load import load_experiment
 from hashbench.running.experiment.models import resolve_models

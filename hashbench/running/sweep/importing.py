@@ -21,7 +21,7 @@ from hashbench.running.runs.imported import KIND
 from hashbench.running.runs.provenance import environment
 from hashbench.running.sweep.attempt import LEASE_S
 from hashbench.running.sweep.processes import own_name
-from hashbench.scores.registry import metric_of
+from hashbench.scores.base import metric_of
 from hashbench.store.engine import Store
 from hashbench.store.planning import Run, attach_run
 from hashbench.store.queue import claim

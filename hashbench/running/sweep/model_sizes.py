@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashbench.common.showing import BUDGET_TOLERANCE
-from hashbench.models.objectives.registry import reads_items
+from hashbench.models.objectives.base import reads_items
 from hashbench.running.efficiency.parameters import outline_of
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.resolved import ResolvedExperiment, SummaryRow

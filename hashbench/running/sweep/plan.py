@@ -20,7 +20,7 @@ from hashbench.data.tasks.text import undefined_notes
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import make_coder
 from hashbench.models.coders.bloom import Bloom
-from hashbench.models.objectives.registry import pretrains, scores_texts
+from hashbench.models.objectives.base import pretrains, scores_texts
 from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.checks import (
     check_averages,

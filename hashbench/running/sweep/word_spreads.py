@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hashbench.models.objectives.registry import pretrains, reads_items
+from hashbench.models.objectives.base import pretrains, reads_items
 from hashbench.running.efficiency.spreads import Spreads
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.resolved import ResolvedExperiment, SummaryRow

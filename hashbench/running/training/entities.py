@@ -21,7 +21,7 @@ from hashbench.running.training.evaluated import EvaluatedModule, Evaluation, Ta
 from hashbench.running.training.machine import Machine, Watch
 from hashbench.running.training.model import Model
 from hashbench.running.training.recipe import training_length
-from hashbench.scores.registry import evaluate
+from hashbench.scores.base import evaluate
 
 # Items of a ranking where not all are ranked: the largest k of the paper's tables.
 TOP = 20

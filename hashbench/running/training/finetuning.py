@@ -20,8 +20,7 @@ from hashbench.data.tasks.text import no_value, text_kind
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.embeddings.base import Batch, ModelSpec
-from hashbench.models.objectives.base import TaskHead
-from hashbench.models.objectives.registry import task_head
+from hashbench.models.objectives.base import TaskHead, task_head
 from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe, OnHardware
 from hashbench.running.training.curves import Curves, NotFinite
 from hashbench.running.training.devices import autocast, pick_device, precision_found
@@ -29,7 +28,7 @@ from hashbench.running.training.evaluated import EvaluatedModule, Evaluation, Ou
 from hashbench.running.training.machine import Machine, Watch
 from hashbench.running.training.model import Model
 from hashbench.running.training.recipe import training_length
-from hashbench.scores.registry import evaluate
+from hashbench.scores.base import evaluate
 
 
 class FinetuningModule(EvaluatedModule):

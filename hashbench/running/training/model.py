@@ -13,12 +13,11 @@ from torch import Tensor, nn
 from hashbench.common.atomic import with_usual_rights
 from hashbench.common.checksums import sealed_write
 from hashbench.common.errors import InputError, first_line
-from hashbench.models.choices import Pooling
 from hashbench.models.embeddings.base import SPECIALS, Batch, Embedding, ModelSpec, Published
 from hashbench.models.embeddings.registry import build_embedding
 from hashbench.models.encoders.base import Encoder, make_encoder
-from hashbench.models.objectives.base import Head
-from hashbench.models.objectives.registry import objectives
+from hashbench.models.names import Pooling
+from hashbench.models.objectives.base import Head, objectives
 
 
 class Model(nn.Module):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hashbench.data.corpora.batches import PretrainingData
-from hashbench.models.coders.cache import type_codes
-from hashbench.models.coders.vocabulary import Vocabulary
+from hashbench.models.coders.base import type_codes
+from hashbench.models.coders.rows import Vocabulary
 from hashbench.models.objectives.mlm import OBJECTIVE
 
 

@@ -14,7 +14,7 @@ from hashbench.common.errors import InputError
 from hashbench.data.corpora import preparing, tokenizing
 from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.corpora.preparing import prepare
-from hashbench.data.sources.shards import article
+from hashbench.data.sources.documents import article
 from hashbench.data.sources.sources import Source, open_sources
 from hashbench.models.text.base import make_tokenizer
 from hashbench.models.text.subwords import SubwordTokenizer

@@ -21,7 +21,7 @@ from hashbench.data.corpora import preparing, tokenizing
 from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.corpora.preparing import prepare
 from hashbench.data.corpora.tokenizing import ShardJob
-from hashbench.data.sources import shards as shards_module
+from hashbench.data.sources import documents as shards_module
 from hashbench.data.sources.sources import Source, open_sources
 from hashbench.models.text.base import make_tokenizer
 from tests.data.corpora.test_corpus import sources

@@ -16,9 +16,8 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.data.corpora import batches as streaming
 from hashbench.data.corpora.batches import RowStream, StreamedData, StreamLoader, StreamPlace
-from hashbench.data.sources import shards as shards_module
-from hashbench.data.sources.documents import folder_corpus
-from hashbench.data.sources.shards import CorpusShard
+from hashbench.data.sources import documents as shards_module
+from hashbench.data.sources.documents import CorpusShard, folder_corpus
 from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import Batch
 from hashbench.models.embeddings.registry import find_model

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hashbench.data.corpora.tokenizing import ShardJob, TokenizedShard, make_shard, merged_types
-from hashbench.data.sources.shards import CorpusShard, FilePart
+from hashbench.data.sources.documents import CorpusShard, FilePart
 from hashbench.models.text.words import WordTokenizer
 
 FILES = ["types-blob.npy", "types-offsets.npy", "types-counts.npy", "types.json"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.data.corpora.vocabularies import LearnedTexts, first_texts, learn_vocabulary
+from hashbench.data.corpora.preparing import LearnedTexts, first_texts, learn_vocabulary
 from hashbench.models.text.subwords import SubwordTokenizer
 
 

@@ -14,8 +14,8 @@ from hashbench.data.corpora import tokenizing
 from hashbench.data.corpora.batches import HELD_OUT_EVERY, PretrainingData
 from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.corpora.preparing import prepare
-from hashbench.data.sources import shards
-from hashbench.data.sources.shards import word_rows
+from hashbench.data.sources import documents as shards
+from hashbench.data.sources.documents import word_rows
 from hashbench.models.embeddings.base import Template
 from hashbench.models.objectives.mlm import OBJECTIVE as MLM
 from hashbench.models.objectives.shuffle_random import OBJECTIVE as SHUFFLE_RANDOM

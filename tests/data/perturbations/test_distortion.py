@@ -6,7 +6,7 @@ import random
 from collections import Counter
 
 from hashbench.data.perturbations.base import find_perturbation, perturbed
-from hashbench.data.perturbations.distortion import distorted
+from hashbench.data.perturbations.letters import distorted
 
 DISTORTION = find_perturbation("distortion")
 

@@ -12,7 +12,7 @@ from hashbench.data.sources.sources import locate_corpus, open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.data.tasks.named.glue import GROUPS
 from hashbench.models.text.words import WordTokenizer
-from hashbench.scores.registry import evaluate
+from hashbench.scores.base import evaluate
 
 # SHA-256 of rows and documents as JSON: the same on every machine and in every process, or VERSION must rise.
 TASKS_SHA256 = "9b0d8229da881b9330981e5162ff4d9e94bb1cc7b56e6d107bfa992df5644b68"

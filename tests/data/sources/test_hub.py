@@ -11,7 +11,8 @@ import pytest
 
 from hashbench.common import hub as common_hub
 from hashbench.common.errors import InputError
-from hashbench.data.sources import hub, hub_copies
+from hashbench.data.sources import hub
+from hashbench.data.sources import hub as hub_copies
 from hashbench.data.sources.hub import HubPlace, HubTable
 from hashbench.data.sources.sources import locate_corpus, open_sources
 from hashbench.data.tasks.catalogue import available, find_task, load_task, locate_task

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources import hub_copies
-from hashbench.data.sources.hub_copies import CONVERTED, HubCopy, known_copy, resolved_copy
+from hashbench.data.sources import hub as hub_copies
+from hashbench.data.sources.hub import CONVERTED, HubCopy, known_copy, resolved_copy
 
 MAIN = "1" * 40
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources import shards as module
+from hashbench.data.sources import documents as module
 from hashbench.data.sources.documents import CorpusSource, folder_corpus
 from hashbench.data.sources.sources import locate_corpus, open_sources
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashbench.data.tasks.contained import Contained
+from hashbench.data.tasks.holding_out import Contained
 from tests.oracles.contained import row_lies_in
 
 # Few words, so that texts lie in one another; in two spellings, and with blanks that do not count

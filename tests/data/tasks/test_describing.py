@@ -1,4 +1,4 @@
-"""data/tasks/describing.py: counts of texts and labels, and of what models read."""
+"""data/tasks/reading.py: counts of texts and labels, and of what models read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hashbench.data.sources.rows import Repeats
 from hashbench.data.tasks.catalogue import find_task
-from hashbench.data.tasks.describing import (
+from hashbench.data.tasks.reading import (
     class_shares,
     read_splits,
     split_facts,

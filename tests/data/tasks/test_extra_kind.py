@@ -32,7 +32,7 @@ from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.blocks import Strict
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_baselines import majority
-from hashbench.models.objectives.classification import ClassificationHead
+from hashbench.models.objectives.heads import ClassificationHead
 
 DEGREES = {"low": 0, "middle": 1, "high": 2}
 

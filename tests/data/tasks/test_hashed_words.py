@@ -17,8 +17,8 @@ from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.blocks import BY_GROUPS, BY_ROWS
 from hashbench.data.tasks.catalogue import find_task, known_kinds, load_task
-from hashbench.data.tasks.hashed_words import bucket_values, fitted_hashed_words
 from hashbench.data.tasks.text import text_kind
+from hashbench.data.tasks.text_baselines import bucket_values, fitted_hashed_words
 from hashbench.data.tasks.text_data import Split, TaskData
 from hashbench.models.portable.hashed_words import murmur32
 from hashbench.models.text.words import WordTokenizer

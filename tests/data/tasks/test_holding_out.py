@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashbench.data.tasks.contained import Contained
-from hashbench.data.tasks.holding_out import CountClasses, drawn_groups, drawn_rows, lost_classes
+from hashbench.data.tasks.holding_out import Contained, CountClasses, drawn_groups, drawn_rows, lost_classes
 
 SENTENCES = [f"s{i} a{i} b{i} c{i}" for i in range(100)]
 PHRASED = [phrase for text in SENTENCES for phrase in (text, text[:-3], text.split()[0])]  # 300 rows

@@ -21,8 +21,7 @@ from hashbench.data.tasks.kinds.tagging import padded
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.text.base import make_tokenizer
 from hashbench.models.text.tags import TagScheme
-from hashbench.scores.base import UndefinedScore
-from hashbench.scores.registry import find_metric
+from hashbench.scores.base import UndefinedScore, find_metric
 
 Content = str | bytes | pa.Table
 Files = Mapping[str, Content]

@@ -20,7 +20,7 @@ from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import Batch, Template
 from hashbench.models.objectives import mlm, shuffle_random
-from hashbench.models.objectives.registry import objectives
+from hashbench.models.objectives.base import objectives
 from hashbench.models.text.words import WordTokenizer
 from hashbench.running.experiment.schema import TaskEntry
 

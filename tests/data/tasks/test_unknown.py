@@ -13,7 +13,7 @@ from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.data.tasks.encoding import Unknown, counts_before, counts_of, encode_task, spelled_note, unknown_note
 from hashbench.data.tasks.text_data import Split, TaskData
 from hashbench.models.coders.base import make_coder
-from hashbench.models.coders.vocabulary import Vocabulary
+from hashbench.models.coders.rows import Vocabulary
 from hashbench.models.text.wordpieces import WordPieceTokenizer
 from hashbench.models.text.words import WordTokenizer
 

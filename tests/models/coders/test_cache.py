@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.models.coders.base import coders, make_coder
-from hashbench.models.coders.cache import FIRST_ROWS, RememberedCodes, type_codes
+from hashbench.models.coders.base import FIRST_ROWS, RememberedCodes, coders, make_coder, type_codes
 from hashbench.models.coders.md5 import Md5Bits, Md5Rows
 from hashbench.models.coders.ngram_pooling import NgramPooling
 from hashbench.models.text.types import TypeTable
@@ -127,7 +126,7 @@ def test_another_thread_may_let_the_memory_grow_in_the_middle_of_a_look_up() -> 
         return (lambda: remembered.encode(asked)), (lambda: remembered.encode(others))
 
     steps = 0
-    for found in at_each_step(fresh, "models/coders/cache.py", waits=lambda: made[0]._lock.locked()):
+    for found in at_each_step(fresh, "models/coders/base.py", waits=lambda: made[0]._lock.locked()):
         assert np.array_equal(found, right)
         assert np.array_equal(made[0].encode(asked), right)  # and what is kept is right
         steps += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hashbench.models.coders.base import Coder
-from hashbench.models.coders.characters import ByteRows, CodePoints
+from hashbench.models.coders.rows import ByteRows, CodePoints
 from hashbench.models.portable import tokens
 from hashbench.models.text.characters import ByteTokenizer
 

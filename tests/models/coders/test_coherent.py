@@ -1,4 +1,4 @@
-"""models/coders/coherent.py: vectors of items from the pages that link to them, and buckets of neighbours."""
+"""models/coders/bloom.py: vectors of items from the pages that link to them, and buckets of neighbours."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from hashbench.models.coders.coherent import co_occurrence, coherent_map, item_vectors, positive_information
+from hashbench.models.coders.bloom import co_occurrence, coherent_map, item_vectors, positive_information
 from hashbench.models.text.types import TokenizedTexts
 
 # Pages {0, 1, 2}, {0, 1}, {2, 3}.

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.models.coders.hash_rows import HashRows
+from hashbench.models.coders.rows import HashRows
 from tests.oracles import keys as oracle
 
 WORDS = ["", "a", "cat", "Cat", "naïve", "日本", "😀", "x" * 1000]

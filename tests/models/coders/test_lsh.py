@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.models.coders.bpe_splits import LONGEST, with_splits
-from hashbench.models.coders.lsh import LshBits, LshRows, offset_blocks
-from hashbench.models.coders.lsh_kernels import OFFSETS_AT_ONCE
+from hashbench.models.coders.lsh import OFFSETS_AT_ONCE, LshBits, LshRows, offset_blocks
+from hashbench.models.coders.ngrams import LONGEST_SPLIT, with_splits
 from hashbench.models.text.subwords import SubwordTokenizer
 from hashbench.models.text.types import TypeTable
 from hashbench.models.text.unicode import pack
@@ -152,7 +151,7 @@ def test_weights_of_splits_equal_the_definition(bpe: str) -> None:
 def test_splits_of_a_word() -> None:
     assert with_splits("cat") == "cat-c-at-ca-t"
     assert with_splits("a") == "a"
-    assert with_splits("x" * (LONGEST + 1)) == "x" * (LONGEST + 1)
+    assert with_splits("x" * (LONGEST_SPLIT + 1)) == "x" * (LONGEST_SPLIT + 1)
 
 
 def test_a_token_of_100_000_characters_works() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashbench.models.coders import ngram_kernels
+from hashbench.models.coders import ngrams as ngram_kernels
 from hashbench.models.coders.ngrams import NgramFeatures
 from hashbench.models.text.types import TypeTable
 from hashbench.models.text.unicode import pack

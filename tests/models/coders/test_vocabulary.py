@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hashbench.models.coders.base import make_coder
-from hashbench.models.coders.vocabulary import Vocabulary
+from hashbench.models.coders.rows import Vocabulary
 from hashbench.models.text.types import TypeTable
 
 

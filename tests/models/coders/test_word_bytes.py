@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashbench.models.coders.word_bytes import LENGTH, WordBytes
+from hashbench.models.coders.rows import LENGTH, WordBytes
 
 
 def slowly(word: str) -> list[int]:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hashbench.common.errors import InputError
-from hashbench.models.coders.word_bytes import WordBytes
+from hashbench.models.coders.rows import WordBytes
 from hashbench.models.embeddings.character_cnn import FULL, CharacterCnn, shared_out
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hashbench.models.coders.keys import WordKeys
+from hashbench.models.coders.rows import WordKeys
 from hashbench.models.embeddings.dhe import LARGEST, DeepHash, hash_numbers
 from tests.oracles import keys
 

@@ -21,7 +21,7 @@ from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.embeddings.base import MASK, Published
 from hashbench.models.embeddings.lookup import LookupTable
 from hashbench.models.embeddings.registry import groups
-from hashbench.models.objectives.classification import ClassificationHead
+from hashbench.models.objectives.heads import ClassificationHead
 from hashbench.models.text.wordpieces import word_piece_tokenizer
 from hashbench.running.experiment.load import load_experiment
 from hashbench.running.experiment.models import resolve_models

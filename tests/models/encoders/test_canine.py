@@ -12,7 +12,7 @@ from hashbench.common.errors import InputError
 from hashbench.models.embeddings.canine import CharacterHashes
 from hashbench.models.encoders.bert import published_layer
 from hashbench.models.encoders.canine import SIZES, CanineConfig, CanineEncoder
-from hashbench.models.objectives.classification import ClassificationHead
+from hashbench.models.objectives.heads import ClassificationHead
 from tests.oracles import canine as oracle
 from tests.published_canine import BASE_SHAPED, SMALL, classifier, published
 

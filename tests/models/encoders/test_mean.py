@@ -16,7 +16,7 @@ from hashbench.deployment.loading import load
 from hashbench.models.embeddings.base import SPECIALS, Batch, CodeSpec, EncoderSpec, ModelSpec
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.encoders.base import find_architecture, make_encoder
-from hashbench.models.objectives.classification import ClassificationHead
+from hashbench.models.objectives.heads import ClassificationHead
 from hashbench.running.training.model import Model, build_model
 from tests.exported import exported_folder
 

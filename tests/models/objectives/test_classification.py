@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
-from hashbench.models.choices import Pooling
 from hashbench.models.embeddings.base import HeadSpec
 from hashbench.models.encoders.base import make_encoder
-from hashbench.models.objectives.classification import ClassificationHead, classification_head, pool
+from hashbench.models.names import Pooling
+from hashbench.models.objectives.heads import ClassificationHead, classification_head, pool
 
 STATES = torch.tensor([[[1.0, -2.0], [3.0, 4.0], [9.0, 9.0]], [[5.0, 6.0], [9.0, 9.0], [9.0, 9.0]]])
 MASK = torch.tensor([[True, True, False], [True, False, False]])

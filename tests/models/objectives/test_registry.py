@@ -1,4 +1,4 @@
-"""models/objectives/registry.py: found by listing, and one of the user's own, a single file, trained by a sweep."""
+"""models/objectives/base.py: found by listing, and one of the user's own, a single file, trained by a sweep."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.models.embeddings.registry import find_model
-from hashbench.models.objectives.registry import objective_of, objectives, reads_items
+from hashbench.models.objectives.base import objective_of, objectives, reads_items
 from hashbench.running.experiment.load import load_experiment
 from hashbench.running.sweep.runner import sweep
 from hashbench.store.engine import open_store

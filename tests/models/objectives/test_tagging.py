@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hashbench.models.objectives.tagging import TaggingHead
+from hashbench.models.objectives.heads import TaggingHead
 
 TAGS = ["O", "B-a", "I-a"]
 LABELS = torch.tensor([[1, 2, 0], [0, 1, -100]])

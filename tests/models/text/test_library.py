@@ -11,7 +11,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from hashbench.common.errors import InputError
-from hashbench.models.coders.vocabulary import Vocabulary
+from hashbench.models.coders.rows import Vocabulary
 from hashbench.models.text.library import TEXTS as BY_HAND
 from hashbench.models.text.library import LibraryTokens, digest_of, probe_texts
 from hashbench.models.text.wordpieces import WordPieceTokenizer

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
 from hashbench.results.publishing.records import _bounds, checked_organisation, content_id, path_part
-from hashbench.scores.registry import find_metric
+from hashbench.scores.base import find_metric
 
 
 @given(st.text(max_size=12))

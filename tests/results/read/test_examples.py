@@ -14,8 +14,7 @@ from hashbench.results.rendering.registry import render
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Cell
-from hashbench.scores.draws import Scored, drawn_together
-from hashbench.scores.estimates import percentile_interval
+from hashbench.scores.draws import Scored, drawn_together, percentile_interval
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint, Predictions
 from hashbench.store.status import predictions_of

@@ -23,7 +23,7 @@ from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.robustness import estimate_cell
 from hashbench.results.tables.table import Cell, Row, Table
-from hashbench.scores.estimates import Estimate
+from hashbench.scores.draws import Estimate
 from hashbench.store.engine import Store
 from hashbench.store.planning import add_experiment
 from hashbench.store.result import Predictions, Result

@@ -8,7 +8,7 @@ import torch
 
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
-from hashbench.models.coders.cache import RememberedCodes
+from hashbench.models.coders.base import RememberedCodes
 from hashbench.models.embeddings.base import Batch, CodeSpec, EmbeddingSpec, ModelSpec
 from hashbench.models.embeddings.registry import load_own
 from hashbench.running.efficiency import measure as measure_module

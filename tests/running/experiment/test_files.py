@@ -8,7 +8,7 @@ import pytest
 
 from hashbench.models.embeddings.registry import groups
 from hashbench.models.embeddings.registry import models as registered
-from hashbench.models.objectives.registry import pretrains
+from hashbench.models.objectives.base import pretrains
 from hashbench.models.text.base import make_tokenizer
 from hashbench.results.papers.paper import load_paper
 from hashbench.running.efficiency.parameters import count

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hashbench.models.coders.vocabulary import Vocabulary
+from hashbench.models.coders.rows import Vocabulary
 from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.text.wordpieces import WordPieceTokenizer

@@ -9,8 +9,8 @@ from typing import Any, get_args
 import pytest
 from pydantic import ValidationError
 
-from hashbench.models.choices import EncoderSize
 from hashbench.models.encoders.transformer import SHAPES
+from hashbench.models.names import EncoderSize
 from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.experiment.schema import (
     Efficiency,

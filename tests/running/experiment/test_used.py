@@ -20,7 +20,7 @@ from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.coders.base import FIRST_ROW
 from hashbench.models.embeddings.base import Batch
-from hashbench.models.objectives.classification import ClassificationHead
+from hashbench.models.objectives.heads import ClassificationHead
 from hashbench.models.text import library as text_library
 from hashbench.running.efficiency.parameters import count
 from hashbench.running.efficiency.sizes import parameter_rows

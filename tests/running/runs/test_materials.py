@@ -9,7 +9,7 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.data.sources.documents import own_corpus
 from hashbench.models.coders.lsh import LshBits
-from hashbench.models.coders.vocabulary import Vocabulary
+from hashbench.models.coders.rows import Vocabulary
 from hashbench.models.text.types import TypeTable
 from hashbench.running.experiment.load import load_experiment
 from hashbench.running.experiment.models import resolve_models

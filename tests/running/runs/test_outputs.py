@@ -15,9 +15,8 @@ from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.catalogue import find_task
 from hashbench.data.tasks.text_data import Split, TaskData
 from hashbench.running.runs.outputs import check_outputs, storable, stored_bytes
-from hashbench.scores.base import Metric
+from hashbench.scores.base import Metric, metrics
 from hashbench.scores.draws import drawn
-from hashbench.scores.registry import metrics
 from hashbench.store import packing
 from hashbench.store.packing import pack, unpack
 from hashbench.store.result import NOT_STORED, Predictions, Result

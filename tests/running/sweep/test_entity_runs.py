@@ -13,8 +13,8 @@ from hashbench.results.read.scores import results
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
+from hashbench.scores.base import find_metric
 from hashbench.scores.rankings import PAGE
-from hashbench.scores.registry import find_metric
 from hashbench.store.engine import open_store
 from hashbench.store.status import artifacts, counts, experiments, predictions, runs
 from tests.commands import call, finish, start

@@ -24,7 +24,7 @@ from hashbench.results.read.comparison import compare
 from hashbench.results.read.measured import measure
 from hashbench.results.read.samples import Evidence
 from hashbench.running.sweep import attempt, further
-from hashbench.scores.registry import metrics
+from hashbench.scores.base import metrics
 from hashbench.store.engine import Store, open_store
 from hashbench.store.status import predictions
 from tests.running.sweep.test_worker import away

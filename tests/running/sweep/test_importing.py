@@ -27,7 +27,7 @@ from hashbench.running.experiment.schema import Experiment
 from hashbench.running.runs.base import stored_predictions
 from hashbench.running.runs.imported import KIND
 from hashbench.running.sweep.importing import import_predictions
-from hashbench.scores.registry import find_metric
+from hashbench.scores.base import find_metric
 from hashbench.store.engine import Store, open_store
 from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim

@@ -17,8 +17,8 @@ from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.running.experiment.load import load_experiment
 from hashbench.running.sweep.plan import check_data, plan
+from hashbench.scores.base import find_metric
 from hashbench.scores.rankings import PAGE
-from hashbench.scores.registry import find_metric
 from hashbench.store.engine import open_store
 from hashbench.store.status import counts, experiments, predictions, runs
 from tests.commands import call, finish

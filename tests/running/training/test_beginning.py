@@ -14,7 +14,7 @@ from hashbench.common.errors import InputError
 from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import SPECIALS, Batch, Embedding, EmbeddingSpec, ModelSpec, stored
 from hashbench.models.embeddings.registry import find_model
-from hashbench.models.objectives.registry import reads_items
+from hashbench.models.objectives.base import reads_items
 from hashbench.models.text.base import make_tokenizer
 from hashbench.models.text.types import TypeTable
 from hashbench.running.runs.materials import Texts

@@ -29,8 +29,8 @@ from hashbench.running.training.entities import (
 from hashbench.running.training.machine import Interrupted, Machine
 from hashbench.running.training.model import build_model
 from hashbench.running.training.recipe import inverse_sqrt, schedule_of, training_length
+from hashbench.scores.base import find_metric
 from hashbench.scores.rankings import CERTIFIED, PAGE, RANK, TOKENS
-from hashbench.scores.registry import find_metric
 from tests.running.training.stopping import StopAfter
 
 test_entities.__test__ = False  # a function of the suite, not a test

@@ -12,7 +12,7 @@ from hashbench.data.tasks.catalogue import find_task
 from hashbench.data.tasks.noise import TrainingNoise
 from hashbench.data.tasks.text import no_value
 from hashbench.data.tasks.text_batches import FinetuningData
-from hashbench.models.objectives.classification import ClassificationHead
+from hashbench.models.objectives.heads import ClassificationHead
 from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe
 from hashbench.running.training.curves import Curves
 from hashbench.running.training.evaluated import Evaluation, Progress, evaluation_interval

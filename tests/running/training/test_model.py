@@ -10,7 +10,7 @@ from safetensors import SafetensorError
 from hashbench.common.errors import InputError
 from hashbench.models.embeddings.base import Batch
 from hashbench.models.embeddings.registry import find_model
-from hashbench.models.objectives.classification import ClassificationHead
+from hashbench.models.objectives.heads import ClassificationHead
 from hashbench.running.training.model import build_model, load_weights, make_head, save_tensors, save_weights
 
 

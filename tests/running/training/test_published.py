@@ -14,7 +14,7 @@ from hashbench.data.sources.weights import locate_weights
 from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.embeddings.registry import find_model
-from hashbench.models.objectives.classification import ClassificationHead
+from hashbench.models.objectives.heads import ClassificationHead
 from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.recipes import FinetuneRecipe
 from hashbench.running.training.finetuning import Job, finetune

@@ -18,10 +18,10 @@ from hashbench.data.tasks.pair_batches import PairSentences
 from hashbench.data.tasks.pairs import SPLIT, PairData
 from hashbench.data.tasks.text_data import Split
 from hashbench.models.coders.base import make_coder
-from hashbench.models.coders.vocabulary import Vocabulary
+from hashbench.models.coders.rows import Vocabulary
 from hashbench.models.embeddings.base import MASK_ID
 from hashbench.models.embeddings.registry import find_model
-from hashbench.models.objectives.registry import objective_of
+from hashbench.models.objectives.base import objective_of
 from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.running.training.curves import NotFinite
 from hashbench.running.training.machine import Interrupted, Machine

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from hashbench.models.coders.vocabulary import Vocabulary
+from hashbench.models.coders.rows import Vocabulary
 from hashbench.models.embeddings.base import Template
 from hashbench.models.embeddings.lookup import LookupTable
 from hashbench.models.embeddings.superbloom import SuperbloomText

@@ -22,9 +22,8 @@ from pyarrow import feather
 
 from hashbench.common.errors import InputError
 from hashbench.common.shared import make_once
-from hashbench.data.sources.dumps.compressed import decompressed, index_name, index_of, stretches, whole
 from hashbench.data.sources.dumps.pages import ARTICLES, TEMPLATES, wiki_of
-from hashbench.data.sources.dumps.spill import DumpReading, spill
+from hashbench.data.sources.dumps.spill import DumpReading, decompressed, index_name, index_of, spill, stretches, whole
 from hashbench.models.text.compiled import usable_cores
 
 SET_FOLDER, SET_FILE = "entities", "links.parquet"  # where the task of page links looks in a data folder

@@ -24,7 +24,7 @@ from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_baselines import BASELINES
 from hashbench.data.tasks.text_data import Split
-from hashbench.scores.registry import find_metric
+from hashbench.scores.base import find_metric
 
 # Of the logistic regression. 10 fits short texts better than scikit-learn's 1, which holds words back too much.
 C = 10.0

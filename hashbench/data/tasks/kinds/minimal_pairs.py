@@ -25,8 +25,8 @@ from hashbench.data.tasks.blocks import Strict, TaskEntry
 from hashbench.data.tasks.pairs import SPLIT, LocatedPairs, PairData, PairTask
 from hashbench.models.text.types import TypeTable
 from hashbench.models.text.words import WordTokenizer
+from hashbench.scores.base import evaluate, metrics
 from hashbench.scores.pairs import METRICS, outcomes
-from hashbench.scores.registry import evaluate, metrics
 
 COLLECTION = "minimal_pairs"  # the kind, and the folder in a data folder
 COLUMNS = ("sentence_good", "sentence_bad")

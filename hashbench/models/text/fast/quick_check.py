@@ -14,10 +14,9 @@ from typing import Literal
 import numpy as np
 
 from hashbench.common.invisible import Ranges
-from hashbench.models.text.compiled import compiled, inlined
+from hashbench.models.text.compiled import code_point, compiled, inlined
 from hashbench.models.text.fast.machine import BLOCK, masks, trailing_zeros
 from hashbench.models.text.unicode import CODE_POINTS, NOT_BY_CHARACTER
-from hashbench.models.text.utf8 import code_point
 
 # Of a code point, above its canonical combining class: a text with it may change; it begins a composition, or may join
 # what begins one

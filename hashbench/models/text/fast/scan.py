@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hashbench.models.text.compiled import compiled, inlined
+from hashbench.models.text.compiled import code_point, compiled, inlined, put
 from hashbench.models.text.fast.machine import BLOCK, copy_block, load_number, masks, prefetch, trailing_zeros
 from hashbench.models.text.fast.table import (
     BATCH,
@@ -34,7 +34,6 @@ from hashbench.models.text.fast.table import (
     own_key,
     shift_of,
 )
-from hashbench.models.text.utf8 import code_point, put
 
 WordArrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # slots, blob, offsets, size
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources.dumps.compressed import decompressed, index_name, index_of, stretches, whole
+from hashbench.data.sources.dumps.spill import decompressed, index_name, index_of, stretches, whole
 from tests.data.sources.dumps.wiki_dumps import Dumped, write_dump
 
 PAGES = [Dumped(f"Page {n}", f"[[Page {n + 1}]]") for n in range(10)]

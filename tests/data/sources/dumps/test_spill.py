@@ -8,9 +8,8 @@ import pytest
 from pyarrow import feather
 
 from hashbench.data.sources.dumps import spill as module
-from hashbench.data.sources.dumps.compressed import index_of, stretches, whole
 from hashbench.data.sources.dumps.pages import Wiki, WikiPage, title_key
-from hashbench.data.sources.dumps.spill import DumpReading, rows_of, spill
+from hashbench.data.sources.dumps.spill import DumpReading, index_of, rows_of, spill, stretches, whole
 from tests.data.sources.dumps.wiki_dumps import Dumped, write_dump
 
 GERMAN = Wiki(True, "Vorlage:")

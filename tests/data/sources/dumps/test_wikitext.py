@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hashbench.data.sources.dumps.wikitext import link_targets, template_names, visible
+from hashbench.data.sources.dumps.pages import link_targets, template_names, visible
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashbench.models.text.fast.ordering import order_of_types
+from hashbench.models.text.fast.table import order_of_types
 from hashbench.models.text.types import TypeTable, _order_of_few, _order_of_many
 from hashbench.models.text.unicode import pack
 

@@ -20,7 +20,7 @@ CODE = """
 import json, sys
 from pathlib import Path
 from hashbench.data.corpora import preparing, tokenizing
-from hashbench.data.sources import shards
+from hashbench.data.sources import documents as shards
 from hashbench.data.sources.sources import open_sources
 from hashbench.common.errors import InputError
 from hashbench.running.sweep.executors.registry import find_shard_workers

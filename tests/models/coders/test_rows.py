@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashbench.models.coders.keys import WordKeys
+from hashbench.models.coders.rows import WordKeys
 from tests.oracles import keys as oracle
 
 WORDS = ["", "a", "cat", "naïve", "中文", "😀", "nul\0", *("x" * n for n in (54, 55, 56, 63, 64, 65, 119, 120, 1000))]
