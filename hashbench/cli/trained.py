@@ -18,7 +18,7 @@ from hashbench.common.errors import InputError
 from hashbench.common.showing import percent_text
 
 if TYPE_CHECKING:
-    from hashbench.deployment.answers import AnsweringModel
+    from hashbench.deployment.on_graph import AnsweringModel
     from hashbench.running.runs.evaluation import ExportedModel
 
 NewFolder = Annotated[

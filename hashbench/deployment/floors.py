@@ -17,8 +17,7 @@ from hashbench.common.errors import InputError
 from hashbench.data.tasks.text import BAG_OF_WORDS, HASHED_WORDS
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.deployment import bag_of_words, hashed_words
-from hashbench.deployment.evaluation import TIMED, Form, imported, median_milliseconds, scored, table_of
-from hashbench.deployment.forms import FACTS, stored_forms
+from hashbench.deployment.forms import FACTS, TIMED, Form, imported, median_milliseconds, scored, stored_forms, table_of
 from hashbench.deployment.text_side import size_of
 from hashbench.results.rendering.rows import json_text
 from hashbench.running.experiment.stored import task_data_of_run

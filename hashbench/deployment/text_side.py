@@ -24,9 +24,9 @@ import hashbench
 from hashbench.common.errors import InputError, located
 from hashbench.common.registry import class_of, is_own
 from hashbench.deployment.bundle import bound_names, check_closed, parsed
-from hashbench.deployment.graph import SHORTEST, graph_codes, has_segments, length_multiple
 from hashbench.deployment.loading import Predictor
 from hashbench.deployment.on_graph import VALUES
+from hashbench.deployment.onnx_graph import SHORTEST, graph_codes, has_segments, length_multiple
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import PAD, Template
 from hashbench.models.text.base import PortablePart, shipped_source

@@ -11,8 +11,7 @@ from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
-from hashbench.deployment.evaluation import Form
-from hashbench.deployment.forms import FACTS, Wishes, deploy, stored_forms
+from hashbench.deployment.forms import FACTS, Form, Wishes, deploy, stored_forms
 from hashbench.deployment.loading import load
 from hashbench.deployment.on_graph import required
 from hashbench.results.tables.report import tables

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from hashbench.deployment.graph import filled_length, graph_inputs, trace
 from hashbench.deployment.loading import load
+from hashbench.deployment.onnx_graph import filled_length, graph_inputs, trace
 from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import END, PAD, START, Batch, Template
 from tests.exported import exported_folder

@@ -17,10 +17,9 @@ import torch
 import hashbench
 from hashbench.common.errors import InputError
 from hashbench.common.registry import registered
-from hashbench.deployment import forms, library_check
+from hashbench.deployment import forms, library_folder
 from hashbench.deployment.forms import FACTS, INT8, Wishes, deploy
-from hashbench.deployment.library_check import LIBRARIES, checked_line, loaded_elsewhere
-from hashbench.deployment.library_folder import MODELING, write_library_files
+from hashbench.deployment.library_folder import LIBRARIES, MODELING, checked_line, loaded_elsewhere, write_library_files
 from hashbench.deployment.loading import Predictor
 from hashbench.deployment.onnx_graph import GraphFile, outputs_of, texts_asked
 from hashbench.deployment.text_side import texts_compared
@@ -218,16 +217,16 @@ def test_a_folder_with_other_outputs_is_not_exported(tmp_path: Path) -> None:
 
 def test_a_process_that_dies_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = written("multi-hash", OWN, tmp_path)
-    monkeypatch.setattr(library_check, "SCRIPT", "import sys; print('no memory', file=sys.stderr); sys.exit(9)")
+    monkeypatch.setattr(library_folder, "SCRIPT", "import sys; print('no memory', file=sys.stderr); sys.exit(9)")
     (found,) = loaded_elsewhere([made])
     assert set(found.reasons.values()) == {"the process ended with 9: no memory"} and not found.differences
 
 
 def test_the_line_says_what_loaded_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = written("multi-hash", OWN, tmp_path)
-    found = library_check.LoadedElsewhere({"transformers": 2e-8, "sentence-transformers": 1e-7}, {})
-    monkeypatch.setattr(library_check, "loaded_elsewhere", lambda _: [found])
-    monkeypatch.setattr(library_check, "_version", lambda package: "9.1")
+    found = library_folder.LoadedElsewhere({"transformers": 2e-8, "sentence-transformers": 1e-7}, {})
+    monkeypatch.setattr(library_folder, "loaded_elsewhere", lambda _: [found])
+    monkeypatch.setattr(library_folder, "_version", lambda package: "9.1")
     assert checked_line(*made) == (
         f"{made[1]}: transformers 5.2 and newer load it by AutoModel, with trust_remote_code=True; "
         "transformers 9.1 and sentence-transformers 9.1 did, with outputs within 1.0e-07 of hashbench's"
@@ -245,7 +244,7 @@ def test_the_line_says_what_loaded_it(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_without_a_library_that_loads_it_nothing_is_begun(
     version: str | None, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(library_check, "_version", lambda package: version)
+    monkeypatch.setattr(library_folder, "_version", lambda package: version)
     with pytest.raises(InputError) as error:
         Wishes(transformers=True).checked()
     assert str(error.value) == f"export --transformers: {said}; run: pip install -U 'hashbench[transformers]'"

@@ -10,13 +10,15 @@ import pytest
 import torch
 
 import hashbench
-from hashbench.deployment.graph import filled_length, graph_inputs, length_multiple
 from hashbench.deployment.loading import load
 from hashbench.deployment.onnx_graph import (
     TOLERANCE,
     GraphFile,
     _is_large,
+    filled_length,
+    graph_inputs,
     largest_difference,
+    length_multiple,
     numbering,
     write_graph,
     write_int8,

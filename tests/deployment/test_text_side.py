@@ -19,8 +19,8 @@ import pytest
 
 import hashbench
 from hashbench.common.errors import InputError
-from hashbench.deployment.graph import graph_inputs
 from hashbench.deployment.loading import Predictor
+from hashbench.deployment.onnx_graph import graph_inputs
 from hashbench.deployment.text_side import (
     N_TEXTS,
     PYTHON,
