@@ -59,8 +59,7 @@ TOKENIZERS = [
     ("bert-tiny", "wordpieces", {"normalise": "NFKC"}), ("canine-c-scratch", "characters", {"normalise": "NFC"}),
     ("bytes", "bytes", {"normalise": "NFKC"}), ("bert-mlm", "bpe", {}),
     ("bert-mlm", "bpe", {"lowercase": True, "prefix_space": True, "normalise": "NFC"}),
-    ("ternary-dense", "spaces", {}), ("ternary-dense", "spaces", {"letters_only": True, "normalise": "NFKC"}),
-    ("ternary-dense", "spaces", {"separators": "'.,!-", "contract": True, "split": False, "alphabet": "abé "}),
+    ("ternary-dense", "spaces", {}), ("ternary-dense", "spaces", {"normalise": "NFKC"}),
 ]  # fmt: skip
 RIGHT = f"{N_TEXTS} texts, all right"
 IN_NODE = """

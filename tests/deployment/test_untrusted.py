@@ -106,8 +106,8 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         r"/config\.json: encoder_args: encoder: layers 0 is no whole number from 1 on; correct it$",
     ),
     "a tokenizer out of range": (
-        lambda v: v["spec"].update(tokenizer="spaces", tokenizer_args={"separators": "\u00e9"}),
-        r"/config\.json: tokenizer_args: tokenizer spaces: separators '\u00e9'; only ASCII",
+        lambda v: v["spec"].update(tokenizer="unicode", tokenizer_args={"version": 9}),
+        r"/config\.json: tokenizer_args: tokenizer unicode: version 9; versions: 1, 2, 3",
     ),
     "a coder out of range": (lambda v: v["spec"]["coder_args"].update(bits=0), r"/config\.json: "),
     "a long template": (lambda v: v["spec"]["template"].update(single=["A"] * 10**5), "template.single: tuple should"),

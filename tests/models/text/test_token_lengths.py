@@ -31,9 +31,7 @@ HINDI, CHINESE, ENGLISH, SPELLED = (
         ("spaces", {}, CHINESE, UNICODE),
         ("words", {"normalise": "NFKC"}, HINDI, UNICODE),
         ("spaces", {}, SPELLED, "see whether the texts are as they should be"),
-        ("spaces", {"alphabet": "ae "}, ENGLISH, "spaces without alphabet ' ae' makes longer words"),
         ("words", {"pattern": "[a-z]"}, ENGLISH, "words without pattern '[a-z]' makes longer words"),
-        ("spaces", {"alphabet": "ae ", "contract": True}, ENGLISH, "tokenizer: spaces without contract True or "),
     ],
 )
 def test_a_remedy_fits_what_makes_words_fall_apart(kind: str, arguments: dict, text: str, remedy: str) -> None:
