@@ -11,8 +11,8 @@ from hashbench.results.papers.paper import Column
 from hashbench.results.read.budgets import recorded_budgets
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry
-from hashbench.results.tables.cells import fact_cell
 from hashbench.results.tables.experiment import COSTS, OF_MINUTES, own_table
+from hashbench.results.tables.measures import View
 from hashbench.results.tables.request import ReportSource, TableFile
 from hashbench.results.tables.table import Cell, Row, Table, mark_best
 
@@ -48,8 +48,7 @@ def budget_table(source: ReportSource) -> list[Table]:
 
 
 def _row(measured: Measured, row: Row, entry: Entry, columns: Sequence[Column], section: str) -> Row:
-    costs = {column.name: fact_cell(measured, entry, column) for column in COSTS}
-    cells = {**row.cells, **costs}
+    cells = {**row.cells, **View(measured=measured, columns={}).cells(entry, COSTS)}
     kept = {column.name: replace(cells[column.name], best=False) for column in columns}
     return replace(row, cells=kept, section=section)
 

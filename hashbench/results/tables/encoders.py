@@ -12,20 +12,10 @@ from hashbench.results.papers.paper import Column
 from hashbench.results.read.budgets import recorded_budgets
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry, encoder_and_start
-from hashbench.results.tables.cells import entry_row
-from hashbench.results.tables.experiment import AVERAGE, SIZES, own_cell, own_table
+from hashbench.results.tables.experiment import AVERAGE, SIZES, own_table
+from hashbench.results.tables.measures import entry_row
 from hashbench.results.tables.request import ReportSource, TableFile
-from hashbench.results.tables.table import (
-    Cell,
-    Floor,
-    Row,
-    Table,
-    comparable,
-    floor_note,
-    floor_of,
-    marked,
-    under_floor,
-)
+from hashbench.results.tables.table import Cell, Table, comparable, floor_note, floor_of, mark_best
 
 TITLES = {"bert": "transformer", "qrnn": "QRNN", "prado": "PRADO", "average": "mean of words"}
 PRETRAINED, SCRATCH = "pre-trained", "from scratch"
@@ -52,46 +42,31 @@ def encoder_table(source: ReportSource) -> list[Table]:
         )
     columns = {place: _column(place, tasks) for place in dict.fromkeys(_place(entry) for entry in models)}
     sizes = [column for column in SIZES if column.name == "emb_params" and column in own.columns]
-    embeddings = _embeddings(measured, models)
-    rows = []
-    for by_place in embeddings:
-        cells = {column.name: Cell(unit=column.unit) for column in columns.values()}
-        for place, entry in by_place.items():
-            cells[columns[place].name] = own_cell(measured, entry, columns[place], source.evidence)
-        for column in sizes:
-            cells[column.name] = _range([own_cell(measured, entry, column, None) for entry in by_place.values()])
-        rows.append(entry_row(next(iter(by_place.values())), cells))
     shown = [*columns.values(), *sizes]
-    rows += [
-        entry_row(entry, {column.name: own_cell(measured, entry, column, source.evidence) for column in shown})
-        for entry in measured.entries
-        if entry.is_baseline
-    ]
-    floors = _floors(own, columns)
-    rows = marked(rows, shown)
-    for i, by_place in enumerate(embeddings):
-        of = {columns[place].name: floors[_key(entry)] for place, entry in by_place.items()}
-        cells = {name: rows[i].cells[name] for name in of}
-        cells = {name: replace(cell, under=under_floor(cell, of[name])) for name, cell in cells.items()}
-        rows[i] = replace(rows[i], cells={**rows[i].cells, **cells})
+    own_rows = {id(entry): row for entry, row in zip(measured.entries, own.rows, strict=False)}  # then imported rows
+    rows = []
+    for by_place in _embeddings(measured, models):
+        of_models = {columns[place].name: own_rows[id(entry)] for place, entry in by_place.items()}
+        cells = {column.name: Cell(unit=column.unit) for column in columns.values()}
+        cells |= {name: row.cells[AVERAGE.name] for name, row in of_models.items()}
+        cells |= {
+            column.name: _range([replace(row.cells[column.name], best=False) for row in of_models.values()])
+            for column in sizes
+        }
+        rows.append(entry_row(next(iter(by_place.values())), cells))
+    for row in own.rows:
+        if row.is_baseline:
+            averages = dict.fromkeys((column.name for column in columns.values()), row.cells[AVERAGE.name])
+            rows.append(replace(row, cells={**row.cells, **averages}))
+    baselines = [row for row in own.rows if row.is_baseline]
+    average = next(column for column in own.columns if column.name == AVERAGE.name)
+    floor = floor_of(average, own.columns, baselines, own_rows[id(models[0])].cells)
     return [
         replace(
             own, number="encoders", title=f"Experiment {own.experiment}: embeddings by encoder", columns=tuple(shown),
-            rows=tuple(rows), notes=(OF_TABLE, *floor_note(next(iter(floors.values()), None), AVERAGE)),
+            rows=tuple(mark_best(rows, shown)), notes=(OF_TABLE, *floor_note(floor, AVERAGE)),
         )
     ]  # fmt: skip
-
-
-def _floors(own: Table, columns: Mapping[EncoderColumn, Column]) -> dict[tuple[str, str, str], Floor | None]:
-    """The floor of each model's average, by the row's key: the experiment's own table has the tasks, and this none."""
-    baselines = [row for row in own.rows if row.is_baseline]
-    column = next(iter(columns.values()))
-    return {_key(row): floor_of(column, own.columns, baselines, row.cells) for row in own.rows}
-
-
-def _key(of: Entry | Row) -> tuple[str, str, str]:
-    """The title and settings by which a row of the own table and its entry are known."""
-    return of.title, of.encoder, of.settings
 
 
 def _models(measured: Measured) -> list[Entry]:

@@ -8,20 +8,11 @@ from dataclasses import replace
 from hashbench.results.papers.paper import Column, Paper
 from hashbench.results.read import queries
 from hashbench.results.read.measured import Measured
-from hashbench.results.read.runs import Entry, SeedScore, grouped
+from hashbench.results.read.runs import grouped
 from hashbench.results.read.samples import Evidence
-from hashbench.results.tables.cells import (
-    FORMS,
-    average_cell,
-    entry_row,
-    fact_cell,
-    flagged,
-    measured_columns,
-    score_cell,
-)
+from hashbench.results.tables.measures import View, entry_row, measured_columns
 from hashbench.results.tables.request import TableFile
 from hashbench.results.tables.table import (
-    Cell,
     Row,
     Table,
     best_floors_note,
@@ -38,6 +29,19 @@ SIZES = (
 TIMES = (
     Column("pt_ms", "ms/sample", "fact", "pre-train", better="low", subtitle="ms/sample"),
     Column("infer_ms", "ms/sample", "fact", "infer", better="low", subtitle="ms/sample"),
+)
+# Of `export --evaluate`: before and after int8, of models and of the bag of words. Bytes of the graph (the bag's words
+# and weights) and of the whole folder; times of one text on one thread, from ready inputs (words) and from the text
+FORMS = tuple(
+    column
+    for form in ("float32", "int8")
+    for column in (
+        Column(f"{form}_bytes", "bytes", "fact", form, better="low", subtitle="bytes"),
+        Column(f"{form}_score", "percent", "fact", form, better="high", subtitle="score"),
+        Column(f"{form}_latency", "ms/sample", "fact", form, better="low", subtitle="ms a text"),
+        Column(f"{form}_folder", "bytes", "fact", form, better="low", subtitle="folder"),
+        Column(f"{form}_text_latency", "ms/sample", "fact", form, better="low", subtitle="ms from text"),
+    )
 )
 FLOAT_BYTES = 4  # of a parameter in float32
 COSTS = (
@@ -58,20 +62,22 @@ OF_FORMS = "Columns of float32 and int8 are of exported models, measured when th
 OF_MINUTES = "Training minutes: all finished runs of a model, pre-training and evaluations included"
 
 
-def own_table(
-    measured: Measured,
-    paper: Paper,
-    *,
-    evidence: Evidence | None = None,
-    all_metrics: bool = False,
-) -> Table:
-    """The table of all models and trivial baselines by task. `paper` gives the order and spelling of known tasks.
+def own_columns(measured: Measured, paper: Paper, *, all_metrics: bool = False) -> list[Column]:
+    """The columns of the experiment's own table, each task with the metric that selects.
 
-    Each task has a column of the metric that selects; `all_metrics`: one of every metric and split that is stored.
+    `paper` gives the order and spelling of known tasks; `all_metrics`: a column of every metric and split.
     """
     of_paper = [task for task in paper.tasks if task in measured.tasks()]
     tasks = list(dict.fromkeys((*of_paper, *measured.tasks())))
-    columns = apart(_columns(measured, paper, tasks, all_metrics))
+    return apart(_columns(measured, paper, tasks, all_metrics))
+
+
+def own_table(
+    measured: Measured, paper: Paper, *, evidence: Evidence | None = None, all_metrics: bool = False
+) -> Table:
+    """The table of all models and trivial baselines by task, with the columns of `own_columns`."""
+    columns = own_columns(measured, paper, all_metrics=all_metrics)
+    tasks = list(dict.fromkeys(column.task for column in columns if column.task))
     if evidence is not None:  # all at once, before the cells draw one by one
         scores = [column for column in columns if column.measure == "score"]
         evidence.draw(
@@ -79,10 +85,8 @@ def own_table(
             for entry in (*measured.entries, *measured.imported)
             for column in scores
         )
-    rows = [
-        entry_row(entry, {column.name: own_cell(measured, entry, column, evidence) for column in columns})
-        for entry in (*measured.entries, *measured.imported)
-    ]
+    view = View(measured=measured, columns={column.name: column for column in columns}, evidence=evidence)
+    rows = [entry_row(entry, view.cells(entry, columns)) for entry in (*measured.entries, *measured.imported)]
     rows = marked(rows, columns)
     baselines = [row for row in rows if row.is_baseline]
     notes = _notes(measured, tasks, rows)
@@ -194,41 +198,6 @@ def _other_column(first: Column, metric: str, split: str) -> Column:
         metric=metric,
         split=split,
     )
-
-
-def own_cell(measured: Measured, entry: Entry, column: Column, evidence: Evidence | None) -> Cell:
-    """The cell of an entry: a score, an average, minutes or a fact, with flags for scores of little meaning."""
-
-    def read(of: Entry, task: str) -> list[SeedScore]:
-        return measured.read(of, task, column.metric, column.split)
-
-    if column.measure == "score" and not entry.of_task(str(column.task)):
-        if column.task in measured.further_sets():
-            remedy = f"hashbench evaluate MODEL --on FILE --name {column.task}"
-            return Cell(
-                reason="no such baseline of the set" if entry.is_baseline else f"not evaluated on the set ({remedy})"
-            )
-    if column.measure == "score":
-        assert column.task is not None
-        cell = score_cell(entry, column.task, read if column.metric else measured.own, evidence)
-        if entry.is_baseline:
-            cell = replace(cell, bytes=measured.bytes_of(entry, column.task))
-        return flagged(measured, entry, cell, [(column.task, column.metric, column.split)])
-    if column.measure == "average":
-        scores = [score for task in column.tasks for score in measured.own(entry, str(task))]
-        readings = dict.fromkeys((score.run.task or "", score.metric, score.split) for score in scores)
-        return flagged(measured, entry, average_cell(entry, column.tasks, measured.own, evidence), list(readings))
-    if column.measure == "minutes":
-        return minutes_cell(measured, entry)
-    return fact_cell(measured, entry, column)
-
-
-def minutes_cell(measured: Measured, entry: Entry) -> Cell:
-    """The minutes of all finished runs of a row; a pre-training counts for each model that uses it."""
-    pretrained = [run for run in measured.pretrainings() if (run.model, run.encoder) == (entry.model, entry.encoder)]
-    own = () if entry.is_imported else entry.runs  # nothing was trained here
-    seconds = sum(run.origin.seconds for run in (*own, *pretrained) if run.state == "done")
-    return Cell(seconds / 60, unit="minutes") if seconds else Cell(unit="minutes", reason="no finished run")
 
 
 TABLE = TableFile(

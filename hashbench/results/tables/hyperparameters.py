@@ -8,7 +8,7 @@ from typing import Any
 from hashbench.results.papers.paper import Column, Hyperparameter, Paper, printed_numbers
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import MeasuredRun
-from hashbench.results.tables.paper import value_at
+from hashbench.results.tables.measures import value_at
 from hashbench.results.tables.recipes import by_place, plain, value_of_objective
 from hashbench.results.tables.request import ReportSource
 from hashbench.results.tables.table import Cell, Row, Table

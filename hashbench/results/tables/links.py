@@ -15,8 +15,8 @@ from hashbench.results.read import queries
 from hashbench.results.read.measured import PERCENT, Measured
 from hashbench.results.read.runs import Entry
 from hashbench.results.read.samples import Evidence
-from hashbench.results.tables.cells import entry_row, score_cell
-from hashbench.results.tables.experiment import MINUTES, SIZES, minutes_cell
+from hashbench.results.tables.experiment import MINUTES, SIZES
+from hashbench.results.tables.measures import View, entry_row
 from hashbench.results.tables.request import ReportSource, TableFile
 from hashbench.results.tables.table import Cell, Row, Table, marked, missing_lines, scaled
 from hashbench.scores.draws import percentile_interval, undefined_share
@@ -53,22 +53,20 @@ def link_tables(source: ReportSource) -> list[Table]:
 
 def main_table(measured: Measured, task: str, evidence: Evidence | None) -> Table:
     """The table of all models, then trivial baselines, by metric."""
-    columns = [
-        Column(name, "percent", "score", title, task, "" if name == CERTIFIED else "high", subtitle="test")
+    scores = [
+        Column(name, "percent", "score", title, task, "" if name == CERTIFIED else "high", "test", name, SPLIT)
         for name, title in {**METRICS, CERTIFIED: CERTIFIED}.items()
     ]
-    columns += [Column(CEILING, "percent", "fact", "ceiling", subtitle="rec@1"), *SIZES, MINUTES]
+    columns = [*scores, Column(CEILING, "percent", "fact", "ceiling", subtitle="rec@1"), *SIZES, MINUTES]
     stored = measured.query(queries.FACTS_OF_RUNS, experiment=measured.experiment.id)
     facts = {(row["run_id"], row["name"]): row["value"] for row in stored}
+    view = View(measured=measured, columns={})
     rows = []
     for entry in measured.entries:
         if entry.of_task(task):
-            cells = {MINUTES.name: minutes_cell(measured, entry)}
-            for column in columns[:-1]:
-                if column.measure == "fact":
-                    cells[column.name] = _fact_cell(entry, column, facts)
-                else:
-                    cells[column.name] = _score_cell(measured, entry, task, metric=column.name, evidence=evidence)
+            cells = {MINUTES.name: view.measure(entry, MINUTES)}
+            cells |= {column.name: _with_interval(view.measure(entry, column), evidence) for column in scores}
+            cells |= {of.name: _fact_cell(entry, of, facts) for of in columns if of.measure == "fact"}
             rows.append(entry_row(entry, cells))
     table = _table(measured, f"Experiment {measured.experiment.name}: {task}", columns, rows)
     of_text = any(run.task == task and _reads_corpora(run.spec) for run in measured.runs)
@@ -102,12 +100,11 @@ def _fact_cell(entry: Entry, column: Column, facts: dict[tuple[str, str], float]
     return Cell(value, unit=unit)
 
 
-def _score_cell(measured: Measured, entry: Entry, task: str, *, metric: str, evidence: Evidence | None = None) -> Cell:
-    """The cell of a metric on the test set, with its interval over pages where all runs have stored predictions."""
-    cell = score_cell(entry, task, lambda entry, task: measured.read(entry, task, metric, SPLIT))
+def _with_interval(cell: Cell, evidence: Evidence | None) -> Cell:
+    """The cell of a metric with its interval over pages, where all runs have stored predictions."""
     if evidence is None or cell.value is None:
         return cell
-    sample = evidence.of(entry, task, metric, SPLIT)
+    sample = evidence.of_part(cell.parts[0])
     ends = None if sample.missing() else percentile_interval(PERCENT * sample.by_draw())
     if ends is None:
         return cell
@@ -117,16 +114,15 @@ def _score_cell(measured: Measured, entry: Entry, task: str, *, metric: str, evi
 def _by_condition(measured: Measured, task: str, metric: str, conditions: Sequence[str], what: str) -> Table:
     """A table of one metric with a column for each condition, means over seeds, without models that have no value."""
     columns = [
-        Column(condition, "percent", "score", condition.partition("=")[2], task, "high", subtitle=metric)
+        Column(
+            condition, "percent", "score", condition.partition("=")[2], task, "high", metric, f"{metric} {condition}",
+            SPLIT,
+        )
         for condition in conditions
-    ]
-    rows = []
-    for entry in measured.entries:
-        cells = {
-            condition: _score_cell(measured, entry, task, metric=f"{metric} {condition}") for condition in conditions
-        }
-        if any(cell.value is not None for cell in cells.values()):
-            rows.append(entry_row(entry, cells))
+    ]  # fmt: skip
+    view = View(measured=measured, columns={})
+    rows = [entry_row(entry, {of.name: view.measure(entry, of) for of in columns}) for entry in measured.entries]
+    rows = [row for row in rows if row.measured()]
     return _table(measured, f"{metric} on {task} by {what}", columns, rows)
 
 

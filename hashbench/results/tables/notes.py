@@ -30,7 +30,7 @@ from hashbench.results.read.origins import (
 )
 from hashbench.results.read.runs import MeasuredRun, encoder_and_start, grouped
 from hashbench.results.read.texts import NOT_COUNTED, counts_on, is_uncounted
-from hashbench.results.tables.cells import StoredReading
+from hashbench.results.tables.measures import StoredReading
 from hashbench.results.tables.recipes import (
     corpora_of,
     distinct,

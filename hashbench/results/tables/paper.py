@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from statistics import fmean
-from typing import Any
 
 from hashbench.results.papers.paper import (
     Column,
@@ -18,18 +15,11 @@ from hashbench.results.papers.paper import (
     load_paper,
     papers,
 )
-from hashbench.results.read.measured import AVERAGE, PERCENT, Measured
-from hashbench.results.read.runs import Entry, SeedScore
-from hashbench.results.read.samples import Evidence, ScorePart
-from hashbench.results.tables.cells import (
-    FORMS,
-    average_cell,
-    fact_cell,
-    flagged,
-    measured_columns,
-    row_kind,
-    score_cell,
-)
+from hashbench.results.read.measured import Measured
+from hashbench.results.read.runs import Entry
+from hashbench.results.read.samples import Evidence
+from hashbench.results.tables.experiment import FORMS
+from hashbench.results.tables.measures import StoredReading, View, measured_columns, row_kind
 from hashbench.results.tables.request import ReportSource, TableFile
 from hashbench.results.tables.table import SCORED, SIZES, Cell, Row, Table, mark_best, mark_under, missing_lines
 
@@ -68,7 +58,7 @@ def paper_table(source: ReportSource, number: str) -> Table:
 def _views(measured: Measured, paper: Paper, number: str, evidence: Evidence | None) -> list[RowView]:
     """The views of a table, each with a row a model: one a variant and, for columns that fit any task, one a task."""
     layout = paper.tables[number]
-    readings, ratios = measured.readings(paper.name), measured.ratios(paper.name)
+    readings = measured.readings(paper.name)
     columns = [_with_reading(column, readings) for column in layout.columns]
     columns += measured_columns(measured, FORMS) if layout.forms else []
     views = []
@@ -82,7 +72,12 @@ def _views(measured: Measured, paper: Paper, number: str, evidence: Evidence | N
         for task in tasks or [""]:
             placed = {column.name: replace(column, task=task) if column.task == ANY_TASK else column for column in own}
             settings = task if len(tasks) > 1 else ""
-            views.append(RowView(measured, paper, number, placed, layout, ratios, evidence, variant, settings))
+            views.append(
+                RowView(
+                    measured=measured, columns=placed, evidence=evidence, paper=paper, layout=layout, number=number,
+                    variant=variant, settings=settings,
+                )
+            )  # fmt: skip
     return views
 
 
@@ -161,8 +156,9 @@ def _entry_row(entry: Entry, section: Section, view: RowView) -> list[Row]:
     cells: dict[str, Cell] = {}
     for column in view.columns.values():
         beside = view.printed(key, column, listed=listed)
-        cell = flagged(view.measured, entry, view.cell(entry, column), view.readings(column))
-        cells[column.name] = replace(cell, published=beside.published, unavailable=beside.unavailable)
+        cells[column.name] = replace(
+            view.cell(entry, column), published=beside.published, unavailable=beside.unavailable
+        )
     row = Row(
         entry.title,
         _title(entry.title, view.variant),
@@ -247,43 +243,17 @@ def printed_number(paper: Paper, key: str, column: str) -> PublishedNumber | Non
     return next((number for (_, *place), number in paper.numbers.items() if place == [key, column]), None)
 
 
-@dataclass(frozen=True)
-class RowView:
-    """A view of a paper's table: the metrics that its columns read for one variant or task, and its cells."""
+@dataclass(frozen=True, kw_only=True)
+class RowView(View):
+    """A view of a paper's table: the metrics that its columns read for one variant or task, and the printed numbers."""
 
-    measured: Measured
     paper: Paper
-    number: str  # of the table
-    columns: Mapping[str, Column]  # by name, each score with the metric and split that are read
     layout: Layout
-    ratios: Mapping[tuple[str, str, str], tuple[float | None, int]]  # PRR and number of tasks
-    evidence: Evidence | None
+    number: str  # of the table
     variant: Variant
     settings: str  # what sets the rows of this view apart
 
-    def read(self, entry: Entry, name: str) -> list[SeedScore]:
-        """The scores that a column reads, one a finished run."""
-        column = self.columns[name]
-        return self.measured.read(entry, column.task or "", column.metric, column.split)
-
-    def cell(self, entry: Entry, column: Column) -> Cell:
-        """The measured cell of an entry in a column."""
-        return MEASURES[column.measure](self, entry, column)
-
-    def readings(self, column: Column) -> list[tuple[str, str, str]]:
-        """(task, metric, split) of the scores that a cell of a column is computed from."""
-        if column.measure in ("prr", "prr_average"):
-            by_task = self.measured.readings(self.paper.name)
-            tasks = [column.task] if column.task else list(by_task)
-            return [(task, *by_task[task]) for task in tasks if task in by_task]
-        if column.measure == "score":
-            read = [column]
-        else:
-            names = [name for part in column.tasks for name in ((part,) if isinstance(part, str) else part)]
-            read = [self.columns[name] for name in names if name in self.columns] if column.measure == "average" else []
-        return [(score.task, score.metric, score.split) for score in read if score.task]
-
-    def score_readings(self) -> list[tuple[str, str, str]]:
+    def score_readings(self) -> list[StoredReading]:
         """(task, metric, split) of all columns of scores."""
         scores = [column for column in self.columns.values() if column.measure == "score"]
         return [reading for column in scores for reading in self.readings(column)]
@@ -298,110 +268,6 @@ class RowView:
     def printed_row(self, key: str, section: Section) -> dict[str, Cell]:
         """The cells of a row with published numbers alone, by column."""
         return {name: self.printed(key, column, listed=section.printed) for name, column in self.columns.items()}
-
-    def partner(self, entry: Entry, column: Column) -> tuple[Entry | None, str]:
-        """The model that a column compares an entry with, or None and why ('' where no comparison is meant)."""
-        name = self.layout.pairs.get(entry.model, "") if column.against == "pair" else column.against
-        if not name or name == entry.model or entry.is_baseline:
-            return None, ""
-        other = self.measured.find_entry(name)
-        return other, "" if other else f"no {name} to compare with"
-
-
-def _score(view: RowView, entry: Entry, column: Column) -> Cell:
-    if not column.task:  # a table over all tasks that have the metric, and the experiment has none
-        return Cell(reason=f"no task with {column.metric}")
-    return score_cell(entry, column.task, lambda of, _: view.read(of, column.name), view.evidence, view.paper.statistic)
-
-
-def _difference(view: RowView, entry: Entry, column: Column, *, sign: float) -> Cell:
-    """The cell of a difference: the model's value in another column minus its partner's, times `sign`, in points."""
-    other, reason = view.partner(entry, column)
-    if other is None:
-        return Cell(reason=reason)
-    name = view.layout.of.get(entry.model, column.of)
-    cell, compared = (view.cell(of, view.columns[name]) for of in (entry, other))
-    if cell.value is None or compared.value is None:
-        return Cell(reason=f"no {name} of both models")
-    if not entry.shares_data(other):
-        return Cell(reason="measured on other data than the model it is compared with")
-    return Cell(value=sign * (cell.value - compared.value), unit="points", group=column.against)
-
-
-def _fact_ratio(view: RowView, entry: Entry, column: Column, *, formula: Callable[[float, float], float]) -> Cell:
-    other, reason = view.partner(entry, column)
-    if other is None:
-        return Cell(reason=reason)
-    fact, compared = (view.measured.fact(of, column.fact) for of in (entry, other))
-    if fact is None or compared is None or not fact.value or not compared.value:
-        return Cell(reason=f"no {column.fact} of both models")
-    return Cell(value=formula(fact.value, compared.value), unit=column.unit, group=column.against)
-
-
-def _setting(view: RowView, entry: Entry, column: Column, *, power: int = 1) -> Cell:
-    """The cell of a setting: the number at the column's path in the spec of the model's runs, to the given power."""
-    runs = entry.runs or tuple(run for run in view.measured.runs if run.model == entry.model)
-    value = value_at(runs[0].spec, column.path) if runs and not entry.is_baseline else None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return Cell()  # a size's own value, or a model without it
-    return Cell(value=float(value) ** power, unit=column.unit)
-
-
-def value_at(spec: Any, path: str) -> Any:
-    """A value of nested mappings; None where there is none.
-
-    >>> value_at({"model": {"coder": {"alpha": 5}}}, "model.coder.alpha"), value_at({"model": None}, "model.coder")
-    (5, None)
-    """
-    for key in path.split("."):
-        spec = spec.get(key) if isinstance(spec, dict) else None
-    return spec
-
-
-def _ratio(view: RowView, entry: Entry, column: Column) -> Cell:
-    """The cell of PRR in percent, from the database view `prr`, for a task or the average of all tasks of the paper."""
-    task, measured = column.task or AVERAGE, view.measured
-    cell = Cell(unit="percent", group=entry.group([column.task] if column.task else view.paper.tasks))
-    if not (measured.has_one_entry(entry.model) and measured.has_one_entry(measured.experiment.baseline)):
-        return replace(cell, reason="settings differ between runs of one model, or no baseline")
-    if (entry.model, entry.encoder, task) not in view.ratios:
-        return replace(cell, reason="no score of the model or of the baseline")
-    ratio, n_tasks = view.ratios[entry.model, entry.encoder, task]
-    if ratio is None:
-        return replace(cell, reason="no ratio: a score is missing or the baseline's is not above 0")
-    if task == AVERAGE and n_tasks < len(view.paper.tasks):
-        return replace(cell, reason=f"only {n_tasks} of {len(view.paper.tasks)} tasks")
-    return replace(cell, value=PERCENT * ratio, parts=_parts_of_ratio(view, entry, column))
-
-
-def _parts_of_ratio(view: RowView, entry: Entry, column: Column) -> tuple[ScorePart, ...]:
-    """The scores that PRR is a weighted sum of, the baseline's taken as known; () where that is not so."""
-    baseline, readings = view.measured.find_entry(view.measured.experiment.baseline), view.readings(column)
-    scores = [view.measured.read(baseline, *reading) if baseline else [] for reading in readings]
-    values = [[score.value for score in of_task if score.value is not None] for of_task in scores]
-    total = sum(fmean(of_task) for of_task in values if of_task)
-    if not all(values) or total <= 0:
-        return ()
-    return tuple(ScorePart(1 / total, entry, *reading) for reading in readings)  # an average is the ratio of averages
-
-
-MEASURES: dict[str, Callable[[RowView, Entry, Column], Cell]] = {
-    "score": _score,
-    "average": lambda view, entry, column: average_cell(
-        entry, column.tasks, view.read, view.evidence, view.paper.statistic
-    ),
-    "prr": _ratio,
-    "prr_average": _ratio,
-    "fact": lambda view, entry, column: fact_cell(view.measured, entry, column),
-    "drop": partial(_difference, sign=-1.0),
-    "gain": partial(_difference, sign=1.0),
-    "smaller": partial(_fact_ratio, formula=lambda value, other: other / value),  # how many times larger the other's is
-    "larger": partial(_fact_ratio, formula=lambda value, other: value / other),
-    "reduction": partial(_fact_ratio, formula=lambda value, other: PERCENT * (1 - value / other)),
-    "setting": _setting,
-    "square": partial(_setting, power=2),  # groups of K words make K^2 times fewer attention scores
-    "printed": lambda view, entry, column: Cell(),  # the paper alone speaks
-}
 
 
 def printed_counts(paper: str, model: str) -> dict[str, int | None]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from hashbench.common.errors import InputError
 from hashbench.results.papers.paper import Column
-from hashbench.results.tables.cells import entry_row
-from hashbench.results.tables.experiment import OF_MINUTES, SIZES, own_cell, own_table
+from hashbench.results.tables.experiment import OF_MINUTES, SIZES, own_table
+from hashbench.results.tables.measures import View
 from hashbench.results.tables.request import ReportSource, TableFile
 from hashbench.results.tables.table import Table, marked, missing_lines
 
@@ -33,14 +33,12 @@ def script_table(source: ReportSource) -> list[Table]:
         _average("average", "Average", list(languages), languages),
         *(column for column in SIZES if column.name in shown),
     ]
-    rows = [
-        entry_row(entry, {column.name: own_cell(measured, entry, column, source.evidence) for column in columns})
-        for entry in measured.entries
-    ]
-    rows = [
-        replace(row, cells={**of_tasks.cells, **row.cells}) for row, of_tasks in zip(rows, own.rows, strict=False)
-    ]  # behind them are imported rows
     tasks = [column for column in own.columns if column.measure == "score"]
+    view = View(measured=measured, columns={column.name: column for column in tasks}, evidence=source.evidence)
+    rows = [
+        replace(row, cells={**row.cells, **view.cells(entry, columns)})
+        for row, entry in zip(own.rows, measured.entries, strict=False)  # behind them are imported rows
+    ]
     rows = marked(rows, [*columns, *tasks])
     return [
         replace(

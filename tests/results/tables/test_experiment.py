@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 import sqlalchemy as sa
 
-from hashbench.results.tables.experiment import minutes_cell
+from hashbench.results.tables.experiment import MINUTES
+from hashbench.results.tables.measures import View
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Row, Table
@@ -82,7 +83,7 @@ def test_a_pre_training_at_another_size_of_the_encoder_is_not_counted() -> None:
 
     measured = SimpleNamespace(pretrainings=lambda: [a_run("tiny", 60.0), a_run("base", 6000.0)])
     entry = SimpleNamespace(model="m", encoder="tiny", runs=(a_run("tiny", 120.0),), is_imported=False)
-    assert minutes_cell(measured, entry).value == 3.0  # type: ignore[arg-type]
+    assert View(measured=measured, columns={}).measure(entry, MINUTES).value == 3.0  # type: ignore[arg-type]
 
 
 def test_minutes_of_several_kinds_of_machine_are_not_comparable(own: Table, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hashbench.common.texts_read import NOTE, TextCounts, TextsRead
 from hashbench.results.claims.report import claim_sections
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.runs import MeasuredRun, RunOrigin
-from hashbench.results.tables.links import _score_cell
+from hashbench.results.tables.links import _with_interval
 from hashbench.results.tables.notes import _different_code, brief, score_notes
 from hashbench.results.tables.recipes import _deviations, learned_vocabularies, settings
 from hashbench.results.tables.report import tables
@@ -120,10 +120,8 @@ def test_a_page_of_claims_says_whose_f1_it_counts(tmp_path: Path) -> None:
 def test_draws_without_a_value_are_counted_in_tables_of_robustness_and_of_links() -> None:
     assert estimate_cell(Estimate(0.5, 0.4, 0.6, undefined=0.25), "percent").undefined == 25
     sample = SimpleNamespace(missing=lambda: [], by_draw=lambda: np.array([0.2, np.nan, 0.4, 0.6]), n=4)
-    entry, score = SimpleNamespace(is_baseline=False, of_task=lambda task: [], group=lambda tasks: ""), 0.4
-    measured = SimpleNamespace(read=lambda *of: [SimpleNamespace(value=score, metric="rec@1", split="test")])
-    evidence = SimpleNamespace(of=lambda *of: sample)
-    assert _score_cell(measured, entry, "links", metric="rec@1", evidence=evidence).undefined == 25
+    evidence = SimpleNamespace(of_part=lambda part: sample)
+    assert _with_interval(Cell(40.0, parts=(None,)), evidence).undefined == 25
 
 
 def test_draws_without_a_value_are_counted_under_the_table() -> None:
