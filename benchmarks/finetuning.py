@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from hashbench.common.allocator import keep_freed_memory
+from hashbench.common.process import keep_freed_memory
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.data.tasks.text_batches import FinetuningData

@@ -26,7 +26,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hashbench.common.allocator import keep_freed_memory
+from hashbench.common.process import keep_freed_memory
 from hashbench.models.embeddings.base import SPECIALS, Batch
 from hashbench.models.embeddings.registry import build_embedding, find_model
 from hashbench.models.encoders.bert import SIZES, BertConfig, BertEncoder

@@ -29,11 +29,10 @@ from hashbench.cli.report import compare, report, report_claims, report_robustne
 from hashbench.cli.status import list_experiments, log, status
 from hashbench.cli.sweep import sweep, worker
 from hashbench.cli.trained import evaluate, export, predict
-from hashbench.common.allocator import wanted_threads
 from hashbench.common.cache import FONTS, FONTS_VARIABLE
 from hashbench.common.errors import InputError
-from hashbench.common.secrecy import keep_secrets, without_passwords
-from hashbench.common.showing import printable
+from hashbench.common.process import wanted_threads
+from hashbench.common.showing import keep_secrets, printable, without_passwords
 from hashbench.data.sources.fingerprints import cache_folder, why_not_writable
 
 # Environment variables that name folders, of this program and of the libraries that it uses

@@ -11,8 +11,8 @@ import typer
 
 from hashbench.cli.output import show
 from hashbench.cli.outputs import Writes
-from hashbench.common.allocator import collecting_nothing, one_thread_of_numpy
 from hashbench.common.errors import InputError
+from hashbench.common.process import collecting_nothing, one_thread_of_numpy
 
 PAGE_NAME = re.compile(r"[A-Za-z0-9_-]+\.(html|json)")
 

@@ -13,7 +13,7 @@ from hashbench.cli.options import DEFAULT_DB, Database
 from hashbench.cli.output import note, note_unread, show
 from hashbench.cli.outputs import Writes
 from hashbench.common.errors import InputError
-from hashbench.common.secrecy import without_passwords
+from hashbench.common.showing import without_passwords
 
 if TYPE_CHECKING:
     from hashbench.results.exchange.merge import MergeReport

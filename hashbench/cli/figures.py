@@ -10,7 +10,7 @@ import typer
 from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName
 from hashbench.cli.output import note, note_unread
 from hashbench.cli.outputs import Writes
-from hashbench.common.allocator import one_thread_of_numpy
+from hashbench.common.process import one_thread_of_numpy
 
 
 def plot(

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from hashbench.cli import streams
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError
-from hashbench.common.secrecy import without_passwords
-from hashbench.common.showing import printable
+from hashbench.common.showing import printable, without_passwords
 
 if TYPE_CHECKING:  # every command imports this file, and --help renders nothing
     from hashbench.results.rendering.rows import ListedRows

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+from hashbench.common.atomic import belongs_to, database_beside, is_database, is_same
 from hashbench.common.errors import InputError
-from hashbench.common.replacing import belongs_to, database_beside, is_database, is_same
 from hashbench.common.shipped import YAML, experiment_file
 
 LOOKED_AT = 65_536  # bytes at the begin of a file, which say what it is

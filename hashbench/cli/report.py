@@ -20,8 +20,8 @@ from hashbench.cli.options import (
     format_of_tables,
 )
 from hashbench.cli.output import note, note_unread, print_tables, show, write_output
-from hashbench.common.allocator import collecting_nothing, one_thread_of_numpy
 from hashbench.common.errors import InputError, near_match
+from hashbench.common.process import collecting_nothing, one_thread_of_numpy
 
 if TYPE_CHECKING:
     from hashbench.results.tables.request import ReportRequest

@@ -15,8 +15,8 @@ import typer
 from hashbench.cli import streams
 from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName, TableFormat, TextOrJson
 from hashbench.cli.output import print_json, print_rows, show
-from hashbench.common.allocator import collecting_nothing
 from hashbench.common.errors import InputError
+from hashbench.common.process import collecting_nothing
 from hashbench.common.showing import duration_text, percent_text, printable
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ import sys
 import warnings
 from typing import Any, ClassVar, Literal
 
-from hashbench.common.secrecy import without_passwords
-from hashbench.common.showing import printable
-from hashbench.common.standard_streams import LastingFile, fill_numbers, outlive_readers, to_nowhere
+from hashbench.common.process import LastingFile, fill_numbers, outlive_readers, to_nowhere
+from hashbench.common.showing import printable, without_passwords
 
 HANDLER = "hashbench"  # registered name
 SUBSTITUTES = {

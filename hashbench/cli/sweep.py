@@ -10,8 +10,7 @@ import typer
 
 from hashbench.cli.options import DEFAULT_DB, Artifacts, Data, Database, File, Overrides
 from hashbench.cli.output import note
-from hashbench.common.secrecy import argument_shown
-from hashbench.common.showing import tell
+from hashbench.common.showing import argument_shown, tell
 
 if TYPE_CHECKING:
     from hashbench.running.experiment.load import Loaded

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from hashbench.common.errors import InputError, first_line
+from hashbench.common.measured import TextsRead
 from hashbench.common.showing import tell
-from hashbench.common.texts_read import TextsRead
 from hashbench.data.sources.fingerprints import usable_cache_folder
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import load_task

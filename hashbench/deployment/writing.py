@@ -13,8 +13,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from hashbench.common.atomic import atomic_write, replace_text, with_usual_rights
-from hashbench.common.declared import CHOSEN_NOTE, card_lines, plain, searched_values
 from hashbench.common.errors import InputError, first_line
+from hashbench.common.measured import CHOSEN_NOTE, card_lines, plain, searched_values
 from hashbench.common.showing import batch_text
 from hashbench.deployment.config import copy_own_code
 from hashbench.deployment.description import CARD, HEAD_PREFIX, MODEL_PREFIX, STATE, TOKENIZER, WEIGHTS, Config

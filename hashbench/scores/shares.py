@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hashbench.common.texts_read import NOTED, TextsRead
+from hashbench.common.measured import NOTED, TextsRead
 
 CHANCE = 0.01  # a p-value below which a difference is more than chance
 SHOWN = 4  # classes that a note names

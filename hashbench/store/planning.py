@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hashbench.common.errors import InputError
-from hashbench.common.secrecy import without_passwords
+from hashbench.common.showing import without_passwords
 from hashbench.store import sums
 from hashbench.store.engine import Store
 from hashbench.store.environment import as_json

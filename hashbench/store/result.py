@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection, RowMapping
 
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.measured import MetricRow
-from hashbench.common.secrecy import without_passwords
+from hashbench.common.showing import without_passwords
 from hashbench.store import sums
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment, as_json

@@ -17,8 +17,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
+from hashbench.common.atomic import BESIDE, DATABASE
 from hashbench.common.errors import InputError, first_line
-from hashbench.common.replacing import BESIDE, DATABASE
 
 # WAL shares memory between the processes, which these file systems do not carry to another machine. Of virtual machines
 # and containers they are another machine's, too. "nfs4" and "smb3" are those of the name without the number.

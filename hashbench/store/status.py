@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import RowMapping
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.common.secrecy import without_passwords
+from hashbench.common.showing import without_passwords
 from hashbench.store.engine import Store
 from hashbench.store.planning import known_ids
 from hashbench.store.queue import members

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 from hashbench.cli.app import GROUPS, app
 from hashbench.cli.outputs import Writes, no_report, refuse_inputs, written_by
-from hashbench.common.atomic import atomic_write, replace_text
+from hashbench.common.atomic import atomic_write, belongs_to, replace_text
 from hashbench.common.errors import InputError
-from hashbench.common.replacing import belongs_to
 from hashbench.store.engine import open_store
 from hashbench.store.planning import add_experiment
 from tests.cli.commands import Run, fails

@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashbench.common.numbers import whole_number
+from hashbench.common.showing import whole_number
 
 
 @given(st.integers(0, 10**18 - 1))

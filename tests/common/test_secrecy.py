@@ -11,9 +11,9 @@ from urllib.parse import quote, unquote
 import pytest
 
 from hashbench.cli.app import main
-from hashbench.common import secrecy
+from hashbench.common import showing as secrecy
 from hashbench.common.errors import InputError
-from hashbench.common.secrecy import argument_shown, keep_secrets, stored_command, without_passwords
+from hashbench.common.showing import argument_shown, keep_secrets, stored_command, without_passwords
 from hashbench.store.engine import parse
 
 SECRET = "S3CRETWORD"

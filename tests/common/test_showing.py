@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hashbench
-from hashbench.common.secrecy import without_passwords
-from hashbench.common.showing import decimal_text, percent_text, printable, printable_parts, rounded
+from hashbench.common.showing import decimal_text, percent_text, printable, printable_parts, rounded, without_passwords
 
 
 @pytest.mark.parametrize("code", [0, 7, 8, 13, 27, 127, 0x9B, 0x202E, 0x2067])

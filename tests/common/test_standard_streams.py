@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.common.standard_streams import LastingFile, RemarksFile, outliving_readers
+from hashbench.common.process import LastingFile, RemarksFile, outliving_readers
 
 PROGRAM = """
 import os, sys
-from hashbench.common.standard_streams import outliving_readers
+from hashbench.common.process import outliving_readers
 with outliving_readers():
     print("first", file=sys.stdout, flush=True)
     print("first", file=sys.stderr, flush=True)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hashbench.common.texts_read import TextCounts, TextsRead
+from hashbench.common.measured import TextCounts, TextsRead
 
 COUNTS = TextCounts(texts=4, texts_cut=1, tokens=40, tokens_lost=2, characters=200, characters_lost=50)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
-from hashbench.common.texts_read import TextCounts, TextsRead
+from hashbench.common.measured import TextCounts, TextsRead
 from hashbench.scores.shares import chance_of, class_shift, cut_otherwise
 
 COUNTS = st.lists(st.tuples(st.integers(20, 500), st.integers(20, 500)), min_size=2, max_size=6)

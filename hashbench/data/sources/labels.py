@@ -24,7 +24,7 @@ import numpy as np
 
 from hashbench.common.errors import InputError, located, near_match
 from hashbench.common.invisible import UNSEEN
-from hashbench.common.numbers import whole_number
+from hashbench.common.showing import whole_number
 from hashbench.data.sources.files import Cells
 
 # 1, -1, and 1.0 as pandas writes 1 in a column with gaps; longer ones are no numbers of classes

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from hashbench.common.errors import InputError
-from hashbench.common.numbers import whole_number
+from hashbench.common.showing import whole_number
 from hashbench.data.sources.labels import Classes, label_of
 from hashbench.data.sources.opening import opened
 from hashbench.data.sources.values import LARGEST, narrowed

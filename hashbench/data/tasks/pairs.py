@@ -13,7 +13,7 @@ import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.common.invisible import invisible_notes
-from hashbench.common.paradigms import NOTE, Paradigms
+from hashbench.common.measured import PARADIGMS_NOTE, Paradigms
 from hashbench.data.sources.files import Cells, DataTable
 from hashbench.data.sources.fingerprints import digest, refuse_changed
 from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
@@ -50,7 +50,7 @@ class PairData(TaskData):
     @property
     def further_notes(self) -> dict[str, str]:
         """The paradigms with their groups."""
-        return {NOTE: self.paradigms.note()}
+        return {PARADIGMS_NOTE: self.paradigms.note()}
 
     def by_sentence(self) -> TaskData:
         """The sentences as texts by themselves: the good ones, then the bad ones."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hashbench.common.texts_read import TextCounts, TextsRead
+from hashbench.common.measured import TextCounts, TextsRead
 from hashbench.data.sources.batching import kept_tokens
 from hashbench.data.sources.fingerprints import marked_cache_folder
 from hashbench.data.sources.mapped import taken

@@ -16,8 +16,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from hashbench.common.allocator import wanted_threads
 from hashbench.common.cache import mark, named_cache
+from hashbench.common.process import wanted_threads
 
 F = TypeVar("F", bound=Callable[..., object])
 _handing_over = RLock()

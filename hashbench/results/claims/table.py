@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hashbench.common.numbers import whole_number
-from hashbench.common.showing import decimal_text
+from hashbench.common.showing import decimal_text, whole_number
 from hashbench.results.claims.claim import Claim
 from hashbench.results.claims.kinds import Outcome
 from hashbench.results.claims.report import DecidedClaims, claim_sections

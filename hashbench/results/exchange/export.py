@@ -23,10 +23,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from hashbench.common.atomic import atomic_write
+from hashbench.common.atomic import BESIDE, atomic_write
 from hashbench.common.errors import InputError
-from hashbench.common.replacing import BESIDE
-from hashbench.common.secrecy import without_passwords
+from hashbench.common.showing import without_passwords
 from hashbench.results.exchange.foreign import CheckedDatabase
 from hashbench.results.exchange.merge import copy_attempt
 from hashbench.scores.base import Metric, metrics

@@ -20,7 +20,7 @@ from sqlalchemy.engine import Connection, RowMapping
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, StatementError
 
 from hashbench.common.errors import InputError, first_line
-from hashbench.common.secrecy import without_passwords
+from hashbench.common.showing import without_passwords
 from hashbench.store.engine import Store, open_results, parse
 from hashbench.store.environment import Environment
 from hashbench.store.malformed import complaint, owner_of, run_of

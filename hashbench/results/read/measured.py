@@ -15,8 +15,8 @@ from typing import Any
 
 from sqlalchemy.engine import RowMapping
 
-from hashbench.common.allocator import collecting_nothing
-from hashbench.common.declared import searched_values
+from hashbench.common.measured import searched_values
+from hashbench.common.process import collecting_nothing
 from hashbench.results.read import queries
 from hashbench.results.read.jumps import Separations, before_the_jump, separations
 from hashbench.results.read.runs import (

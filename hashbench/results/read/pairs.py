@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hashbench.common.paradigms import Paradigms
+from hashbench.common.measured import Paradigms
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry, grouped
 from hashbench.results.read.samples import Evidence, Sample, draw_seed

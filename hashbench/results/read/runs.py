@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, Final, TypeVar
 
-from hashbench.common.texts_read import TextsRead
+from hashbench.common.measured import TextsRead
 from hashbench.store.kinds import Metrics, metrics_of
 
 # Stored names of the kinds of run that readers treat differently. No other file in results names a kind of run.

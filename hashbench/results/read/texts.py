@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from hashbench.common.measured import NOTED, TextCounts
 from hashbench.common.showing import percent_text
-from hashbench.common.texts_read import NOTED, TextCounts
 from hashbench.results.read.runs import MeasuredRun
 from hashbench.scores.base import metric_of
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-from hashbench.common.texts_read import NOTED
+from hashbench.common.measured import NOTED
 from hashbench.results.papers.paper import Column, Layout, Paper
 from hashbench.results.read.measured import AVERAGE, PERCENT, Measured, hollow_accuracy
 from hashbench.results.read.runs import Entry, SeedScore

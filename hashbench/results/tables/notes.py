@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from hashbench.common.declared import CHOSEN_NOTE, LEARNED, LEARNED_MORE, SEARCHED_ON_NOTE, UNSELECTED_NOTE
+from hashbench.common.measured import CHOSEN_NOTE, LEARNED, LEARNED_MORE, SEARCHED_ON_NOTE, UNSELECTED_NOTE, TextCounts
 from hashbench.common.showing import decimal_text, percent_text
-from hashbench.common.texts_read import TextCounts
 from hashbench.results.papers.paper import Paper
 from hashbench.results.read.jumps import JUMPED, before_the_jump
 from hashbench.results.read.measured import Measured

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from hashbench.common.declared import STORED, Declaration, declared_words, plain
+from hashbench.common.measured import STORED, Declaration, declared_words, plain
 from hashbench.results.papers.paper import Paper, RecipeValue
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import MeasuredRun, grouped

@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager
 import numpy as np
 import torch
 
-from hashbench.common.allocator import is_out_of_memory, main_memory
-from hashbench.common.declared import searched_values
 from hashbench.common.errors import InputError, first_line, located, near_match
+from hashbench.common.measured import searched_values
+from hashbench.common.process import is_out_of_memory, main_memory
 from hashbench.common.registry import is_own, registered
 from hashbench.data.perturbations.base import find_perturbation
 from hashbench.data.sources.weights import RANDOM, locate_weights

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from hashbench.common.declared import searched_values
+from hashbench.common.measured import searched_values
 from hashbench.data.tasks.blocks import Seed, Strict
 from hashbench.data.tasks.noise import TrainingNoise
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from hashbench.common.declared import searched_values
 from hashbench.common.errors import InputError, near_match
+from hashbench.common.measured import searched_values
 from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.registry import embedding_arguments
 from hashbench.models.encoders.base import encoder_config

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hashbench.common.declared import card_lines
 from hashbench.common.errors import InputError
-from hashbench.common.measured import COUNTED, MetricRow
+from hashbench.common.measured import COUNTED, MetricRow, card_lines
 from hashbench.common.registry import registered
 from hashbench.common.showing import percent_text
 from hashbench.data.tasks.base import LocatedTask, SplitOutputs, Task

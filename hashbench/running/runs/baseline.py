@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from hashbench.common.declared import LEARNED, LEARNED_MORE
-from hashbench.common.measured import MetricRow
+from hashbench.common.measured import LEARNED, LEARNED_MORE, MetricRow
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.text_data import reports_elsewhere
 from hashbench.running.experiment.resolved import ResolvedExperiment

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hashbench.common.measured import MetricRow
-from hashbench.common.texts_read import NOTE
+from hashbench.common.measured import TEXTS_NOTE, MetricRow
 from hashbench.data.tasks.base import SplitOutputs
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder
@@ -135,7 +134,7 @@ def evaluated(trained: FinetunedModel, data: TaskData, machine: Machine, cache: 
         predictions.append(stored_predictions(split, "best", outputs, targets))
     precision = precision_found(trained.hardware.precision, machine.device)
     read = texts_read(data, trained.tokenizer, trained.spec.text.template, trained.max_length, cache)
-    notes = {**notes_on(data), "precision_found": precision, NOTE: read.note()}
+    notes = {**notes_on(data), "precision_found": precision, TEXTS_NOTE: read.note()}
     return Result(metrics=metrics, predictions=predictions, notes=notes)
 
 

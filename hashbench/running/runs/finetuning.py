@@ -8,11 +8,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hashbench.common.declared import CHOSEN_NOTE, SEARCHED_ON_NOTE, UNSELECTED_NOTE, searched_values
 from hashbench.common.errors import InputError
-from hashbench.common.measured import MetricRow
+from hashbench.common.measured import (
+    CHOSEN_NOTE,
+    SEARCHED_ON_NOTE,
+    TEXTS_NOTE,
+    UNSELECTED_NOTE,
+    MetricRow,
+    searched_values,
+)
 from hashbench.common.showing import tell
-from hashbench.common.texts_read import NOTE
 from hashbench.data.perturbations.base import VERSION
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.data.tasks.base import LocatedTask
@@ -127,7 +132,7 @@ class Finetuning(TrainingKind):
                 **tuned.notes,
                 "precision_found": precision,
                 **unknown,
-                NOTE: read.note(),
+                TEXTS_NOTE: read.note(),
             },
         )
 

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from hashbench.common.errors import InputError
-from hashbench.common.measured import MetricRow
-from hashbench.common.texts_read import NOTE
+from hashbench.common.measured import TEXTS_NOTE, MetricRow
 from hashbench.data.tasks.base import LocatedTask, SplitOutputs
 from hashbench.data.tasks.kinds.minimal_pairs import pair_outcomes
 from hashbench.data.tasks.pairs import SPLIT, PairData
@@ -97,7 +96,7 @@ class PairEvaluation(RunKind):
         return Result(
             metrics=[*facts, *scored_metrics(data.task, result, SPLIT)],
             predictions=[stored_predictions(SPLIT, "best", *result)],
-            notes={**notes_on(data), **apart, "precision_found": "32", NOTE: read.note()},
+            notes={**notes_on(data), **apart, "precision_found": "32", TEXTS_NOTE: read.note()},
         )
 
 

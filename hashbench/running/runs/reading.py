@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hashbench.common.texts_read import TextsRead
+from hashbench.common.measured import TextsRead
 from hashbench.data.sources.fingerprints import cache_folder, cache_room, digest, read_note, write_note
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.embeddings.base import Template

@@ -22,7 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hashbench.common.errors import InputError
 from hashbench.common.progress import Sign, Silence
-from hashbench.common.secrecy import without_passwords
+from hashbench.common.showing import without_passwords
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import gives_signs
 from hashbench.running.runs.outputs import storable

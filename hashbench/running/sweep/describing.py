@@ -10,7 +10,7 @@ from typing import Any
 
 from hashbench.common.cache import mark
 from hashbench.common.errors import InputError
-from hashbench.common.texts_read import TextCounts
+from hashbench.common.measured import TextCounts
 from hashbench.data.corpora.preparing import TRAINING_CHARACTERS, LearnedTexts, learn_vocabulary
 from hashbench.data.sources.fingerprints import usable_cache_folder
 from hashbench.data.sources.sources import Source, open_sources

@@ -30,9 +30,9 @@ from pathlib import Path
 from typing import IO
 
 from hashbench.common import clock
+from hashbench.common.process import outlive_readers
 from hashbench.common.progress import LOOK_EVERY_S, Sign, Silence, begin_work, give_signs_to
 from hashbench.common.showing import duration_text
-from hashbench.common.standard_streams import outlive_readers
 from hashbench.running.sweep.processes import BATCH_SIGNALS, SIGNALS, family_of, is_one_stopped, is_stopped, kill_family
 
 HUNG, TOO_LONG = "hung: ", "not done within run_hours: "  # begin the reasons of attempts that a guard has ended
@@ -266,7 +266,7 @@ def end_worker(attempts: list[Guarded], reason: str, folder: Path, worker: int) 
 
 def _stored(attempts: list[Guarded], reason: str, log: str) -> bool:
     """Stores the end of attempts, or without a reason their log alone; False where the database refuses it."""
-    from hashbench.common.secrecy import without_passwords
+    from hashbench.common.showing import without_passwords
     from hashbench.store.engine import open_store, parse
     from hashbench.store.queue import end_for, set_log
     from hashbench.store.retry import Retry

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hashbench.common.errors import InputError
+from hashbench.common.process import outliving_readers
 from hashbench.common.spawning import refuse_no_start
-from hashbench.common.standard_streams import outliving_readers
 from hashbench.data.sources.fingerprints import usable_cache_folder
 from hashbench.results.rendering.notebook import Report, report
 from hashbench.running.experiment.load import load_experiment

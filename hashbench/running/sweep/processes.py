@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import FrameType
 
-from hashbench.common.standard_streams import to_nowhere
+from hashbench.common.process import to_nowhere
 
 MACHINE_ID = ("/etc/machine-id", "/var/lib/dbus/machine-id")
 BOOT_ID = "/proc/sys/kernel/random/boot_id"

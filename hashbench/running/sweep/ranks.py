@@ -24,8 +24,8 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from hashbench.common.errors import InputError
+from hashbench.common.process import outlive_readers
 from hashbench.common.progress import Sign, progress
-from hashbench.common.standard_streams import outlive_readers
 from hashbench.running.runs.base import carry_out
 from hashbench.running.sweep.assignment import Assignment, PackedAssignment
 from hashbench.running.sweep.guard import guard_of_process, write_stacks_to

@@ -14,9 +14,8 @@ import torch
 
 from hashbench.common.cache import remove_leftovers, using
 from hashbench.common.errors import InputError
-from hashbench.common.secrecy import argument_shown
 from hashbench.common.shared import SharedFolder
-from hashbench.common.showing import printable, tell
+from hashbench.common.showing import argument_shown, printable, tell
 from hashbench.data.sources.fingerprints import cache_folder
 from hashbench.models.text.compiled import usable_cores
 from hashbench.running.experiment.load import Loaded

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from hashbench.common.declared import STORED
 from hashbench.common.errors import InputError
-from hashbench.common.secrecy import stored_command
+from hashbench.common.measured import STORED
+from hashbench.common.showing import stored_command
 from hashbench.running.runs.base import names
 from hashbench.running.sweep.plan import Plan, check_loaded
 from hashbench.store.engine import Store

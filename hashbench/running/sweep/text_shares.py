@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hashbench.common.texts_read import NOTED, TextCounts, TextsRead
+from hashbench.common.measured import NOTED, TextCounts, TextsRead
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.models import ResolvedModel

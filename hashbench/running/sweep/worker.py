@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
-from hashbench.common.allocator import is_out_of_memory, keep_few_prepared, keep_freed_memory
 from hashbench.common.cache import using
 from hashbench.common.errors import InputError
+from hashbench.common.process import is_out_of_memory, keep_few_prepared, keep_freed_memory
 from hashbench.common.progress import progress
 from hashbench.common.showing import tell
 from hashbench.results.dashboard.live import TrackedRun, Tracker, final_values, run_config, run_label, wandb_id

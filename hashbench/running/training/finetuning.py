@@ -13,8 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hashbench.common.declared import searched_values
-from hashbench.common.measured import MetricRow
+from hashbench.common.measured import MetricRow, searched_values
 from hashbench.common.progress import progress
 from hashbench.data.tasks.text import no_value, text_kind
 from hashbench.data.tasks.text_batches import FinetuningData

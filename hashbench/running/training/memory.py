@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hashbench.common.allocator import is_out_of_memory, main_memory
 from hashbench.common.errors import InputError
+from hashbench.common.process import is_out_of_memory, main_memory
 from hashbench.common.progress import progress
 from hashbench.models.embeddings.base import Batch
 from hashbench.running.experiment.recipes import Precision

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hashbench.common.texts_read import TextCounts, TextsRead
+from hashbench.common.measured import TextCounts, TextsRead
 from hashbench.data.tasks.catalogue import find_task
 from hashbench.data.tasks.kinds.tagging import KIND as TAGGING
 from hashbench.data.tasks.reading import length_that_keeps, texts_read

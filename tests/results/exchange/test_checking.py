@@ -115,7 +115,7 @@ def test_ids_environments_invariants_and_files(finished: tuple[Store, list[str]]
         f"run {ids[0][:12]}: {tmp_path / 'ab' / 'w'} is not the file that it left; remove it"
     ]
     change(store, "UPDATE run SET spec = '{}' WHERE finished_attempt = 1")
-    assert f"run {ids[0][:12]}: its id is not that of its spec" in lines(store)
+    assert f"run {ids[0][:12]}: run.spec: its id is not that of its spec" in lines(store)
     change(store, "UPDATE attempt SET state = 'failed' WHERE id = 2")
     assert f"run {ids[1][:12]}: is done without the attempt that finished it" in lines(store)
 

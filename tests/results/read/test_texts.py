@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.common.texts_read import NOTE, TextCounts, TextsRead
+from hashbench.common.measured import TEXTS_NOTE, TextCounts, TextsRead
 from hashbench.results.claims.report import claim_sections
 from hashbench.results.read.comparison import compare
 from hashbench.results.read.measured import measure
@@ -41,7 +41,7 @@ class Counted(Answers):
     def result(self) -> Result:
         read = TextsRead(64, {"train": counts(self.cut_of_train, 0), self.split: counts(self.cut, self.lost)})
         result = super().result()
-        return replace(result, notes={**result.notes, NOTE: read.note()})
+        return replace(result, notes={**result.notes, TEXTS_NOTE: read.note()})
 
 
 @pytest.fixture(scope="module")

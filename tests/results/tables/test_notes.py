@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from hashbench.common.measured import MetricRow
-from hashbench.common.texts_read import NOTE, TextCounts, TextsRead
+from hashbench.common.measured import TEXTS_NOTE, MetricRow, TextCounts, TextsRead
 from hashbench.results.claims.report import claim_sections
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.runs import MeasuredRun, RunOrigin
@@ -349,7 +348,7 @@ def test_nothing_is_said_where_nothing_is_odd(tmp_path: Path) -> None:
 def _limited(model: str, limit: object, used: int | None = None, lost: int = 0) -> MeasuredRun:
     """A finished training with this limit, which found `used` tokens and lost this many of 100 tokens of train."""
     read = TextsRead(used or 0, {"train": TextCounts(10, 1, 100, lost, 400, 0)})
-    origin = RunOrigin(notes=((NOTE, read.note()),) if used else ())
+    origin = RunOrigin(notes=((TEXTS_NOTE, read.note()),) if used else ())
     spec = {"finetune": {"max_length": limit}}
     return MeasuredRun(model, "finetune", model, "sst2", 0, "tiny", spec, "done", "", "", "accuracy", origin)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.common.paradigms import NOTE, Paradigms
+from hashbench.common.measured import PARADIGMS_NOTE, Paradigms
 from hashbench.results.read.measured import measure
 from hashbench.results.read.pairs import pair_results
 from hashbench.results.read.samples import Evidence, draw_seed
@@ -96,7 +96,7 @@ def test_one_run_a_pre_trained_model_with_the_seed_of_its_pre_training(swept: Pa
     assert runs == [(model, 7) for model in MODELS]
     assert query(swept, "SELECT COUNT(*) FROM run WHERE kind = 'finetune' AND task = 'mine'") == [(0,)]
     notes = query(swept, "SELECT a.notes FROM run r JOIN attempt a ON a.id = r.finished_attempt WHERE r.task = 'mine'")
-    assert all(NOTE in text for (text,) in notes) and len(notes) == 4
+    assert all(PARADIGMS_NOTE in text for (text,) in notes) and len(notes) == 4
 
 
 def test_the_table_of_the_experiment_has_it_as_a_column_and_no_average_over_it(swept: Path) -> None:
@@ -173,7 +173,8 @@ def test_a_pre_training_without_its_head_says_what_to_do_and_what_it_says_works(
 
 
 def test_paradigms_are_read_from_the_notes_of_a_run() -> None:
-    assert Paradigms.of_notes({NOTE: Paradigms(("a",), {"field": ("f",)}, (True,)).note()}).groups == {"field": ("f",)}
+    note = Paradigms(("a",), {"field": ("f",)}, (True,)).note()
+    assert Paradigms.of_notes({PARADIGMS_NOTE: note}).groups == {"field": ("f",)}
 
 
 def test_what_is_not_scored_is_named_and_no_stream_is_counted(swept: Path, tmp_path: Path) -> None:

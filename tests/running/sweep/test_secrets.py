@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pytest
 import sqlalchemy as sa
 
-from hashbench.common import secrecy
+from hashbench.common import showing as secrecy
 from hashbench.store.engine import open_store
 from hashbench.store.schema import metadata
 from tests.commands import finish

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from hashbench.common.allocator import is_out_of_memory, main_memory
+from hashbench.common.process import is_out_of_memory, main_memory
 from hashbench.running.training import memory
 from hashbench.running.training.memory import free_bytes, peak_bytes_of, resident_peak
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from hashbench.common.paradigms import Paradigms
+from hashbench.common.measured import Paradigms
 from hashbench.data.sources.batching import Collator
 from hashbench.data.tasks import pair_batches
 from hashbench.data.tasks.encoding import encode_task

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 
 from hashbench.common.errors import InputError
-from hashbench.common.numbers import whole_number
+from hashbench.common.showing import whole_number
 
 ROOT_TAG = "mediawiki"
 ARTICLES, TEMPLATES = 0, 10  # numbers of namespaces, the same in every wiki

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from hashbench.common.measured import TEXTS_NOTE
 from hashbench.common.showing import percent_text
-from hashbench.common.texts_read import NOTE
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import MeasuredRun, grouped
@@ -167,7 +167,7 @@ def _run(measured: Measured, run: MeasuredRun, places: dict[str, int]) -> dict[s
         "commit": place(origin.code() if run.state == "done" else ""),
         "machine": place(origin.hardware), "encoder": place(run.encoder),
         "software": place(", ".join(f"{name} {version}" for name, version in origin.packages)),
-        "notes": [place(f"{topic}: {text}") for topic, text in origin.notes if text and topic != NOTE],
+        "notes": [place(f"{topic}: {text}") for topic, text in origin.notes if text and topic != TEXTS_NOTE],
         "seconds": round(origin.seconds, 1), "at": finished.strftime("%Y-%m-%d %H:%M UTC") if finished else "",
         "scores": {f"{score.metric} {score.split}": score.value for score in measured.scores_of(run)},
     }  # fmt: skip

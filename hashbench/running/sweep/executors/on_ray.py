@@ -26,7 +26,7 @@ from ray.exceptions import RayActorError, RayError, RayTaskError
 
 from hashbench.common.cache import named_cache
 from hashbench.common.errors import InputError
-from hashbench.common.numbers import whole_number
+from hashbench.common.showing import whole_number
 from hashbench.running.runs.base import Workplace
 from hashbench.running.sweep.assignment import Assignment, PackedAssignment
 from hashbench.running.sweep.executors.base import Crash, Executor, ThreadControl

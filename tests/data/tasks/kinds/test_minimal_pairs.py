@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.common.paradigms import Paradigms
+from hashbench.common.measured import Paradigms
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.catalogue import expand_tasks, find_task, locate_task, under_protocol

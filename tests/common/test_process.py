@@ -13,14 +13,14 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hashbench.common import allocator
+from hashbench.common import process as allocator
 from hashbench.common.errors import InputError
 
 # Page faults of allocating, touching and freeing 40 MB ten times.
 FAULTS = """
 import resource, sys
 import numpy as np
-from hashbench.common.allocator import keep_freed_memory
+from hashbench.common.process import keep_freed_memory
 assert keep_freed_memory(sys.argv[1] == "keep")
 np.ones(5_000_000)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
