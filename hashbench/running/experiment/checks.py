@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
@@ -31,9 +30,8 @@ from hashbench.models.text.token_lengths import words_note
 from hashbench.running.experiment.contract import batch_of, error_line, fault_of_forward, fault_of_shape, written_at
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe, Pretrain
+from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.experiment.resolved import needs_corpus, pass_before
-from hashbench.running.experiment.used import OWN_CODER
 
 FLOAT_BYTES = 4  # of a weight when it is made
 WORD_TEXTS = 1_000  # texts of each column of train whose words are looked at: enough to see that they fall apart
@@ -212,21 +210,6 @@ def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
             )
 
 
-def check_warmup(loaded: Loaded, model: ResolvedModel) -> None:
-    """Raises InputError where a warm-up is longer than its training: the rate would never be reached."""
-    finetunes = [recipe for of in (model.finetune, *model.per_task.values()) for recipe in of.recipes()]
-    recipes: list[tuple[str, FinetuneRecipe | Pretrain]] = [("finetune", recipe) for recipe in finetunes]
-    if pretrains(model.spec):
-        recipes.append(("pretrain", model.pretrain))
-    for block, recipe in recipes:
-        if recipe.steps is not None and recipe.warmup_steps is not None and recipe.warmup_steps > recipe.steps:
-            where = loaded.where(*loaded.place_of(model.place, block, "warmup_steps"))
-            raise InputError(
-                f"{where}: {block}.warmup_steps: {recipe.warmup_steps:,} steps of warm-up in a training of "
-                f"{recipe.steps:,} ('{model.label}'); take fewer, or leave them out"
-            )
-
-
 def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
     """Raises InputError for lengths of sequences that the encoder cannot read.
 
@@ -277,18 +260,6 @@ def untrained_positions(loaded: Loaded, model: ResolvedModel) -> str:
     return (
         f"fine-tunings read up to {longest} tokens (finetune.max_length), and pre-training trains {trained} positions "
         f"(pretrain.sequence_length): positions {trained + 1} to {longest} begin untrained"
-    )
-
-
-def unequal_starts(loaded: Loaded, model: ResolvedModel) -> str:
-    """A note on pre-trainings of a model from which not equally many fine-tunings start; "" for none."""
-    seeds = model.pretrain.all_seeds
-    starts = Counter(model.start_of(seed) for seed in model.finetune.seeds or loaded.experiment.seeds)
-    if not pretrains(model.spec) or len({starts[seed] for seed in seeds}) == 1:
-        return ""
-    shares = ", ".join(f"{starts[seed]} from that with seed {seed}" for seed in seeds)
-    return (
-        f"fine-tunings start from pre-trainings in turn by their seeds, here {shares}; give seeds that share them out"
     )
 
 
@@ -460,13 +431,11 @@ def _usual_coders(spec: ModelSpec) -> list[str]:
 
 def _other_codes(spec: ModelSpec, dim: int) -> str:
     """The message that a model's embedding does not take the codes of its coder, with the coders to choose from."""
-    coder, usual = make_coder(spec.code.coder, **with_dim(spec, dim).code.args), _usual_coders(spec)
-    if spec.code.coder == OWN_CODER and is_own(spec.embedding.family.__module__):
-        choice = "another coder (coder: NAME; this is the one where none is named) or other arguments"
-    elif spec.code.coder in usual:
-        choice = "other arguments"
-    else:
-        choice = f"coder {' or '.join(usual)}, or other arguments" if usual else "another coder or other arguments"
+    coder = make_coder(spec.code.coder, **with_dim(spec, dim).code.args)
+    usual = [name for name in _usual_coders(spec) if name != spec.code.coder]
+    choice = (
+        f"coder {' or '.join(usual)}, or other arguments" if usual else "another coder (coder: NAME) or other arguments"
+    )
     numbers = f"{coder.width} {'number' if coder.width == 1 else 'numbers'} of {np.dtype(coder.dtype)} a type"
     family = spec.embedding.family.stored_name()
     return f"{family} does not take the codes of coder {spec.code.coder}, {numbers}; choose {choice}"

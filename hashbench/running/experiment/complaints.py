@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -39,13 +39,6 @@ def schema_keys(block: type[BaseModel]) -> dict[str, type[BaseModel] | None]:
         blocks = [c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)]
         keys[name] = blocks[0] if blocks else None
     return keys
-
-
-def form_of(block: type[BaseModel], key: str) -> Literal["mapping", "list", "value"]:
-    """The form of the values of a key that holds no block."""
-    annotation = fields_of(block)[key].annotation
-    origins = {get_origin(candidate) for candidate in (annotation, *get_args(annotation))}
-    return "mapping" if dict in origins else "list" if tuple in origins else "value"
 
 
 def unknown_key(prefix: Sequence[str | int], key: str, keys: list[str]) -> str:

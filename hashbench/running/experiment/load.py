@@ -20,7 +20,7 @@ from hashbench.data.sources.documents import is_own_corpus
 from hashbench.data.tasks.catalogue import find_task, groups, known_tasks
 from hashbench.models.names import known_names, unknown_model
 from hashbench.running.experiment.claims import checked_claims
-from hashbench.running.experiment.complaints import complaint, form_of, place, schema_keys, unknown_key
+from hashbench.running.experiment.complaints import complaint, place, schema_keys, unknown_key
 from hashbench.running.experiment.schema import (
     Experiment,
     FloorEntry,
@@ -183,13 +183,12 @@ def _absolute(name: str, base: Path) -> str:
 def _read(path: Path) -> str:
     """The text of an experiment file. Raises InputError for what is not a readable, non-empty text file."""
     if path.is_dir():
-        names = sorted(file.name for file in path.glob("*.yaml"))
-        there = f"one of {', '.join(names[:8])}" if names else "there is none (*.yaml)"
-        raise InputError(f"{path}: is a folder; name an experiment file in it: {there}")
+        raise InputError(f"{path}: is a folder; name an experiment file in it{_files_in(path)}")
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file{_siblings(path)}") from None
+        hint = hint_of(path) or _files_in(path.parent) or "; check the path"
+        raise InputError(f"{path}: no such file{hint}") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); name a readable experiment file") from None
     try:
@@ -203,12 +202,10 @@ def _read(path: Path) -> str:
     return text
 
 
-def _siblings(path: Path) -> str:
-    """The end of a message about a missing experiment file: an experiment meant, or the files in its folder."""
-    if hint := hint_of(path):
-        return hint
-    names = sorted(p.name for p in path.parent.glob("*.yaml")) if path.parent.is_dir() else []
-    return f"; in that folder: {', '.join(names[:8])}" if names else "; check the path"
+def _files_in(folder: Path) -> str:
+    """The end of a message: the experiment files of a folder; "" where there are none."""
+    names = sorted(file.name for file in folder.glob("*.yaml")) if folder.is_dir() else []
+    return f"; in that folder: {', '.join(names[:8])}" if names else ""
 
 
 def _parse(text: str, shown: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
@@ -290,8 +287,8 @@ def _parse_override(override: str, values: Mapping[str, Any]) -> tuple[KeyPath, 
             raise InputError(f"override {override}: {unknown_key(keys[:depth], key, list(inner_blocks))}")
         inner = inner_blocks[key]
         if depth + 1 < len(keys) and inner is None:
-            form = form_of(block, key)
-            raise InputError(f"override {override}: {_given_whole(form, keys[: depth + 1], keys[depth + 1 :], text)}")
+            name = ".".join(keys[: depth + 1])
+            raise InputError(f"override {override}: '{name}' is given whole, as {name}=VALUE; or change the file")
         block = inner or block
     return keys, parse_value(f"override {override}", text)
 
@@ -322,18 +319,6 @@ def _into_entry(override: str, name: str, values: Mapping[str, Any]) -> KeyPath:
             f"fine-tuned is given as finetune.per_task={{{entry}: {{...}}}}"
         )
     return (listed, names.index(entry), *keys)
-
-
-def _given_whole(form: str, keys: Sequence[str], inner: Sequence[str], text: str) -> str:
-    """The sentence about a value that an override must give whole. `inner`: the keys behind it in the override."""
-    name = ".".join(keys)
-    if form == "mapping":
-        for key in reversed(inner):
-            text = f"{{{key}: {text}}}"
-        return f"'{name}' is a mapping, which is given whole: {name}={text}"
-    if form == "list":
-        return f"'{name}' is a list, which is given whole, as {name}=[...]; or change the file"
-    return f"'{name}' holds no keys; give it a value"
 
 
 def parse_value(where: str, text: str) -> Any:

@@ -88,6 +88,13 @@ class KeptTokens(Strict):
     )
 
 
+def check_warmup(steps: Any, warmup: Any) -> None:
+    """Raises ValueError where a warm-up is longer than its training: the rate would never be reached."""
+    of_all = [max(value) if isinstance(value, tuple) else value for value in (steps, warmup)]
+    if None not in of_all and of_all[1] > of_all[0]:
+        raise ValueError(f"warmup_steps: {of_all[1]:,} steps of warm-up in a training of {of_all[0]:,}; take fewer")
+
+
 Length = Annotated[int, Field(ge=8)]
 
 
@@ -204,6 +211,7 @@ class Pretrain(OnHardware):
             raise ValueError(f"words_per_row: {other} has rows of its own; leave one of them out")
         if self.checkpoints and self.checkpoints[-1] >= self.steps:
             raise ValueError(f"checkpoints: {self.checkpoints[-1]} is not before the last of {self.steps} steps")
+        check_warmup(self.steps, self.warmup_steps)
         return self
 
     @property
@@ -299,6 +307,11 @@ class Finetune(OnHardware):
     per_task: dict[str, dict[str, Any]] = Field(
         default={}, description="values of this block that differ on a task: {atis: {epochs: 12}}"
     )
+
+    @model_validator(mode="after")
+    def _warmup_ends(self) -> Finetune:
+        check_warmup(self.steps, self.warmup_steps)
+        return self
 
     @property
     def longest(self) -> int:

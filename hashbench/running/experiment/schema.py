@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PrivateAttr, model_validator
+from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, model_validator
 from pydantic.fields import FieldInfo
 
-from hashbench.common.errors import InputError, near_match
+from hashbench.common.errors import InputError
 from hashbench.common.registry import registered
 from hashbench.data.tasks.blocks import BY_GROUPS, HASHED_BYTES, HoldOut, NameOf, Seed, Strict, TaskEntry
 from hashbench.models.names import EncoderSize, Pooling
@@ -29,15 +29,6 @@ def _device(name: str) -> str:
     if not re.fullmatch(DEVICES, name):
         raise ValueError(f"must be auto, cpu, gpu, cuda, cuda:N (the first GPU is cuda:0) or mps, not {name!r}")
     return name
-
-
-def _size(value: object) -> object:
-    """The value. Raises ValueError for one that may be meant as a kind of encoder, with the place of kinds."""
-    sizes = list(get_args(EncoderSize))
-    if value in sizes or not isinstance(value, (str, Mapping)) or (isinstance(value, str) and near_match(value, sizes)):
-        return value
-    wanted = f"must be {', '.join(map(repr, sizes[:-1]))} or {sizes[-1]!r}, not {value!r}"
-    raise ValueError(f"{wanted}; a kind of encoder stands in entries of models: {{name: NAME, encoder: KIND}}")
 
 
 Device = Annotated[str, AfterValidator(_device), Field(json_schema_extra={"pattern": f"^({DEVICES})$"})]
@@ -315,8 +306,8 @@ class Experiment(Strict):
         default="hub",
         description="hub, builtin, a folder, or a list tried in order; built-in data are used only if named",
     )
-    encoder: Annotated[EncoderSize, BeforeValidator(_size)] = Field(
-        default="base", description="size of the encoder; the papers use base"
+    encoder: EncoderSize = Field(
+        default="base", description="size of the encoder; the papers use base. Its kind is a key of an entry of models"
     )
     models: tuple[str | ModelEntry, ...] = Field(
         min_length=1,

@@ -27,7 +27,6 @@ TRIED = 64  # sizes beside the nearest one, where a coder takes only some, as mu
 STRIDE = 8  # times a size, at most, that the next one looked at is
 NO_SIZE = ("dim", "base", "hashing")  # arguments that follow from a model's other parts
 WHOLE = re.compile(r"(?:^|\||Optional\[)\s*int\s*(?:$|\||\])")  # an annotation that takes a whole number
-SIZES, DIM = (64, 128), 64  # with which it is tried whether an embedding grows
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,6 @@ def with_budget(spec: ModelSpec, dim: int, budget: int) -> Sized:
         if sizes(2 * above) <= sizes(free.least):
             raise InputError(
                 f"model {spec.name}: its embedding does not grow with {free.argument}; name another free_size"
-                f" ({_growth(_growing(spec))})"
             )
         shown = " or ".join(f"{sizes(size):,} ({free.argument} {size:,})" for size in near)
         raise InputError(
@@ -122,12 +120,12 @@ def with_free_size(spec: ModelSpec, argument: str | None = None) -> ModelSpec:
     if name is None:
         return spec
     where = f"free_size {name!r}" + ("" if argument else f" of class {family.__name__}")
-    if name not in {**of_coder, **of_embedding}:
-        growing, owners = _growing(spec), f"coder {spec.code.coder} or of the embedding"
-        raise InputError(f"{where}: no argument of {owners}{near_match(name, growing) or ';'} {_growth(growing)}")
+    numbers = [name for name, parameter in {**of_embedding, **of_coder}.items() if _is_number(parameter)]
+    if name not in numbers:
+        owners = f"coder {spec.code.coder} or of the embedding"
+        hint = near_match(name, numbers) or f"; they have {', '.join(numbers) or 'none'}"
+        raise InputError(f"{where}: no argument of {owners} that takes a whole number{hint}")
     part: Literal["code", "embedding"] = "code" if name in of_coder else "embedding"
-    if not _is_number({**of_embedding, **of_coder}[name]):
-        raise InputError(f"{where}: takes no whole number, so it is no size; {_growth(_growing(spec))}")
     return replace(spec, free_size=FreeSize(part, name))
 
 
@@ -153,26 +151,6 @@ def _is_number(parameter: inspect.Parameter) -> bool:
         return parameter.default is parameter.empty or type(parameter.default) is int
     annotation = str(parameter).partition(":")[2].partition("=")[0]
     return bool(WHOLE.search(annotation.strip("' ")))
-
-
-def _growth(growing: Sequence[str]) -> str:
-    """Half a sentence on the arguments with which an embedding grows."""
-    return f"it grows with {', '.join(growing) if growing else 'none of their arguments'}"
-
-
-def _growing(spec: ModelSpec) -> list[str]:
-    """The arguments that a budget can set, since the model's embedding grows with them."""
-    of_coder, of_embedding = _arguments(spec)
-    growing = []
-    for name, parameter in {**of_embedding, **of_coder}.items():
-        free = FreeSize("code" if name in of_coder else "embedding", name)
-        try:
-            small, large = (embedding_size(with_size(replace(spec, free_size=free), size), DIM) for size in SIZES)
-        except Exception:  # a user-defined class may raise anything, and not every argument takes these sizes
-            continue
-        if _is_number(parameter) and small < large:
-            growing.append(name)
-    return growing
 
 
 def at_sizes(spec: ModelSpec, dim: int, budgets: Sequence[int], *, named: bool = True) -> list[ModelSpec]:

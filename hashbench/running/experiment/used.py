@@ -1,9 +1,7 @@
-"""Models by the key `use` of an entry: a user-defined embedding, or LIBRARY:NAME, a model of another library."""
+"""Models by the key `use` of an entry: a user-defined embedding, or transformers:NAME, a model of that library."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,22 +27,14 @@ from hashbench.running.experiment.recipes import FINETUNE_LEARNING_RATE
 
 # What an own embedding gets that names no coder: needs no fit, works for any text.
 OWN_CODER = "md5-bits"
-
-
-@dataclass(frozen=True)
-class Origin:
-    """A library whose models the key `use` of an entry may name."""
-
-    spec: Callable[[str, str, Path], ModelSpec]  # of a label, a name there, and the folder that paths are relative to
-    # Keys of an entry that such a model leaves no choice in.
-    settled: tuple[str, ...]
+TRANSFORMERS = "transformers:"  # begins `use` of a model of that library
+SETTLED = ("tokenizer", "coder", "embedding", "encoder", "objective", "free_size")  # in which it leaves no choice
 
 
 def spec_of_use(label: str, reference: str, folder: Path) -> ModelSpec:
     """The model that `use: REFERENCE` means; paths in it are relative to `folder`. Raises InputError."""
-    origin, _, name = reference.partition(":")
-    if origin in ORIGINS:
-        return ORIGINS[origin].spec(label, name, folder)
+    if reference.startswith(TRANSFORMERS):
+        return of_transformers(label, reference.removeprefix(TRANSFORMERS), folder)
     file, colon, name = reference.rpartition(":")
     own = f"{folder / Path(file).expanduser()}:{name}" if colon and file.endswith(".py") else reference
     return ModelSpec(label, EmbeddingSpec(load_own(own)), code=CodeSpec(OWN_CODER))
@@ -52,8 +42,7 @@ def spec_of_use(label: str, reference: str, folder: Path) -> ModelSpec:
 
 def settled_keys(reference: str) -> tuple[str, ...]:
     """The keys that an entry with this `use` must not have."""
-    origin = reference.partition(":")[0]
-    return ORIGINS[origin].settled if origin in ORIGINS else ()
+    return SETTLED if reference.startswith(TRANSFORMERS) else ()
 
 
 def of_transformers(label: str, name: str, folder: Path) -> ModelSpec:
@@ -108,8 +97,3 @@ def _rate(dim: int) -> float:
     """The suite's fine-tuning learning rate for the widest encoder size that is not wider than `dim`."""
     fitting = [size for size, shape in SHAPES.items() if shape["dim"] <= dim]
     return FINETUNE_LEARNING_RATE[fitting[-1] if fitting else next(iter(SHAPES))]
-
-
-ORIGINS: Mapping[str, Origin] = {
-    "transformers": Origin(of_transformers, ("tokenizer", "coder", "embedding", "encoder", "objective", "free_size")),
-}

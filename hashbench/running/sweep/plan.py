@@ -30,9 +30,7 @@ from hashbench.running.experiment.checks import (
     check_pairing,
     check_robustness,
     check_streaming,
-    check_warmup,
     check_weights,
-    unequal_starts,
     untrained_positions,
     word_shapes,
 )
@@ -116,11 +114,10 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
 
 
 def _start_notes(loaded: Loaded, models: Mapping[str, ResolvedModel]) -> list[str]:
-    """Notes on what fine-tunings start from, with the models: untrained positions, unequally shared pre-trainings."""
+    """Notes on untrained positions that fine-tunings start from, with the models."""
     labels_by_note: dict[str, list[str]] = {}
     for label, model in models.items():
-        for note in (untrained_positions(loaded, model), unequal_starts(loaded, model)):
-            labels_by_note.setdefault(note, []).append(label)
+        labels_by_note.setdefault(untrained_positions(loaded, model), []).append(label)
     return [f"{', '.join(labels)}: {note}" for note, labels in labels_by_note.items() if note]
 
 
@@ -248,7 +245,6 @@ def _checked(
     for model in {**models, baseline.label: baseline}.values():
         check_model(loaded, model)
         check_lengths(loaded, model)
-        check_warmup(loaded, model)
     lacking = check_devices(loaded, models.values(), here=here)
     usable_cache_folder()
     tasks = find_tasks(loaded)

@@ -21,7 +21,6 @@ from hashbench.running.experiment.checks import (
     check_lengths,
     check_model,
     check_pairing,
-    check_warmup,
     word_shapes,
 )
 from hashbench.running.experiment.models import resolve_models
@@ -250,14 +249,10 @@ def test_a_timed_sequence_longer_than_the_positions(experiment) -> None:
 
 @pytest.mark.parametrize("block", ["pretrain", "finetune"])
 def test_a_warm_up_longer_than_its_training_is_one_line(experiment, block: str) -> None:
-    for steps in (20, 21):
-        loaded = experiment(f"models:\n- {{name: bert-mlm, {block}: {{steps: 20, warmup_steps: {steps}}}}}")
-        model = resolve_models(loaded)["bert-mlm"]
-        if steps == 20:
-            check_warmup(loaded, model)
-            continue
-        with pytest.raises(InputError, match=rf"{block}.warmup_steps: 21 steps of warm-up .* 20 \('bert-mlm'\); take"):
-            check_warmup(loaded, model)
+    entry = "models:\n- {{name: bert-mlm, {}: {{steps: 20, warmup_steps: {}}}}}"
+    assert resolve_models(experiment(entry.format(block, 20)))
+    with pytest.raises(InputError, match=rf"{block}.*: warmup_steps: 21 steps of warm-up in a training of 20; take"):
+        resolve_models(experiment(entry.format(block, 21)))
 
 
 @pytest.mark.parametrize(
@@ -317,7 +312,7 @@ def test_an_own_table_without_a_coder_is_one_line_that_says_which_key(experiment
         "    def embedding_parameters(self):\n        return self.table.numel()\n"
     )
     loaded = experiment('models: [{name: m, use: "own.py:Table", objective: none}]')
-    with pytest.raises(InputError, match=r"choose another coder \(coder: NAME; this is the one where none is named\)"):
+    with pytest.raises(InputError, match=r"choose another coder \(coder: NAME\)"):
         check_model(loaded, resolve_models(loaded)["m"])
 
 

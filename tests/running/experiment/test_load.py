@@ -123,13 +123,12 @@ FAULTS = {
     ),
     "a kind of encoder for its size": (
         "encoder: average\n",
-        "a.yaml:3: encoder: must be 'tiny', 'mini', 'small', 'medium' or 'base', not 'average'; "
-        "a kind of encoder stands in entries of models: {name: NAME, encoder: KIND}",
+        "a.yaml:3: encoder: must be 'tiny', 'mini', 'small', 'medium' or 'base', not 'average'; correct the value",
     ),
     "arguments of an encoder for its size": (
         "encoder: {kind: average}\n",
         "a.yaml:3: encoder: must be 'tiny', 'mini', 'small', 'medium' or 'base', not {'kind': 'average'}; "
-        "a kind of encoder stands in entries of models: {name: NAME, encoder: KIND}",
+        "correct the value",
     ),
     "duplicate key": ("name: y\n", "a.yaml:3: key 'name' stands twice; keep one of them"),
     "a seed twice": ("seeds: [0, 0]\n", "a.yaml:3: '0' stands twice in seeds; keep one of them"),
@@ -227,10 +226,10 @@ OVERRIDE_FAULTS = {
     "not 0; correct the value",
     "seeds": "override seeds: is not of the form key=value; as in finetune.epochs=3",
     ".": "override .: is not of the form key=value; as in finetune.epochs=3; a further folder is given as --data .",
-    "name.x=3": "override name.x=3: 'name' holds no keys; give it a value",
+    "name.x=3": "override name.x=3: 'name' is given whole, as name=VALUE; or change the file",
     "seeds=0,1": "override seeds=0,1: seeds: must be a list, not '0,1'; write [0,1]",
-    "finetune.per_task.sst2.epochs=2": "override finetune.per_task.sst2.epochs=2: 'finetune.per_task' is a mapping, "
-    "which is given whole: finetune.per_task={sst2: {epochs: 2}}",
+    "finetune.per_task.sst2.epochs=2": "override finetune.per_task.sst2.epochs=2: 'finetune.per_task' is "
+    "given whole, as finetune.per_task=VALUE; or change the file",
     "models.7.finetune=3": "override models.7.finetune=3: no entry '7' of models; it has bert-mlm; write "
     "models.NAME.KEY=VALUE",
     "models.bert-mlm.finetun.epochs=3": "override models.bert-mlm.finetun.epochs=3: unknown key 'finetun' of entry 1 "
@@ -349,7 +348,8 @@ def test_what_is_no_readable_text_file(tmp_path: Path, monkeypatch: pytest.Monke
     Path("list.yaml").write_text("- a\n")
     messages = {
         "none.yaml": "none.yaml: no such file; in that folder: binary.yaml, empty.yaml, good.yaml, list.yaml",
-        ".": ".: is a folder; name an experiment file in it: one of binary.yaml, empty.yaml, good.yaml, list.yaml",
+        ".": ".: is a folder; name an experiment file in it; in that folder: binary.yaml, empty.yaml, good.yaml, "
+        "list.yaml",
         "empty.yaml": "empty.yaml: is empty; an experiment needs at least name and models (keys: hashbench schema)",
         "binary.yaml": "binary.yaml: is not a text file; an experiment is written in YAML (keys: hashbench schema)",
         "list.yaml": "list.yaml:1: is not a block of keys; write 'name: ...' and so on (keys: hashbench schema)",
