@@ -96,7 +96,7 @@ GROUPS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {  # as --help
         "models": models, "params": params, "costs": costs, "encode": encode, "neighbours": neighbours,
     },
     "Trained models": {"export": export, "predict": predict, "evaluate": evaluate},
-    "Data and databases": {"data": data.app, "db": db.app, "cache": cache.app},
+    "Data and databases": {"data": data.app, "db": db.app, "cache clean": cache.clean},
 }  # fmt: skip
 for group, members in GROUPS.items():
     for name, member in members.items():

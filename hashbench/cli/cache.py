@@ -10,10 +10,7 @@ import typer
 from hashbench.cli.output import show
 from hashbench.common.errors import InputError
 
-app = typer.Typer(help="Remove from the cache folder what was not used for long.", no_args_is_help=True)
 
-
-@app.command()
 def clean(
     older_than: Annotated[
         float, typer.Option("--older-than", min=0, help="Remove what was not used for this number of days.")
