@@ -32,10 +32,7 @@ Ranks = Annotated[
 ]
 TableNames = Annotated[
     str | None,
-    typer.Option(
-        help="Print this table of the paper, or several: 1,2,3. Default: the experiment's own table. If no experiment "
-        "is named, the one that measured most columns of the table is taken."
-    ),
+    typer.Option(help="Print this table of the paper, or several: 1,2,3. Default: the experiment's own table."),
 ]
 AllMetrics = Annotated[
     bool, typer.Option("--all-metrics", help="In the experiment's own table: show every stored metric of each task.")
@@ -186,8 +183,7 @@ def report_robustness(
         bool,
         typer.Option(
             "--full",
-            help="Print everything: each task, rate and model, facts on the noisy texts, and how the coders behave on "
-            "them.",
+            help="Print each task, rate and model.",
         ),
     ] = False,
     style: TableFormat = "text",
@@ -195,7 +191,8 @@ def report_robustness(
 ) -> None:
     """Print how much of their scores models keep when texts are noisy, with intervals.
 
-    Without options it is a summary. CSV and JSON have each rate of noise.
+    Without options it is a summary. CSV and JSON have each rate of noise, facts on the noisy texts, and how coders
+    behave on them.
 
     Example: hashbench report robustness robustness_tiny --full
     """

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,7 +21,7 @@ from hashbench.common.process import collecting_nothing
 from hashbench.common.showing import duration_text, percent_text, printable
 
 if TYPE_CHECKING:
-    from hashbench.results.read.overview import Activity, Overview
+    from hashbench.results.read.overview import Overview
     from hashbench.results.read.run_log import RunLog
     from hashbench.results.rendering.rows import Value
     from hashbench.store.engine import Store
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1  # of the JSON; raised when a key changes its meaning
 WATCH_EVERY = 2.0  # seconds
 MOST_POINTS = 12  # of losses, and of scores, that `log` prints without --all
+MOST_WORKERS = 12  # that are listed one by one
+SILENT_S = 45.0  # a worker says that it lives four times a minute
 MOST_ROWS = 40  # runs that are listed one by one without --all
 COLUMNS = ("run", "kind", "model", "task", "seed", "state", "attempts", "seconds", "reason")
 
@@ -227,20 +230,22 @@ def overview_lines(overview: Overview) -> list[str]:
 
 def kind_lines(overview: Overview) -> list[str]:
     """Lines of a table of the number of runs by kind and state."""
+    from hashbench.results.read.overview import STATES
     from hashbench.results.rendering.rows import text_lines
 
+    states = [state for state in STATES if any(state in counted for counted in overview.by_kind.values())]
     rows: list[dict[str, Value]] = [
-        {"kind": kind, **{state: counted[state] if state in counted else 0 for state in overview.states}}
+        {"kind": kind, **{state: counted.get(state, 0) for state in states}}
         for kind, counted in overview.by_kind.items()
     ]
-    return text_lines(["kind", *overview.states], rows)
+    return text_lines(["kind", *states], rows)
 
 
 def rate_line(overview: Overview) -> str:
     """The number of workers and machines, runs an hour and the time left, in one line; '' without workers."""
     if not overview.active:
         return ""
-    line = f"{_n(len(overview.active), 'worker')} on {_n(overview.n_machines, 'machine')}"
+    line = f"{_n(len(overview.active), 'worker')} on {_n(len({of.host for of in overview.active}), 'machine')}"
     if overview.seconds_left is None:
         return line
     duration = duration_text(overview.seconds_left)
@@ -250,16 +255,13 @@ def rate_line(overview: Overview) -> str:
 def worker_lines(overview: Overview) -> list[str]:
     """Lines on each machine and what its workers do."""
     lines: list[str] = []
-    for workers in overview.listed:
-        hardware = f" ({workers[0].hardware})" if workers[0].hardware else ""
-        lines.append(f"{workers[0].host or 'unknown machine'}{hardware}:")
-        lines += [f"  {_doing(worker)}" for worker in workers]
-    return [*lines, f"and {overview.n_unlisted} more"] if overview.n_unlisted else lines
-
-
-def _doing(worker: Activity) -> str:
-    silent = f", NOT HEARD OF for {duration_text(worker.silent)}" if worker.is_silent else ""
-    return f"{worker.what}, for {duration_text(max(worker.seconds, 0.0))}{silent}"
+    for host, workers in groupby(overview.active[:MOST_WORKERS], key=lambda worker: (worker.host, worker.hardware)):
+        lines.append(f"{host[0] or 'unknown machine'}{f' ({host[1]})' if host[1] else ''}:")
+        for worker in workers:
+            silent = f", NOT HEARD OF for {duration_text(worker.silent)}" if worker.silent > SILENT_S else ""
+            lines.append(f"  {worker.what}, for {duration_text(max(worker.seconds, 0.0))}{silent}")
+    more = len(overview.active) - MOST_WORKERS
+    return [*lines, f"and {more} more"] if more > 0 else lines
 
 
 def trouble_lines(overview: Overview) -> list[str]:
@@ -270,8 +272,8 @@ def trouble_lines(overview: Overview) -> list[str]:
         short = reason if len(reason) <= REASON_LENGTH else f"{reason[:REASON_LENGTH]} ..."
         where = f"{ended.example}; hashbench log {ended.run_id[:12]}"
         lines.append(f"{ended.state}: {_n(ended.n, 'run')}: {short} ({where})")
-    if overview.n_further_reasons:
-        lines.append(f"and {_n(overview.n_further_reasons, 'further reason')}")
+    if further := overview.n_reasons - len(overview.reasons):
+        lines.append(f"and {_n(further, 'further reason')}")
     states = ", ".join(f"{n:,} {state}" for state, n in overview.ended.items())
     return [*lines, f"attempts without a result: {states}"] if states else lines
 

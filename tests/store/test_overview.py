@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
-from hashbench.results.read.overview import MOST_WORKERS, Activity, EndedBadly, Overview, noted, overview
+from hashbench.cli.status import MOST_WORKERS, overview_lines
+from hashbench.results.read.overview import Activity, EndedBadly, Overview, noted, overview
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment
 from hashbench.store.queue import claim, fail, release
@@ -68,12 +69,13 @@ def test_what_is_left_and_who_is_listed() -> None:
     active = (_worker("box1", 44.0), *(_worker("box2", 46.0) for _ in range(13)))
     by_kind = {"finetune": {"done": 9, "failed": 1, "planned": 6}, "pretrain": {"running": 4}}
     seen = Overview(by_kind, active, (), 2, {}, 20.0)
-    assert seen.states == ["planned", "running", "done", "failed"]
+    lines = overview_lines(seen)
+    assert lines[0].split() == ["kind", "planned", "running", "done", "failed"]
     assert seen.seconds_left == 1_800.0  # 10 runs at 20 an hour
-    assert [len(members) for members in seen.listed] == [1, MOST_WORKERS - 1]
-    assert (seen.n_machines, seen.n_unlisted) == (2, 2)
-    assert [each.is_silent for each in active[:2]] == [False, True]
-    assert seen.n_further_reasons == 2
+    assert [line for line in lines if line.endswith(":")] == ["box1 (EPYC):", "box2 (EPYC):"]
+    assert sum(line.startswith("  ") for line in lines) == MOST_WORKERS and "and 2 more" in lines
+    assert [f"NOT HEARD OF for {n} s" in " ".join(lines) for n in (44, 46)] == [False, True]
+    assert "14 workers on 2 machines" in " ".join(lines) and "and 2 further reasons" in lines
     assert Overview(by_kind, active[:1], (), 0, {}, None).seconds_left is None
 
 

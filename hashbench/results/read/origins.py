@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Protocol
 
 from hashbench.common.measured import COUNTED
+from hashbench.common.showing import few
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import SCRATCH, MeasuredRun, grouped
 from hashbench.scores.base import metric_of
@@ -18,7 +19,6 @@ BUILT_IN = ("builtin", "built-in")  # in the origin or a note of generated texts
 SAMPLE = "sample"
 SOURCES = "sources"  # the topic of a run's notes that holds the fingerprints of its code
 SHORT = 8  # letters of a fingerprint
-MOST_NAMES = 3  # of many models or fingerprints so many are named
 # Of runs that were stored before they noted it: the class whose F1 GLUE's tasks report
 F1_OF = {"mrpc": "equivalent", "qqp": "duplicate"}
 UNDEFINED_DRAWS = (
@@ -173,14 +173,15 @@ def different_sources(runs: Iterable[tuple[str, str | None, str, Mapping[str, st
         shared, own = (first.get(code, code) for code in notes.get(SOURCES, "").partition(" ")[::2])
         column = f"{kind} on {task}" if task else kind
         of_columns += [(column, (shared, model))] if shared else []
-        of_models += [(model, (own, column))] if own else []
-    lines = [
-        (_joined(columns), [f"{code}: {_some(of)}" for code, of in parts]) for columns, parts in _versions(of_columns)
+        of_models += [(f"model {model}", (own, column))] if own else []
+    versions = {what: grouped(pairs) for what, pairs in grouped((*of_columns, *of_models)).items()}
+    return [
+        f"{what}: {len(codes)} versions of the code ("
+        + "; ".join(f"{code}: {few(tuple(dict.fromkeys(members)))}" for code, members in codes.items())
+        + ")"
+        for what, codes in versions.items()
+        if len(codes) > 1
     ]
-    for models, parts in _versions(of_models):
-        name = f"{'models' if len(models) > 1 else 'model'} {_some(models)}"
-        lines.append((name, [f"{code}: {_joined(columns)}" for code, columns in parts]))
-    return [f"{what}: {len(parts)} versions of the code ({'; '.join(parts)})" for what, parts in lines]
 
 
 @functools.cache
@@ -193,38 +194,3 @@ def equal_codes() -> Mapping[str, str]:
     rows = list(csv.reader(text.splitlines()))
     first = {latest: earlier for earlier, latest in reversed(rows)}
     return {code: first[latest] for earlier, latest in rows for code in (earlier, latest)}
-
-
-def _versions(uses: Iterable[tuple[str, tuple[str, str]]]) -> Iterator[tuple[list[str], list[tuple[str, list[str]]]]]:
-    """(columns or models, their code versions with the members of each), grouped where versions have equal members.
-
-    `uses`: column or model, and the fingerprint with which a member of it was computed.
-    """
-    versions = {what: grouped(pairs) for what, pairs in grouped(uses).items()}
-    members = {what: tuple(tuple(dict.fromkeys(of)) for of in by_code.values()) for what, by_code in versions.items()}
-    for parts, group in grouped((members[what], what) for what in versions if len(versions[what]) > 1).items():
-        codes = zip(*(versions[what] for what in group), strict=True)  # of each version those in the whole group
-        yield group, [(_some(list(dict.fromkeys(of)), "/"), list(part)) for of, part in zip(codes, parts, strict=True)]
-
-
-def _some(names: Sequence[str], between: str = ", ") -> str:
-    """Names joined by commas; of many the first ones and the number of the others.
-
-    >>> _some(["a", "b", "c", "d"]), _some(["a", "b", "c", "d", "e"])
-    ('a, b, c, d', 'a, b, c and 2 more')
-    """
-    shown = names if len(names) <= MOST_NAMES + 1 else names[:MOST_NAMES]
-    return between.join(shown) + (f" and {len(names) - len(shown)} more" if len(shown) < len(names) else "")
-
-
-def _joined(columns: Sequence[str]) -> str:
-    """Columns joined by commas, with a common beginning of neighbours written once.
-
-    >>> _joined(["finetune on cola", "finetune on sst2", "pretrain"])
-    'finetune on cola, sst2, pretrain'
-    """
-    starts = ["", *(column.partition(" on ")[0] if " on " in column else "" for column in columns)]
-    return ", ".join(
-        column.removeprefix(f"{start} on ") if start and start == before else column
-        for before, start, column in zip(starts, starts[1:], columns, strict=False)
-    )

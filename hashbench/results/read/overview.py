@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 from hashbench.results.read import queries
@@ -18,8 +17,6 @@ RECENT_S = 600.0  # a rate is that of the last ten minutes, or of the last hour 
 HOUR_S = 3600.0
 ENOUGH = 5  # runs that make a rate
 MOST_REASONS = 8
-MOST_WORKERS = 12  # that are listed one by one
-SILENT_S = 45.0  # a worker says that it lives four times a minute
 LEFT = ("planned", "running")  # states of runs that are still to be done
 STATES = (*LEFT, "done", "failed", "void")
 
@@ -43,11 +40,6 @@ class Activity:
     def what(self) -> str:
         """The run in words, such as 'finetune bert-mlm cola seed 3'."""
         return in_words(self.kind, self.model, self.task, self.seed)
-
-    @property
-    def is_silent(self) -> bool:
-        """True where the worker's last heartbeat is older than the time between two of them."""
-        return self.silent > SILENT_S
 
 
 @dataclass(frozen=True)
@@ -73,37 +65,12 @@ class Overview:
     rate: float | None
 
     @property
-    def states(self) -> list[str]:
-        """The states that runs are in, in the order of a run's life."""
-        return [state for state in STATES if any(state in counted for counted in self.by_kind.values())]
-
-    @property
-    def n_machines(self) -> int:
-        """How many machines are at work."""
-        return len({activity.host for activity in self.active})
-
-    @property
     def seconds_left(self) -> float | None:
         """Seconds until all runs are done at this rate; None where the rate is not known."""
         if self.rate is None:
             return None
         n_open = sum(n for counted in self.by_kind.values() for state, n in counted.items() if state in LEFT)
         return HOUR_S * n_open / self.rate
-
-    @property
-    def listed(self) -> list[list[Activity]]:
-        """The first `MOST_WORKERS` running runs, grouped by machine."""
-        return [list(members) for _, members in groupby(self.active[:MOST_WORKERS], key=lambda activity: activity.host)]
-
-    @property
-    def n_unlisted(self) -> int:
-        """How many running runs `listed` leaves out."""
-        return max(len(self.active) - MOST_WORKERS, 0)
-
-    @property
-    def n_further_reasons(self) -> int:
-        """How many reasons `reasons` leaves out."""
-        return self.n_reasons - len(self.reasons)
 
 
 def overview(store: Store, experiment_id: int) -> Overview:

@@ -84,8 +84,9 @@ def sorted_by(tables: Sequence[Table], name: str) -> list[Table]:
 
 def _column(table: Table, name: str, option: str) -> Column | None:
     """The column of a name; a key comes before a heading, and a heading before the words below it."""
-    for names in (_keys, _headings, _subtitles):
-        named = [column for column in table.columns if name.strip().lower() in names(column)]
+    wanted = name.strip().lower()
+    for of in (lambda it: [it.name], lambda it: [it.title, f"{it.title} {it.subtitle}"], lambda it: [it.subtitle]):
+        named = [column for column in table.columns if wanted in map(str.lower, of(column))]
         if len(named) > 1:
             raise InputError(
                 f"{option}: {name!r} names the columns {', '.join(column.name for column in named)}; name one"
@@ -93,19 +94,6 @@ def _column(table: Table, name: str, option: str) -> Column | None:
         if named:
             return named[0]
     return None
-
-
-def _keys(column: Column) -> tuple[str, ...]:
-    return (column.name.lower(),)
-
-
-def _headings(column: Column) -> tuple[str, ...]:
-    title = (column.title or column.name).lower()
-    return (title, f"{title} {column.subtitle.lower()}")
-
-
-def _subtitles(column: Column) -> tuple[str, ...]:
-    return (column.subtitle.lower(),)
 
 
 def _sorted(table: Table, column: Column) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hashbench.results.papers.paper import Column, Hyperparameter, Paper, printed_numbers
+from hashbench.results.papers.paper import Column, Hyperparameter, Paper
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import MeasuredRun
 from hashbench.results.tables.measures import value_at
@@ -39,12 +39,6 @@ def hyperparameter_table(source: ReportSource, number: str) -> Table:
         columns=columns if source.request.published else columns[1:], rows=tuple(rows),
         notes=(f"{DIFFERS}: not the paper's value.", *layout.notes), published=False, records=tuple(records),
     )  # fmt: skip
-
-
-def models_of(measured: Measured, paper: Paper, number: str) -> set[str]:
-    """The paper's models that the experiment has trained in the stage (such as 'finetune') that a table is about."""
-    printed = {model for _, model, _ in printed_numbers(paper.name)}
-    return {run.model for run in _runs(measured, paper.hyperparameters[number].block)} & printed
 
 
 def _runs(measured: Measured, block: str) -> list[MeasuredRun]:

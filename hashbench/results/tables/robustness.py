@@ -24,29 +24,10 @@ TIDY = (
     "n_examples", "versus", "unit",
 )  # fmt: skip
 RETENTION = "retention, %"
-DATA_FACTS = (
-    Column("words", "count", "fact", "words"),
-    Column("words_changed", "percent", "fact", "words", subtitle="changed, %"),
-    Column("unseen_types", "percent", "fact", "types unseen in", subtitle="pre-training, %"),
-    Column("unseen_tokens", "percent", "fact", "tokens unseen in", subtitle="pre-training, %"),
-)
-CODER_FACTS = (
-    Column("coder_types", "count", "fact", "types", subtitle="of the data set"),
-    Column("types_per_bucket", "share", "fact", "types per", subtitle="bucket"),
-    Column("shared_tokens", "percent", "fact", "tokens that share", subtitle="their code, %"),
-    Column("misspelling_agreement", "percent", "fact", "code of a word and", subtitle="its misspelling, %"),
-    Column("chance_agreement", "percent", "fact", "the same of", subtitle="two words, %"),
-    Column("misspelling_tokens_kept", "percent", "fact", "tokens kept by", subtitle="a misspelling, %"),
-)
-OF_DATA = "Types and tokens of the word tokenizer (lower-cased words and punctuation), the same for all models."
-OF_CODERS = (
-    "Code of a word and its misspelling: share of equal bits, or of equal buckets; of sums and floats the cosine; over "
-    "the data set's words on the list of misspellings of which both are one token."
-)
 
 
 def robustness_tables(source: ReportSource) -> list[Table]:
-    """The summary, in full also the tables of tasks, data sets and coders. CSV and JSON have the rows of all.
+    """The summary, in full also the tables of tasks. CSV and JSON have the rows of all, and facts of texts and coders.
 
     Raises InputError where nothing was measured.
     """
@@ -57,9 +38,8 @@ def robustness_tables(source: ReportSource) -> list[Table]:
     summary = _summary_table(results, versus if full else None)
     summary = replace(summary, records=tuple(records(results, versus)))
     if full:
-        tasks = [_task_table(results, task, versus) for task in results.tasks()]
-        return [summary, *tasks, _data_table(results), _coder_table(results)]
-    more = "Each task, rate and score, facts of the texts and of the coders: --full."
+        return [summary, *(_task_table(results, task, versus) for task in results.tasks())]
+    more = "Each task, rate and score: --full. Facts of the noisy texts and of the coders: CSV and JSON."
     return [replace(summary, notes=(*summary.notes, more))]
 
 
@@ -244,45 +224,6 @@ def estimate_cell(estimate: Estimate, unit: str) -> Cell:
     undefined = PERCENT * estimate.undefined
     n_examples = estimate.n_examples
     return Cell(PERCENT * estimate.value, interval=interval, n_examples=n_examples, unit=unit, undefined=undefined)
-
-
-def _data_table(results: RobustnessResults) -> Table:
-    """The table of facts about each task's texts, unperturbed and under the highest rate of each perturbation."""
-    rows = []
-    for task in [task for task in results.tasks() if task != AVERAGE]:
-        curves = [curve for curve in results.curves if curve.task == task]
-        highest = {curve.kind: curve.rates[-1] for curve in curves}
-        titles = {"as they are": "", **{f"{kind} {_rate(rate)}": f"{kind}={rate:g}" for kind, rate in highest.items()}}
-        for title, condition in titles.items():
-            cells = _facts(results, DATA_FACTS, (task, curves[0].model), condition)
-            rows.append(Row(title, title, cells, kind="task", section=task))
-    title = "Texts: words of the reporting sets, and words unseen before"
-    return _table(results, "data", title, columns=DATA_FACTS, rows=rows, notes=[OF_DATA])
-
-
-def _coder_table(results: RobustnessResults) -> Table:
-    """The table of facts about each model's coder on the types of each task's reported sets."""
-    rows = [
-        Row(model, model, _facts(results, CODER_FACTS, (task, model), ""), section=task)
-        for task in results.tasks()
-        if task != AVERAGE
-        for model in results.models()
-        if _kind_of(results, model) != TRIVIAL
-    ]
-    title = "Coders: types that share a code, and misspelled words"
-    return _table(results, "coders", title, columns=CODER_FACTS, rows=rows, notes=[OF_CODERS])
-
-
-def _facts(
-    results: RobustnessResults, columns: Sequence[Column], of: tuple[str, str], condition: str
-) -> dict[str, Cell]:
-    """The cells of the facts of a (task, model) under a condition, by column."""
-    cells = {}
-    for column in columns:
-        value = results.facts.get((*of, column.name, condition))
-        scale = PERCENT if column.unit == "percent" else 1.0
-        cells[column.name] = Cell(None if value is None else scale * value, unit=column.unit)
-    return cells
 
 
 def _rate(rate: float) -> str:

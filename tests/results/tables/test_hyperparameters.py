@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.common.errors import InputError
 from hashbench.results.papers.paper import load_paper
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables.report import tables
@@ -68,14 +67,6 @@ def test_rows_for_programs(store: Store) -> None:
 def test_without_published_values_the_experiments_alone(store: Store) -> None:
     (table,) = tables(store, ReportRequest(paper="hashformers", table="5", published=False))
     assert [column.name for column in table.columns] == ["value"]
-
-
-def test_a_paper_may_be_named_in_the_place_of_an_experiment(store: Store, tmp_path: Path) -> None:
-    named = tables(store, ReportRequest("hashformers", table="4, 1"))
-    assert [table.title.partition(":")[0] for table in named] == ["hashformers table 4", "hashformers table 1"]
-    assert named == tables(store, ReportRequest(paper="hashformers", table="4, 1"))
-    with pytest.raises(InputError, match="eelbert has no table '9' here"):
-        tables(store, ReportRequest("eelbert", table="9"))
 
 
 def test_an_experiment_with_the_name_of_a_paper_comes_first(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from hashbench.results.rendering.page.lacking import Lacking, lacking_of
 from hashbench.results.tables import numbers
 from hashbench.results.tables.numbers import has_published, legend, notes, row_head, without_details
 from hashbench.results.tables.ranking import with_ranks
-from hashbench.results.tables.report import measured_columns, own_name, settled, tables_of
+from hashbench.results.tables.report import measured_columns, own_name, tables_of
 from hashbench.results.tables.request import ReportRequest, ReportSource, count_known
 from hashbench.results.tables.table import Row, Table, comparable
 from hashbench.store.engine import Store
@@ -116,7 +116,6 @@ def page(store: Store, request: ReportRequest = ReportRequest(), figures: Figure
 
     Raises InputError for an experiment, paper or table that does not exist.
     """
-    request = settled(store, request)
     source = ReportSource(store, request)  # of all tables, so that the experiment is read once
     shown = tables_of(source) if request.table else []
     measured = source.measured
