@@ -33,7 +33,7 @@ FILES = {
         "from hashbench.models.text.words import WordTokenizer\nclass Mine(WordTokenizer):\n    kind = 'NAME'\n",
         "words",
     ),
-    "encoder": ("from hashbench.models.encoders.plain import ARCHITECTURES as X\nA = X['plain']\n"
+    "encoder": ("from hashbench.models.encoders.mean import ARCHITECTURES as X\nA = X['plain']\n"
                 "import dataclasses\nARCHITECTURES = {'NAME': dataclasses.replace(A)}\n", "bert"),
     "objective": (
         "import dataclasses\nfrom hashbench.models.objectives.mlm import OBJECTIVE as O\n"

@@ -17,7 +17,7 @@ from hashbench.models.embeddings.base import Batch
 from hashbench.models.embeddings.eelbert import HashInitTable, NgramHash
 from hashbench.models.embeddings.hashformer import Projection
 from hashbench.models.embeddings.multi_hash import MultiHash
-from hashbench.models.embeddings.ternary import TernaryDense
+from hashbench.models.embeddings.pqrnn import TernaryDense
 from hashbench.models.encoders.bert import BertEncoder
 from hashbench.models.encoders.canine import CanineEncoder
 from hashbench.models.objectives.heads import ClassificationHead

@@ -11,8 +11,7 @@ from hashbench.common.splitmix import random_bits
 from hashbench.data.sources.batching import Collator
 from hashbench.data.sources.loader import Make
 from hashbench.data.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, ItemSettings
-from hashbench.data.tasks.items import LinkSet, protocol_of
-from hashbench.data.tasks.links import EntitiesBlock
+from hashbench.data.tasks.items import EntitiesBlock, LinkSet, protocol_of
 from hashbench.models.embeddings.base import MASK_ID, NO_LABEL, Batch
 from hashbench.models.text.types import TokenizedTexts
 from hashbench.models.text.unicode import ranges

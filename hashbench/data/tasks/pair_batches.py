@@ -16,7 +16,7 @@ import numpy as np
 from hashbench.common.errors import InputError
 from hashbench.data.sources.batching import Collator, Rows, encode_rows, label_rows
 from hashbench.data.tasks.encoding import encode_task
-from hashbench.data.tasks.pairs import SPLIT, PairData
+from hashbench.data.tasks.kinds.minimal_pairs import SPLIT, PairData
 from hashbench.models.coders.base import Coder, type_codes
 from hashbench.models.coders.rows import Vocabulary
 from hashbench.models.embeddings.base import NO_LABEL, Batch, Template

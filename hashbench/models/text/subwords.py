@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from hashbench.common.errors import InputError
 from hashbench.models.text.base import CORPUS, PortablePart
-from hashbench.models.text.normaliser import byte_level_classes, lowercase_values
 from hashbench.models.text.pieces import FILE, TRAIN, TrainablePieces, read_file, read_model
-from hashbench.models.text.unicode import well_formed
+from hashbench.models.text.shipped import SURROGATES, packed, rules_of
+from hashbench.models.text.unicode import CODE_POINTS, well_formed
 
 SPECIALS = frozenset(("<s>", "<pad>", "</s>", "<unk>", "<mask>"))  # RoBERTa's: never pieces
 MIN_FREQUENCY = 2  # of a merged pair; RoBERTa's BPE training
 MERGES = "merges.txt"
+AT_ONCE = 8_192  # characters in one call of the library
+SPACE = ord(" ")  # joins the piece behind it
 # Of a tokenizer.json: what a text side without the library can do; what else is in it must be absent or empty.
 PLAIN_MODEL = {"type", "vocab", "merges"}
 NORMALISERS = (None, "Lowercase")
@@ -137,3 +141,44 @@ def without_specials(text: str, where: str) -> Tokenizer:
     content = read_model(text, "BPE", f"bpe {where}", remedy="give one", wanted="a BPE")
     content |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
     return Tokenizer.from_str(json.dumps(content))
+
+
+@lru_cache(maxsize=1)
+def byte_level_classes() -> dict[str, str]:
+    """Values for portable/byte_pairs.py: the characters that byte-level BPE cuts as letters, figures or white space.
+
+    Characters that follow each other in Unicode and are of one class are one piece; its class is that of its last one.
+    """
+    splits = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    classes = {kind: np.zeros(CODE_POINTS, bool) for kind in ("letter", "figure", "space", "other")}
+    points = [point for point in range(CODE_POINTS) if point not in SURROGATES]
+    for start in range(0, len(points), AT_ONCE):
+        block = points[start : start + AT_ONCE]
+        for _, (first, end) in splits.pre_tokenize_str("".join(map(chr, block))):
+            piece = [point for point in block[first:end] if point != SPACE]
+            if piece:
+                classes[_class_of(chr(piece[-1]), splits)][piece] = True
+    classes["space"][SPACE] = True
+    return {kind: packed(classes[kind]) for kind in ("letter", "figure", "space")}
+
+
+def _class_of(character: str, splits: pre_tokenizers.ByteLevel) -> str:
+    """The class of a character: that of the one before it from which it is not parted."""
+    for kind, before in (("letter", "a"), ("figure", "1"), ("other", "!")):
+        if len(splits.pre_tokenize_str(before + character)) == 1:
+            return kind
+    return "space"
+
+
+@lru_cache(maxsize=2)
+def lowercase_values(lowercase: bool) -> dict[str, Any]:
+    """Values for portable/byte_pairs.py: what the library's lower-casing, if any, makes of each character."""
+    single: dict[int, int] = {}
+    others: dict[str, str] = {}
+    for point in range(CODE_POINTS if lowercase else 0):
+        lowered = chr(point) if point in SURROGATES else normalizers.Lowercase().normalize_str(chr(point))
+        if len(lowered) == 1 and lowered != chr(point):
+            single[point] = ord(lowered)
+        elif lowered != chr(point):
+            others[chr(point)] = lowered
+    return {"lower": rules_of(single), "lower_others": others}

@@ -7,23 +7,28 @@ longest pieces, all but the first spelled with "##" before them. A word that can
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from hashbench.common.errors import InputError
 from hashbench.models.text.base import CORPUS, PortablePart
-from hashbench.models.text.normaliser import normaliser_values
 from hashbench.models.text.pieces import FILE, TRAIN, TrainablePieces, lower_cases
-from hashbench.models.text.unicode import in_chunks, well_formed
+from hashbench.models.text.shipped import SURROGATES, packed, rules_of
+from hashbench.models.text.unicode import CODE_POINTS, in_chunks, well_formed
 from hashbench.models.text.wordpiece_files import LIST, LONGEST_WORD, MARKER, SPECIALS, UNKNOWN, read_word_pieces
 
 # Characters that a trained vocabulary can spell, the most frequent ones; the library's BERT recipe.
 ALPHABET = 1_000
 MIN_FREQUENCY = 2  # of a merged pair; as above
+BETWEEN = "\u2603"  # a snowman: no normaliser changes it, or joins anything to it
+AT_ONCE = 8_192  # characters in one call of the library
+HANGUL = range(0xAC00, 0xD7A4)  # syllables, which fall apart by arithmetic
 BLOCK_CHARACTERS = 1_000_000  # normalised at a time to count characters
 
 
@@ -157,3 +162,50 @@ def continues(tokenizer: Tokenizer, character: str) -> bool:
     """True for a character that can follow another one in a word: punctuation and ideographs are separate words."""
     text = tokenizer.normalizer.normalize_str(f"a{character}")
     return len(tokenizer.pre_tokenizer.pre_tokenize_str(text)) == 1
+
+
+def normaliser_values(tokenizer: Tokenizer) -> dict[str, Any]:
+    """Values for portable/wordpieces.py: sets of characters by what becomes of them, and tables of replacements."""
+    points = [point for point in range(CODE_POINTS) if point not in SURROGATES]
+    kinds = {kind: np.zeros(CODE_POINTS, bool) for kind in ("dropped", "spaces", "alone", "punctuation")}
+    single: dict[int, int] = {}
+    others: dict[str, str] = {}
+    for start in range(0, len(points), AT_ONCE):
+        block = [chr(point) for point in points[start : start + AT_ONCE]]
+        text = tokenizer.normalizer.normalize_str(BETWEEN + BETWEEN.join(block) + BETWEEN)
+        for character, replacement in zip(block, _between(text, block), strict=True):
+            if replacement == "":
+                kinds["dropped"][ord(character)] = True
+            elif replacement == " ":
+                kinds["spaces"][ord(character)] = True
+            elif replacement == f" {character} ":
+                kinds["alone"][ord(character)] = True
+            elif len(replacement) == 1 and replacement != character:
+                single[ord(character)] = ord(replacement)
+            elif replacement != character:
+                others[character] = replacement
+    for point in _punctuation(tokenizer):
+        kinds["punctuation"][point] = True
+    splits = all(
+        chr(point) in others and others[chr(point)] == unicodedata.normalize("NFD", chr(point)) for point in HANGUL
+    )
+    if splits:
+        others = {character: replacement for character, replacement in others.items() if ord(character) not in HANGUL}
+    sets = {kind: packed(members) for kind, members in kinds.items()}
+    return {"rules": rules_of(single), "others": others, "splits_hangul": splits, **sets}
+
+
+def _between(text: str, block: list[str]) -> list[str]:
+    """The normal form of each character of a block, from a text with snowmen between them; one may be in the block."""
+    parts = text.split(BETWEEN)[1:-1]
+    if BETWEEN in block:
+        place = block.index(BETWEEN)
+        parts[place : place + 2] = [BETWEEN]
+    return parts
+
+
+def _punctuation(tokenizer: Tokenizer) -> list[int]:
+    """The code points of characters that are always separate words."""
+    characters = [chr(point) for point in range(CODE_POINTS) if point not in SURROGATES and not chr(point).isspace()]
+    pieces = tokenizer.pre_tokenizer.pre_tokenize_str("a" + "a".join(characters) + "a")
+    return [ord(piece) for piece, _ in pieces if len(piece) == 1 and piece != "a"]

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from hashbench.common.errors import InputError
 from hashbench.common.measured import TEXTS_NOTE, MetricRow
 from hashbench.data.tasks.base import LocatedTask, SplitOutputs
-from hashbench.data.tasks.kinds.minimal_pairs import pair_outcomes
-from hashbench.data.tasks.pairs import SPLIT, PairData
+from hashbench.data.tasks.kinds.minimal_pairs import SPLIT, PairData, pair_outcomes
 from hashbench.models.objectives.base import objective_of, scores_texts
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.resolved import ResolvedExperiment

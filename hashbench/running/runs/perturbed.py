@@ -9,7 +9,7 @@ from typing import Any
 
 from hashbench.common.progress import progress
 from hashbench.data.perturbations.base import WORD, perturbed
-from hashbench.data.perturbations.unseen import seen_among, with_forms
+from hashbench.data.perturbations.letters import seen_among, with_forms
 from hashbench.data.sources.fingerprints import digest
 from hashbench.data.tasks.text_data import Split, TaskData
 from hashbench.models.text.types import TypeTable

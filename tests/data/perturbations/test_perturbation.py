@@ -11,8 +11,7 @@ import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.data.perturbations.base import WORD, n_words, perturbations, perturbed
-from hashbench.data.perturbations.letters import KEYBOARD, insert, misspellings
-from hashbench.data.perturbations.unseen import derived, inflected, unseen_form
+from hashbench.data.perturbations.letters import KEYBOARD, derived, inflected, insert, misspellings, unseen_form
 from hashbench.running.experiment.schema import Robustness, json_schema
 from tests.oracles import perturbation as oracle
 

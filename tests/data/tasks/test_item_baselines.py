@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.data.tasks.items import LinkSet, ranks_of
+from hashbench.data.tasks.items import EntitiesBlock, LinkSet, in_folder, ranks_of
 from hashbench.data.tasks.kinds.entities import ENTITIES, KIND
 from hashbench.data.tasks.link_batches import Cases
-from hashbench.data.tasks.links import EntitiesBlock, in_folder
 
 
 @pytest.fixture

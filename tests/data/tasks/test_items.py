@@ -9,10 +9,9 @@ import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.data.tasks.base import SplitOutputs
-from hashbench.data.tasks.items import LinkSet, item_kind, number_items, protocol_of, split_pages
+from hashbench.data.tasks.items import EntitiesBlock, LinkSet, item_kind, number_items, protocol_of, split_pages
 from hashbench.data.tasks.kinds.classification import KIND as CLASSES
 from hashbench.data.tasks.kinds.entities import ENTITIES, KIND
-from hashbench.data.tasks.links import EntitiesBlock
 from hashbench.models.text.types import TokenizedTexts, TypeTable
 
 # Cases of two pages: page, rank of the right item, certified, right bucket in each of two maps

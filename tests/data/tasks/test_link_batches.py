@@ -11,10 +11,9 @@ import pytest
 import torch
 
 from hashbench.data.tasks.item_batches import PADDING, ItemSettings, with_specials
-from hashbench.data.tasks.items import LinkSet
+from hashbench.data.tasks.items import EntitiesBlock, LinkSet, in_folder
 from hashbench.data.tasks.kinds.entities import ENTITIES
 from hashbench.data.tasks.link_batches import Cases, EntityData, segments
-from hashbench.data.tasks.links import EntitiesBlock, in_folder
 from hashbench.models.coders.bloom import Bloom
 from hashbench.models.embeddings.base import MASK_ID, Template
 from hashbench.models.objectives.entities import EntityObjective, corrupt

@@ -8,8 +8,8 @@ import torch
 from hashbench.common.errors import InputError
 from hashbench.models.coders.ternary_projection import TernaryProjection
 from hashbench.models.embeddings.base import PAD, Batch
+from hashbench.models.embeddings.pqrnn import TernaryDense
 from hashbench.models.embeddings.registry import find_model
-from hashbench.models.embeddings.ternary import TernaryDense
 from hashbench.models.encoders.base import architectures, make_encoder
 from hashbench.running.experiment.sizing import with_budget
 from tests.models.coders.test_ternary_projection import slowly

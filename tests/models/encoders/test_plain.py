@@ -1,4 +1,4 @@
-"""models/encoders/plain.py: the original Transformer's layers over a set."""
+"""models/encoders/mean.py: the original Transformer's layers over a set."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import torch
 
 from hashbench.common.errors import InputError
 from hashbench.models.encoders.base import make_encoder
-from hashbench.models.encoders.plain import PlainConfig, PlainEncoder
+from hashbench.models.encoders.mean import PlainConfig, PlainEncoder
 
 CONFIG = PlainConfig(layers=2, heads=2, dim=8, feed_forward=16)
 

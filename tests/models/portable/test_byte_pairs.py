@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from hashbench.models.portable.byte_pairs import byte_letters, byte_pairs
-from hashbench.models.text.normaliser import byte_level_classes, lowercase_values
-from hashbench.models.text.subwords import MERGES, SubwordTokenizer, is_plain
+from hashbench.models.text.subwords import MERGES, SubwordTokenizer, byte_level_classes, is_plain, lowercase_values
 
 TRAINED = SubwordTokenizer(lowercase=True, prefix_space=True)
 TRAINED.train(

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from hashbench.data.tasks.item_batches import ItemSettings
+from hashbench.data.tasks.items import EntitiesBlock, in_folder
 from hashbench.data.tasks.kinds.entities import ENTITIES
 from hashbench.data.tasks.link_batches import EntityData
-from hashbench.data.tasks.links import EntitiesBlock, in_folder
 from hashbench.models.coders.bloom import Bloom
 from hashbench.models.embeddings.base import Batch
 from hashbench.models.embeddings.registry import find_model

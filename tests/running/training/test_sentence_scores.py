@@ -13,9 +13,8 @@ from hashbench.common.measured import Paradigms
 from hashbench.data.sources.batching import Collator
 from hashbench.data.tasks import pair_batches
 from hashbench.data.tasks.encoding import encode_task
-from hashbench.data.tasks.kinds.minimal_pairs import pair_task
+from hashbench.data.tasks.kinds.minimal_pairs import SPLIT, PairData, pair_task
 from hashbench.data.tasks.pair_batches import PairSentences
-from hashbench.data.tasks.pairs import SPLIT, PairData
 from hashbench.data.tasks.text_data import Split
 from hashbench.models.coders.base import make_coder
 from hashbench.models.coders.rows import Vocabulary

@@ -12,8 +12,20 @@ from hashbench.data.sources.files import FileTable
 from hashbench.data.sources.sources import Place, Source
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.blocks import TaskEntry
-from hashbench.data.tasks.items import METRICS, ItemKind, LinkSet, RowLength, nearest, popularity, protocol_of
-from hashbench.data.tasks.links import FILE, EntitiesBlock, LocatedLinks, in_folder, links_of_table
+from hashbench.data.tasks.items import (
+    FILE,
+    METRICS,
+    EntitiesBlock,
+    ItemKind,
+    LinkSet,
+    LocatedLinks,
+    RowLength,
+    in_folder,
+    links_of_table,
+    nearest,
+    popularity,
+    protocol_of,
+)
 
 if TYPE_CHECKING:
     from hashbench.data.tasks.item_batches import ItemSettings

@@ -1,4 +1,5 @@
-"""Public data sets beside those of the papers: topics in 13 languages, slots, questions, Thai and Japanese texts.
+"""Public data sets beside those of the papers: topics in 13 languages, slots, questions, Thai and Japanese texts,
+pairs.
 
 SIB-200: the same sentences by topic in every language (Adelani et al. 2024), a task a language: `sib200:hin_Deva`. A
 language is named by its ISO 639-3 code and its script. `sib200` means all that are listed here: one of each way to
@@ -15,6 +16,10 @@ authors have no splits: a data folder holds a split made for it, the hub another
 
 jsts: how similar two Japanese sentences are, from 0 to 5 (Kurihara, Kawahara and Shibata 2022, JGLUE). As in GLUE, it
 is selected and reported on the development set, since the labels of the test set are not public.
+
+blimp: minimal pairs (Warstadt et al. 2020, TACL 8), 67 paradigms of 1,000 pairs in four fields of grammar. Its files
+have 13 terms for the paper's 12 phenomena (two paradigms of argument structure are called s-selection), and two
+spellings of one field.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ from __future__ import annotations
 from hashbench.data.sources.hub import HubPlace
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.kinds import classification, regression, tagging
+from hashbench.data.tasks.kinds.minimal_pairs import SPLIT, pair_task
 
 COLLECTION = "sib200"
 TOPICS = ("entertainment", "geography", "health", "politics", "science/technology", "sports", "travel")
@@ -116,6 +122,15 @@ TASKS = [
         collection="multilingual",
         traits={"language": "Japanese", "script": "Japanese"},
         hub=HubPlace("shunk031/JGLUE", "JSTS"),
+    ),
+    pair_task(
+        "blimp",
+        label="UID",
+        groups={"phenomenon": "linguistics_term", "field": "field"},
+        renamed={"s-selection": "argument_structure", "syntax/semantics": "syntax_semantics"},
+        official_rows={SPLIT: 67_000},
+        # A copy with all paradigms in one table
+        hub=HubPlace("WillHeld/blimp", rows={"train": 67_000}),
     ),
 ]
 GROUPS = {COLLECTION: tuple(task.name for task in LANGUAGE_TASKS)}

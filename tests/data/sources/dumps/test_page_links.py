@@ -13,8 +13,8 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.data.sources.dumps import page_links as module
 from hashbench.data.sources.dumps.page_links import LinkCounts, make_page_links, resolve
+from hashbench.data.tasks.items import in_folder
 from hashbench.data.tasks.kinds.entities import ENTITIES
-from hashbench.data.tasks.links import in_folder
 from tests.data.sources.dumps.wiki_dumps import Dumped, write_dump
 
 TRAPS = [

@@ -1,4 +1,4 @@
-"""data/tasks/links.py: page-link sets as numbers."""
+"""data/tasks/items.py: page-link sets as numbers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.data.sources import files
 from hashbench.data.sources.sources import open_sources
-from hashbench.data.tasks import links
+from hashbench.data.tasks import items as links
 from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.catalogue import available, locate_task
-from hashbench.data.tasks.items import LinkSet
+from hashbench.data.tasks.items import EntitiesBlock, LinkSet, in_folder
 from hashbench.data.tasks.kinds.entities import ENTITIES, KIND
-from hashbench.data.tasks.links import EntitiesBlock, in_folder
 
 
 def written(folder: Path, pages: list[dict[str, object]], name: str = "links.parquet") -> Path:

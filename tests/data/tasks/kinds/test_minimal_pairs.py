@@ -12,8 +12,7 @@ from hashbench.common.measured import Paradigms
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.catalogue import expand_tasks, find_task, locate_task, under_protocol
-from hashbench.data.tasks.kinds.minimal_pairs import KIND, PairsBlock
-from hashbench.data.tasks.pairs import PairData
+from hashbench.data.tasks.kinds.minimal_pairs import KIND, PairData, PairsBlock
 from hashbench.models.text.types import TypeTable
 
 ROWS = [
