@@ -10,8 +10,6 @@ from typing import NotRequired, TypedDict
 
 import numpy as np
 
-from hashbench.common.checksums import FileSum
-from hashbench.common.errors import InputError
 from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.types import TypeTable
 
@@ -130,21 +128,6 @@ class Corpus:
         cut = 1.0 - float((ends - starts).sum()) / max(1, self.manifest["tokens"])
         trained = int(lengths[len(lengths) // TRAINED_SHARE]) if len(lengths) else 0
         return RowFacts(len(lengths), float(lengths.mean()) if len(lengths) else 0.0, cut, trained)
-
-
-def agrees_with_its_manifest(folder: Path) -> bool:
-    """True where ids, documents and types of a prepared corpus are those of its manifest."""
-    try:
-        manifest: Manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
-        types, documents = TypeTable.load(folder / "types"), np.load(folder / DOCUMENTS, mmap_mode="r")
-        fresh = TypeTable(types.blob, types.offsets, types.counts)
-        return (
-            FileSum.of(folder / IDS).sha256 == manifest["sha256"]
-            and fresh.fingerprint == types.fingerprint
-            and documents[-1] == manifest["tokens"]
-        )
-    except (InputError, OSError, ValueError, LookupError, TypeError):
-        return False
 
 
 def _packed(start: int, end: int, body: int) -> tuple[np.ndarray, np.ndarray]:

@@ -34,7 +34,6 @@ from hashbench.data.corpora.corpus import (
     Corpus,
     CorpusPart,
     Manifest,
-    agrees_with_its_manifest,
 )
 from hashbench.data.corpora.tokenizing import (
     PreparationProgress,
@@ -129,7 +128,7 @@ def prepare(
         lambda text: say(f"{' + '.join(source.name for source in located)}: {text}"),
         watched=progress is not None,
     )  # fmt: skip
-    make_once(place, lambda partial: making.build(partial, key), older=agrees_with_its_manifest, shared=shared)
+    make_once(place, lambda partial: making.build(partial, key), shared=shared)
     if making.work.exists():
         with FileLock(f"{place}.lock"):
             remove(making.work)

@@ -217,19 +217,3 @@ def test_a_damaged_corpus_is_made_again(tmp_path: Path, damage: str, capsys: pyt
         line = capsys.readouterr().err
         # Sums that were damaged themselves speak against the file that they are of
         assert str(whole.folder if name == "files.json" else whole.folder / name) in line and line.count("\n") == 1
-
-
-def test_a_corpus_of_an_earlier_version_is_checked_and_kept(
-    tmp_path: Path, both: tuple[Source, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    made = prepare(["wikipedia"], both, WordTokenizer())
-    (made.folder / "files.json").unlink()
-    with monkeypatch.context() as patch:
-        patch.setattr(WordTokenizer, "interner", lambda _: pytest.fail("tokenized again"))
-        prepare(["wikipedia"], both, WordTokenizer())
-    assert "an earlier version made it; it is right" in capsys.readouterr().err
-    for name in ("ids.int32", "types/types-counts.npy", "documents.npy", "manifest.json"):
-        (made.folder / "files.json").unlink()
-        DAMAGES["truncated"](made.folder / name)
-        assert prepare(["wikipedia"], both, WordTokenizer()).ids.tolist() == made.ids.tolist()
-        assert "is not what it should be, and has no checksums" in capsys.readouterr().err
