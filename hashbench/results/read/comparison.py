@@ -69,15 +69,6 @@ class Comparison:
     skipped: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Paired:
-    """A paired difference with its samples. `own`: on the metric and split that the experiment reports for the task."""
-
-    line: PairedDifference
-    own: bool
-    samples: tuple[Sample, Sample]
-
-
 def compare(
     stores: Sequence[Store],
     first: str,
@@ -185,7 +176,9 @@ def _lines(
     tasks = [task for task in side_a.evidence.measured.tasks() if a.of_task(task) and b.of_task(task)]
     if not tasks:
         raise InputError(f"compare: {names} have no common task")
-    pairs = []
+    further = side_a.evidence.measured.further_sets()
+    lines: list[PairedDifference] = []
+    averaged: list[tuple[Sample, Sample]] = []
     for task in tasks:
         samples = _samples(side_a.evidence, a, task)
         if not samples:
@@ -195,16 +188,15 @@ def _lines(
             if why := unlike(x, y):
                 skipped.append(why)
             else:
-                pairs.append(_paired(x, y, model, own=x is samples[0]))
-    further = side_a.evidence.measured.further_sets()
-    own_pairs = [pair for pair in pairs if pair.own and pair.line.task not in further]
-    lines = [pair.line for pair in pairs]
-    if len(own_pairs) > 1:
-        matched = Matched.of([sample for pair in own_pairs for sample in pair.samples])
-        if why := matched.lacking([sample for pair in own_pairs for sample in pair.samples]):
+                lines.append(_paired(x, y, model))
+                averaged += [(x, y)] if x is samples[0] and task not in further else []
+    if len(averaged) > 1:
+        every = [sample for both in averaged for sample in both]
+        matched = Matched.of(every)
+        if why := matched.lacking(every):
             skipped.append(f"average of {names}: {why}")
         else:
-            lines.append(_average(own_pairs, matched, model))
+            lines.append(_average(averaged, matched, model))
     return lines
 
 
@@ -254,7 +246,7 @@ def _seeds_of(sample: Sample, seeds: Sequence[RunSeed]) -> list[RunSeed]:
     return [None if None in sample.scores else seed for seed in seeds]
 
 
-def _paired(x: Sample, y: Sample, model: str, *, own: bool) -> Paired:
+def _paired(x: Sample, y: Sample, model: str) -> PairedDifference:
     """The difference of two samples of the same examples."""
     draw_together([x, y])
     matched = Matched.of([x, y])
@@ -264,13 +256,12 @@ def _paired(x: Sample, y: Sample, model: str, *, own: bool) -> Paired:
         (right_ones(x, a), right_ones(y, b)) for a, b in zip(*(_seeds_of(of, seeds) for of in (x, y)), strict=True)
     ]
     only = [(float((a & ~b).mean()), float((b & ~a).mean())) for a, b in rights if a is not None and b is not None]
-    line = PairedDifference(
+    return PairedDifference(
         model, x.task, x.metric, x.split, first.value, second.value, difference(first, second).estimate(),
         tuple(seeds),
         float(np.mean([a for a, _ in only])) if only else None,
         float(np.mean([b for _, b in only])) if only else None,
     )  # fmt: skip
-    return Paired(line, own, (x, y))
 
 
 def right_ones(sample: Sample, seed: RunSeed) -> np.ndarray | None:
@@ -279,11 +270,11 @@ def right_ones(sample: Sample, seed: RunSeed) -> np.ndarray | None:
     return metric.right(sample.targets, sample.outputs(seed)) if metric else None
 
 
-def _average(pairs: Sequence[Paired], matched: Matched, model: str) -> PairedDifference:
+def _average(pairs: Sequence[tuple[Sample, Sample]], matched: Matched, model: str) -> PairedDifference:
     """The difference of unweighted means over tasks, each over the units that have all of them."""
     share = 1 / len(pairs)
-    first, second = (matched.sum([(share, pair.samples[side]) for pair in pairs]) for side in (0, 1))
-    seeds = dict.fromkeys(seed for pair in pairs for seed in matched.seeds[pair.line.task])
+    first, second = (matched.sum([(share, pair[side]) for pair in pairs]) for side in (0, 1))
+    seeds = dict.fromkeys(seed for pair in pairs for seed in matched.seeds[pair[0].task])
     return PairedDifference(
         model, AVERAGE, f"{len(pairs)} tasks", "", first.value, second.value, difference(first, second).estimate(),
         tuple(seeds),

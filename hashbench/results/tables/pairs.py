@@ -133,5 +133,4 @@ TABLE = TableFile(
     "pairs",
     "minimal pairs: accuracy by field, phenomenon and paradigm, beside published language models",
     pair_tables,
-    warns_once=True,
 )

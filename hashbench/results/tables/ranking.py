@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -26,39 +26,61 @@ NAMED = 8  # tasks whose shares of an average are printed; of more the first fiv
 FIRST = 5
 
 
+Comparing = Callable[[Column, Sequence[Row]], Compared]
+
+
 def with_groups(table: Table, evidence: Evidence) -> Table:
     """The table with the group of the best marked in its columns of scores, and notes on it and on its averages."""
+
+    def of_scores(column: Column, rows: Sequence[Row]) -> Compared:
+        cells = [row.cells[column.name] for row in rows]
+        return compared([cell.parts for cell in cells], [cell.group for cell in cells], evidence)
+
     columns = [column for column in table.columns if column.measure in SCORED and column.better == "high"]
+    notes = [line for column in columns for line in _shares(table, column, evidence)]
+    notes += [note] if (note := evidence.measured.note_on_units()) and columns else []
+    table = grouped_table(replace(table, notes=(*table.notes, *notes)), columns, of_scores)
+    rows = [
+        replace(row, cells={name: replace(cell, parts=()) if cell.parts else cell for name, cell in row.cells.items()})
+        for row in table.rows
+    ]
+    return replace(table, rows=tuple(rows))
+
+
+def grouped_table(
+    table: Table,
+    columns: Sequence[Column],
+    compare: Comparing,
+    competes: Callable[[Cell], bool] = lambda c: bool(c.parts),
+) -> Table:
+    """The table with the group of the best marked in these columns, and notes on it. `compare`: a column's models."""
     rows = [dict(row.cells) for row in table.rows]
     remarks: dict[str, list[str]] = {}  # titles of columns
     pairs: list[ComparedPairs] = []
     left_out: dict[tuple[str, str], list[str]] = {}  # models that are not compared, and why: titles of columns
     for column in columns:
-        for section, places in _competing(table, column):
-            cells = [rows[place][column.name] for place in places]
-            column_ratings = compared([cell.parts for cell in cells], [cell.group for cell in cells], evidence)
-            pairs += _pairs(column, [table.rows[place] for place in places], column_ratings)
+        for section, places in _competing(table, column, competes):
+            models = [table.rows[place] for place in places]
+            column_ratings = compare(column, models)
+            pairs += _pairs(column, models, column_ratings)
             for place, rating in zip(places, column_ratings.ratings, strict=True):
                 rows[place][column.name] = with_rating(rows[place][column.name], rating)
                 if rating.why:
                     left_out.setdefault((rating.why, table.rows[place].title.strip()), []).append(_title(column, table))
             if remark := remark_on(column_ratings):
                 remarks.setdefault(remark, []).append(f"{_title(column, table)}{f' at {section}' if section else ''}")
-    notes = [line for column in columns for line in _shares(table, column, evidence)]
-    notes += [note] if (note := evidence.measured.note_on_units()) and columns else []
-    notes += [note] if (note := noise_note(table, pairs)) else []
+    notes = [note] if (note := noise_note(table, pairs)) else []
     notes += [f"{remark}: {', '.join(titles)}." for remark, titles in remarks.items()]
     by_reason = grouped(((why, tuple(dict.fromkeys(titles))), model) for (why, model), titles in left_out.items())
     notes += [
         f"Not compared, {why}: {', '.join(dict.fromkeys(models))} ({', '.join(titles)})."
         for (why, titles), models in by_reason.items()
     ]
-    rows = [{name: replace(cell, parts=()) if cell.parts else cell for name, cell in row.items()} for row in rows]
     return replace(
         table,
         rows=tuple(replace(row, cells=cells) for row, cells in zip(table.rows, rows, strict=True)),
         notes=(*table.notes, *notes),
-        pairs=tuple(pairs),
+        pairs=(*table.pairs, *pairs),
     )
 
 
@@ -118,12 +140,14 @@ def _rank_cell(cell: Cell) -> Cell:
     return Cell(float(cell.rank), unit=RANK, interval=(low, high), best=cell.best, rating=cell.rating)
 
 
-def _competing(table: Table, column: Column) -> Iterable[tuple[str, list[int]]]:
+def _competing(
+    table: Table, column: Column, competes: Callable[[Cell], bool] = lambda cell: bool(cell.parts)
+) -> Iterable[tuple[str, list[int]]]:
     """(section, indexes of the rows) of the models that a column compares, two or more: all, or those of a section."""
     places = [
         place
         for place, row in enumerate(table.rows)
-        if row.kind == "model" and row.cells[column.name].parts and row.cells[column.name].value is not None
+        if row.kind == "model" and row.cells[column.name].value is not None and competes(row.cells[column.name])
     ]
     groups = groupby(places, key=lambda place: table.rows[place].section if table.compares_sections else "")
     return [(section, members) for section, some in groups if len(members := list(some)) > 1]

@@ -52,7 +52,7 @@ def _made(source: ReportSource, name: str) -> list[Table]:
     """The tables of a file's name, or the one of a paper's number, with notes."""
     files = registered("table")
     if name in files:
-        return list(_annotated(source, files[name].make(source), warns_once=files[name].warns_once))
+        return list(_annotated(source, files[name].make(source)))
     if name in source.paper.hyperparameters:
         return [hyperparameter_table(source, name)]
     return list(_annotated(source, [paper_table(source, name)]))
@@ -70,12 +70,13 @@ def measured_columns(table: Table) -> list[str]:
     return [column.name for column in table.columns if any(row.cells[column.name].value is not None for row in rows)]
 
 
-def _annotated(source: ReportSource, tables: Sequence[Table], *, warns_once: bool = False) -> Iterator[Table]:
-    """The tables with their groups of the best, warnings, and provenance for a paper's tables and for the first one."""
+def _annotated(source: ReportSource, tables: Sequence[Table]) -> Iterator[Table]:
+    """The tables with their groups of the best; those of papers and the first one also with warnings and provenance."""
     for place, table in enumerate(tables):
         table = with_groups(table, source.draws)
-        warning_lines = () if place and warns_once else warnings(source.measured, source.paper, table)
-        lines = provenance(source.measured, source.paper, table) if not place or table.paper else []
+        is_explained = not place or bool(table.paper)
+        warning_lines = warnings(source.measured, source.paper, table) if is_explained else []
+        lines = provenance(source.measured, source.paper, table) if is_explained else []
         lines = lines if source.request.provenance else brief(lines)
         notes = (*table.notes, *score_notes(source.measured, table))
         untuned = {task for task, _, _ in table.readings} <= set(source.measured.untuned_tasks())

@@ -94,7 +94,7 @@ class TableFile:
     """An entry of the registry of tables: the name of a file's tables and the function that makes them.
 
     `shows`: true for the experiments whose own tables these are, printed where none is named; `beside`: for those whose
-    page has them too. `warns_once`: only the first of several tables has the warnings.
+    page has them too.
     """
 
     name: str
@@ -102,7 +102,6 @@ class TableFile:
     make: Callable[[ReportSource], Sequence[Table]]
     shows: Callable[[Measured], bool] = lambda measured: False
     beside: Callable[[Measured], bool] = lambda measured: False
-    warns_once: bool = False
 
 
 def paper_of(measured: Measured) -> Paper:

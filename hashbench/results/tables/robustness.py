@@ -13,7 +13,7 @@ from hashbench.results.read.jumps import NOT_JUMPED
 from hashbench.results.read.measured import AVERAGE, PERCENT
 from hashbench.results.read.ratings import FEW_SEEDS, FEW_UNITS, LEAST_SEEDS, NO_PREDICTIONS, Compared, rated
 from hashbench.results.read.robustness import RobustnessCurve, RobustnessResults, measure_robustness
-from hashbench.results.tables.ranking import remark_on, with_rating
+from hashbench.results.tables.ranking import grouped_table
 from hashbench.results.tables.request import ReportSource, TableFile
 from hashbench.results.tables.table import TRIVIAL, Cell, Row, RowKind, Table
 from hashbench.scores.draws import Estimate
@@ -59,36 +59,20 @@ def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
             if kind == TRIVIAL and not any(curves.values()):
                 continue  # of another kind of task
             rows.append(Row(model, model, cells, kind=kind, section="" if task == AVERAGE else task))
-    rows, remarks = _with_groups(results, rows, [column.name for column in columns])
     highest = max(rate for curve in results.curves for rate in curve.rates)
     over = f"over the rates 0 to {_rate(highest)}"
     what = f"average of {len(results.averaged)} tasks" if tasks == [AVERAGE] else ", ".join(tasks)
     title = f"Robustness in {results.experiment.name}: score retention under noise, {over}; {what}"
     named = "; ".join(f"{kind}: {_words_of(kind)}" for kind in results.kinds())
     notes = [f"{named}." if named else "", *_notes(results, results.tasks()[0], versus)]
-    notes += remarks
-    return _table(results, "summary", title, columns=columns, rows=rows, notes=[note for note in notes if note])
+    notes = [note for note in notes if note]
+    table = replace(_table(results, "summary", title, columns=columns, rows=rows, notes=notes), compares_sections=True)
 
+    def compare(column: Column, models: Sequence[Row]) -> Compared:
+        curves = (results.curve(row.model, row.section or AVERAGE, column.name) for row in models)
+        return _compared([curve for curve in curves if curve is not None], results)
 
-def _with_groups(results: RobustnessResults, rows: Sequence[Row], kinds: Sequence[str]) -> tuple[list[Row], list[str]]:
-    """(rows with the models marked that are not separable from the best under each noise, remarks on the columns)."""
-    cells = [dict(row.cells) for row in rows]
-    remarks: dict[str, list[str]] = {}
-    for section in dict.fromkeys(row.section for row in rows):
-        for kind in kinds:
-            places = [
-                place
-                for place, row in enumerate(rows)
-                if row.section == section and row.cells[kind].value is not None and not row.is_baseline
-            ]
-            curves = [results.curve(rows[place].model, section or AVERAGE, kind) for place in places]
-            column = _compared([curve for curve in curves if curve is not None], results)
-            for place, rating in zip(places, column.ratings, strict=True):
-                cells[place][kind] = with_rating(cells[place][kind], rating)
-            if len(places) > 1 and (remark := remark_on(column)):
-                remarks.setdefault(remark, []).append(f"{kind}{f' on {section}' if section else ''}")
-    lines = [f"{remark}: {', '.join(columns)}." for remark, columns in remarks.items()]
-    return [replace(row, cells=of_row) for row, of_row in zip(rows, cells, strict=True)], lines
+    return grouped_table(table, columns, compare, lambda cell: True)
 
 
 def _kind_of(results: RobustnessResults, model: str) -> RowKind:
@@ -280,5 +264,4 @@ TABLE = TableFile(
     "robustness",
     "what models retain of their scores under noise in the texts",
     robustness_tables,
-    warns_once=True,
 )

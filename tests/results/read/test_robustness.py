@@ -273,7 +273,7 @@ def test_models_whose_retention_is_not_separable_from_the_best_are_marked(tmp_pa
     (summary,) = robustness_tables(ReportSource(store, ReportRequest()))
     assert {row.model: row.cells["swap"].rating for row in summary.rows} == {"strong": "best", "weak": "below"}
     (kept_none,) = robustness_tables(ReportSource(build(tmp_path / "s.db", seeds=(0, 1), keep=False), ReportRequest()))
-    assert "No group of the best, no stored predictions: swap on sst2." in kept_none.notes
+    assert "No group of the best, no stored predictions: swap at sst2." in kept_none.notes
 
 
 def test_a_summary_comes_first_and_what_is_named_in_full(tmp_path: Path) -> None:
