@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 TO_DECIDE = 1  # exit code of a merge of results that disagree or are void there, and of a damaged database
 LISTED = 20  # lines of one sort at most
-INCOMPLETE = 1  # exit code of a count that left some runs without counts
 
 app = typer.Typer(
     help="Merge, export, publish, check, upgrade the results store; void runs; delete experiments.",

@@ -12,7 +12,6 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
@@ -108,15 +107,6 @@ def percent_text(share: float, decimals: int = 1) -> str:
     ('74.5', '70.35')
     """
     return decimal_text(100 * share, decimals)
-
-
-def day_text(seconds: float) -> str:
-    """The UTC date of a time in seconds since 1970.
-
-    >>> day_text(1_700_000_000)
-    '2023-11-14'
-    """
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
 
 
 def few(names: Sequence[str]) -> str:

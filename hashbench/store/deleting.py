@@ -15,6 +15,7 @@ from hashbench.store.engine import Store
 from hashbench.store.schema import (
     artifact,
     attempt,
+    chunks,
     content_sum,
     dependency,
     environment,
@@ -22,7 +23,6 @@ from hashbench.store.schema import (
     experiment_run,
     run,
 )
-from hashbench.store.statements import chunks
 from hashbench.store.status import find_experiment
 
 

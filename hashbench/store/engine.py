@@ -19,8 +19,7 @@ from hashbench.common.errors import InputError, first_line
 from hashbench.common.shipped import EXAMPLE, example_database, example_here
 from hashbench.common.showing import argument_shown, keep_secrets, without_passwords
 from hashbench.store import malformed, sqlite, views
-from hashbench.store.schema import BEFORE_FIRST, FIRST, SCHEMA, alembic_version, metadata, setting
-from hashbench.store.statements import dialect_insert
+from hashbench.store.schema import BEFORE_FIRST, FIRST, SCHEMA, alembic_version, dialect_insert, metadata, setting
 
 T = TypeVar("T")
 

@@ -14,8 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hashbench.store.engine import Store
-from hashbench.store.schema import dependency, experiment_run, run
-from hashbench.store.statements import chunks
+from hashbench.store.schema import chunks, dependency, experiment_run, run
 
 
 @functools.cache

@@ -20,8 +20,7 @@ from hashbench.store.environment import as_json
 from hashbench.store.free_runs import refresh
 from hashbench.store.kinds import KEY, Metrics, metrics_of
 from hashbench.store.queue import members
-from hashbench.store.schema import dependency, experiment, experiment_run, run, setting
-from hashbench.store.statements import chunks, insert_rows
+from hashbench.store.schema import chunks, dependency, experiment, experiment_run, insert_rows, run, setting
 
 ToWrite = TypeVar("ToWrite")
 POSTGRES_INTEGER = 2**31 - 1  # SQLite's whole numbers have 64 bits
@@ -229,10 +228,6 @@ SETS = """
 SELECT DISTINCT r.kind, r.data_fingerprint FROM experiment_run er JOIN run r ON r.id = er.run_id
 WHERE er.experiment_id = :experiment AND r.task = :task
 """
-TASKS = """
-SELECT DISTINCT r.task FROM experiment_run er JOIN run r ON r.id = er.run_id
-WHERE er.experiment_id = :experiment AND r.task IS NOT NULL ORDER BY r.task
-"""
 MODELS = """
 SELECT DISTINCT model FROM experiment_run WHERE experiment_id = :experiment ORDER BY model
 """
@@ -292,11 +287,6 @@ def data_under(store: Store, experiment_id: int, task: str) -> list[tuple[str, s
     """Kind of run and fingerprint of the data of an experiment's runs on a task of this name, each pair once."""
     rows = store.query(SETS, experiment=experiment_id, task=task)
     return [(row["kind"], row["data_fingerprint"]) for row in rows]
-
-
-def tasks_under(store: Store, experiment_id: int) -> list[str]:
-    """Names of the tasks and further sets of an experiment's runs."""
-    return [row["task"] for row in store.query(TASKS, experiment=experiment_id)]
 
 
 def models_under(store: Store, experiment_id: int) -> list[str]:

@@ -23,8 +23,7 @@ from hashbench.store.engine import Store
 from hashbench.store.environment import Environment, as_json
 from hashbench.store.free_runs import refresh
 from hashbench.store.queue import ClaimedRun, LeaseLost, begin, end_expired, mine, new_token
-from hashbench.store.schema import artifact, attempt, dependency, metric, predictions, run
-from hashbench.store.statements import insert_rows
+from hashbench.store.schema import artifact, attempt, dependency, insert_rows, metric, predictions, run
 
 if TYPE_CHECKING:  # what reads no arrays starts without it
     import numpy as np

@@ -17,9 +17,8 @@ from hashbench.store.engine import Store
 from hashbench.store.planning import known_ids
 from hashbench.store.queue import members
 from hashbench.store.result import Artifact, Checkpoint, Predictions, leads_outside
-from hashbench.store.schema import STATES, attempt, environment, run
+from hashbench.store.schema import STATES, attempt, chunks, environment, run
 from hashbench.store.schema import predictions as stored_predictions
-from hashbench.store.statements import chunks
 from hashbench.store.views import of_version
 
 SHORTEST_PREFIX = 4  # letters of a run id, or of a version's fingerprint, that a user must give

@@ -17,8 +17,19 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
 from hashbench.store.engine import Store
-from hashbench.store.schema import artifact, attempt, content_sum, experiment, experiment_run, metric, predictions, run
-from hashbench.store.statements import chunks, dialect_insert, insert_rows
+from hashbench.store.schema import (
+    artifact,
+    attempt,
+    chunks,
+    content_sum,
+    dialect_insert,
+    experiment,
+    experiment_run,
+    insert_rows,
+    metric,
+    predictions,
+    run,
+)
 
 RESULTS = (metric, predictions, artifact)  # tables that refer to an attempt
 WITH_RESULTS = ("done", "void")  # states of attempts

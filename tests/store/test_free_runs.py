@@ -11,8 +11,7 @@ from hashbench.store.free_runs import mend
 from hashbench.store.planning import retry_failed
 from hashbench.store.queue import _free_run, claim, fail, pending
 from hashbench.store.result import Result, finish, void
-from hashbench.store.schema import experiment_run
-from hashbench.store.statements import chunks
+from hashbench.store.schema import chunks, experiment_run
 from tests.store.noted import wrong_notes
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from hashbench.store.engine import Store, open_store
 from hashbench.store.planning import AT_ONCE, Run, add_experiment, retry_failed
 from hashbench.store.queue import claim, fail
 from hashbench.store.result import Result, finish, void
-from hashbench.store.statements import CHUNK
+from hashbench.store.schema import CHUNK
 from hashbench.store.status import counts, done_ids, experiments, find_experiment
 
 if TYPE_CHECKING:

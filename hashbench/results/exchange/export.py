@@ -43,12 +43,12 @@ from hashbench.store.schema import (
     environment,
     experiment,
     experiment_run,
+    insert_rows,
     metric,
     predictions,
     run,
     setting,
 )
-from hashbench.store.statements import insert_rows
 
 # keys of an experiment whose values may be paths of any form
 PLACES = ("path", "data", "sources", "use")

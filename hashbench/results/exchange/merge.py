@@ -30,15 +30,16 @@ from hashbench.store.planning import COLLECTING
 from hashbench.store.queue import published
 from hashbench.store.schema import (
     attempt,
+    chunks,
     dependency,
     environment,
     experiment,
     experiment_run,
+    insert_rows,
     metric,
     run,
     setting,
 )
-from hashbench.store.statements import chunks, insert_rows
 from hashbench.store.sums import RESULTS, WITH_RESULTS
 
 # how names of metrics end that differ between two measurements
