@@ -9,46 +9,42 @@ import mmap
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Any, SupportsIndex, overload
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources.fingerprints import cache_folder, marked_cache_folder
+from hashbench.models.text.unicode import offsets_from
 
 LARGE = 1 << 24  # characters of a column, bytes of an array; smaller ones are Python's and NumPy's own
 MOST_SHARED = 1_000  # different texts of a column, as labels are, that are kept once
 AT_ONCE = 4_096  # rows
-# Unpaired surrogates, which JSON can hold and UTF-8 cannot
-ENCODING = ("utf-8", "surrogatepass")
 
 
-class MappedTexts(Sequence[str]):
-    """Texts in mapped memory, decoded when they are read. A slice is a list."""
+class MappedTexts(Sequence[Any]):
+    """Texts of a column in mapped memory, which become Python's when they are read. A slice is a list."""
 
-    def __init__(self, blob: memoryview, offsets: np.ndarray, rows: np.ndarray | None = None) -> None:
-        """`blob` (b,): UTF-8; `offsets` (n + 1,): where each text begins; `rows` (k,): those that count, None: all."""
-        self._blob, self._offsets, self._rows = blob, offsets, rows
+    def __init__(self, cells: pa.LargeStringArray, rows: np.ndarray | None = None, missing: str | None = None) -> None:
+        """`rows` (k,): the numbers of those that count, None: all; `missing`: what a missing one is read as."""
+        self._cells, self._missing = cells, missing
+        self._rows = np.arange(len(cells)) if rows is None else rows
 
     def __len__(self) -> int:
-        return len(self._offsets) - 1 if self._rows is None else len(self._rows)
+        return len(self._rows)
 
-    @overload
-    def __getitem__(self, at: SupportsIndex) -> str: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[str]: ...
-    def __getitem__(self, at: SupportsIndex | slice) -> str | list[str]:
+    def __getitem__(self, at: Any) -> Any:
         if isinstance(at, slice):
-            return self._read(np.arange(len(self))[at])
-        number = at.__index__()
-        if not -len(self) <= number < len(self):
-            raise IndexError(f"text {number} of {len(self)}")
-        return self._read(np.array([number % len(self)]))[0]
+            return self._read(self._rows[at])
+        text = self._cells[int(self._rows[at])].as_py()
+        return self._missing if text is None else text
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[Any]:
         for start in range(0, len(self), AT_ONCE):
-            yield from self._read(np.arange(start, min(start + AT_ONCE, len(self))))
+            yield from self._read(self._rows[start : start + AT_ONCE])
 
     def __eq__(self, other: object) -> bool:
         """Equal texts in equal order; a small column is a list."""
@@ -56,42 +52,21 @@ class MappedTexts(Sequence[str]):
             return NotImplemented
         return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
 
-    def __reduce__(self) -> tuple[Callable[[list[str]], list[str]], tuple[list[str]]]:
+    def __reduce__(self) -> tuple[Callable[[list[Any]], list[Any]], tuple[list[Any]]]:
         """In another process it is a list."""
         return list, (list(self),)
 
     def take(self, rows: np.ndarray) -> MappedTexts:
         """The texts of these rows (k,), in that order and not copied."""
-        return MappedTexts(self._blob, self._offsets, rows if self._rows is None else self._rows[rows])
+        return MappedTexts(self._cells, self._rows[rows], self._missing)
 
-    def _read(self, places: np.ndarray) -> list[str]:
-        rows = places if self._rows is None else self._rows[places]
-        begins, ends = self._offsets[rows].tolist(), self._offsets[rows + 1].tolist()
-        return [str(self._blob[begin:end], *ENCODING) for begin, end in zip(begins, ends, strict=True)]
+    def filled(self) -> MappedTexts:
+        """The texts, a missing one read as empty."""
+        return MappedTexts(self._cells, self._rows, "")
 
-
-class MappedCells(Sequence[str | None]):
-    """The cells of a table's column of texts, of which some may be missing, in mapped memory."""
-
-    def __init__(self, texts: MappedTexts, missing: bytes) -> None:
-        """`missing` (n,): 1 where there is no text; it is read as empty."""
-        self.texts, self._missing = texts, missing
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    @overload
-    def __getitem__(self, at: SupportsIndex) -> str | None: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[str | None]: ...
-    def __getitem__(self, at: SupportsIndex | slice) -> str | None | list[str | None]:
-        if isinstance(at, slice):
-            marks = self._missing[at]
-            return [None if mark else text for text, mark in zip(self.texts[at], marks, strict=True)]
-        return None if self._missing[at] else self.texts[at]
-
-    def __iter__(self) -> Iterator[str | None]:
-        return (None if mark else text for text, mark in zip(self.texts, self._missing, strict=True))
+    def _read(self, rows: np.ndarray) -> list[Any]:
+        texts = self._cells.take(pa.array(rows)).to_pylist()
+        return texts if self._missing is None else [self._missing if text is None else text for text in texts]
 
 
 class GatheredCells:
@@ -103,59 +78,54 @@ class GatheredCells:
         self._characters = 0
         self._stays = False  # in memory, whatever its size
         self._file: IO[bytes] | None = None
-        self._lengths: list[np.ndarray] = []
-        self._missing = bytearray()
+        self._lengths: list[np.ndarray] = []  # bytes of each text in the file
+        self._valid: list[np.ndarray] = []  # whether it is not missing
 
     def extend(self, cells: Sequence[object]) -> None:
         """Adds cells behind those that came before. Raises InputError where the disk is full."""
-        if self._file is not None and all(cell is None or isinstance(cell, str) for cell in cells):
-            self._write(cells)
-            return
-        if self._file is not None:  # no column of texts after all
-            self._cells, self._file, self._stays = list(self._mapped(self._file)), None, True
-        self._cells += [self._once(cell) for cell in cells]
-        self._characters += sum(len(cell) for cell in cells if isinstance(cell, str))
+        if self._file is not None:
+            if self._write(self._file, cells):
+                return
+            self._cells, self._file, self._stays = list(self.finish()), None, True  # no column of texts after all
+        for cell in cells:  # one object for all equal texts as long as few differ
+            if isinstance(cell, str):
+                self._characters += len(cell)
+                if cell in self._shared or len(self._shared) < MOST_SHARED:
+                    cell = self._shared.setdefault(cell, cell)
+            self._cells.append(cell)
         if self._characters > LARGE and not self._stays:
-            self._move()
+            file, starts = _nameless(), range(0, len(self._cells), AT_ONCE)
+            if file is not None and all(self._write(file, self._cells[at : at + AT_ONCE]) for at in starts):
+                self._file, self._cells, self._shared = file, [], {}
+            self._stays = self._file is None
 
     def finish(self) -> Sequence[object]:
         """All cells."""
-        return self._cells if self._file is None else self._mapped(self._file)
-
-    def _once(self, cell: object) -> object:
-        """The cell, as one object for all equal texts as long as few differ."""
-        if isinstance(cell, str) and (cell in self._shared or len(self._shared) < MOST_SHARED):
-            return self._shared.setdefault(cell, cell)
-        return cell
-
-    def _move(self) -> None:
-        """Moves the cells into a file, if they are texts and one can be made."""
-        self._file = _nameless() if all(cell is None or isinstance(cell, str) for cell in self._cells) else None
-        self._stays = self._file is None
-        if self._file is not None:
-            for start in range(0, len(self._cells), AT_ONCE):
-                self._write(self._cells[start : start + AT_ONCE])
-            self._cells, self._shared = [], {}
-
-    def _write(self, cells: Sequence[Any]) -> None:
-        assert self._file is not None
-        encoded = [b"" if cell is None else cell.encode(*ENCODING) for cell in cells]
-        self._lengths.append(np.fromiter(map(len, encoded), np.int64, len(encoded)))
-        self._missing += bytes(cell is None for cell in cells)
+        if self._file is None:
+            return self._cells
+        offsets, valid = offsets_from(np.concatenate(self._lengths)), np.concatenate(self._valid)
         try:
-            self._file.write(b"".join(encoded))
+            self._file.flush()
+            blob = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
             raise _no_room(error) from error
+        buffers = map(pa.py_buffer, (offsets, blob, np.packbits(valid, bitorder="little")))
+        return MappedTexts(pa.LargeStringArray.from_buffers(len(valid), *buffers))
 
-    def _mapped(self, file: IO[bytes]) -> MappedCells:
-        offsets = np.zeros(len(self._missing) + 1, np.int64)
-        np.cumsum(np.concatenate(self._lengths), out=offsets[1:])
+    def _write(self, file: IO[bytes], cells: Sequence[object]) -> bool:
+        """Writes cells behind those that came before; False where some are no texts, or have unpaired surrogates."""
+        if not all(cell is None or isinstance(cell, str) for cell in cells):
+            return False
         try:
-            file.flush()
-            blob = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            texts = pa.array(cells, pa.large_string())
+            file.write(texts.buffers()[2] or b"")
+        except UnicodeEncodeError:
+            return False
         except OSError as error:
             raise _no_room(error) from error
-        return MappedCells(MappedTexts(blob, offsets), bytes(self._missing))
+        self._lengths.append(pc.fill_null(pc.binary_length(texts), 0).to_numpy())
+        self._valid.append(texts.is_valid().to_numpy(zero_copy_only=False))
+        return True
 
 
 def taken(column: Sequence[str], rows: np.ndarray) -> Sequence[str]:

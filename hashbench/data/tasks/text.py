@@ -26,7 +26,7 @@ from hashbench.data.sources.labels import (
     values_by_features,
 )
 from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS, TAGGED
-from hashbench.data.sources.mapped import MappedCells
+from hashbench.data.sources.mapped import MappedTexts
 from hashbench.data.sources.opening import format_of
 from hashbench.data.sources.rows import missing_texts, row_notes
 from hashbench.data.sources.sources import Place, Source, SourceKind, find_label_names
@@ -173,8 +173,8 @@ def text_notes(splits: Mapping[str, Split], about: Collection[str], selected: Co
 
 def cells_as_texts(cells: Cells, where: str) -> Sequence[str]:
     """Cells as texts; a missing one is an empty text."""
-    if isinstance(cells, MappedCells):
-        return cells.texts
+    if isinstance(cells, MappedTexts):
+        return cells.filled()
     for row, cell in enumerate(cells, start=1):
         if cell is not None and not isinstance(cell, str):
             raise InputError(f"{where}: row {row}: {type(cell).__name__}, not text; name a column of texts")
