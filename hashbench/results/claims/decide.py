@@ -35,9 +35,9 @@ from hashbench.results.claims.verdicts import (
     Decision,
     Worth,
 )
+from hashbench.results.read.doubts import share_lost, unequal_note
 from hashbench.results.read.measured import hollow_accuracy
 from hashbench.results.read.samples import Matched
-from hashbench.results.read.texts import share_lost, unequal_note
 from hashbench.scores.draws import Estimate
 from hashbench.scores.quantity import Quantity, apply, difference
 

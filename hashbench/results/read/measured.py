@@ -18,7 +18,7 @@ from sqlalchemy.engine import RowMapping
 from hashbench.common.measured import searched_values
 from hashbench.common.process import collecting_nothing
 from hashbench.results.read import queries
-from hashbench.results.read.jumps import Separations, before_the_jump, separations
+from hashbench.results.read.doubts import Separations, before_the_jump, separations
 from hashbench.results.read.runs import (
     Entry,
     MeasuredRun,

@@ -16,7 +16,7 @@ from sqlalchemy import RowMapping as Row
 
 from hashbench.common.errors import InputError
 from hashbench.results.read import queries
-from hashbench.results.read.jumps import before_the_jump, separations
+from hashbench.results.read.doubts import before_the_jump, separations
 from hashbench.results.read.measured import AVERAGE
 from hashbench.results.read.runs import grouped
 from hashbench.results.read.samples import draw_seed

@@ -9,9 +9,9 @@ from typing import Any
 from hashbench.common.showing import decimal_text, percent_text
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.comparison import PART, Comparison, PairedDifference, Side
+from hashbench.results.read.doubts import NOT_COUNTED, is_uncounted, share_lost, unequal_note
 from hashbench.results.read.measured import AVERAGE, PERCENT
 from hashbench.results.read.origins import UNDEFINED_DRAWS, counted_classes, data_warnings, task_origins
-from hashbench.results.read.texts import NOT_COUNTED, is_uncounted, share_lost, unequal_note
 from hashbench.results.tables.experiment import own_table
 from hashbench.results.tables.recipes import distinct, placed
 from hashbench.results.tables.request import paper_of

@@ -15,7 +15,7 @@ from functools import partial
 from hashbench.common.measured import CHOSEN_NOTE, LEARNED, LEARNED_MORE, SEARCHED_ON_NOTE, UNSELECTED_NOTE, TextCounts
 from hashbench.common.showing import decimal_text, percent_text
 from hashbench.results.papers.paper import Paper
-from hashbench.results.read.jumps import JUMPED, before_the_jump
+from hashbench.results.read.doubts import JUMPED, NOT_COUNTED, before_the_jump, counts_on, is_uncounted
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.origins import (
     UNDEFINED_DRAWS,
@@ -28,7 +28,6 @@ from hashbench.results.read.origins import (
     task_origins,
 )
 from hashbench.results.read.runs import MeasuredRun, encoder_and_start, grouped
-from hashbench.results.read.texts import NOT_COUNTED, counts_on, is_uncounted
 from hashbench.results.tables.measures import StoredReading
 from hashbench.results.tables.recipes import (
     corpora_of,

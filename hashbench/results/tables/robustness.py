@@ -9,7 +9,7 @@ from typing import Any
 
 from hashbench.common.registry import registered
 from hashbench.results.papers.paper import Column
-from hashbench.results.read.jumps import NOT_JUMPED
+from hashbench.results.read.doubts import NOT_JUMPED
 from hashbench.results.read.measured import AVERAGE, PERCENT
 from hashbench.results.read.ratings import FEW_SEEDS, FEW_UNITS, LEAST_SEEDS, NO_PREDICTIONS, Compared, rated
 from hashbench.results.read.robustness import RobustnessCurve, RobustnessResults, measure_robustness

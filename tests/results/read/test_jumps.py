@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from hashbench.results.read.jumps import JUMPED, before_the_jump, separations
+from hashbench.results.read.doubts import JUMPED, before_the_jump, separations
 from hashbench.results.tables.notes import jump_warning
 
 

@@ -12,8 +12,8 @@ import pytest
 from hashbench.common.measured import TEXTS_NOTE, TextCounts, TextsRead
 from hashbench.results.claims.report import claim_sections
 from hashbench.results.read.comparison import compare
+from hashbench.results.read.doubts import counts_on, share_lost, unequal_note
 from hashbench.results.read.measured import measure
-from hashbench.results.read.texts import counts_on, share_lost, unequal_note
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables.comparison import comparison_table
 from hashbench.results.tables.numbers import signs_said

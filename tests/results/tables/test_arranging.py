@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
 from hashbench.results.papers.paper import Column
-from hashbench.results.tables.arranging import sorted_by, with_columns, with_models
-from hashbench.results.tables.report import tables
+from hashbench.results.tables.report import sorted_by, tables, with_columns, with_models
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Cell, Row, Table
 from hashbench.store.engine import Store

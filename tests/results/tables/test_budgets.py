@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.results.tables.budgets import ONE_SIZE
+from hashbench.results.tables.breakdowns import ONE_SIZE
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Table, comparable

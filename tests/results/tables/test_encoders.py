@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from hashbench.common.errors import InputError
+from hashbench.common.registry import registered
 from hashbench.results.read.measured import measure
-from hashbench.results.tables.encoders import TABLE
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Table
@@ -138,4 +138,4 @@ def test_it_stands_beside_the_tables_of_experiments_that_have_an_embedding_twice
         (folder := tmp_path / str(number)).mkdir()
         written = [{"name": name, **({} if isinstance(entry := MODELS[name][0], str) else entry)} for name in models]
         made = Encoders(models=models, tasks=("cola",), config={"models": written})
-        assert TABLE.beside(measure(build(folder / "r.db", made))) is shown
+        assert registered("table")["encoders"].beside(measure(build(folder / "r.db", made))) is shown

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hashbench.results.read.budgets import recorded_budgets
+from hashbench.results.tables.breakdowns import recorded_budgets
 
 SEVERAL = {"embedding_parameters": [1_500, 230_000, 2_000_000]}
 
