@@ -151,20 +151,19 @@ def publish(
         list[str] | None, typer.Option("--experiment", help="Publish only this experiment. Repeat it for several.")
     ] = None,
 ) -> None:
-    """Write results in the form that others read: records of Every Eval Ever, and files for model pages of the hub.
+    """Write results in the form that others read: records of Every Eval Ever.
 
-    The same results give the same files. Scores come with their intervals, seeds, code and data. Files for the hub
-    are of tasks whose data came from the hub.
+    The same results give the same files. Scores come with their intervals, seeds, code and data.
 
     Example: hashbench db publish published --organisation my-lab --experiment glue_tiny
     """
-    from hashbench.results.publishing.folder import publish as publish_results
+    from hashbench.results.publishing.records import publish as publish_results
     from hashbench.store.engine import open_results
 
     store = open_results(db)
     done = publish_results(store, folder, organisation, experiments or ())
     note_unread(store)
-    show(f"{store.name} -> {folder}: {done.counts}")
+    show(f"{store.name} -> {folder}: {done.records:,} record{'s' if done.records != 1 else ''}")
     for line in done.notes:
         note(line)
 

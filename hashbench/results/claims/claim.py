@@ -9,13 +9,12 @@ import csv
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.common.showing import few
-from hashbench.results.claims.grammar import NUMBER, GrammarError, Pair, constants, read_columns, with_names
+from hashbench.results.claims.grammar import GrammarError, ModelReader, Pair, read_columns
 from hashbench.results.claims.kinds import KINDS, READ_AS, ClaimPart, KindOfClaim
 
 FIELDS = (
@@ -90,56 +89,21 @@ class Claim:
         return UNITS[self.unit][1]
 
 
-def named(claim: Claim, models: Collection[str]) -> Claim:
-    """The claim of an experiment with these models: a number that is the name of one is read as that model.
-
-    Any other number is a constant, where the kind of claim has a bound; 0 also in `greater`, for the sign of a
-    difference. Where a model has a number for a name, every number is a name. Raises InputError for a number
-    that can be neither, and for a part without a model.
-    """
-    parts = tuple(
-        replace(part, left=with_names(part.left, models), right=part.right and with_names(part.right, models))
-        for part in claim.parts
-    )
-    numbered = sorted(name for name in models if NUMBER.fullmatch(name))
-    for part in parts:
-        numbers = [*constants(part.left), *(constants(part.right) if part.right else ())]
-        unbounded = [number for number in numbers if number.value and not part.kind.has_bound]
-        if numbered and numbers:
-            why = f"no model {numbers[0].text!r}; where a model's name is a number ({few(numbered)}), "
-            why += "every number is a name: rename such models to compare with a constant"
-        elif unbounded:
-            why = f"no model {unbounded[0].text!r}; {part.kind.name!r} compares models: with a number in the place of "
-            why += "one, the kind is difference_at_least"
-        elif not part.slugs:
-            why = f"{part} names no model; at least one side does"
-        else:
-            continue
-        raise InputError(f"{claim.where}: claim {claim.id!r}: {why}")
-    return replace(claim, parts=parts)
-
-
-def read_rows(rows: Sequence[Mapping[str, Any]], where: Sequence[str]) -> list[Claim]:
+def read_rows(
+    rows: Sequence[Mapping[str, Any]], where: Sequence[str], models: Collection[str] | None = None
+) -> list[Claim]:
     """The claims in rows of strings or plain values. `where`: file and line of each row, for messages.
 
+    `models`: of the experiment, by which a number is one of them or a constant; None: not known yet.
     Raises InputError for an unknown key, kind, unit or expression, and for a second claim of one id.
     """
-    claims = [_claim(row, place) for row, place in zip(rows, where, strict=True)]
+    claims = [_claim(row, place, ModelReader(models)) for row, place in zip(rows, where, strict=True)]
     seen: dict[str, str] = {}
     for claim in claims:
         if claim.id in seen:
             raise InputError(f"{claim.where}: claim {claim.id!r} stands twice (first: {seen[claim.id]}); rename one")
         seen[claim.id] = claim.where
     return claims
-
-
-def read_file(path: Path) -> list[Claim]:
-    """The claims of a CSV file whose first row names columns of claims.csv.
-
-    Raises InputError, also where the file cannot be read.
-    """
-    rows, where = csv_rows(path)
-    return read_rows(rows, where)
 
 
 def csv_rows(path: Path) -> tuple[list[dict[str, str]], list[str]]:
@@ -150,28 +114,23 @@ def csv_rows(path: Path) -> tuple[list[dict[str, str]], list[str]]:
     remedy = f"name a CSV file with columns {', '.join(NEEDED)}"
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"claims in {path}: {error.strerror}; {remedy}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"claims in {path}: is no text file; {remedy}") from None
-    return _rows(text, str(path))
-
-
-def _rows(text: str, name: str) -> tuple[list[dict[str, str]], list[str]]:
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is no text file"
+        raise InputError(f"claims in {path}: {reason}; {remedy}") from None
     reader = csv.DictReader(text.splitlines())
     rows, where = [], []
     for row in reader:
-        place = f"{name}:{reader.line_num}"
+        place = f"{path}:{reader.line_num}"
         if None in row or None in row.values():
             raise InputError(f"{place}: has {'more' if None in row else 'fewer'} cells than the header; quote commas")
         rows.append({str(key): str(value) for key, value in row.items()})
         where.append(place)
     if not rows:
-        raise InputError(f"{name}: holds no claim; it needs a header ({', '.join(NEEDED)}, ...) and rows below it")
+        raise InputError(f"{path}: holds no claim; {remedy}")
     return rows, where
 
 
-def _claim(row: Mapping[str, Any], where: str) -> Claim:
+def _claim(row: Mapping[str, Any], where: str, reader: ModelReader) -> Claim:
     values = {key: "" if value is None else str(value).strip() for key, value in row.items()}
     for key in values:
         if key not in FIELDS:
@@ -182,12 +141,12 @@ def _claim(row: Mapping[str, Any], where: str) -> Claim:
         if not values[key]:
             raise InputError(f"{where}: claim {values['id']!r} has no {key}; give one")
     try:
-        return _checked(values, where)
+        return _checked(values, where, reader)
     except GrammarError as error:
         raise InputError(f"{where}: claim {values['id']!r}: {error}") from None
 
 
-def _checked(values: Mapping[str, str], where: str) -> Claim:
+def _checked(values: Mapping[str, str], where: str, reader: ModelReader) -> Claim:
     name = READ_AS.get(values["kind"], values["kind"])
     if name not in KINDS:
         raise GrammarError(f"unknown kind {name!r}{near_match(name, list(KINDS))}; there are: {', '.join(KINDS)}")
@@ -195,7 +154,7 @@ def _checked(values: Mapping[str, str], where: str) -> Claim:
         raise GrammarError(f"unknown unit {values['unit']!r}; there are: {', '.join(UNITS)}")
     kind, bound, expected = KINDS[name], _number(values, "bound") or 0.0, _number(values, "expected")
     kind.check(bound, expected, values["unit"])
-    parts = tuple(kind.parts(values["left"], values["right"], read_columns(values["column"])))
+    parts = tuple(kind.parts(values["left"], values["right"], read_columns(values["column"]), reader))
     if any("/" in str(side) for part in parts for side in (part.left, part.right) if isinstance(side, Pair)):
         if values["unit"] != "x":
             raise GrammarError(f"'a / b' is a ratio: its unit is x, not {values['unit']}")

@@ -14,17 +14,9 @@ import numpy as np
 from hashbench.common.showing import decimal_text, percent_text
 from hashbench.results.claims.claim import UNITS, Claim
 from hashbench.results.claims.columns import ScoreColumn, TimeColumn
-from hashbench.results.claims.grammar import (
-    Columns,
-    ModelName,
-    Pair,
-    Term,
-    column_names,
-    slugs,
-)
+from hashbench.results.claims.grammar import Columns, Missing, Pair, Term, column_names, evaluate, slugs, text_of
 from hashbench.results.claims.kinds import ClaimPart, Outcome
 from hashbench.results.claims.published import COSTS, operations
-from hashbench.results.claims.quantities import Missing, evaluate
 from hashbench.results.claims.results import CONSTANT, Results
 from hashbench.results.claims.verdicts import (
     NOT_ABOVE,
@@ -198,7 +190,7 @@ def _units_of(quantity: Quantity) -> tuple[int | str, ...]:
 
 def _check_measures(claim: Claim, part: ClaimPart, results: Results) -> None:
     """Raises Missing if the claim's unit does not fit its columns. A ratio has no unit and fits all."""
-    if claim.measure == "x" and (part.kind.is_ratio or "/" in str(part.left)):
+    if claim.measure == "x" and (part.kind.is_ratio or isinstance(part.left, Pair) and part.left.operator == "/"):
         return
     for column in column_names(part.column):
         measure = results.meaning(column).measure
@@ -256,9 +248,9 @@ def _nothing_learned(part: ClaimPart, results: Results, *, every_side: bool) -> 
     """
     try:
         for side, column, value in _sides(part, results, every_side=every_side):
-            above = difference(value, evaluate(ModelName(CONSTANT), column, results.constant)).estimate()
+            above = difference(value, evaluate(CONSTANT, column, results.constant)).estimate()
             if not above.low > 0:
-                return f"{NOTHING_LEARNED}: on {column} {side} minus {CONSTANT} is {_interval(above)}"
+                return f"{NOTHING_LEARNED}: on {column} {text_of(side)} minus {CONSTANT} is {_interval(above)}"
     except Missing as error:
         return f"{NOTHING_LEARNED}, for all that is known: {error}"
     return ""
@@ -272,11 +264,11 @@ def _worth(part: ClaimPart, results: Results, *, every_side: bool) -> tuple[Wort
     try:
         for side, column, value in _sides(part, results, every_side=every_side):
             name = results.floor_name(column)
-            if str(side) == name:  # a trivial baseline, which is not compared with itself
+            if side == name:  # a trivial baseline, which is not compared with itself
                 return "", ""
-            above = difference(value, evaluate(ModelName(name), column, results.floor)).estimate()
+            above = difference(value, evaluate(name, column, results.floor)).estimate()
             if not above.low > 0:
-                return "no", f"{NOT_ABOVE}{name}: on {column} {side} minus {name} is {_interval(above)}"
+                return "no", f"{NOT_ABOVE}{name}: on {column} {text_of(side)} minus {name} is {_interval(above)}"
     except Missing:
         return "", ""
     return "yes", ""

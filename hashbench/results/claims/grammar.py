@@ -1,18 +1,18 @@
 """The expressions of models and columns that a claim compares; papers/published/claims.md defines the grammar.
 
 Operators have spaces around them, because names of models contain hyphens. `min`, `max` and `each` assert a claim of
-every member: they are written out into one part a member before anything is computed.
-
-A number may be a constant or the name of a model, which the grammar cannot tell: `with_names` does, with their names.
+every member: reading them gives one expression a member. A model is its name, a constant a float.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from itertools import product
-from typing import Any, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
+
+from hashbench.scores.quantity import Quantity, apply, mean, minus, over
 
 SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # A task of a language is called COLLECTION:LANGUAGE_Script
@@ -27,25 +27,8 @@ class GrammarError(ValueError):
     """An expression that the grammar does not allow; the text lists what it allows."""
 
 
-@dataclass(frozen=True)
-class ModelName:
-    """A model by the name under which a paper or an experiment knows it."""
-
-    slug: str
-
-    def __str__(self) -> str:
-        return self.slug
-
-
-@dataclass(frozen=True)
-class Number:
-    """A constant in the unit of its claim, as far as no model has its text for a name."""
-
-    value: float
-    text: str = field(default="", compare=False)  # as written
-
-    def __str__(self) -> str:
-        return f"{self.value:g}"
+class Missing(LookupError):
+    """Raised for a number that a claim needs and that the experiment or the reference data lack."""
 
 
 @dataclass(frozen=True)
@@ -67,15 +50,7 @@ class Mean(Generic[Member]):
     members: tuple[Member, ...]
 
     def __str__(self) -> str:
-        return f"mean({','.join(map(str, self.members))})"
-
-
-@dataclass(frozen=True)
-class Every:
-    """`min` or `max` of models: the claim is asserted of every member."""
-
-    extreme: Literal["min", "max"]
-    members: tuple[ModelName | Number, ...]
+        return f"mean({','.join(map(text_of, self.members))})"
 
 
 @dataclass(frozen=True)
@@ -87,30 +62,90 @@ class Pair(Generic[Member]):
     right: Member
 
     def __str__(self) -> str:
-        return f"{self.left} {self.operator} {self.right}"
+        return f"{text_of(self.left)} {self.operator} {text_of(self.right)}"
 
 
-Atom = ModelName | Number
-Term = ModelName | Number | Mean[Atom] | Every
-Models = ModelName | Number | Mean[Atom] | Every | Pair[Term]
+Atom = str | float
+Term = str | float | Mean[Atom]
+Models = str | float | Mean[Atom] | Pair[Term]
 Columns = ColumnName | Mean[ColumnName] | Pair[ColumnName]
 
 
-def read_models(text: str) -> Models:
-    """The parsed form of a model expression.
+def text_of(expression: object) -> str:
+    """An expression as it is written."""
+    return f"{expression:g}" if isinstance(expression, float) else str(expression)
 
-    Raises GrammarError.
 
-    >>> str(read_models("bert-mlm - mean(a-b,c)"))
-    'bert-mlm - mean(a-b,c)'
+@dataclass(frozen=True)
+class ModelReader:
+    """Reads expressions of models. A number is a model if one of the `models` has it for a name, else a constant.
+
+    Where a model has a number for a name, no number is a constant. `models` None: not known yet.
     """
-    left, *rest = re.split(r" ([-/]) ", text.strip())
-    if len(rest) > 2:
-        raise GrammarError(f"{text!r} has more than one operator; allowed is one 'a - b' or 'a / b'")
-    return Pair("-" if rest[0] == "-" else "/", _term(left), _term(rest[1])) if rest else _term(left)
+
+    models: Collection[str] | None = None
+    has_bound: bool = True  # whether the kind of claim compares with constants other than 0
+
+    def read(self, text: str, *, larger: bool, both: bool = False) -> list[Models]:
+        """The parsed forms of a model expression, one for each member of `min` and `max`.
+
+        `larger`: the side is claimed to be the larger one, so that `min` means every member; on the other side `max`
+        does. `both`: the claim bounds the difference on either side, so that each of the two does. Raises GrammarError.
+
+        >>> [str(models) for models in ModelReader().read("min(a,b-2) - mean(a-b,c)", larger=True)]
+        ['a - mean(a-b,c)', 'b-2 - mean(a-b,c)']
+        """
+        left, *rest = re.split(r" ([-/]) ", text.strip())
+        if len(rest) > 2:
+            raise GrammarError(f"{text!r} has more than one operator; allowed is one 'a - b' or 'a / b'")
+        first = self._terms(left, None if both else "min" if larger else "max")
+        if not rest:
+            return [*first]
+        second = self._terms(rest[1], None if both else "max" if larger else "min")
+        sign: Literal["-", "/"] = "-" if rest[0] == "-" else "/"
+        return [Pair(sign, term, other) for term, other in product(first, second) if term != other]
+
+    def _terms(self, text: str, every: str | None) -> list[Term]:
+        """The members of the function that means "every" (None: of `min` and `max`), else the one term itself."""
+        call = CALL.fullmatch(text)
+        if not call:
+            return [self._atom(text)]
+        if call[1] not in OF_MODELS:
+            raise GrammarError(f"no function {call[1]!r} of models; there are: {', '.join(OF_MODELS)}")
+        members = [self._atom(member) for member in _members(call[2], text)]
+        if call[1] == "mean":
+            return [Mean(tuple(members))]
+        if every is not None and call[1] != every:
+            raise GrammarError(
+                f"{call[1]}() on this side would ask for one member only; a claim is decided of every member: "
+                f"write {every}()"
+            )
+        return [*members]
+
+    def _atom(self, text: str) -> Atom:
+        if NUMBER.fullmatch(text):
+            return self._number(text)
+        if SLUG.fullmatch(text):
+            return text
+        raise GrammarError(
+            f"{text!r} is no model expression; allowed are a model's name, a number, mean(a,b), min(a,b), max(a,b), "
+            "and 'a - b' or 'a / b' of these with blanks around the sign"
+        )
+
+    def _number(self, text: str) -> Atom:
+        """A model of this name, or a constant where it can be one. Raises GrammarError."""
+        if self.models is None or text in self.models:
+            return float(text) if self.models is None else text
+        if any(NUMBER.fullmatch(name) for name in self.models):
+            raise GrammarError(f"no model {text!r}; where a model's name is a number, every number is a name: rename "
+                               "such models to compare with a constant")  # fmt: skip
+        if float(text) and not self.has_bound:
+            raise GrammarError(f"no model {text!r}; 'greater' compares models: with a number in the place of one, the "
+                               "kind is difference_at_least")  # fmt: skip
+        return float(text)
 
 
-def read_chain(text: str) -> list[tuple[str, Term]]:
+def read_chain(text: str) -> list[tuple[str, str]]:
     """The members of `a > b ~ c`, each with the sign in front of it ('' for the first).
 
     Raises GrammarError.
@@ -118,7 +153,7 @@ def read_chain(text: str) -> list[tuple[str, Term]]:
     parts = ["", *re.split(r" ([>~]) ", text.strip())]
     if len(parts) < 4:
         raise GrammarError(f"{text!r} is no chain; an ordering is written 'a > b ~ c', blanks around the signs")
-    return [(sign, _term(term)) for sign, term in zip(parts[::2], parts[1::2], strict=True)]
+    return list(zip(parts[::2], parts[1::2], strict=True))
 
 
 def read_columns(text: str) -> tuple[Columns, ...]:
@@ -132,27 +167,6 @@ def read_columns(text: str) -> tuple[Columns, ...]:
     call = CALL.fullmatch(text.strip())
     members = _members(call[2], text) if call and call[1] == "each" else [text.strip()]
     return tuple(map(_column, members))
-
-
-def _term(text: str) -> Term:
-    call = CALL.fullmatch(text)
-    if not call:
-        return _atom(text)
-    if call[1] not in OF_MODELS:
-        raise GrammarError(f"no function {call[1]!r} of models; there are: {', '.join(OF_MODELS)}")
-    members = tuple(map(_atom, _members(call[2], text)))
-    return Mean(members) if call[1] == "mean" else Every("min" if call[1] == "min" else "max", members)
-
-
-def _atom(text: str) -> Atom:
-    if NUMBER.fullmatch(text):
-        return Number(float(text), text)
-    if SLUG.fullmatch(text):
-        return ModelName(text)
-    raise GrammarError(
-        f"{text!r} is no model expression; allowed are a model's name, a number, mean(a,b), min(a,b), max(a,b), "
-        "and 'a - b' or 'a / b' of these with blanks around the sign"
-    )
 
 
 def _column(text: str) -> Columns:
@@ -184,85 +198,13 @@ def _members(text: str, whole: str) -> list[str]:
     return members
 
 
-def check_sides(models: Models, *, favourable: bool, both: bool = False) -> None:
-    """Checks that `min` is on the side claimed larger and `max` on the other, so that every member is claimed.
-
-    `both`: the claim bounds the difference on either side, so that each of the two says "every".
-    Raises GrammarError.
-    """
-    if isinstance(models, Pair):
-        check_sides(models.left, favourable=favourable, both=both)
-        check_sides(models.right, favourable=not favourable, both=both)
-    elif isinstance(models, Every) and not both and (models.extreme == "min") != favourable:
-        wanted = "min" if favourable else "max"
-        raise GrammarError(
-            f"{models.extreme}() on this side would ask for one member only; a claim is decided of every member: "
-            f"write {wanted}()"
-        )
-
-
-def alternatives(models: Models) -> list[Models]:
-    """The expressions with each member in place of `min` and `max`, without comparisons of a term with itself."""
-    if isinstance(models, Pair):
-        sides = product(_each_term(models.left), _each_term(models.right))
-        return [Pair(models.operator, left, right) for left, right in sides if left != right]
-    return [*_each_term(models)]
-
-
-def _each_term(term: Term) -> Sequence[Term]:
-    return term.members if isinstance(term, Every) else [term]
-
-
 def slugs(models: Models) -> list[str]:
     """All models of an expression, in order."""
-    if isinstance(models, Mean | Every):
-        return [member.slug for member in models.members if isinstance(member, ModelName)]
+    if isinstance(models, Mean):
+        return [member for member in models.members if isinstance(member, str)]
     if isinstance(models, Pair):
         return slugs(models.left) + slugs(models.right)
-    return [models.slug] if isinstance(models, ModelName) else []
-
-
-def constants(models: Models) -> list[Number]:
-    """All constants of an expression, in order."""
-    if isinstance(models, Mean | Every):
-        return [member for member in models.members if isinstance(member, Number)]
-    if isinstance(models, Pair):
-        return constants(models.left) + constants(models.right)
-    return [models] if isinstance(models, Number) else []
-
-
-def with_names(models: Models, names: Collection[str]) -> Any:
-    """The expression with a model's name in the place of each number that is one."""
-    if isinstance(models, Number):
-        return ModelName(models.text) if models.text in names else models
-    if isinstance(models, Mean | Every):
-        return replace(models, members=tuple(with_names(member, names) for member in models.members))
-    if isinstance(models, Pair):
-        return replace(models, left=with_names(models.left, names), right=with_names(models.right, names))
-    return models
-
-
-def weights_of(plus: Models, minus: Models = Number(0.0)) -> dict[str, float] | None:
-    """The weight of each model in a difference, without constants; None where a side is no weighted sum.
-
-    >>> weights_of(read_models("a - mean(b,c)"), read_models("c")), weights_of(read_models("a / b"))
-    ({'a': 1.0, 'b': -0.5, 'c': -1.5}, None)
-    """
-    summed: dict[str, float] = {}
-    for side, sign in ((plus, 1.0), (minus, -1.0)):
-        if isinstance(side, Every) or (isinstance(side, Pair) and side.operator == "/"):
-            return None
-        if isinstance(side, ModelName):
-            summed[side.slug] = summed.get(side.slug, 0.0) + sign
-        parts: list[tuple[float, Models]] = []
-        if isinstance(side, Pair):
-            parts = [(sign, side.left), (-sign, side.right)]
-        elif isinstance(side, Mean):
-            parts = [(sign / len(side.members), member) for member in side.members]
-        for factor, part in parts:
-            for slug, weight in (weights_of(part) or {}).items():
-                summed[slug] = summed.get(slug, 0.0) + factor * weight
-    return summed
+    return [models] if isinstance(models, str) else []
 
 
 def column_names(columns: Columns) -> tuple[ColumnName, ...]:
@@ -270,3 +212,23 @@ def column_names(columns: Columns) -> tuple[ColumnName, ...]:
     if isinstance(columns, ColumnName):
         return (columns,)
     return columns.members if isinstance(columns, Mean) else (columns.left, columns.right)
+
+
+def evaluate(
+    models: Models, columns: Columns, leaf: Callable[[str, ColumnName], Quantity], *, scale: float = 1.0
+) -> Quantity:
+    """The value of a model expression in some columns.
+
+    `leaf` reads a model's column; constants are multiplied by `scale`.
+    """
+    if isinstance(models, float):
+        return Quantity(models * scale)
+    if isinstance(models, Mean):
+        return apply(mean, [evaluate(member, columns, leaf, scale=scale) for member in models.members])
+    if isinstance(models, Pair):
+        sides = [evaluate(side, columns, leaf, scale=scale) for side in (models.left, models.right)]
+        return apply(minus if models.operator == "-" else over, sides)
+    values = [leaf(models, name) for name in column_names(columns)]
+    if isinstance(columns, Pair):
+        return apply(minus, values)
+    return apply(mean, values) if len(values) > 1 else values[0]

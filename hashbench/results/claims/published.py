@@ -6,9 +6,8 @@ import csv
 from collections.abc import Callable
 from functools import cache, partial
 
-from hashbench.results.claims.claim import UNITS, Claim, named, read_rows
-from hashbench.results.claims.grammar import ColumnName
-from hashbench.results.claims.quantities import Missing
+from hashbench.results.claims.claim import UNITS, Claim, read_rows
+from hashbench.results.claims.grammar import ColumnName, Missing
 from hashbench.results.papers.paper import PUBLISHED, Paper, load_paper, papers
 from hashbench.results.read.measured import PERCENT, Measured
 from hashbench.results.read.origins import task_origins
@@ -28,8 +27,7 @@ def paper_claims() -> tuple[Claim, ...]:
     """All claims of all papers, in the file's order."""
     text = (PUBLISHED / "claims.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
-    claims = read_rows(rows, [f"claims.csv: {row['id']}" for row in rows])
-    return tuple(named(claim, ()) for claim in claims)
+    return tuple(read_rows(rows, [f"claims.csv: {row['id']}" for row in rows], models=()))
 
 
 def claims_of(paper: str) -> list[Claim]:

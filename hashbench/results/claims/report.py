@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.results.claims.claim import Claim, named, read_file, read_rows
+from hashbench.results.claims.claim import Claim, csv_rows, read_rows
 from hashbench.results.claims.columns import check_column
 from hashbench.results.claims.decide import NO_SPREAD, decide
+from hashbench.results.claims.grammar import Missing
 from hashbench.results.claims.published import claims_of, exact_value, published_models
-from hashbench.results.claims.quantities import Missing
 from hashbench.results.claims.results import Results, TimedRuns
 from hashbench.results.claims.verdicts import Decided
 from hashbench.results.papers.paper import Column, Paper, load_paper, papers
@@ -80,12 +79,12 @@ def sections_of(results: ReportSource, *, draws: int = DRAWS) -> list[DecidedCla
     source = load_paper(request.paper) if request.paper is not None else None
     measured = results.measured
     models = {*measured.labels(), measured.experiment.baseline, *_trivial(measured)}
-    user_claims = read_file(request.claims_file) if request.claims_file is not None else []
-    user_claims = [named(claim, models) for claim in user_claims]
+    user_claims = read_rows(*csv_rows(request.claims_file), models) if request.claims_file is not None else []
     _check_own(user_claims, measured)
     if source is None:  # these may name models that the experiment lacks: not measured; the sweep printed a note
-        of_file = own_claims(measured.experiment.config, measured.experiment.name)
-        user_claims = [*(named(claim, models) for claim in of_file), *user_claims]
+        rows, name = measured.experiment.config.get(KEY) or [], measured.experiment.name
+        places = [f"{name}: claims, entry {i + 1}" for i in range(len(rows))]
+        user_claims = [*read_rows(rows, places, models), *user_claims]
     draws = min(draws, FEWER) if len(measured.n_examples) > MANY else draws
     evidence, times = Evidence(store, measured, draws=draws), TimedRuns(measured)
     groups = [(source, claims_of(source.name))] if source else _about(measured)
@@ -131,12 +130,6 @@ def _has_sizes_of(paper: Paper, measured: Measured) -> bool:
         and entry.encoder == (paper.recipe.encoder or entry.encoder)
         for entry, name, size in own
     )  # fmt: skip
-
-
-def own_claims(config: Mapping[str, Any], name: str) -> list[Claim]:
-    """The claims of an experiment's file, as its sweep stored them. Raises InputError."""
-    rows = config[KEY] if KEY in config and config[KEY] else []
-    return read_rows(rows, [f"{name}: claims, entry {i + 1}" for i in range(len(rows))])
 
 
 def _about(measured: Measured) -> list[tuple[Paper, list[Claim]]]:

@@ -20,7 +20,7 @@ from hashbench.results.claims.columns import (
     TimeColumn,
     meaning,
 )
-from hashbench.results.claims.grammar import ColumnName, Columns, column_names
+from hashbench.results.claims.grammar import ColumnName, Columns, Missing, column_names
 from hashbench.results.claims.published import (
     COSTS,
     exact_value,
@@ -29,7 +29,6 @@ from hashbench.results.claims.published import (
     published_value,
     quoted_systems,
 )
-from hashbench.results.claims.quantities import Missing
 from hashbench.results.claims.verdicts import absent_model
 from hashbench.results.papers.paper import Layout, Paper
 from hashbench.results.read import queries

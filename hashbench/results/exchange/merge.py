@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -114,10 +115,10 @@ def merge(
     with opened(where, store) as source:
         task = _Merge(store, source, source.runs(identify))
         with store.read() as target:
-            report = task.look(target)
+            report = task.carry_out(lambda: nullcontext(target), writes=False)
         if task.has_changes and not dry_run:
             copy = store.copy_first()
-            report = task.carry_out()
+            report = task.carry_out(store.write, writes=True)
             report.copy = copy
     return report
 
@@ -166,120 +167,113 @@ class _Copy:
         return all(_is_equal(self.numbers[key], other.numbers[key]) for key in self.numbers.keys() & other.numbers)
 
 
-@dataclass
-class _Plan:
-    """The rows that the merge of one run writes, and the differences and voids that it lists."""
-
-    run_id: str
-    is_new: bool = False
-    is_finished: bool = False  # was not before
-    brought: list[StoredRow] = field(default_factory=list)
-    counted: _Copy | None = None  # whose results count from now on; None: nothing changes
-    has_failed: bool = False  # a new run, without results
-    differences: list[Difference] = field(default_factory=list)
-    voids: list[Void] = field(default_factory=list)
-    is_beside: bool = False
-    is_void_here: bool = False
-    is_in_flight: bool = False
-
-    @property
-    def writes(self) -> bool:
-        """True where the database changes."""
-        return bool(self.is_new or self.brought or self.counted)
-
-    def count(self, report: MergeReport) -> None:
-        """Adds the plan to a report."""
-        report.runs += self.is_new
-        report.finished += self.is_finished
-        report.attempts += len(self.brought)
-        report.differences += self.differences
-        report.voids += self.voids
-        report.beside += [self.run_id] * self.is_beside
-        report.void_here += [self.run_id] * self.is_void_here
-        report.in_flight += [self.run_id] * self.is_in_flight
-
-
 class _Merge:
     """The merge of a source into a database."""
 
     def __init__(self, store: Store, source: CheckedDatabase, rows: Sequence[StoredRow]) -> None:
-        self._store, self._source = store, source
-        self._rows = rows
+        self._store, self._source, self._rows = store, source, rows
         self._by_id = {row["id"]: row for row in rows}
-        self._plans: dict[str, _Plan] = {}
-        self._members: dict[int, list[StoredRow]] = {}  # by id of the experiment there: those to be added
         self.has_changes = False
 
-    def look(self, target: Connection) -> MergeReport:
-        """The report of the merge as it would be; reads and checks all that it would copy."""
-        report = MergeReport()
-        for row in self._rows:
-            plan = self._plans[row["id"]] = _planned_run(self._source, target, row)
-            for brought in plan.brought:  # checks them
-                self._source.environment(brought["environment_id"])
-                for table in RESULTS:
-                    self._source.rows(table, table.c.attempt_id == brought["id"])
-            plan.count(report)
-            self.has_changes |= plan.writes
-        for row in self._source.rows(experiment):
-            self._experiment(target, row, report)
-        self.has_changes |= bool(report.experiments or report.members)
-        return report
+    def carry_out(self, begin: Callable[[], AbstractContextManager[Connection]], *, writes: bool) -> MergeReport:
+        """Merges all runs, then the experiments, each in the transaction that `begin` gives.
 
-    def carry_out(self) -> MergeReport:
-        """Merges all runs that the look found something new of, then the experiments."""
+        `writes` False: reads and checks all that would be copied, and reports the merge as it would be.
+        """
         report = MergeReport()
         of_kinds = self._source.rows(setting, setting.c.key.startswith(KEY))
-        if of_kinds:
-            with self._store.write() as target:
+        if of_kinds and writes:
+            with begin() as target:
                 insert_rows(target, self._store.insert_new(setting), [dict(row) for row in of_kinds])
         for row in self._rows:
-            if self._plans[row["id"]].writes:
-                with self._store.write() as target:
-                    plan = self._plans[row["id"]] = _planned_run(self._source, target, row, lock=True)
-                    if plan.writes:
-                        self._write_run(target, row, plan)
-            self._plans[row["id"]].count(report)
+            with begin() as target:
+                self._run(target, row, report, writes=writes)
         for row in self._source.rows(experiment):
-            with self._store.write() as target:
-                here = self._experiment(target, row, report)
-                if here is None:
-                    here = self._new_experiment(target, row)
-            for part in chunks([{**member, "experiment_id": here} for member in self._members[row["id"]]]):
-                with self._store.write() as target:
-                    insert_rows(target, self._store.insert_new(experiment_run), part)
-                    run_ids = [member["run_id"] for member in part]
-                    sums.write(target, "member", run_ids)
-                    refresh(target, run_ids)
+            with begin() as target:
+                self._experiment(target, row, report, writes=writes)
         return report
 
-    def _write_run(self, target: Connection, row: StoredRow, plan: _Plan) -> None:
-        """Writes what was planned for a run, within the transaction in which it was planned."""
-        this = run.c.id == plan.run_id
-        if plan.is_new:
+    def _run(self, target: Connection, row: StoredRow, report: MergeReport, *, writes: bool) -> None:
+        """Merges a run and counts what is new and what differs."""
+        of_run = sa.select(run).where(run.c.id == row["id"])
+        here = target.execute(of_run.with_for_update() if writes else of_run).mappings().first()
+        state = None if here is None else here["state"]
+        stored, rows = _stored(target, row["id"]), {ended["id"]: ended for ended in self._source.attempts(row)}
+        arriving = [_arriving(self._source, ended) for ended in rows.values()]
+        twins = {copy.id: next((at_home for at_home in stored if at_home.is_of(copy)), None) for copy in arriving}
+        unknown = [copy for copy in arriving if twins[copy.id] is None]
+        # The worker of a run in flight would lose what it does; what failed there says nothing about a run that is here
+        new = [
+            copy for copy in unknown
+            if copy.state != "void" and state != "running" and (copy.state == "done" or state is None)
+        ]  # fmt: skip
+        done = [copy for copy in (*stored, *new) if copy.state == "done"]
+        before = next((of for of in stored if here and state == "done" and of.id == here["finished_attempt"]), None)
+        favoured = [twins[copy.id] or copy for copy in arriving if copy.id == row["finished_attempt"]]
+        others = min(done, key=lambda copy: (copy not in favoured, copy.times[1], copy.token), default=None)
+        final = before or others
+        there = [twins[copy.id] or copy for copy in arriving if copy.state == "done"]
+        different = {id(copy): copy for copy in there if final and copy in done and copy != final and copy.numbers}
+
+        report.runs += here is None
+        report.finished += final is not None and state != "done"
+        report.attempts += len(new)
+        for copy in different.values():
+            assert final is not None
+            report.differences += _differences(row["id"], final.numbers, copy.numbers)
+        for copy in arriving:
+            if copy.state == "void" and (twin := twins[copy.id]) is not None and twin.state == "done":
+                report.voids.append(Void(row["id"], copy.reason))
+        has_new = any(copy.state == "done" for copy in new)
+        report.beside += [row["id"]] * (state == "done" and has_new)
+        report.void_here += [row["id"]] * (final is None and any(copy.state == "void" for copy in there))
+        is_awaited = final is None and state == "running" and any(copy.state == "done" for copy in unknown)
+        report.in_flight += [row["id"]] * is_awaited
+
+        brought = [rows[copy.id] for copy in new]
+        if here is None or brought or final != before:
+            self.has_changes = True
+            if writes:
+                self._write(target, row, brought, is_new=here is None, counted=final if final != before else None)
+            else:
+                self._check(brought)
+
+    def _check(self, brought: Sequence[StoredRow]) -> None:
+        """Reads all rows of attempts that would be copied, and with that checks them."""
+        for attempted in brought:
+            self._source.environment(attempted["environment_id"])
+            for table in RESULTS:
+                self._source.rows(table, table.c.attempt_id == attempted["id"])
+
+    def _write(
+        self, target: Connection, row: StoredRow, brought: Sequence[StoredRow], *, is_new: bool, counted: _Copy | None
+    ) -> None:
+        """Writes a run as far as it is new, and the attempts that it gets. `counted`: whose results count from now."""
+        this = run.c.id == row["id"]
+        if is_new:
             waiting = {"state": "planned", "finished_attempt": None, "finished_at": None, "void_reason": None}
             values = {column.name: row[column.name] for column in run.columns}
             target.execute(sa.insert(run).values({**values, **waiting}))
-            needs = ({"run_id": plan.run_id, "needs_run_id": need} for need in row["needs"])
+            needs = ({"run_id": row["id"], "needs_run_id": need} for need in row["needs"])
             insert_rows(target, self._store.insert_new(dependency), needs)
         ids: dict[int, int] = {}
-        for brought in plan.brought:
-            place = self._source.environment(brought["environment_id"])
+        for attempted in brought:
+            place = self._source.environment(attempted["environment_id"])
             if place is not None:
                 target.execute(self._store.insert_new(environment), place)
-            token = self._free_token(target, brought)
-            ids[brought["id"]] = copy_attempt(
-                self._source, target, {**brought, "token": token}, environment_id=None if place is None else place["id"]
+            with_token = {**attempted, "token": self._free_token(target, attempted)}
+            ids[attempted["id"]] = copy_attempt(
+                self._source, target, with_token, environment_id=None if place is None else place["id"]
             )
-        if plan.counted is not None:
-            counts = plan.counted.id if plan.counted.is_here else ids[plan.counted.id]
-            values = {"finished_attempt": counts, "finished_at": plan.counted.times[1], "void_reason": None}
+        if counted is not None:
+            counts = counted.id if counted.is_here else ids[counted.id]
+            values = {"finished_attempt": counts, "finished_at": counted.times[1], "void_reason": None}
             target.execute(sa.update(run).where(this).values(state="done", **values))
-        elif plan.has_failed:
-            target.execute(sa.update(run).where(this).values(state="failed", void_reason=None))
+        elif is_new and row["state"] == "failed":
+            target.execute(sa.update(run).where(this).values(state="failed"))
         sums.write(target, "attempt", list(ids.values()))
-        sums.write(target, "run", [plan.run_id])
-        refresh(target, [plan.run_id], dependants=True)
+        sums.write(target, "run", [row["id"]])
+        refresh(target, [row["id"]], dependants=True)
 
     def _free_token(self, target: Connection, row: StoredRow) -> str:
         """The token of an attempt, or one made from its content where another attempt here has it already."""
@@ -289,8 +283,8 @@ class _Merge:
         content = [row["run_id"], row["token"], row["started_at"], row["ended_at"], row["state"], metrics]
         return published(as_json(content))
 
-    def _experiment(self, target: Connection, row: StoredRow, report: MergeReport) -> int | None:
-        """The id of an experiment here, None where it is new; counts it, and notes the members that are to be added."""
+    def _experiment(self, target: Connection, row: StoredRow, report: MergeReport, *, writes: bool) -> None:
+        """Merges an experiment: a new one with all of its runs, else the runs that may join the one that is here."""
         members = self._source.members(row["id"], self._by_id)
         named = sa.select(experiment.c.id, experiment.c.fingerprint, experiment.c.called_at)
         versions = target.execute(named.where(experiment.c.name == row["name"])).all()
@@ -303,8 +297,15 @@ class _Merge:
             members, apart = self._joining(target, here, row["fingerprint"], members)
             report.members += len(members)
             report.apart += Counter({row["name"]: apart})
-        self._members[row["id"]] = members
-        return here
+        self.has_changes |= here is None or bool(members)
+        if not writes:
+            return
+        here = self._new_experiment(target, row) if here is None else here
+        for part in chunks([{**member, "experiment_id": here} for member in members]):
+            insert_rows(target, self._store.insert_new(experiment_run), part)
+            run_ids = [member["run_id"] for member in part]
+            sums.write(target, "member", run_ids)
+            refresh(target, run_ids)
 
     def _joining(
         self, target: Connection, here: int, fingerprint: str, members: Sequence[StoredRow]
@@ -349,48 +350,6 @@ def _planned_runs(fingerprint: str, rows: Sequence[Any]) -> int:
         if whole.hexdigest() == fingerprint:
             return number
     return 0
-
-
-def _planned_run(source: CheckedDatabase, target: Connection, row: StoredRow, *, lock: bool = False) -> _Plan:
-    """The plan of a run of the source. `lock`: the run here stays as it is until the end of the transaction."""
-    of_run = sa.select(run).where(run.c.id == row["id"])
-    here = target.execute(of_run.with_for_update() if lock else of_run).mappings().first()
-    state = None if here is None else here["state"]
-    stored, rows = _stored(target, row["id"]), {ended["id"]: ended for ended in source.attempts(row)}
-    arriving = [_arriving(source, ended) for ended in rows.values()]
-    twins = {copy.id: next((at_home for at_home in stored if at_home.is_of(copy)), None) for copy in arriving}
-    unknown = [copy for copy in arriving if twins[copy.id] is None]
-    # The worker of a run in flight would lose what it does; what failed there says nothing about a run that is here.
-    new = [
-        copy for copy in unknown
-        if copy.state != "void" and state != "running" and (copy.state == "done" or state is None)
-    ]  # fmt: skip
-    done = [copy for copy in (*stored, *new) if copy.state == "done"]
-    before = next((copy for copy in stored if here and state == "done" and copy.id == here["finished_attempt"]), None)
-    favoured = [twins[copy.id] or copy for copy in arriving if copy.id == row["finished_attempt"]]
-    others = min(done, key=lambda copy: (copy not in favoured, copy.times[1], copy.token), default=None)
-    final = before or others
-    there = [twins[copy.id] or copy for copy in arriving if copy.state == "done"]
-    different = {id(copy): copy for copy in there if final and copy in done and copy != final and copy.numbers}
-    return _Plan(
-        row["id"],
-        is_new=here is None,
-        is_finished=final is not None and state != "done",
-        brought=[rows[copy.id] for copy in new],
-        counted=final if final != before else None,
-        has_failed=state is None and final is None and row["state"] == "failed",
-        differences=[
-            difference for copy in different.values() if final
-            for difference in _differences(row["id"], final.numbers, copy.numbers)
-        ],
-        voids=[
-            Void(row["id"], copy.reason) for copy in arriving
-            if copy.state == "void" and (twin := twins[copy.id]) is not None and twin.state == "done"
-        ],
-        is_beside=state == "done" and any(copy.state == "done" for copy in new),
-        is_void_here=final is None and any(copy.state == "void" for copy in there),
-        is_in_flight=final is None and state == "running" and any(copy.state == "done" for copy in unknown),
-    )  # fmt: skip
 
 
 def _stored(target: Connection, run_id: str) -> list[_Copy]:

@@ -1,1 +1,1 @@
-"""Results in the forms that others read: Every Eval Ever, the hub, parquet."""
+"""Results as records of Every Eval Ever."""

@@ -1,8 +1,8 @@
 """Results as records of the schema Every Eval Ever, version 0.3.0 (every-eval-ever on the package index, MIT).
 
-An aggregate record is a row of an experiment's own table: a model with its score on each task, the interval over
-examples and the standard error over seeds. All that a record
-says comes from the database, so that the same results give the same bytes.
+A record is a row of an experiment's own table: a model with its score on each task, the interval over examples and the
+standard error over seeds. It is the file data/hashbench_EXPERIMENT/ORGANISATION/MODEL/ID.json of a folder. All that it
+says comes from the database, and its id is of its content, so that the same results give the same files.
 """
 
 from __future__ import annotations
@@ -16,15 +16,20 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from hashbench.common.errors import InputError
+from hashbench.common.atomic import replace_text
+from hashbench.common.errors import InputError, near_match
 from hashbench.results.exchange.export import scrub_text
-from hashbench.results.read.measured import Measured
+from hashbench.results.read.measured import Measured, measure
 from hashbench.results.read.runs import Entry, MeasuredRun, SeedScore
 from hashbench.results.read.samples import Evidence, Sample
+from hashbench.results.tables.request import DRAWS as TABLE_DRAWS
 from hashbench.scores.base import Metric, metric_of
 from hashbench.scores.draws import CONFIDENCE
+from hashbench.store.engine import Store
+from hashbench.store.status import experiment_names
 
 SCHEMA = "0.3.0"
 LIBRARY = "hashbench"
@@ -37,21 +42,46 @@ PACKAGE = "hashbench"  # among the packages of an environment
 
 
 @dataclass(frozen=True)
-class HubSource:
-    """The data set on the hub that a run read."""
+class Publication:
+    """The number of records that were written, and notes on what was left out."""
 
-    repository: str
-    commit: str | None  # as far as it was stored; letters of it
+    records: int
+    notes: list[str]
 
 
-@dataclass(frozen=True)
-class Aggregate:
-    """An aggregate record with its place below the folder of a publication, and the samples that its scores are of."""
+def publish(
+    store: Store, folder: Path, organisation: str, experiments: Sequence[str] = (), *, draws: int = TABLE_DRAWS
+) -> Publication:
+    """Writes the records of some experiments (none named: of all) below a folder, which is made.
 
-    record: dict[str, Any]
-    place: str  # of the record: data/COLLECTION/DEVELOPER/MODEL/ID.json
-    samples: tuple[Sample, ...]  # one for each of its evaluation_results
-    hub: tuple[HubSource | None, ...]  # likewise
+    `draws`: of examples, for intervals; tables take the default. Raises InputError for an unknown experiment, a name
+    that is none of an organisation, and a folder with other files, or in which no file can be written.
+    """
+    checked_organisation(organisation)
+    names = list(dict.fromkeys(experiment_names(store)))
+    for name in experiments:
+        if name not in names:
+            raise InputError(f"{store.name}: no experiment {name!r}{near_match(name, names) or '; see hashbench list'}")
+    written: set[Path] = set()
+    try:
+        others = sorted(path.name for path in folder.glob("[!.]*"))
+        if others and not any(folder.glob("data/hashbench_*")):
+            raise InputError(
+                f"{folder}: has other files, as {others[0]}, and no results; name a new or an empty folder"
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in experiments or names:
+            for place, record in aggregates(measure(store, name), organisation, draws):
+                file = folder / place
+                file.parent.mkdir(parents=True, exist_ok=True)
+                replace_text(file, json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+                written.add(file)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror}); name another folder") from error
+    notes = [] if written else ["no experiment has a score yet, so there is no record"]
+    if older := sorted({*(folder / "data").glob("*/*/*/*.json")} - written):
+        notes.append(f"{len(older)} files of other results are in {folder / 'data'} and stay, as {older[0].name}")
+    return Publication(len(written), notes)
 
 
 def path_part(name: str) -> str:
@@ -74,23 +104,27 @@ def checked_organisation(name: str) -> str:
     return name
 
 
-def aggregates(measured: Measured, evidence: Evidence, organisation: str) -> Iterator[Aggregate]:
-    """A record for each row of an experiment's table that has a score."""
-    for entry in measured.entries:
-        samples = [sample for task in measured.tasks() if (sample := evidence.own(entry, task)) and sample.by_seed()]
-        if samples:
-            yield _aggregate(measured, evidence, entry, samples, organisation)
+def aggregates(measured: Measured, organisation: str, draws: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(place below the folder, record) of each row of an experiment's table that has a score."""
+    evidence = Evidence(measured.store, measured, draws=draws, as_stored=True)  # as tables
+    of_entries = [
+        (entry, [sample for task in measured.tasks() if (sample := evidence.own(entry, task)) is not None])
+        for entry in measured.entries
+    ]
+    evidence.draw(sample for _, samples in of_entries for sample in samples)
+    for entry, samples in of_entries:
+        if scored := [sample for sample in samples if sample.by_seed()]:
+            yield _aggregate(measured, evidence, entry, scored, organisation)
 
 
 def _aggregate(
     measured: Measured, evidence: Evidence, entry: Entry, samples: Sequence[Sample], organisation: str
-) -> Aggregate:
+) -> tuple[str, dict[str, Any]]:
     runs = [score.run for sample in samples for score in sample.scores.values()]
     made_at = max((run.origin.finished_at or 0.0 for run in runs), default=0.0) or measured.experiment.called_at
     collection, model = path_part(f"{LIBRARY}_{measured.experiment.name}"), path_part(entry.model)
     model_id = f"{organisation}/{model}"
     settings = f"/{entry.encoder} {entry.settings}".rstrip() if entry.settings else ""
-    hubs = [_hub_source(sample) for sample in samples]
     record: dict[str, Any] = {
         "schema_version": SCHEMA,
         "evaluation_id": f"{collection}/{model_id}/{int(made_at)}{settings}",
@@ -117,10 +151,9 @@ def _aggregate(
             "developer": organisation,
             "additional_details": _details_of_model(measured, entry, runs),
         },
-        "evaluation_results": [_result(evidence, sample, hub) for sample, hub in zip(samples, hubs, strict=True)],
+        "evaluation_results": [_result(evidence, sample) for sample in samples],
     }
-    place = f"data/{collection}/{organisation}/{model}/{content_id(record)}.json"
-    return Aggregate(record, place, tuple(samples), tuple(hubs))
+    return f"data/{collection}/{organisation}/{model}/{content_id(record)}.json", record
 
 
 def content_id(record: dict[str, Any]) -> str:
@@ -156,14 +189,10 @@ def _details_of_model(measured: Measured, entry: Entry, runs: Sequence[MeasuredR
     return details | {name: scrub_text(text, frozenset()) for name, text in texts.items()}
 
 
-def _hub_source(sample: Sample) -> HubSource | None:
-    """The data set on the hub that all runs of a sample read; None where they read anything else."""
+def _source_data(sample: Sample) -> dict[str, Any]:
+    """The data of a sample, on the hub where all runs read one data set there."""
     origins = {dict(score.run.origin.notes).get("origin", "") for score in sample.scores.values()}
-    found_on_hub = HUB.fullmatch(origins.pop()) if len(origins) == 1 else None
-    return None if found_on_hub is None else HubSource(found_on_hub["repository"], found_on_hub["commit"])
-
-
-def _source_data(sample: Sample, hub: HubSource | None) -> dict[str, Any]:
+    hub = HUB.fullmatch(origins.pop()) if len(origins) == 1 else None
     notes = dict(next(iter(sample.scores.values())).run.origin.notes)
     details = {
         "fingerprint": sample.data,
@@ -177,18 +206,18 @@ def _source_data(sample: Sample, hub: HubSource | None) -> dict[str, Any]:
             "source_type": "other",
             "additional_details": {**details, "split": sample.split},
         }
-    revision = {"revision": hub.commit} if hub.commit else {}
+    revision = {"revision": hub["commit"]} if hub["commit"] else {}
     return {
         "dataset_name": sample.task,
         "source_type": "hf_dataset",
-        "hf_repo": hub.repository,
+        "hf_repo": hub["repository"],
         "hf_split": sample.split,
         **({"samples_number": sample.n} if sample.n else {}),
         "additional_details": {**details, **revision},
     }
 
 
-def _result(evidence: Evidence, sample: Sample, hub: HubSource | None) -> dict[str, Any]:
+def _result(evidence: Evidence, sample: Sample) -> dict[str, Any]:
     """The entry of evaluation_results of a task: the mean over seeds, as tables print it, in its natural range."""
     metric, by_seed = metric_of(sample.metric), sample.by_seed()
     values = list(by_seed.values())
@@ -196,7 +225,7 @@ def _result(evidence: Evidence, sample: Sample, hub: HubSource | None) -> dict[s
     result: dict[str, Any] = {
         "evaluation_result_id": f"{sample.task}/{sample.split}/{sample.metric}",
         "evaluation_name": sample.task,
-        "source_data": _source_data(sample, hub),
+        "source_data": _source_data(sample),
         "metric_config": {
             "evaluation_description": f"{sample.metric} on {sample.split}, mean over the seeds",
             "metric_id": sample.metric,

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from hashbench.common.errors import InputError, located, near_match
 from hashbench.data.tasks.blocks import Strict
-from hashbench.results.claims.claim import Claim, csv_rows, named, read_rows
+from hashbench.results.claims.claim import Claim, csv_rows, read_rows
 
 
 class ClaimEntry(Strict):
@@ -90,7 +90,7 @@ def absent_from(
 
     rows = [entry.model_dump() for entry in claims]
     notes = []
-    for claim in (named(claim, models) for claim in read_rows(rows, where)):
+    for claim in read_rows(rows, where, models):
         absent = {slug: near_match(slug, list(models)) for slug in claim.slugs if slug not in models}
         for slug, near in absent.items():
             if not selected and slug not in published_models():

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.results.claims.claim import read_file
+from hashbench.results.claims.claim import csv_rows, read_rows
 from hashbench.results.claims.decide import decide
-from hashbench.results.claims.grammar import ColumnName, column_names, slugs
+from hashbench.results.claims.grammar import ColumnName, Missing, column_names, slugs
 from hashbench.results.claims.published import claims_of
-from hashbench.results.claims.quantities import Missing
 from hashbench.results.claims.report import claim_sections
 from hashbench.results.claims.results import Results, TimedRuns
 from hashbench.results.claims.verdicts import Decided
@@ -161,7 +160,7 @@ def test_in_the_example_database_every_verdict_on_scores_is_of_models_above_a_co
         evidence, times = Evidence(store, measured, draws=200), TimedRuns(measured)
         own = EXAMPLES.parent / "experiments" / f"{stored.name}.csv"
         groups = [(load_paper(name), claims_of(name)) for name in papers()]
-        groups += [(None, read_file(own))] if own.is_file() else []
+        groups += [(None, read_rows(*csv_rows(own), measured.labels()))] if own.is_file() else []
         for paper, claims in groups:
             results = Results(measured, paper, evidence, times, one_seed=one_seed)
             for claim in claims:

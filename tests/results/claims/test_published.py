@@ -7,7 +7,7 @@ import re
 import pytest
 
 from hashbench.results.claims.claim import Claim
-from hashbench.results.claims.grammar import ColumnName
+from hashbench.results.claims.grammar import ColumnName, Missing, evaluate
 from hashbench.results.claims.kinds import ClaimPart
 from hashbench.results.claims.published import (
     COSTS,
@@ -17,10 +17,10 @@ from hashbench.results.claims.published import (
     paper_claims,
     published_value,
 )
-from hashbench.results.claims.quantities import Missing, Quantity, evaluate
 from hashbench.results.claims.verdicts import all_of
 from hashbench.results.papers.paper import load_paper
 from hashbench.results.tables.paper import printed_number
+from hashbench.scores.quantity import Quantity
 
 # Rows whose note says why a number or a word leaves the answer open although the rule gives one.
 BY_HAND = {

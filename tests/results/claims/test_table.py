@@ -12,7 +12,6 @@ import pytest
 
 from hashbench.results.claims.claim import read_rows
 from hashbench.results.claims.grammar import ColumnName
-from hashbench.results.claims.quantities import Quantity
 from hashbench.results.claims.report import claim_sections
 from hashbench.results.claims.results import Results
 from hashbench.results.claims.table import (
@@ -28,6 +27,7 @@ from hashbench.results.rendering.page.main import claims_of
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables.request import ReportRequest, ReportSource
 from hashbench.scores.draws import Scored
+from hashbench.scores.quantity import Quantity
 from hashbench.store.engine import Store
 from tests.results.claims.world import Answers, build, claims_file
 

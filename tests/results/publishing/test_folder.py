@@ -11,11 +11,10 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
-from ruamel.yaml import YAML
 
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
-from hashbench.results.publishing.folder import Publication, publish
+from hashbench.results.publishing.records import Publication, publish
 from hashbench.results.rendering.formats.tidy import tidy
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
@@ -69,8 +68,7 @@ def own_store(tmp_path: Path) -> Store:
 
 def test_records_of_a_store(own_store: Store, tmp_path: Path) -> None:
     done = publish(own_store, tmp_path / "out", "my-lab")
-    assert (done.records, done.hub_files, done.notes) == (1, 1, [])
-    assert done.counts == "1 record, 1 file of the hub"
+    assert (done.records, done.notes) == (1, [])
     [(place, record)] = records(tmp_path / "out").items()
     assert list(validator("eval").iter_errors(record)) == []
     assert place.startswith("data/hashbench_mine/my-lab/a_b/") and record["model_info"]["id"] == "my-lab/a_b"
@@ -81,23 +79,13 @@ def test_records_of_a_store(own_store: Store, tmp_path: Path) -> None:
     assert result["source_data"]["additional_details"]["revision"] == "bcdcba79d07b"
 
 
-def test_entries_for_the_hub_are_read_by_its_own_functions(own_store: Store, tmp_path: Path) -> None:
-    from huggingface_hub import parse_eval_result_entries
-
-    publish(own_store, tmp_path / "out", "my-lab")
-    file = tmp_path / "out" / "hub" / "a_b" / ".eval_results" / "hashbench_mine.yaml"
-    [entry] = parse_eval_result_entries(YAML(typ="safe").load(file))
-    assert (entry.dataset_id, entry.task_id, entry.dataset_revision) == ("nyu-mll/glue", "cola", "bcdcba79d07b")
-    assert entry.value == pytest.approx(0.9) and "mean of 2 seeds, 95 % interval over examples" in str(entry.notes)
-
-
 def test_twice_is_the_same_and_older_files_are_named(own_store: Store, tmp_path: Path) -> None:
     def files(folder: Path) -> dict[str, bytes]:
         return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
     publish(own_store, tmp_path / "a", "my-lab")
     publish(own_store, tmp_path / "b", "my-lab")
-    assert files(tmp_path / "a") == files(tmp_path / "b") and len(files(tmp_path / "a")) == 2
+    assert files(tmp_path / "a") == files(tmp_path / "b") and len(files(tmp_path / "a")) == 1
     assert publish(own_store, tmp_path / "a", "my-lab").notes == []
     [note] = publish(own_store, tmp_path / "a", "other").notes
     assert note.startswith("1 files of other results are in")

@@ -17,7 +17,7 @@ from hashbench.results.papers.paper import Column
 from hashbench.results.read.measured import measure_version
 from hashbench.results.read.runs import grouped
 from hashbench.results.rendering.formats.tidy import tidy
-from hashbench.results.rendering.page.data import pairs_data, runs_of
+from hashbench.results.rendering.page.data import pairs_data, run_record
 from hashbench.results.rendering.page.lacking import KINDS
 from hashbench.results.rendering.page.main import Content, document, own_tables, written
 from hashbench.results.tables import numbers
@@ -283,7 +283,7 @@ def _of_experiment(page: BoardPage) -> dict[str, Any]:
             for table in content.own for pairs in table.pairs
         ],
         "not_run": [{"what": line.what, "why": line.why, "models": line.models} for line in content.lacking],
-        **runs_of(content.measured),
+        "runs": [run_record(content.measured, run) for run in content.measured.runs],
     }  # fmt: skip
 
 

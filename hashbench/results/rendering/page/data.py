@@ -123,55 +123,38 @@ def page_data(behind: RunsBehind, tables: Mapping[str, Table]) -> dict[str, Any]
     places: dict[str, int] = {}
     measured = behind.measured
     return {
-        "runs": [_run(measured, run, places) for run in measured.runs],
+        "runs": [_packed(run_record(measured, run), places) for run in measured.runs],
         "texts": list(places),
         "baseline": [place for place, run in enumerate(measured.runs) if run.model == measured.experiment.baseline],
         "tables": {name: _table(table, behind) for name, table in tables.items()},
     }
 
 
-def runs_of(measured: Measured) -> dict[str, Any]:
-    """The runs for programs: as `page_data` has them, with whole ids; what many share is in the list `made_with`."""
-    places: dict[str, int] = {}
-    short = [_run(measured, run, places) for run in measured.runs]
-    texts = list(places)
-    origins: dict[tuple[Any, ...], int] = {}
-
-    def as_text(name: str, value: Any) -> Any:
-        return [texts[place] for place in value] if name == "notes" else texts[value]
-
-    runs = []
-    for of, run in zip(short, measured.runs, strict=True):
-        shared = tuple((name, tuple(of[name]) if name == "notes" else of[name]) for name in MADE if name in of)
-        written = {name: texts[value] if name in TEXTS else value for name, value in of.items() if name not in MADE}
-        runs.append({**written, "id": run.run_id, "made_with": origins.setdefault(shared, len(origins))})
-    return {"runs": runs, "made_with": [{name: as_text(name, value) for name, value in shared} for shared in origins]}
-
-
-TEXTS = ("kind", "model", "task", "state", "reason")
-MADE = ("data", "commit", "machine", "encoder", "software", "notes")
-
-
-def _run(measured: Measured, run: MeasuredRun, places: dict[str, int]) -> dict[str, Any]:
-    """A run as the page's script reads it. `places`: index by text, extended here, since many runs share texts."""
-
-    def place(text: str) -> int:
-        return places.setdefault(text, len(places))
-
+def run_record(measured: Measured, run: MeasuredRun) -> dict[str, Any]:
+    """A run with its scores and how it was made, without what is empty."""
     origin = run.origin
     finished = datetime.fromtimestamp(origin.finished_at, UTC) if origin.finished_at else None
     values = {
-        "id": run.run_id[:16], "kind": place(run.kind), "model": place(run.model),
-        "task": None if run.task is None else place(run.task), "seed": run.seed, "state": place(run.state),
-        "reason": place(run.reason) if run.reason else None, "data": place(run.fingerprint),
-        "commit": place(origin.code() if run.state == "done" else ""),
-        "machine": place(origin.hardware), "encoder": place(run.encoder),
-        "software": place(", ".join(f"{name} {version}" for name, version in origin.packages)),
-        "notes": [place(f"{topic}: {text}") for topic, text in origin.notes if text and topic != TEXTS_NOTE],
+        "id": run.run_id, "kind": run.kind, "model": run.model, "task": run.task, "seed": run.seed,
+        "state": run.state, "reason": run.reason, "data": run.fingerprint,
+        "commit": origin.code() if run.state == "done" else "", "machine": origin.hardware, "encoder": run.encoder,
+        "software": ", ".join(f"{name} {version}" for name, version in origin.packages),
+        "notes": [f"{topic}: {text}" for topic, text in origin.notes if text and topic != TEXTS_NOTE],
         "seconds": round(origin.seconds, 1), "at": finished.strftime("%Y-%m-%d %H:%M UTC") if finished else "",
         "scores": {f"{score.metric} {score.split}": score.value for score in measured.scores_of(run)},
     }  # fmt: skip
     return {name: value for name, value in values.items() if value not in (None, "", [], {})}
+
+
+def _packed(record: dict[str, Any], places: dict[str, int]) -> dict[str, Any]:
+    """A run as the page's script reads it: texts, which many runs share, by index. `places` is extended."""
+
+    def place(value: Any) -> Any:
+        if isinstance(value, list):
+            return [place(text) for text in value]
+        return places.setdefault(value, len(places)) if isinstance(value, str) else value
+
+    return {name: value if name == "at" else place(value) for name, value in record.items()} | {"id": record["id"][:16]}
 
 
 def _table(table: Table, behind: RunsBehind) -> dict[str, Any]:

@@ -21,10 +21,9 @@ from hashbench.common.errors import InputError
 from hashbench.common.registry import registered
 from hashbench.common.showing import printable
 from hashbench.results.claims import table as wording
-from hashbench.results.claims.kinds import Outcome
 from hashbench.results.claims.report import DecidedClaims, sections_of
 from hashbench.results.claims.verdicts import Decided
-from hashbench.results.papers.paper import Column, load_paper, papers
+from hashbench.results.papers.paper import load_paper, papers
 from hashbench.results.read.measured import Measured
 from hashbench.results.rendering.page.data import RunsBehind, page_data
 from hashbench.results.rendering.page.lacking import Lacking, lacking_of
@@ -55,25 +54,10 @@ class PageFigure(Protocol):
 
 
 @dataclass(frozen=True)
-class Claimed:
-    """One claim: its statement and source, the verdict, and the numbers and remarks behind it."""
-
-    number: str
-    statement: str
-    source: str
-    outcome: Outcome
-    verdict: str  # the outcome with its reason
-    measured: str
-    claimed: str
-    remarks: str
-    absent: bool  # names a model that the experiment does not have
-
-
-@dataclass(frozen=True)
 class Claims:
     """All claims about the models of an experiment, or the reason that none is decided ('' if none was requested)."""
 
-    rows: tuple[Claimed, ...] = ()
+    rows: tuple[tuple[str, Decided], ...] = ()  # each with its source: a paper, or the user
     why: str = ""
     tally: tuple[str, ...] = ()  # counts by verdict in words, of each paper as in the text report
 
@@ -163,7 +147,7 @@ def claims_of(source: ReportSource) -> Claims:
     except InputError as error:
         # Readers of a page have no use for the path of the database.
         return Claims(why=str(error).removeprefix(f"{source.store.name}: "))
-    rows = tuple(_claimed(decided, _source(section)) for section in sections for decided in section.decided)
+    rows = tuple((_source(section), decided) for section in sections for decided in section.decided)
     counts = {section.title.partition(", on ")[0]: wording.tally_lines(section.decided) for section in sections}
     tally = tuple(" ".join([f"{title}."] * (len(counts) > 1) + lines) for title, lines in counts.items())
     return Claims(rows, tally=tally)
@@ -172,16 +156,6 @@ def claims_of(source: ReportSource) -> Claims:
 def _source(section: DecidedClaims) -> str:
     """The source of a section's claims: a paper, its sizes as they are counted here, or the user."""
     return f"{section.paper} (the paper's sizes, counted here)" if section.counted else section.paper or OWN
-
-
-def _claimed(decided: Decided, source: str) -> Claimed:
-    claim, shown = decided.claim, decided.shown
-    remarks = filter(None, [wording.stands_on(shown), *wording.remarks(decided), *decided.missing])
-    return Claimed(
-        claim.number, claim.statement, ", ".join(filter(None, (source, claim.section))), decided.outcome,
-        wording.verdict(decided), wording.measured(claim, shown), wording.claimed_beside_paper(claim),
-        "; ".join(remarks), decided.names_absent_model,
-    )  # fmt: skip
 
 
 def document(content: Content) -> str:
@@ -244,8 +218,7 @@ def _environment() -> Environment:
     environment.filters["without_details"] = without_details
     environment.globals |= {
         "comparable": comparable, "has_published": has_published, "legend": legend, "table_notes": notes,
-        "numbers": numbers, "row_head": row_head, "sections_of": _sections_of, "separating": separating,
-        "separations": separations,
+        "numbers": numbers, "row_head": row_head, "sections_of": _sections_of, "wording": wording,
     }  # fmt: skip
     return environment
 
@@ -259,32 +232,6 @@ def _sections_of(table: Table) -> list[tuple[str, list[tuple[int, Row]]]]:
     """(heading, rows with their indexes) of each section of the table."""
     groups = groupby(enumerate(table.rows), key=lambda placed: placed[1].section)
     return [(section, list(rows)) for section, rows in groups]
-
-
-def separating(table: Table) -> Column:
-    """The column in which a table's pairs of models differ or not: the average, else the first of scores."""
-    compared = {pairs.column for pairs in table.pairs}
-    columns = [column for column in table.columns if column.name in compared]
-    return min(columns, key=lambda column: column.measure != "average")
-
-
-def separations(table: Table) -> list[tuple[str, str, str]]:
-    """(model, those that differ from it, those that do not) of each compared model, in the column of `separating`."""
-    first = separating(table).name
-    lines = []
-    for pairs in table.pairs:
-        titles = [title.strip() for title, _ in pairs.rows]
-        for place, title in enumerate(titles if pairs.column == first else ()):
-            words: dict[str, list[str]] = {"above it": [], "below it": [], "": []}
-            for other in range(len(titles)):
-                difference = pairs.differences[other][place]
-                differs = abs(difference) > pairs.half_widths[place][other]
-                side = ("above it" if difference > 0 else "below it") if differs else ""
-                if other != place:
-                    words[side].append(titles[other])
-            apart = [f"{len(names)} {side}: {', '.join(names)}" for side, names in words.items() if side and names]
-            lines.append((title, "; ".join(apart), ", ".join(words[""])))
-    return lines
 
 
 def _facts(content: Content) -> list[str]:
