@@ -58,8 +58,9 @@ if TYPE_CHECKING:  # the one list of names: type checkers read it, and so does `
     from hashbench.results.tables.table import Row as Row
     from hashbench.results.tables.table import Table as Table
     from hashbench.running.runs.base import RunKind as RunKind
-    from hashbench.running.sweep.executors.base import Executor as Executor
-    from hashbench.running.sweep.executors.registry import ExecutorSpec as ExecutorSpec
+    from hashbench.running.sweep.executors import Executor as Executor
+    from hashbench.running.sweep.executors import ExecutorSpec as ExecutorSpec
+    from hashbench.running.sweep.local import LocalExecutor as LocalExecutor
     from hashbench.scores.base import Metric as Metric
     from hashbench.scores.base import SummedMetric as SummedMetric
     from hashbench.store.result import Result as Result

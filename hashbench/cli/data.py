@@ -181,7 +181,7 @@ def prepare(
     from hashbench.running.experiment.load import load_experiment
 
     loaded = load_experiment(file, overrides or [])
-    from hashbench.running.sweep.needed_files import prepared_corpora
+    from hashbench.running.sweep.housekeeping import prepared_corpora
     from hashbench.running.sweep.plan import plan
 
     for corpus in prepared_corpora(plan(loaded, data=data or None, here=False), note):

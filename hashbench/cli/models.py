@@ -132,9 +132,9 @@ def costs(
     Example: hashbench costs proformer proformer-k4
     """
     refuse_unknown(names or [])
-    from hashbench.running.efficiency.costs import COLUMNS, cost_rows
+    from hashbench.running.efficiency.sizes import COST_COLUMNS, cost_rows
 
-    print_rows(COLUMNS, cost_rows(names or [], encoder), style)
+    print_rows(COST_COLUMNS, cost_rows(names or [], encoder), style)
 
 
 def encode(

@@ -80,6 +80,11 @@ def give_signs_to(path: Path | None) -> None:
     _giver = None if path is None else _Giver(path)
 
 
+def signs_file() -> Path | None:
+    """The file in which this process leaves its signs; None: nowhere."""
+    return None if _giver is None else _giver.path
+
+
 def begin_work() -> None:
     """Begins a new piece of work: its first step is still to come."""
     if _giver is not None:
@@ -115,10 +120,6 @@ class Silence:
             self.newest, self.silent_s = sign, 0.0
             self._stepped = self._stepped or sign.is_step
             self._watches = self._watches or sign.is_step
-
-    def forgive(self) -> None:
-        """Counts the silence anew from now on."""
-        self.silent_s = 0.0
 
     @property
     def limit_s(self) -> float | None:

@@ -110,8 +110,8 @@ KINDS = {
         ),
         Kind(
             "executor",
-            ("hashbench.running.sweep.executors.registry",),
-            "hashbench.running.sweep.executors.registry:ExecutorSpec",
+            ("hashbench.running.sweep.executors",),
+            "hashbench.running.sweep.executors:ExecutorSpec",
             "EXECUTORS",
         ),
     )

@@ -227,13 +227,6 @@ def end_for(
         return True
 
 
-def set_log(store: Store, attempt_id: int, token: str, log: str) -> None:
-    """Replaces the log of an attempt that failed."""
-    this = (attempt.c.id == attempt_id, attempt.c.token == token, attempt.c.state == "failed")
-    with store.write() as connection:
-        connection.execute(sa.update(attempt).where(*this).values(log=log))
-
-
 def abandon(store: Store, attempt_id: int, reason: str, *, counts: bool = False) -> bool:
     """Ends the attempt of a process that is known to be dead, without waiting for its lease.
 

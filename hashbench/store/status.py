@@ -150,7 +150,6 @@ PREDICTIONS = """
 SELECT p.* FROM predictions p JOIN run r ON r.finished_attempt = p.attempt_id
 WHERE r.id = :run AND r.state = 'done' AND p.split = :split AND p.checkpoint = :checkpoint AND p.condition = :condition
 """
-LAST_ATTEMPT = ATTEMPTS.replace("a.run_id = :run ORDER BY a.id", "a.worker = :worker ORDER BY a.id DESC LIMIT 1")
 BEST_SCORES = of_version(
     """
 SELECT DISTINCT metric, split, value, reason FROM evaluated WHERE condition = '' AND checkpoint = 'best'
@@ -254,12 +253,6 @@ def find_run(store: Store, prefix: str) -> str:
 def attempts(store: Store, run_id: str) -> list[Attempt]:
     """All attempts at a run, the first one first."""
     return [Attempt(**_with_json(row, "notes", "packages")) for row in store.query(ATTEMPTS, run=run_id)]
-
-
-def last_attempt(store: Store, worker: str) -> Attempt | None:
-    """The attempt that a worker began last; None where it began none."""
-    rows = store.query(LAST_ATTEMPT, worker=worker)
-    return Attempt(**_with_json(rows[0], "notes", "packages")) if rows else None
 
 
 def running(store: Store, experiment_id: int | None = None) -> list[Running]:

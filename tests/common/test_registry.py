@@ -79,7 +79,7 @@ FILES = {
         "csv",
     ),
     "executor": (
-        "from hashbench.running.sweep.executors.registry import ExecutorSpec\n"
+        "from hashbench.running.sweep.executors import ExecutorSpec\n"
         "EXECUTORS = [ExecutorSpec('NAME', 'nowhere:Nothing')]\n",
         "ray",
     ),

@@ -16,8 +16,7 @@ from hashbench.common.registry import import_file, is_own
 from hashbench.common.spawning import SPAWNING
 from hashbench.models.embeddings.base import Batch, ModelSpec
 from hashbench.running.experiment.recipes import Precision
-from hashbench.running.training.devices import autocast
-from hashbench.running.training.memory import resident_peak, start_of_peak
+from hashbench.running.training.devices import autocast, resident_peak, start_of_peak
 from hashbench.running.training.model import build_model, make_head
 
 

@@ -1,14 +1,22 @@
-"""Evaluation of a finished fine-tuning on a further labelled set: its scores and predictions, with the best weights.
+"""Evaluations of models that are trained already, and predictions of other programs: runs that no sweep plans.
 
-Sweeps plan none: `hashbench evaluate` adds each to the experiments that the fine-tuning belongs to.
+A finished fine-tuning on a further labelled set gives scores and predictions with the best weights; `hashbench
+evaluate` adds the run to the experiments that the fine-tuning belongs to. Predictions of another program on a task are
+stored beside its runs, so that they are paired, by `hashbench data import-predictions`; only tables and `hashbench
+compare` read them.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from hashbench.common.errors import InputError
 from hashbench.common.measured import TEXTS_NOTE, MetricRow
 from hashbench.data.tasks.base import SplitOutputs
 from hashbench.data.tasks.text_data import TaskData
@@ -16,6 +24,8 @@ from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.objectives.base import TaskHead
 from hashbench.models.text.base import Tokenizer
+from hashbench.results.read.runs import IMPORTED
+from hashbench.running.experiment.identity import run_id
 from hashbench.running.experiment.recipes import OnHardware
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ModelFiles
@@ -138,4 +148,34 @@ def evaluated(trained: FinetunedModel, data: TaskData, machine: Machine, cache: 
     return Result(metrics=metrics, predictions=predictions, notes=notes)
 
 
-KIND = FurtherEvaluation()
+class ImportedPredictions(RunKind):
+    """Kind of run: predictions that another program made."""
+
+    name = IMPORTED
+    metrics = "evaluation"
+    order = 90
+    gives_signs = True
+    in_sweeps = False
+
+    def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
+        return []
+
+    def of(self, label: str, trained: Mapping[str, Any], outputs: np.ndarray, *, metric: str, split: str) -> Run:
+        """The run of outputs (n,) on a split; `trained`: the spec of a run on the same data."""
+        digest = hashlib.sha256(f"{outputs.dtype}".encode() + np.ascontiguousarray(outputs).tobytes()).hexdigest()
+        spec = {
+            "kind": self.name, "label": label, "task": trained["task"], "data": trained["data"], "split": split,
+            "outputs": digest,
+        }  # fmt: skip
+        name = trained["task"]["name"]
+        return Run(
+            run_id(spec), self.name, label, "", spec, task=name, data_fingerprint=trained["data"], metric=metric,
+            split=split,
+        )  # fmt: skip
+
+    def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
+        raise InputError(f"run {run.id[:12]}: predictions of another program; import them again")
+
+
+EVALUATION, IMPORTED_PREDICTIONS = FurtherEvaluation(), ImportedPredictions()
+KIND = [EVALUATION, IMPORTED_PREDICTIONS]

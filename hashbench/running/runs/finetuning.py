@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,27 +15,30 @@ from hashbench.common.measured import (
     TEXTS_NOTE,
     UNSELECTED_NOTE,
     MetricRow,
+    TextsRead,
     searched_values,
 )
 from hashbench.common.showing import tell
 from hashbench.data.perturbations.base import VERSION
+from hashbench.data.sources.fingerprints import cache_folder, cache_room, digest, read_note, write_note
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.blocks import BY_ROWS
 from hashbench.data.tasks.encoding import unknown_note
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.models.embeddings.base import ModelSpec
+from hashbench.models.embeddings.base import ModelSpec, Template
+from hashbench.models.text.base import Tokenizer
 from hashbench.running.efficiency.parameters import count, token_cost
 from hashbench.running.experiment.checks import task_words_note
+from hashbench.running.experiment.identity import whole
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.recipes import SETTINGS, FinetuneRecipe, input_length
+from hashbench.running.experiment.recipes import SETTINGS, Finetune, FinetuneRecipe, input_length
 from hashbench.running.experiment.resolved import ResolvedExperiment, weights_setting
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.running.runs.base import TrainingKind, Workplace, keeps_best, notes_on, stored_predictions, weight_bytes
 from hashbench.running.runs.materials import Texts
 from hashbench.running.runs.pretraining import KIND as PRETRAINING
 from hashbench.running.runs.pretraining import restore
-from hashbench.running.runs.reading import counted, counted_before
 from hashbench.running.training.devices import precision_found
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model, load_published, save_weights
@@ -291,3 +294,39 @@ def final_predictions(
 
 
 KIND = Finetuning()
+
+
+FOLDER = "measured"  # in the cache
+FORMAT = 1  # raised when what is counted changes
+
+
+def counted_before(spec: Mapping[str, Any]) -> TextsRead | None:
+    """The counts that the cache has for the fine-tuning of a spec; None where nobody has counted them here."""
+    record = read_note(cache_folder() / FOLDER / _name(spec))
+    return None if record is None else TextsRead.of_record(record)
+
+
+def counted(
+    spec: Mapping[str, Any], data: TaskData, tokenizer: Tokenizer, template: Template, finetune: Finetune, cache: Path
+) -> TextsRead:
+    """The counts for the fine-tuning of a spec, counted now if the cache has none."""
+    before = counted_before(spec)
+    if before is not None:
+        return before
+    from hashbench.data.tasks.reading import texts_read  # torch
+
+    length = input_length(finetune, data, tokenizer, template, cache)
+    counts = texts_read(data, tokenizer, template, length, cache)
+    write_note(cache_room(FOLDER) / _name(spec), counts.record())
+    return counts
+
+
+def digest_of(spec: Mapping[str, Any]) -> str:
+    """SHA-256 (hex) of all that decides the counts: data, tokenizer, the corpora that it learns from, inputs' form."""
+    model = whole(spec["model"])
+    parts = [spec["data"], model["tokenizer"], spec["corpus"], model["template"], spec["finetune"]["max_length"]]
+    return digest("texts read", str(FORMAT), json.dumps(parts, sort_keys=True))
+
+
+def _name(spec: Mapping[str, Any]) -> str:
+    return f"texts-{digest_of(spec)}.json"

@@ -22,11 +22,10 @@ from hashbench.running.experiment.recipes import SETTINGS
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import TrainingKind, Workplace, notes_on, scored_metrics, stored_predictions
-from hashbench.running.training.beginning import begin
 from hashbench.running.training.devices import pick_device, precision_found
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model, build_model, save_weights
-from hashbench.running.training.spread import WORDS, batch_of_codes
+from hashbench.running.training.spread import WORDS, batch_of_codes, begin
 from hashbench.scores.rankings import RECALLS, recall_at
 from hashbench.store.planning import Run
 from hashbench.store.result import Artifact, Predictions, Result

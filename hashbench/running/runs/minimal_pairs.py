@@ -67,7 +67,7 @@ class PairEvaluation(RunKind):
         """Scores and outcomes of all pairs, and the number of ties."""
         from hashbench.data.tasks.pair_batches import PairSentences
         from hashbench.data.tasks.reading import texts_read
-        from hashbench.running.training.sentence_scores import sentence_scores
+        from hashbench.running.training.pretraining import sentence_scores
 
         data = place.materials.data(str(run.task))
         assert isinstance(data, PairData)  # the plan has paired it

@@ -128,7 +128,7 @@ class Pretraining(TrainingKind):
         )
 
     def parts(self, run: Run, place: Workplace, machine: Machine) -> tuple[PretrainingModule, LoadedData]:
-        from hashbench.running.training.curves import Curves
+        from hashbench.running.training.module import Curves
         from hashbench.running.training.pretraining import PretrainingModule
 
         built, head, data, steps = begun(run, place, machine)

@@ -1,1 +1,1 @@
-"""Sweeps: the plan of an experiment's runs, and the workers that carry them out."""
+"""The plan of an experiment, and the workers that carry it out."""

@@ -1,11 +1,11 @@
-"""The assignment of a sweep's workers, and its packed form for other processes and machines."""
+"""The assignment of a sweep's workers, and its packed form for processes of this and other machines."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import pickle
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -36,6 +36,8 @@ class Assignment:
     gpus: tuple[str, ...]
     kinds: tuple[str, ...]  # of the runs to take
     artifacts: str = ""  # URL where machines share files; "" where they share none
+    # On a cluster: CPUs and GPUs of each process of a run on several devices; None: this machine's, which sees to it
+    process: Mapping[str, float] | None = None
 
     def workplace(self) -> Workplace:
         """The experiment, its runs, the prepared data and the files that the runs of one process share."""
@@ -82,49 +84,50 @@ class OwnFile:
         return copied
 
 
-@dataclass(frozen=True)
-class PackedAssignment:
-    """A pickled assignment for another process, perhaps on another machine.
+def pack(assignment: Assignment) -> bytes:
+    """An assignment for another process, perhaps on another machine: `unpack` opens it.
 
-    With it go the user-defined files that must be imported before it is unpickled."""
+    With it go the plug-ins and the user-defined files that it names, which must be imported before it is unpickled.
+    Other files that this process imported belong to other sweeps of it, and may be of no use to a worker.
+    """
+    content = pickle.dumps(assignment)
+    files = [(OwnFile.of(module), digest_in(module.__name__)) for module in own_modules()]
+    named = tuple(file for file, digest in files if file.is_plugin or digest.encode() in content)
+    return pickle.dumps((named, content))
 
-    files: tuple[OwnFile, ...]
-    content: bytes
 
-    @classmethod
-    def of(cls, assignment: Assignment) -> PackedAssignment:
-        """Packs an assignment with the plug-ins, and with the user-defined files that it names.
+def unpack(packed: bytes, cache: Path | None = None) -> Assignment:
+    """Imports the user-defined files and returns the assignment.
 
-        Other files that this process imported belong to other sweeps of it, and may be of no use to a worker.
-        """
-        content = pickle.dumps(assignment)
-        files = [(OwnFile.of(module), digest_in(module.__name__)) for module in own_modules()]
-        return cls(tuple(file for file, digest in files if file.is_plugin or digest.encode() in content), content)
+    Files that this machine has not are written to a folder of the cache. From here on HASHBENCH_PLUGINS names the
+    plug-ins of the process that planned.
+    """
+    files, content = files_in(packed)
+    paths = [Path(file.path) for file in files]
+    if not all(file.is_here() for file in files):
+        paths = _copies(files, (cache or Path(DEFAULT)) / "own")
+    for path in paths:
+        import_file(path)
+    named = [str(path) for path, file in zip(paths, files, strict=True) if file.is_plugin]
+    if named:  # a process on another machine has another environment
+        os.environ[VARIABLE] = os.pathsep.join(named)
+    assignment: Assignment = pickle.loads(content)  # noqa: S301
+    return assignment
 
-    def open(self, cache: Path | None = None) -> Assignment:
-        """Imports the user-defined files and returns the assignment.
 
-        Files that this machine has not are written to a folder of the cache. From here on HASHBENCH_PLUGINS names the
-        plug-ins of the process that planned.
-        """
-        is_here = all(file.is_here() for file in self.files)
-        root = (cache or Path(DEFAULT)) / "own"
-        paths = [Path(file.path) for file in self.files] if is_here else self._copies(root)
-        for path in paths:
-            import_file(path)
-        named = [str(path) for path, file in zip(paths, self.files, strict=True) if file.is_plugin]
-        if named:  # a process on another machine has another environment
-            os.environ[VARIABLE] = os.pathsep.join(named)
-        # The content is from the process that planned the sweep.
-        assignment: Assignment = pickle.loads(self.content)  # noqa: S301
-        return assignment
+def files_in(packed: bytes) -> tuple[tuple[OwnFile, ...], bytes]:
+    """The user-defined files of a packed assignment, and its content."""
+    # The bytes are from the process that planned the sweep.
+    files, content = pickle.loads(packed)  # noqa: S301
+    return files, content
 
-    def _copies(self, root: Path) -> list[Path]:
-        """Writes copies of all user-defined files below `root`, those of one folder together; returns their paths."""
-        mark(root.parent)
-        digests: dict[Path, str] = {}
-        for file in self.files:
-            folder = Path(file.path).parent
-            digests[folder] = digests.get(folder, "") + file.sha256
-        names = {folder: hashlib.sha256(text.encode()).hexdigest()[:16] for folder, text in digests.items()}
-        return [file.copy(root / names[Path(file.path).parent]) for file in self.files]
+
+def _copies(files: Sequence[OwnFile], root: Path) -> list[Path]:
+    """Writes copies of all user-defined files below `root`, those of one folder together; returns their paths."""
+    mark(root.parent)
+    digests: dict[Path, str] = {}
+    for file in files:
+        folder = Path(file.path).parent
+        digests[folder] = digests.get(folder, "") + file.sha256
+    names = {folder: hashlib.sha256(text.encode()).hexdigest()[:16] for folder, text in digests.items()}
+    return [file.copy(root / names[Path(file.path).parent]) for file in files]

@@ -2,7 +2,7 @@
 
 The end reaches the store even if the database is away for a while.
 
-Sweeps, workers that join them and `hashbench evaluate` make all of their attempts here.
+Workers and `hashbench evaluate` make all of their attempts here.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from dataclasses import dataclass, replace
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 from sqlalchemy.exc import SQLAlchemyError
 
+from hashbench.common import clock
 from hashbench.common.errors import InputError
-from hashbench.common.progress import Sign, Silence
+from hashbench.common.progress import begin_work
 from hashbench.common.showing import without_passwords
 from hashbench.running.runs.artifacts import ArtifactFolder
-from hashbench.running.runs.base import gives_signs
-from hashbench.running.runs.outputs import storable
-from hashbench.running.sweep.executors.base import Control
-from hashbench.running.sweep.guard import GRACE_S, LOG_LIMIT, SIGNS, TOO_LONG, Guard, Guarded, guard_of_process
+from hashbench.running.runs.base import gives_signs, storable
 from hashbench.running.sweep.housekeeping import ResultSpool
-from hashbench.running.training.curves import NotFinite
+from hashbench.running.sweep.local import LOG_LIMIT, TOO_LONG
+from hashbench.running.sweep.progress import Event, Watched
 from hashbench.running.training.machine import Interrupted
+from hashbench.running.training.module import NotFinite
 from hashbench.store.engine import Store
 from hashbench.store.queue import ClaimedRun, LeaseLost, fail, heartbeat, held_under, new_token, release
 from hashbench.store.result import Result, finish
@@ -40,12 +40,39 @@ from hashbench.store.sqlite import DatabaseLost
 LEASE_S = 60.0  # a worker without a sign of life for so long has lost its run
 
 
+class Control:
+    """The connection of a worker to whoever started it: requests to stop, and events. By itself: nobody started it."""
+
+    number = 0  # of the worker
+
+    def is_set(self) -> bool:
+        """True when the worker is to stop at its next step."""
+        return False
+
+    def wait(self, seconds: float) -> None:
+        """Waits so many seconds, or until the worker is to stop."""
+        time.sleep(seconds)
+
+    def is_abandoned(self) -> bool:
+        """True when the process that started the worker is gone."""
+        return False
+
+    def tell(self, event: Event | Watched) -> None:
+        """Sends an event to the process that started the worker; without a reader it is lost."""
+
+    def heed(self) -> None:
+        """Ends this process where its attempt was ended by who watches it: nothing of it counts any more."""
+
+    def note_log(self, text: str) -> None:
+        """Notes the end of the current run's log, should the process be ended from outside."""
+
+
 class StopSignal:
     """A request to stop the current run: its worker shall stop, its lease is lost, or its time is up."""
 
-    def __init__(self, control: Control, hours: float | None = None, guard: Guard | None = None) -> None:
-        """`hours`: the longest that an attempt may last; None: no limit. `guard`: it counts the time as well."""
-        self._control, self._guard = control, guard
+    def __init__(self, control: Control, hours: float | None = None) -> None:
+        """`hours`: the longest that an attempt may last; None: no limit."""
+        self._control = control
         self._here = threading.Event()
         self._hours = hours
         self.began_again()
@@ -53,8 +80,6 @@ class StopSignal:
     def began_again(self) -> None:
         """Restarts the time limit of the attempt from now."""
         self._until = None if self._hours is None else time.monotonic() + 3600.0 * self._hours
-        if self._guard is not None:
-            self._guard.again()
 
     def set(self) -> None:
         """Requests the end of the current run, but not of the worker."""
@@ -71,25 +96,13 @@ class StopSignal:
 
 
 class Heartbeat:
-    """A thread that prolongs the lease of a claimed run while it lasts, and stops the run if the lease is lost.
-
-    The lease of a run that hangs is not prolonged.
-    """
+    """A thread that prolongs the lease of a claimed run while it lasts, and stops the run if the lease is lost."""
 
     def __init__(
-        self,
-        store: Store,
-        held: ClaimedRun,
-        stop: StopSignal,
-        control: Control,
-        *,
-        guard: Guard | None = None,
-        watch: Silence | None = None,
-        log: Callable[[], str] = str,
+        self, store: Store, held: ClaimedRun, stop: StopSignal, control: Control, log: Callable[[], str] = str
     ) -> None:
         """`log`: the end of the run's log so far."""
-        self._store, self._held, self._stop, self._control = store, held, stop, control
-        self._guard, self._watch, self._log = guard, watch, log
+        self._store, self._held, self._stop, self._control, self._log = store, held, stop, control, log
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
 
@@ -107,10 +120,9 @@ class Heartbeat:
             if self._control.is_abandoned():
                 # Nobody is left to report to; the lease runs out or the next sweep sees the dead process.
                 os._exit(1)
-            if self._is_hung() or time.monotonic() - last < LEASE_S / 4:
+            if time.monotonic() - last < LEASE_S / 4:
                 continue
-            if self._guard is not None:
-                self._guard.note_log(self._log())
+            self._control.note_log(self._log())
             sent_at = time.monotonic()
             try:
                 alive = heartbeat(self._store, self._held)
@@ -122,13 +134,6 @@ class Heartbeat:
             if not alive:
                 self._stop.set()
                 return
-
-    def _is_hung(self) -> bool:
-        """True where the run gave no sign of progress for too long; its guard is about to end this process."""
-        if self._guard is None or self._watch is None or self._guard.folder is None:
-            return False
-        self._watch.look(Sign.read(self._guard.folder / SIGNS))
-        return self._watch.is_hung
 
 
 @contextlib.contextmanager
@@ -182,61 +187,45 @@ class Attempts:
         *,
         max_attempts: int = 1,
         run_hours: float | None = None,
-        hang_s: float | None = None,
-        speaks: bool = False,
     ) -> None:
-        """`run_hours`: the longest that an attempt may last, `hang_s`: that it may give no sign; None: no limit.
-
-        `speaks`: whether a line is printed where this process is ended, since no other process would notice.
-        """
+        """`run_hours`: the longest that an attempt may last; None: no limit."""
         self._store, self._retry, self._control = store, retry, control
         self._artifacts, self._spool = artifacts, ResultSpool(artifacts)
-        self._max_attempts, self._run_hours, self._hang_s = max_attempts, run_hours, hang_s
-        self._guard = None if hang_s is None and run_hours is None else guard_of_process()
-        self._speaks = speaks
+        self._max_attempts, self._run_hours = max_attempts, run_hours
+        self._in_flight: list[tuple[ClaimedRun, float]] = []  # with the time of the begin, each within the one before
 
     def carry_out(self, held: ClaimedRun, work: Callable[[StopSignal], Result]) -> Ending:
         """Does the work under the lease and stores how it ended.
 
         Raises StoreAway and DatabaseLost where it cannot be stored.
         """
-        stop = StopSignal(self._control, self._run_hours, self._guard)
-        watch = Silence(self._hang_s, from_start=gives_signs(held.kind))
-        with captured_log() as log, self._guarded(held):
-            with Heartbeat(self._store, held, stop, self._control, guard=self._guard, watch=watch, log=log):
-                return self._ended(held, work, stop, log)
-
-    @contextlib.contextmanager
-    def _guarded(self, held: ClaimedRun) -> Iterator[None]:
-        """Has the guard of this process watch an attempt."""
-        if self._guard is None:
-            yield
-            return
-        attempt = Guarded(
-            db=self._store.address,
-            attempt_id=held.attempt_id,
-            token=held.token,
-            run_id=held.run_id,
-            hang_s=self._hang_s,
-            from_start=gives_signs(held.kind),
-            run_hours=self._run_hours,
-            grace_s=GRACE_S,
-            max_attempts=self._max_attempts,
-            speaks=self._speaks,
-            **({} if held.watch is None else {"began": held.watch.began}),
-        )
-        self._guard.begin(attempt)
+        stop = StopSignal(self._control, self._run_hours)
+        self._in_flight.append((held, clock.monotonic()))
+        self.watched()
         try:
-            yield
+            with captured_log() as log, Heartbeat(self._store, held, stop, self._control, log):
+                return self._ended(held, lambda: self._heeded(work, stop), stop, log)
         finally:
-            self._guard.end()
+            self._in_flight.pop()
+            self.watched()
 
-    def _ended(
-        self, held: ClaimedRun, work: Callable[[StopSignal], Result], stop: StopSignal, log: Callable[[], str]
-    ) -> Ending:
+    def _heeded(self, work: Callable[[StopSignal], Result], stop: StopSignal) -> Result:
+        try:
+            return work(stop)
+        finally:
+            self._control.heed()
+
+    def watched(self) -> None:
+        """Sends whoever watches this process its attempts in flight; the time of the last one counts from now."""
+        begin_work()
+        attempts = tuple((held.attempt_id, held.token, began) for held, began in self._in_flight)
+        of_last = gives_signs(self._in_flight[-1][0].kind) if attempts else False
+        self._control.tell(Watched(self._control.number, attempts, of_last))
+
+    def _ended(self, held: ClaimedRun, work: Callable[[], Result], stop: StopSignal, log: Callable[[], str]) -> Ending:
         folder = self._artifacts.running(held.run_id)
         try:
-            result = storable(work(stop))
+            result = storable(work())
             self._hand_in(held, replace(result, log=log()))
             # Not before: a checkpoint is worth keeping until then.
             self._artifacts.remove(folder)

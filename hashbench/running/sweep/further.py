@@ -27,17 +27,14 @@ from hashbench.running.experiment.schema import Experiment, check_no_baseline
 from hashbench.running.experiment.stored import model_of_run
 from hashbench.running.experiment.tasks import task_of
 from hashbench.running.runs.artifacts import ArtifactFolder, kept_files
-from hashbench.running.runs.base import Workplace
+from hashbench.running.runs.base import Workplace, check_outputs
 from hashbench.running.runs.baseline import FURTHER as BASELINE
-from hashbench.running.runs.evaluation import KIND as EVALUATION
-from hashbench.running.runs.evaluation import ExportedModel, evaluated
+from hashbench.running.runs.evaluation import EVALUATION, ExportedModel, evaluated
 from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.further import FurtherRequest, FurtherSet, find_set, with_classes
 from hashbench.running.runs.materials import Materials
-from hashbench.running.runs.outputs import check_outputs
 from hashbench.running.runs.provenance import commits_note, environment, sources_of
-from hashbench.running.sweep.attempt import LEASE_S, Attempts, claimed
-from hashbench.running.sweep.executors.base import OwnControl
+from hashbench.running.sweep.attempt import LEASE_S, Attempts, Control, claimed
 from hashbench.running.sweep.housekeeping import ResultSpool, release_dead
 from hashbench.running.sweep.processes import own_name
 from hashbench.running.training.fit import quieten
@@ -354,7 +351,7 @@ def _attempt(store: Store, retry: Retry, run: Run, subject: Subject, work: Calla
     quieten()
     artifacts = ArtifactFolder(usable_cache_folder())
     machine = Machine(folder=artifacts.running(run.id))
-    mine = Attempts(store, retry, OwnControl(), artifacts, hang_s=subject.experiment.hang_s, speaks=True)
+    mine = Attempts(store, retry, Control(), artifacts)
     ending = mine.carry_out(held, lambda stop: work(replace(machine, should_stop=stop)))
     if isinstance(ending.error, LeaseLost):
         raise InputError(f"run {run.id[:12]}: another process took it over; ask again") from ending.error

@@ -17,7 +17,7 @@ from hashbench.results.read.runs import SeedScore
 from hashbench.running.experiment.schema import LONGEST_NAME, check_no_baseline, is_name
 from hashbench.running.experiment.stored import task_data_of_run
 from hashbench.running.runs.base import notes_on, scored_metrics, stored_predictions
-from hashbench.running.runs.imported import KIND
+from hashbench.running.runs.evaluation import IMPORTED_PREDICTIONS
 from hashbench.running.runs.provenance import environment
 from hashbench.running.sweep.attempt import LEASE_S
 from hashbench.running.sweep.processes import own_name
@@ -67,7 +67,7 @@ def import_predictions(
         raise InputError(f"task {task!r}: {score.metric} scores no classes or values, and no others can be imported")
     read = task_data_of_run(store, score.run.run_id, data)
     answers = matched(file, read, score.split, text=text, label=label, seed=None if seed is None else str(seed))
-    run = KIND.of(name, score.run.spec, answers.outputs, metric=score.metric, split=score.split)
+    run = IMPORTED_PREDICTIONS.of(name, score.run.spec, answers.outputs, metric=score.metric, split=score.split)
     others = [of.run_id for entry in measured.imported for of in entry.runs if (of.model, of.task) == (name, task)]
     if others and run.id not in others:
         raise InputError(

@@ -40,10 +40,9 @@ from hashbench.running.experiment.models import ResolvedModel, resolve_baseline,
 from hashbench.running.experiment.resolved import ResolvedExperiment, learns_on_corpora, needs_corpus
 from hashbench.running.experiment.tasks import find_tasks
 from hashbench.running.experiment.tuning import declared
-from hashbench.running.runs.base import kinds, names
-from hashbench.running.runs.outputs import check_outputs
-from hashbench.running.sweep import model_sizes
+from hashbench.running.runs.base import check_outputs, kinds, names
 from hashbench.running.sweep.absent import AbsentCorpus, AbsentTask, MissingInputs, block_without_weights
+from hashbench.running.sweep.measuring import outside_budget
 from hashbench.store.planning import Run
 
 Located = TypeVar("Located", LocatedTask, CorpusSource)
@@ -108,7 +107,7 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
         *on_devices, *_claim_notes(loaded, resolved), *_start_notes(loaded, models), *_rate_notes(models),
         *_spread_notes(resolved), *_vocabulary_notes(resolved), *_reading_notes(resolved),
         *_untuned_notes(resolved),
-        *_source_notes(resolved, sources), *model_sizes.outside_budget(resolved),
+        *_source_notes(resolved, sources), *outside_budget(resolved),
     )  # fmt: skip
     return Plan(resolved, runs, places, notes, tuple(absent.errors))
 

@@ -1,4 +1,4 @@
-"""Processes of a sweep: their names, which of them are dead, the signals that end one, and those that one started."""
+"""Processes of a sweep: their names, which of them are dead, and the signals that end one."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import os
 import signal
 import socket
 import stat
-import subprocess
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -70,60 +69,9 @@ def _first_line(path: str) -> str:
         return ""
 
 
-def process_table() -> dict[int, tuple[int, str]]:
-    """Parent and state (a letter: R, S, T ...) of every process that this one may see, by id."""
-    table: dict[int, tuple[int, str]] = {}
-    if Path("/proc/self/stat").exists():
-        for name in filter(str.isdecimal, os.listdir("/proc")):
-            fields = _first_line(f"/proc/{name}/stat").rpartition(")")[2].split()
-            if fields:
-                table[int(name)] = int(fields[1]), fields[0]
-        return table
-    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,stat="], capture_output=True, text=True, check=False)
-    for line in listed.stdout.splitlines():
-        number, parent, state = line.split(maxsplit=2)
-        table[int(number)] = int(parent), state[:1]
-    return table
-
-
-def family_of(process_id: int, spare: int = 0) -> dict[int, str]:
-    """The states of a process and of all that it started, directly or through others, by id, itself first.
-
-    Without `spare` and what that started.
-    """
-    table = process_table()
-    family = [process_id]
-    for member in family:  # which grows
-        family += [number for number, (parent, _) in table.items() if parent == member and number != spare]
-    return {number: table[number][1] for number in family if number in table}
-
-
-def kill_family(process_id: int, spare: int = 0) -> None:
-    """Kills a process and all that it started, but not `spare`. Raises ValueError for the first process of all."""
-    if process_id <= 1:
-        raise ValueError(f"process {process_id}: all others are its children")
-    halted: set[int] = set()
-    # Halted first: a process that is killed leaves children without a parent, and one at work may start another.
-    while going := family_of(process_id, spare).keys() - halted:
-        _send(signal.SIGSTOP, going)
-        halted |= going
-    _send(signal.SIGKILL, halted)
-
-
-def _send(number: int, process_ids: Iterable[int]) -> None:
-    for process_id in process_ids:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(process_id, number)
-
-
 def is_stopped(process_id: int) -> bool:
     """True where a process was stopped from outside: by SIGSTOP, a terminal or a debugger. Known on Linux alone."""
     return _first_line(f"/proc/{process_id}/stat").rpartition(")")[2][1:2] in ("T", "t")
-
-
-def is_one_stopped(process_id: int, spare: int = 0) -> bool:
-    """True where a process, or one that it started, was stopped from outside."""
-    return any(state in "Tt" for state in family_of(process_id, spare).values())
 
 
 # SIGHUP: the terminal was closed. Where it is ignored (nohup) it stays so.

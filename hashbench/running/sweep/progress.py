@@ -1,14 +1,15 @@
-"""Events of workers, and the progress that a sweep shows of them: bars on a terminal, plain lines in a log, on stderr.
+"""Events that workers report, in lines of JSON, and the progress that a sweep shows of them: bars or plain lines.
 
-A lost event is a lost line on the screen, nothing else.
+A lost event of a run is a lost line on the screen, nothing else.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import TextIO
 
@@ -54,7 +55,78 @@ class RunEnded:
     note: str = ""  # a score, or the reason of a failure
 
 
-Event = RunStarted | RunProgress | RunEnded
+@dataclass(frozen=True)
+class WorkerStarted:
+    """Event: a worker begins to claim runs, under a name."""
+
+    worker: int
+    name: str
+
+
+@dataclass(frozen=True)
+class WorkerRefused:
+    """Event: a worker cannot take part, for a reason that the user can do something about."""
+
+    worker: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Hung:
+    """Why a worker was ended from outside: its attempts in flight (id, token, seconds) are failures with this log."""
+
+    reason: str
+    log: str
+    attempts: tuple[tuple[int, str, float], ...]
+    is_for_good: bool  # whether another try would last as long
+
+
+@dataclass(frozen=True)
+class WorkerEnded:
+    """Event, the last of a worker: how it ended in words, "" where it found no more to do or was requested to stop."""
+
+    worker: int
+    how: str = ""
+    is_try: bool = True  # whether its run may be the reason; not where something else ended it
+    hung: Hung | None = None
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Event for whoever watches a worker: the attempts that it has in flight."""
+
+    worker: int
+    # Id, token and begin of each, by the monotonic clock of the machine; each was begun within the one before
+    attempts: tuple[tuple[int, str, float], ...] = ()
+    gives_signs: bool = False  # whether runs of the last one's kind give signs of progress from the start
+
+
+RunEvent = RunStarted | RunProgress | RunEnded
+Event = RunEvent | WorkerStarted | WorkerRefused | WorkerEnded
+_KINDS: dict[str, type] = {
+    kind.__name__: kind for kind in (RunStarted, RunProgress, RunEnded, WorkerStarted, WorkerRefused, Watched)
+}
+
+
+def as_line(event: Event | Watched) -> str:
+    """An event as a line of JSON."""
+    return json.dumps({"event": type(event).__name__, **asdict(event)}) + "\n"
+
+
+def event_of(line: bytes) -> Event | Watched | None:
+    """The event of a line; None for a line that is none, as a worker leaves that is killed in the middle of it.
+
+    >>> event_of(as_line(WorkerStarted(0, "here")).encode()), event_of(b'{"event": "WorkerSt')
+    (WorkerStarted(worker=0, name='here'), None)
+    """
+    try:
+        values = json.loads(line)
+        event: Event | Watched = _KINDS[values.pop("event")](**values)
+        return event
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
 STARTING = "are loading what trains"  # which takes seconds, without a sign
 SHORT = 8  # letters of a run id, as `status` prints it and `log` takes it
 
@@ -94,7 +166,7 @@ class SweepProgress:
         if self._bars is not None:
             self._bars.stop()
 
-    def show(self, event: Event) -> None:
+    def show(self, event: RunEvent) -> None:
         """Shows one event of a worker."""
         if isinstance(event, RunStarted):
             self._started(event)

@@ -1,11 +1,12 @@
 """One run on several devices, with a process for each, the first of which returns the result.
 
 torchrun starts the processes of this machine (`torch.distributed.launcher`); those of a Ray cluster are started by Ray
-Train (`executors/ray_train.py`). Both set the variables that Lightning reads, and end all processes when one fails.
+Train (`ray_train.py`). Both set the variables that Lightning reads, and end all processes when one fails.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import os
 import signal
@@ -25,10 +26,10 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from hashbench.common.errors import InputError
 from hashbench.common.process import outlive_readers
-from hashbench.common.progress import Sign, progress
+from hashbench.common.progress import Sign, give_signs_to, progress, signs_file
 from hashbench.running.runs.base import carry_out
-from hashbench.running.sweep.assignment import Assignment, PackedAssignment
-from hashbench.running.sweep.guard import guard_of_process, write_stacks_to
+from hashbench.running.sweep.assignment import Assignment, pack, unpack
+from hashbench.running.sweep.local import STACKS, WRITE_STACKS
 from hashbench.running.sweep.processes import BATCH_SIGNALS
 from hashbench.running.training.machine import Interrupted, Machine, Stop
 from hashbench.store.planning import Run
@@ -87,7 +88,7 @@ def run_on_devices(run: Run, assignment: Assignment, machine: Machine) -> Result
     )
     # Neither travels to another process.
     plain = replace(machine, should_stop=None, watch=None)
-    arguments = (run, PackedAssignment.of(assignment), plain, stop, outbox, guard_of_process().folder)
+    arguments = (run, pack(assignment), plain, stop, outbox, signs_file())
     launch = Launch(lambda: elastic_launch(config, share_of_process)(*arguments))
 
     def arrived() -> Iterable[Message]:
@@ -136,22 +137,24 @@ def how(error: Exception | None) -> str:
 
 def share_of_process(
     run: Run,
-    packed: PackedAssignment,
+    packed: bytes,
     machine: Machine,
     stop: Stop,
     outbox: SimpleQueue[Message],
-    guarded_in: Path | None,
+    signs: Path | None,
 ) -> None:
     """The main function of a process that torchrun started: carries out one device's share of a run.
 
-    `guarded_in`: the folder in which the worker's guard looks for signs of progress.
+    `signs`: the file of signs of progress, in the folder of whoever watches the worker.
     """
     outlive_readers()
     for number in BATCH_SIGNALS:  # its worker, which gets them too, has all processes stop at one step
         signal.signal(number, signal.SIG_IGN)
-    write_stacks_to(guarded_in)
+    give_signs_to(signs)
+    if signs is not None:
+        faulthandler.register(WRITE_STACKS, file=signs.with_name(STACKS).open("a"), all_threads=True)
     threading.Thread(target=end_with_parent, daemon=True).start()
-    carry_out_share(run, packed.open(), replace(machine, rank=int(os.environ["RANK"])), stop, outbox.put)
+    carry_out_share(run, unpack(packed), replace(machine, rank=int(os.environ["RANK"])), stop, outbox.put)
 
 
 def carry_out_share(

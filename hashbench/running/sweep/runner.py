@@ -23,26 +23,31 @@ from hashbench.running.experiment.schema import Experiment
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import names
 from hashbench.running.sweep.assignment import Assignment
-from hashbench.running.sweep.dry_run import print_plan
-from hashbench.running.sweep.estimate import seconds_left
-from hashbench.running.sweep.executors.local import LocalExecutor
-from hashbench.running.sweep.executors.registry import find_executor
+from hashbench.running.sweep.dry_run import print_plan, seconds_left
+from hashbench.running.sweep.executors import Executor, find_executor
 from hashbench.running.sweep.housekeeping import (
     STUCK,
     ResultSpool,
-    end_of,
     look_after,
     release_dead,
     remove_temporary_files,
     saved_copy,
 )
+from hashbench.running.sweep.local import LocalExecutor
 from hashbench.running.sweep.plan import Plan, plan
 from hashbench.running.sweep.processes import Stopped, TimeIsUp, stop_signals
-from hashbench.running.sweep.progress import RunEnded, SweepProgress
+from hashbench.running.sweep.progress import (
+    Hung,
+    RunEnded,
+    SweepProgress,
+    WorkerEnded,
+    WorkerRefused,
+    WorkerStarted,
+)
 from hashbench.running.sweep.stored_plan import data_origins, of_phase, refuse_another_plan, write_down
 from hashbench.store.engine import Store, address_of, check_place, open_store
 from hashbench.store.planning import planned_runs, retry_failed
-from hashbench.store.queue import pending
+from hashbench.store.queue import end_for, pending
 from hashbench.store.retry import Retry
 from hashbench.store.sqlite import DatabaseMoved
 from hashbench.store.status import done_ids, experiments, find_experiment, needed_by_others, runs, seconds_of
@@ -221,50 +226,120 @@ def run_phase(
     fail_fast: bool,
     until: float | None,
 ) -> bool:
-    """Starts workers and watches them until no run of these kinds is left; False where failures ended it early.
+    """Carries out all runs of these kinds by so many workers; False where failures ended it early.
 
-    Raises TimeIsUp at `until`.
+    Raises TimeIsUp at `until`, and InputError where a worker cannot take part.
     """
     experiment = work.plan.resolved.experiment
     assignment = replace(work.assignment, kinds=kinds, threads=threads_for(experiment, n_workers))
-    n_pending = partial(pending, work.store, work.experiment_id, assignment.max_attempts, kinds=kinds)
-    if not work.retry(n_pending):
+    if not work.retry(pending, work.store, work.experiment_id, assignment.max_attempts, kinds=kinds):
         return True
     # Timings name the machine that planned them, so it measures them itself.
     place = LocalExecutor if kinds == names(measures_time=True) else find_executor(experiment.executor)
-    executor = place(assignment, n_workers)
-    crashes, looked_at = 0, time.monotonic()
+    crew = Crew(work, place(assignment, n_workers), progress, fail_fast=fail_fast)
     try:
-        executor.start()
-        while not executor.ended():
+        crew.start()
+        while not crew.is_done:
             if until is not None and time.monotonic() >= until:
                 raise TimeIsUp
-            if event := executor.event(wait_s=0.2):
-                progress.show(event)
-                crashes = 0 if isinstance(event, RunEnded) else crashes
-                if fail_fast and isinstance(event, RunEnded) and event.state == "failed":
-                    return False
-            if time.monotonic() - looked_at > LOOK_EVERY_S:
-                looked_at = time.monotonic()
-                work.retry.once(look_after, work.store, work.experiment_id, assignment.artifact_folder())
-                if executor.waits() and not work.retry(n_pending):
-                    return True
-            for crash in executor.replace_crashed():
-                ended = work.retry.once(end_of, work.store, crash.worker)
-                progress.tell(f"{crash.how}; {ended or 'its run is given to another'}")
-                gone = partial(release_dead, gone=crash.worker, counts_as_try=crash.is_try)
-                work.retry.once(gone, work.store, work.experiment_id)
-                crashes += not ended  # an end by a guard is a try, of which a run has few
-                if ended and fail_fast:
-                    return False
-            if crashes > MAX_CRASHES * n_workers:
-                progress.tell(f"{crashes} workers ended one after the other without finishing a run; giving up")
-                return False
-        return True
+            crew.hear(wait_s=0.2)
+        return not crew.gave_up
     finally:
-        for worker in executor.stop(STOP_GRACE_S) or ():
-            stuck = partial(release_dead, gone=worker, reason=STUCK)
-            work.retry.once(stuck, work.store, work.experiment_id)
+        crew.stop()
+
+
+class Crew:
+    """The workers of one phase of a sweep: started, started again where they end badly, and stopped."""
+
+    def __init__(self, work: Sweep, executor: Executor, progress: SweepProgress, *, fail_fast: bool) -> None:
+        self._work, self._executor, self._progress, self._fail_fast = work, executor, progress, fail_fast
+        self._n_workers = executor.n_workers
+        self._at_work = set(range(self._n_workers))
+        self._names: dict[int, str] = {}  # under which workers claim runs, of those that have started
+        self._crashes, self._looked_at = 0, time.monotonic()
+        self._nothing_left = self.gave_up = False
+
+    @property
+    def is_done(self) -> bool:
+        """True when no run is left, or failures end the sweep.
+
+        A worker that ends in order has found no run. Others may still be at one, or wait for a place to start.
+        """
+        return self.gave_up or (self._nothing_left and not self._at_work & self._names.keys())
+
+    def start(self) -> None:
+        """Starts all workers."""
+        for worker in range(self._n_workers):
+            self._executor.start(worker)
+
+    def hear(self, wait_s: float) -> None:
+        """Shows what workers report, and starts one again that ended badly; waits for the first report."""
+        for event in self._executor.events(wait_s):
+            if isinstance(event, WorkerStarted):
+                self._names[event.worker] = event.name
+            elif isinstance(event, WorkerRefused):
+                raise InputError(event.reason)
+            elif isinstance(event, WorkerEnded):
+                self._ended(event)
+            else:
+                self._progress.show(event)
+                if isinstance(event, RunEnded):
+                    self._crashes = 0
+                    self.gave_up |= self._fail_fast and event.state == "failed"
+        if time.monotonic() - self._looked_at > LOOK_EVERY_S:
+            self._look_after()
+
+    def _ended(self, event: WorkerEnded) -> None:
+        """Gives the run of a worker that ended badly to another, and starts it again."""
+        name = self._names.pop(event.worker, "")
+        if not event.how:
+            self._at_work.discard(event.worker)
+            self._nothing_left = True
+            return
+        self._progress.tell(f"{event.how}; {event.hung.reason if event.hung else 'its run is given to another'}")
+        if event.hung is not None:
+            self._store_end(event.hung)
+        if name:
+            gone = partial(release_dead, gone=name, counts_as_try=event.is_try)
+            self._work.retry.once(gone, self._work.store, self._work.experiment_id)
+        self._crashes += not event.hung  # a run that hangs is a try, of which it has few
+        self.gave_up |= bool(event.hung) and self._fail_fast
+        if self._crashes > MAX_CRASHES * self._n_workers:
+            self._progress.tell(f"{self._crashes} workers ended one after the other without finishing a run; giving up")
+            self.gave_up = True
+        if self.gave_up:
+            self._at_work.discard(event.worker)
+        else:
+            self._executor.start(event.worker)
+
+    def _store_end(self, hung: Hung) -> None:
+        """Stores the attempts of a worker that was ended since one hung, the innermost first, as failures."""
+        tries = self._executor.assignment.max_attempts if hung.is_for_good else 1
+        for number, (attempt, token, seconds) in enumerate(reversed(hung.attempts)):
+            end = partial(end_for, seconds=seconds, tries=1 if number else tries)
+            self._work.retry(end, self._work.store, attempt, token, hung.reason, hung.log)
+
+    def _look_after(self) -> None:
+        """Stores results that wait on disk, frees runs of dead processes, and ends a wait for a place to no purpose."""
+        self._looked_at = time.monotonic()
+        work, assignment = self._work, self._executor.assignment
+        work.retry.once(look_after, work.store, work.experiment_id, assignment.artifact_folder())
+        if not self._at_work & self._names.keys():
+            to_do = partial(pending, kinds=assignment.kinds)
+            self._nothing_left |= not work.retry(to_do, work.store, work.experiment_id, assignment.max_attempts)
+
+    def stop(self) -> None:
+        """Requests all workers to stop; ends those still at work after STOP_GRACE_S, and frees their runs."""
+        self._executor.stop()
+        deadline = time.monotonic() + STOP_GRACE_S
+        try:
+            while self._at_work & self._names.keys() and time.monotonic() < deadline:
+                self._at_work -= {e.worker for e in self._executor.events(0.2) if isinstance(e, WorkerEnded)}
+        finally:
+            self._executor.kill()
+        for worker in self._at_work & self._names.keys():
+            stuck = partial(release_dead, gone=self._names[worker], reason=STUCK)
+            self._work.retry.once(stuck, self._work.store, self._work.experiment_id)
 
 
 def conclude(work: Sweep) -> int:

@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
+import contextlib
+import faulthandler
 import logging
+import os
+import select
+import signal
+import socket
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from hashbench.common.cache import using
+from hashbench.common.cache import named_cache, using
 from hashbench.common.errors import InputError
-from hashbench.common.process import is_out_of_memory, keep_few_prepared, keep_freed_memory
-from hashbench.common.progress import progress
+from hashbench.common.process import is_out_of_memory, keep_few_prepared, keep_freed_memory, outlive_readers
+from hashbench.common.progress import give_signs_to, progress
+from hashbench.common.registry import registered
 from hashbench.common.showing import tell
 from hashbench.results.dashboard.live import TrackedRun, Tracker, final_values, run_config, run_label, wandb_id
-from hashbench.running.runs.base import kind_of
+from hashbench.running.runs.base import carry_out, kind_of
 from hashbench.running.runs.provenance import commits_note, environment, sources_of
-from hashbench.running.sweep.assignment import Assignment
-from hashbench.running.sweep.attempt import LEASE_S, Attempts, Ending, StopSignal, claimed
-from hashbench.running.sweep.executors.base import Control
-from hashbench.running.sweep.needed_files import is_at_hand, needs_read_by
-from hashbench.running.sweep.processes import own_name
-from hashbench.running.sweep.progress import RunEnded, RunProgress, RunStarted
+from hashbench.running.sweep.assignment import Assignment, unpack
+from hashbench.running.sweep.attempt import LEASE_S, Attempts, Control, Ending, StopSignal, claimed
+from hashbench.running.sweep.executors import ExecutorSpec
+from hashbench.running.sweep.housekeeping import is_at_hand, needs_read_by
+from hashbench.running.sweep.local import END, LOG, SIGNS, STACKS, WRITE_STACKS
+from hashbench.running.sweep.plan import refuse_other_runs
+from hashbench.running.sweep.processes import BATCH_SIGNALS, own_name
+from hashbench.running.sweep.progress import (
+    Event,
+    RunEnded,
+    RunProgress,
+    RunStarted,
+    Watched,
+    WorkerRefused,
+    WorkerStarted,
+    as_line,
+)
+from hashbench.running.sweep.ranks import run_on_devices
+from hashbench.running.training.devices import release_memory
 from hashbench.running.training.fit import quieten
 from hashbench.running.training.machine import Interrupted, Machine
-from hashbench.running.training.memory import release_memory
 from hashbench.store.engine import open_store, parse
 from hashbench.store.planning import Run
 from hashbench.store.queue import ClaimedRun, claim, pending
@@ -53,12 +74,94 @@ def idle_waits() -> Iterator[float]:
         wait = min(wait * LONGER, LONGEST_WAIT_S)
 
 
+class Parent(Control):
+    """The connection through standard input and output, whose other end is a `WorkerProcess` (local.py)."""
+
+    def __init__(self, number: int, folder: Path) -> None:
+        """`folder`: is shared with the other end, for signs of progress, stacks and logs."""
+        self.number, self._folder = number, folder
+        self._lock = threading.Lock()
+        self._out = os.fdopen(os.dup(1), "w")
+        os.dup2(2, 1)  # what runs print is no event
+        self._stop = self._gone = self._over = False
+
+    def signalled(self, *_: object) -> None:
+        """Signal handler that stops this worker alone, without waiting for a lock."""
+        self._stop = True
+
+    def is_set(self) -> bool:
+        self._look()
+        return self._stop
+
+    def wait(self, seconds: float) -> None:
+        if not self.is_set():
+            select.select([0], [], [], seconds)
+
+    def is_abandoned(self) -> bool:
+        self._look()
+        return self._gone
+
+    def _look(self) -> None:
+        """Takes in what the other end says: a line requests the stop, the end of the input says that it is gone."""
+        with self._lock:
+            while not self._gone and select.select([0], [], [], 0.0)[0]:
+                heard = os.read(0, 100)
+                self._gone, self._stop, self._over = not heard, True, self._over or END in heard
+
+    def tell(self, event: Event | Watched) -> None:
+        with self._lock, contextlib.suppress(ValueError, OSError):  # nobody reads any more
+            self._out.write(as_line(event))
+            self._out.flush()
+
+    def heed(self) -> None:
+        self._look()
+        if self._over:
+            os._exit(1)
+
+    def note_log(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            (self._folder / LOG).write_text(text, "utf-8", errors="replace")
+
+
+def work(file: str, number: str, folder: str) -> None:
+    """The main function of a worker process: carries out runs of the assignment in a file until none is left.
+
+    It ends before that on request. `number`: of the worker; `folder`: as in `Parent`.
+    """
+    outlive_readers()
+    for ignored in (signal.SIGINT, signal.SIGHUP):  # they mean the sweep, which says what the worker does then
+        signal.signal(ignored, signal.SIG_IGN)
+    control = Parent(int(number), Path(folder))
+    # Slurm sends one of them to all processes of a job. Lightning calls this handler beside its own.
+    for stopping in (signal.SIGTERM, *BATCH_SIGNALS):
+        signal.signal(stopping, control.signalled)
+    leave_signs_in(Path(folder))
+    try:
+        assignment = unpack(Path(file).read_bytes(), named_cache())
+        spec: ExecutorSpec = registered("executor")[assignment.resolved.experiment.executor]
+        if spec.elsewhere:
+            assignment = replace(assignment, cache=named_cache() or assignment.cache)
+            refuse_other_runs(assignment.resolved, assignment.runs, f"worker on {socket.gethostname()}")
+        worker = Worker(assignment, control)
+        control.tell(WorkerStarted(control.number, own_name()))
+        worker.loop()
+    except InputError as error:
+        control.tell(WorkerRefused(control.number, str(error)))
+
+
+def leave_signs_in(folder: Path) -> None:
+    """Lets this process leave signs of progress, and its stacks on request, where whoever watches it finds them."""
+    give_signs_to(folder / SIGNS)
+    faulthandler.register(WRITE_STACKS, file=(folder / STACKS).open("a"), all_threads=True)
+
+
 class Worker:
     """A worker of a sweep, on this machine or another: claims runs and carries them out one by one."""
 
-    def __init__(self, assignment: Assignment, index: int, control: Control) -> None:
-        self._assignment, self._index, self._control = assignment, index, control
-        self._retry = Retry(parse(assignment.db)[1], tell=control.say, stop=control)
+    def __init__(self, assignment: Assignment, control: Control) -> None:
+        self._assignment, self._control = assignment, control
+        # Who started it says so too
+        self._retry = Retry(parse(assignment.db)[1], tell=lambda line: None, stop=control)
         self._place = assignment.workplace()
         self._claimer: dict[str, Any] = {"worker": own_name(), "lease_s": LEASE_S, "environment": environment()}
         self._sources: dict[tuple[str, str | None, str], str] = {}  # by kind, task and label, which decide them
@@ -80,12 +183,11 @@ class Worker:
                 self._place.artifacts,
                 max_attempts=self._assignment.max_attempts,
                 run_hours=self._assignment.resolved.experiment.run_hours,
-                hang_s=self._assignment.resolved.experiment.hang_s,
             )
             with using(self._assignment.cache):
                 self._work()
-        except (StoreAway, DatabaseLost) as error:
-            self._control.say(str(error))
+        except (StoreAway, DatabaseLost):
+            return  # who started it says so
 
     def _work(self) -> None:
         waits = idle_waits()
@@ -112,11 +214,11 @@ class Worker:
         """Makes one attempt at a claimed run and sends the events of its start and its end."""
         run = self._assignment.runs[held.run_id]
         label = label_of(run)
-        self._control.tell(RunStarted(self._index, run.id, label, kind_of(run).announced))
+        self._control.tell(RunStarted(self._control.number, run.id, label, kind_of(run).announced))
         began = time.monotonic()
         ending = self._attempt(run, held)
         note = ending.note if ending.result is None else kind_of(run).headline(ending.result)
-        self._control.tell(RunEnded(self._index, run.id, label, ending.state, time.monotonic() - began, note))
+        self._control.tell(RunEnded(self._control.number, run.id, label, ending.state, time.monotonic() - began, note))
 
     def _attempt(self, run: Run, held: ClaimedRun) -> Ending:
         """Carries out a run under its lease, shown by its tracker; returns how it ended."""
@@ -162,6 +264,7 @@ class Worker:
                     progress(f"waiting for {label_of(need)}", step=False)
                     self._control.wait(LOOK_AGAIN_S)  # another worker makes them
                 stop.began_again()
+                self._attempts.watched()
                 if stop.is_set():
                     raise Interrupted
         return time.monotonic() - began if is_waiting else 0.0
@@ -181,14 +284,24 @@ class Worker:
     def _result(self, run: Run, machine: Machine) -> Result:
         """The result of a run; a training that runs out of memory is tried once more, with half the rows at a time."""
         try:
-            return self._control.carry_out(run, self._assignment, self._place, machine)
+            return self._on_devices(run, machine)
         except Exception as error:
             if not (is_out_of_memory(error) and kind_of(run).is_training):
                 raise
             logging.getLogger(__name__).warning("%s: out of memory; again with half the rows at a time", error)
         release_memory()
         again = replace(machine, halved=True, earlier=[], notes={})
-        return self._control.carry_out(run, self._assignment, self._place, again)
+        return self._on_devices(run, again)
+
+    def _on_devices(self, run: Run, machine: Machine) -> Result:
+        """Carries out a run in this process, or on several devices; returns its result."""
+        if machine.devices == 1:
+            return carry_out(run, self._place, machine)
+        if self._assignment.process is None:
+            return run_on_devices(run, self._assignment, machine)
+        from hashbench.running.sweep.ray_train import run_on_cluster
+
+        return run_on_cluster(run, self._assignment, machine, self._assignment.process)
 
     def _machine(self, run: Run, stop: StopSignal, tracker: Tracker) -> Machine:
         experiment = self._assignment.resolved.experiment
@@ -196,7 +309,7 @@ class Worker:
         def watch(values: dict[str, float], step: int, total_steps: int, before: int) -> None:
             tracker.record(values, step, before)
             for name, value in values.items():
-                self._control.tell(RunProgress(self._index, name, value, step, total_steps))
+                self._control.tell(RunProgress(self._control.number, name, value, step, total_steps))
 
         return Machine(
             folder=self._place.artifacts.running(run.id),

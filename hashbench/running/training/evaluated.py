@@ -14,11 +14,10 @@ from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.item_batches import ItemData
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.running.experiment.recipes import FinetuneRecipe
-from hashbench.running.training.curves import Curves
 from hashbench.running.training.fit import fit
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model
-from hashbench.running.training.module import RecipeModule
+from hashbench.running.training.module import Curves, RecipeModule
 from hashbench.running.training.recipe import schedule_of, training_length, warmup_length
 
 # split -> outputs of the head in the order of the rows (n, n_outputs) float32

@@ -20,9 +20,8 @@ from hashbench.data.sources.loader import LoadedData
 from hashbench.running.experiment.recipes import FinetuneRecipe, Pretrain
 from hashbench.running.training.accumulation import some_rows
 from hashbench.running.training.checkpoints import CheckpointFiles, Resumable, Snapshots
-from hashbench.running.training.devices import pick_device, precision_found
+from hashbench.running.training.devices import largest_micro_batch, pick_device, precision_found
 from hashbench.running.training.machine import Machine
-from hashbench.running.training.memory import largest_micro_batch
 from hashbench.running.training.model import Model
 from hashbench.running.training.module import RecipeModule
 

@@ -1,29 +1,30 @@
-"""Pre-training: a model and the head of its objective over a corpus."""
+"""Pre-training: a model and the head of its objective over a corpus, and their scores without fine-tuning."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hashbench.common.measured import MetricRow
+from hashbench.common.measured import HELD_OUT, SEPARATION, MetricRow
+from hashbench.common.progress import progress
 from hashbench.data.corpora.batches import PretrainingData
 from hashbench.data.sources.loader import LoadedData
+from hashbench.data.tasks.pair_batches import PairSentences
 from hashbench.models.embeddings.base import NO_LABEL, Batch
 from hashbench.models.objectives.base import Head
 from hashbench.running.experiment.recipes import PretrainRecipe
 from hashbench.running.training.accumulation import MicroBatch
-from hashbench.running.training.curves import Curves
 from hashbench.running.training.devices import pick_device
 from hashbench.running.training.fit import fit
-from hashbench.running.training.held_out import held_out
-from hashbench.running.training.machine import Machine
+from hashbench.running.training.machine import Interrupted, Machine
 from hashbench.running.training.model import Model
-from hashbench.running.training.module import RecipeModule
+from hashbench.running.training.module import Curves, NotFinite, RecipeModule
 from hashbench.running.training.recipe import linear_decay
 
 
@@ -98,3 +99,70 @@ def pretrain(
     facts = [MetricRow("tokens", data.tokens_read(done.steps)), *data.facts()]
     facts += held_out(model, head, data.held_out_batches(), step=done.steps, device=device)
     return replace(done, facts=tuple(facts))
+
+
+@torch.inference_mode()
+def held_out(model: Model, head: Head, batches: Iterable[Batch], *, step: int, device: torch.device) -> list[MetricRow]:
+    """The mean loss over the labels of batches (B, L), and how well their tokens are separated; [] for no batches.
+
+    The latter is the area under the ROC curve: how often, of a token that should score higher and one that should not,
+    the former does; 0.5 by chance. Both are computed in float32, without dropout.
+    """
+    model.eval().to(device)
+    head.eval().to(device)
+    losses, labels = [], []
+    scores: list[np.ndarray] = []
+    positive: list[np.ndarray] = []
+    for unmoved in batches:
+        progress("loss on held-out rows")
+        batch = unmoved.to(device)
+        assert batch.labels is not None  # the loader of a pre-training always labels
+        losses.append(float(head.batch_loss(model, batch, "labels")))
+        labels.append(int(batch.labels.ne(NO_LABEL).sum()))
+        if (pair := head.separation(model, batch)) is not None:
+            scores.append(pair[0].float().cpu().numpy())
+            positive.append(pair[1].cpu().numpy())
+    if not sum(labels):
+        return []
+    rows = [MetricRow("loss", float(np.average(losses, weights=labels)), HELD_OUT, step)]
+    if scores:
+        rows.append(MetricRow(SEPARATION, area(np.concatenate(scores), np.concatenate(positive)), HELD_OUT, step))
+    return rows
+
+
+def area(scores: np.ndarray, positive: np.ndarray) -> float:
+    """The area under the ROC curve of scores (n,) for the positive ones (n,) bool; NaN where all are of one kind.
+
+    >>> area(np.array([0.1, 0.4, 0.4, 0.8]), np.array([False, True, False, True]))
+    0.875
+    """
+    from scipy.stats import rankdata
+
+    n = int(positive.sum())
+    if n in (0, len(positive)):
+        return float("nan")
+    above = rankdata(scores)[positive].sum() - n * (n + 1) / 2
+    return float(above / (n * (len(positive) - n)))
+
+
+def sentence_scores(model: Model, head: Head, sentences: PairSentences, machine: Machine) -> np.ndarray:
+    """Of each sentence the sum, mean and minimum of its tokens' log-probabilities, and their number: (n, 4) float64.
+
+    Raises:
+        NotFinite: a score is no finite number.
+        Interrupted: the machine requests a stop.
+    """
+    device = torch.device(pick_device(machine.device))
+    model, head = model.to(device).eval(), head.to(device).eval()
+    sums, least = np.zeros(len(sentences)), np.full(len(sentences), np.inf)
+    for batch, of in sentences.batches():
+        progress("scores of sentences")
+        if machine.should_stop is not None and machine.should_stop.is_set():
+            raise Interrupted
+        with torch.inference_mode():
+            values = head.log_probabilities(model, batch.to(device)).double().cpu().numpy()  # (labels,)
+        if not np.isfinite(values).all():
+            raise NotFinite("a sentence has a score that is no finite number; the pre-training may have diverged")
+        np.add.at(sums, of, values)
+        np.minimum.at(least, of, values)
+    return np.stack([sums, sums / sentences.n_tokens, least, sentences.n_tokens], axis=1)

@@ -10,7 +10,8 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.models.embeddings.registry import find_model, models
 from hashbench.results.papers.paper import PUBLISHED
-from hashbench.running.efficiency.costs import (
+from hashbench.running.efficiency.parameters import count
+from hashbench.running.efficiency.sizes import (
     PAPER_BERT,
     Bytes,
     Shape,
@@ -19,7 +20,6 @@ from hashbench.running.efficiency.costs import (
     multiply_adds,
     shape_of,
 )
-from hashbench.running.efficiency.parameters import count
 
 K1 = Shape(layers=2, dim=768, feed_forward=3072, bits=420)
 K4 = replace(K1, group=4)

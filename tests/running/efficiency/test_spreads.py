@@ -7,7 +7,7 @@ import math
 import pytest
 
 from hashbench.models.embeddings.registry import find_model
-from hashbench.running.efficiency.spreads import spreads_at_start
+from hashbench.running.efficiency.sizes import spreads_at_start
 
 ROW = 0.0176  # of a row: normal with 0.02, cut at two standard deviations
 

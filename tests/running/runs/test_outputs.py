@@ -14,7 +14,7 @@ from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.catalogue import find_task
 from hashbench.data.tasks.text_data import Split, TaskData
-from hashbench.running.runs.outputs import check_outputs, storable, stored_bytes
+from hashbench.running.runs.base import check_outputs, storable, stored_bytes
 from hashbench.scores.base import Metric, metrics
 from hashbench.scores.draws import drawn
 from hashbench.store import packing
@@ -93,7 +93,7 @@ class Surprise(Metric):
 @pytest.fixture
 def surprise(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {**metrics(), "surprise": Surprise()}
-    monkeypatch.setattr("hashbench.running.runs.outputs.metric_of", known.get)
+    monkeypatch.setattr("hashbench.running.runs.base.metric_of", known.get)
 
 
 def test_a_score_that_would_change_keeps_its_outputs_out_and_a_note_says_so(limit: int, surprise: None) -> None:

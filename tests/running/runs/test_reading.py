@@ -9,9 +9,9 @@ import pytest
 from hashbench.common.cache import entries
 from hashbench.data.sources.fingerprints import cache_folder
 from hashbench.running.runs.finetuning import KIND as FINETUNING
+from hashbench.running.runs.finetuning import counted_before
 from hashbench.running.runs.materials import Materials
-from hashbench.running.runs.reading import counted_before
-from hashbench.running.sweep import text_shares
+from hashbench.running.sweep.measuring import count_texts
 from hashbench.running.sweep.plan import plan
 
 MODELS = "models: [{name: raw, like: hashformer-md-proj, objective: none}]\nbaseline: raw\nefficiency: false\n"
@@ -24,7 +24,7 @@ def test_a_damaged_record_is_set_aside_and_not_known(
     resolved = plan(experiment(MODELS)).resolved
     spec = FINETUNING.of(resolved, resolved.models["raw"], resolved.tasks[0], 0).spec
     assert counted_before(spec) is None
-    text_shares.take(resolved, Materials(resolved.sources, cache_folder(), resolved.tasks))
+    count_texts(resolved, Materials(resolved.sources, cache_folder(), resolved.tasks))
     assert counted_before(spec) is not None
     assert "measured" in [entry.room for entry in entries(tmp_path)]
     for record in (tmp_path / "measured").iterdir():

@@ -12,7 +12,7 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.common.registry import import_file
 from hashbench.running.experiment.load import load_experiment
-from hashbench.running.sweep.assignment import OwnFile, PackedAssignment
+from hashbench.running.sweep.assignment import OwnFile, files_in, pack, unpack
 from hashbench.running.sweep.plan import plan
 from hashbench.running.sweep.runner import assign
 
@@ -40,11 +40,10 @@ class Mine(Embedding):
         return self.vector.numel()
 '''
 ELSEWHERE = """
-import pickle, sys
+import sys
 from pathlib import Path
-
-parcel = pickle.loads(Path("parcel").read_bytes())
-assignment = parcel.open(Path("cache"))
+from hashbench.running.sweep.assignment import unpack
+assignment = unpack(Path("parcel").read_bytes(), Path("cache"))
 family = assignment.resolved.models["mine"].spec.embedding.family
 from hashbench.running.experiment.resolved import own_code
 print(sys.modules[family.__module__].__file__, own_code(family))
@@ -52,20 +51,18 @@ print(sys.modules[family.__module__].__file__, own_code(family))
 
 
 def test_own_code_arrives_where_its_file_is_not(tmp_path: Path, small_experiment: str) -> None:
-    import pickle
-
     (tmp_path / "here").mkdir()
     (tmp_path / "here/own.py").write_text(OWN)
     entry = '{name: mine, use: "own.py:Mine", objective: none}'
     text = small_experiment.replace("models: [hashformer-md-proj, hashformer-md-add]", f"models: [{entry}]")
     (tmp_path / "here/a.yaml").write_text(text.replace("baseline: hashformer-md-add", "baseline: mine"))
     planned = plan(load_experiment(tmp_path / "here/a.yaml"))
-    parcel = PackedAssignment.of(assign(planned, db="r.db", experiment_id=1, n_workers=1))
-    (file,) = parcel.files
+    parcel = pack(assign(planned, db="r.db", experiment_id=1, n_workers=1))
+    ((file,), _) = files_in(parcel)
     assert file.path.endswith("own.py") and file.text == OWN
     there = tmp_path / "there"
     there.mkdir()
-    (there / "parcel").write_bytes(pickle.dumps(replace(parcel, files=(file,))))
+    (there / "parcel").write_bytes(parcel)
     (tmp_path / "here/own.py").unlink()
     done = subprocess.run(
         [sys.executable, "-c", ELSEWHERE], cwd=there, capture_output=True, text=True, timeout=300, env=os.environ
@@ -82,8 +79,8 @@ def test_files_of_other_sweeps_of_the_process_are_not_sent(tmp_path: Path, small
     import_file(tmp_path / "other.py")
     (tmp_path / "a.yaml").write_text(small_experiment)
     planned = plan(load_experiment(tmp_path / "a.yaml"))
-    parcel = PackedAssignment.of(assign(planned, db="r.db", experiment_id=1, n_workers=1))
-    assert parcel.files == ()
+    parcel = pack(assign(planned, db="r.db", experiment_id=1, n_workers=1))
+    assert files_in(parcel)[0] == ()
 
 
 @pytest.mark.parametrize("meanwhile", ["edited", "gone"])
@@ -98,9 +95,10 @@ def test_the_text_that_was_planned_with_is_sent(tmp_path: Path, small_experiment
         own.unlink()
     else:
         own.write_text("nothing ( is here\n")
-    parcel = PackedAssignment.of(assign(planned, db="r.db", experiment_id=1, n_workers=1))
-    assert [f"TEST = {meanwhile!r}" in file.text for file in parcel.files] == [True] and not parcel.files[0].is_here()
-    assert parcel.open(tmp_path / "cache").resolved.models["mine"].spec.embedding.family.__name__ == "Mine"
+    parcel = pack(assign(planned, db="r.db", experiment_id=1, n_workers=1))
+    ((file,), _) = files_in(parcel)
+    assert f"TEST = {meanwhile!r}" in file.text and not file.is_here()
+    assert unpack(parcel, tmp_path / "cache").resolved.models["mine"].spec.embedding.family.__name__ == "Mine"
 
 
 def test_a_text_that_changed_on_the_way_is_refused(tmp_path: Path) -> None:
@@ -125,9 +123,9 @@ def test_plug_ins_are_named_where_the_same_files_lie_too(tmp_path: Path, monkeyp
     """A node of a cluster, started before, has another environment than the sweep."""
     (tmp_path / "own.py").write_text("x = 'the same'\n")
     monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path))
-    parcel = PackedAssignment((OwnFile.of(import_file(tmp_path / "own.py")),), pickle.dumps("the assignment"))
+    parcel = pickle.dumps(((OwnFile.of(import_file(tmp_path / "own.py")),), pickle.dumps("the assignment")))
     monkeypatch.delenv("HASHBENCH_PLUGINS")
-    assert parcel.open() == "the assignment"
+    assert unpack(parcel) == "the assignment"
     assert os.environ["HASHBENCH_PLUGINS"] == str(tmp_path / "own.py")
 
 
@@ -138,9 +136,9 @@ def test_plug_ins_are_named_where_their_copies_lie(tmp_path: Path, monkeypatch: 
     (tmp_path / "a/part.py").write_text("y = 'part'\n")
     monkeypatch.setenv("HASHBENCH_PLUGINS", os.pathsep.join([str(tmp_path / "a"), str(tmp_path / "b/own.py")]))
     files = [OwnFile.of(import_file(tmp_path / name)) for name in ("a/own.py", "a/part.py", "b/own.py")]
-    parcel = PackedAssignment(tuple(files), pickle.dumps("the assignment"))
+    parcel = pickle.dumps((tuple(files), pickle.dumps("the assignment")))
     (tmp_path / "a/part.py").unlink()
-    assert parcel.open(tmp_path / "cache") == "the assignment"
+    assert unpack(parcel, tmp_path / "cache") == "the assignment"
     copies = [Path(place) for place in os.environ["HASHBENCH_PLUGINS"].split(os.pathsep)]
     assert [copy.read_text() for copy in copies] == ["x = 'a'\n", "y = 'part'\n", "x = 'b'\n"]
     assert copies[0].parent == copies[1].parent != copies[2].parent

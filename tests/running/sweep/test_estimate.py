@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashbench.running.sweep.estimate import seconds_left
+from hashbench.running.sweep.dry_run import seconds_left
 from hashbench.store.planning import Run
 
 

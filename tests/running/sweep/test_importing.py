@@ -25,7 +25,7 @@ from hashbench.results.tables.request import ReportRequest
 from hashbench.running.experiment.identity import run_id
 from hashbench.running.experiment.schema import Experiment
 from hashbench.running.runs.base import stored_predictions
-from hashbench.running.runs.imported import KIND
+from hashbench.running.runs.evaluation import IMPORTED_PREDICTIONS
 from hashbench.running.sweep.importing import import_predictions
 from hashbench.scores.base import find_metric
 from hashbench.store.engine import Store, open_store
@@ -109,7 +109,7 @@ def test_tables_mark_them_and_nothing_else_reads_them(store: Store, data: TaskDa
     import_predictions(store, write(tmp_path / "other.jsonl", data, 50), task="cola", name="other")
     measured = measure(store)
     assert measured.entries == before[1].entries and measured.runs == before[1].runs
-    assert measured.labels() == {"bert-mlm", "sgnn"} and KIND.name in NO_TRAINING
+    assert measured.labels() == {"bert-mlm", "sgnn"} and IMPORTED_PREDICTIONS.name in NO_TRAINING
     scores = results(store, "mine").groupby("model").size().to_dict()
     assert scores == {"bert-mlm": 2, "sgnn": 2, "other (imported)": 1}
     [listed] = listed_experiments(store)

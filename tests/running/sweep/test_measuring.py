@@ -13,20 +13,29 @@ from hashbench.running.runs.base import Workplace
 from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.finetuning import batches_of, length_of
 from hashbench.running.runs.materials import Materials
-from hashbench.running.sweep import model_sizes, text_shares, word_spreads
-from hashbench.running.sweep.measuring import measure, print_results
+from hashbench.running.sweep.measuring import (
+    COUNT_THEM,
+    LATER,
+    SHARES,
+    SIZES,
+    SPREADS,
+    count_texts,
+    measure,
+    print_results,
+    share_notes,
+    share_rows,
+)
 from hashbench.running.sweep.plan import plan
-from hashbench.running.sweep.text_shares import LATER
 from hashbench.running.training.machine import Machine
 
 
 def take(resolved: ResolvedExperiment) -> None:
-    text_shares.take(resolved, Materials(resolved.sources, cache_folder(), resolved.tasks))
+    count_texts(resolved, Materials(resolved.sources, cache_folder(), resolved.tasks))
 
 
 def test_what_is_known_is_printed_and_the_rest_measured(experiment: Any, capsys: pytest.CaptureFixture[str]) -> None:
     resolved = plan(experiment(BPE)).resolved
-    titles = [model_sizes.TITLE, text_shares.TITLE, word_spreads.TITLE]
+    titles = [SIZES, SHARES, SPREADS]
 
     def printed() -> list[str]:
         lines = capsys.readouterr().out.splitlines()
@@ -46,20 +55,20 @@ BPE = "models: [bert-mlm, hashformer-md-proj]\nfinetune: {max_length: 8}\n"
 
 def test_share_of_text_is_counted_once_and_then_printed_by_every_plan(experiment: Any) -> None:
     resolved = plan(experiment(BPE)).resolved
-    assert text_shares.rows(resolved) == [] and text_shares.notes(resolved) == [], "nothing is known yet"
+    assert share_rows(resolved) == [] and share_notes(resolved) == [], "nothing is known yet"
     one = plan(experiment(BPE, "models=[hashformer-md-proj]")).resolved
     take(one)
-    before = text_shares.rows(resolved)
+    before = share_rows(resolved)
     assert before[0] == {"model": "bert-mlm", "limit": 8, "cola": LATER, "stsb": LATER}
-    assert text_shares.notes(resolved)[-1] == text_shares.REMEDY
+    assert share_notes(resolved)[-1] == COUNT_THEM
     take(resolved)
-    rows = text_shares.rows(resolved)
+    rows = share_rows(resolved)
     assert rows[1] == before[1], "counted once for a tokenizer"
     shares = {row["model"]: float(str(row["stsb"]).split(" / ")[-1]) for row in rows}
     assert shares["bert-mlm"] > shares["hashformer-md-proj"] > 2, "a vocabulary of 500 needs more tokens than words"
-    (note,) = [line for line in text_shares.notes(resolved) if line.startswith("stsb: models do not read the same")]
+    (note,) = [line for line in share_notes(resolved) if line.startswith("stsb: models do not read the same")]
     assert f"bert-mlm {shares['bert-mlm']} %" in note
-    assert text_shares.rows(plan(experiment(BPE, "finetune.max_length=9")).resolved) == [], "another limit"
+    assert share_rows(plan(experiment(BPE, "finetune.max_length=9")).resolved) == [], "another limit"
 
 
 def test_length_that_keeps_a_share_of_tokens_is_resolved_for_each_tokenizer(experiment: Any, tmp_path: Path) -> None:
@@ -81,8 +90,8 @@ def test_length_that_keeps_a_share_of_tokens_is_resolved_for_each_tokenizer(expe
     kept = [sum(min(n, found["hashformer-md-proj"] - 2 - less) for n in words) / sum(words) for less in (0, 1)]
     assert kept[0] >= 0.9 > kept[1], "two special tokens, and no token more than the share needs"
     take(resolved)
-    caps = [line for line in text_shares.notes(resolved) if line.startswith("cola: at_most")]
+    caps = [line for line in share_notes(resolved) if line.startswith("cola: at_most")]
     assert caps == ["cola: at_most 40 keeps less than 90 % of train's tokens: bytes"]
-    assert {row["model"]: str(row["limit"]).split(", ")[0] for row in text_shares.rows(resolved)} == {
+    assert {row["model"]: str(row["limit"]).split(", ")[0] for row in share_rows(resolved)} == {
         label: str(length) for label, length in found.items()
     }

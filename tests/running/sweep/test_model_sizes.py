@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.running.experiment.load import load_experiment
-from hashbench.running.sweep import model_sizes
+from hashbench.running.sweep.measuring import size_rows
 from hashbench.running.sweep.plan import Plan, plan
 
 FILE = """
@@ -29,7 +29,7 @@ def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str) -> Plan
 
 def test_a_plan_has_the_size_of_each_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = planned(tmp_path, monkeypatch, "budget: {embedding_parameters: 230_000}")
-    rows = model_sizes.rows(made.resolved)
+    rows = size_rows(made.resolved)
     # 17,152 = 128 x 128 + 6 x 128: a matrix, five special tokens and the row of every ordinary token
     assert [(row["model"], row["free_size"], row["emb_params"]) for row in rows] == [
         ("hash-emb-k2", "num_buckets 1,011", 230_048),
@@ -48,7 +48,7 @@ def test_earlier_steps_of_a_pre_training_are_no_models_of_their_own(
     monkeypatch.setattr(f"{__name__}.FILE", lines)
     made = planned(tmp_path, monkeypatch, "")
     assert len(made.resolved.models) > 3
-    assert [row["model"] for row in model_sizes.rows(made.resolved)] == ["hash-emb-k2", "bert-sr", "hashformer-md-proj"]
+    assert [row["model"] for row in size_rows(made.resolved)] == ["hash-emb-k2", "bert-sr", "hashformer-md-proj"]
 
 
 def test_the_models_outside_the_budget_are_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

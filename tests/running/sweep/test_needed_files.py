@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.running.experiment.load import load_experiment
-from hashbench.running.sweep.executors.base import Control
+from hashbench.running.sweep.attempt import Control
 from hashbench.running.sweep.plan import plan
 from hashbench.running.sweep.progress import Event, RunEnded
 from hashbench.running.sweep.runner import assign, shared_at
@@ -41,14 +41,8 @@ class Here(Control):
     def __init__(self) -> None:
         self.events: list[Event] = []
 
-    def is_set(self) -> bool:
-        return False
-
     def wait(self, seconds: float) -> None:
         raise AssertionError("nothing to wait for")
-
-    def is_abandoned(self) -> bool:
-        return False
 
     def tell(self, event: Event) -> None:
         self.events.append(event)
@@ -74,7 +68,7 @@ class Machines:
         shared = shared_at(str(self.folder / url) if url else "")
         assignment = assign(planned, db=self.db, experiment_id=experiment_id, n_workers=1, artifacts=shared)
         control = Here()
-        Worker(assignment, 0, control).loop()
+        Worker(assignment, control).loop()
         return [(event.label, event.state) for event in control.events if isinstance(event, RunEnded)]
 
     def pretraining(self) -> str:

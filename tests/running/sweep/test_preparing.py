@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.running.experiment.load import load_experiment
-from hashbench.running.sweep.needed_files import prepared_corpora
+from hashbench.running.sweep.housekeeping import prepared_corpora
 from hashbench.running.sweep.plan import plan
 
 EXPERIMENT = """\

@@ -8,8 +8,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from hashbench.running.sweep import processes
 from hashbench.running.sweep.processes import is_dead, name_of, own_name
 
@@ -50,47 +48,13 @@ def test_where_the_boot_is_not_known_nobody_is_judged(monkeypatch):
     assert not is_dead(own_name()) and not is_dead(f"{host}:-:{2**22 + 1}:{start}")
 
 
-PARENT = """
-import os, subprocess, sys, time
-child = subprocess.Popen([sys.executable, "-c", "import time; print('here', flush=True); time.sleep(1000)"])
-time.sleep(1000)
-"""
-
-
-@pytest.fixture
-def family():
-    """A process with a child, which has printed that it lives; killed at the end."""
-    process = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None and process.stdout.readline() == "here\n"
-    yield process
-    processes.kill_family(process.pid)
+def test_a_stopped_process_is_known():
+    process = subprocess.Popen(["sleep", "1000"])
+    assert not processes.is_stopped(process.pid)
+    process.send_signal(signal.SIGSTOP)
+    until(lambda: processes.is_stopped(process.pid) or not Path("/proc/self").exists())
+    process.kill()
     process.wait()
-    process.stdout.close()
-
-
-def test_a_process_is_killed_with_all_that_it_started_but_one_that_is_spared(family):
-    _, child = processes.family_of(family.pid)
-    processes.kill_family(family.pid, spare=child)
-    assert family.wait(timeout=60) == -signal.SIGKILL
-    assert processes.family_of(child)[child] not in "ZX", "the spared one lives"
-    os.kill(child, signal.SIGKILL)
-    assert family.stdout.read() == ""
-
-
-def test_nothing_that_it_started_outlives_a_killed_process(family):
-    assert len(processes.family_of(family.pid)) == 2
-    processes.kill_family(family.pid)
-    assert family.stdout.read() == "", "the pipe has ended: nobody holds it"
-
-
-def test_a_stopped_process_is_known(family):
-    _, child = processes.family_of(family.pid)
-    assert not processes.is_one_stopped(family.pid) and not processes.is_stopped(family.pid)
-    os.kill(child, signal.SIGSTOP)
-    until(lambda: processes.is_one_stopped(family.pid))
-    assert not processes.is_stopped(family.pid)
-    os.kill(family.pid, signal.SIGSTOP)
-    until(lambda: processes.is_stopped(family.pid) or not Path("/proc/self").exists())
 
 
 def until(holds):

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 import sqlalchemy as sa
 
+from hashbench.common.errors import InputError
 from hashbench.common.measured import TextsRead
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
@@ -18,9 +19,9 @@ from hashbench.results.read.scores import results
 from hashbench.running.runs import finetuning
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.sweep import runner
-from hashbench.running.sweep.executors.base import Crash, Executor
+from hashbench.running.sweep.executors import Executor
 from hashbench.running.sweep.plan import Plan
-from hashbench.running.sweep.progress import SweepProgress
+from hashbench.running.sweep.progress import SweepProgress, WorkerEnded, WorkerRefused, WorkerStarted
 from hashbench.running.training.machine import Machine
 from hashbench.store.engine import open_store
 from hashbench.store.result import Result
@@ -156,31 +157,28 @@ def finished_attempts(db: Path, before: dict[str, int]) -> dict[str, int]:
 
 
 class Dying(Executor):
-    """Workers that end as often as `deaths` says, all of them at once."""
+    """Workers that end as often as `deaths` says, all of them at once, before one ends in order."""
 
     deaths = 0
 
-    def start(self):
+    def start(self, worker):
         pass
 
-    def event(self, wait_s):
-        return None
-
-    def ended(self):
-        return Dying.deaths == 0
-
-    def replace_crashed(self):
+    def events(self, wait_s):
         Dying.deaths -= 1
-        return [Crash("gone", "nobody", is_try=False)] * self.n_workers
+        ends = [WorkerEnded(worker, "gone", is_try=False) for worker in range(self.n_workers)]
+        return ends if Dying.deaths >= 0 else [WorkerEnded(worker) for worker in range(self.n_workers)]
 
-    def stop(self, grace_s):
+    def stop(self):
+        pass
+
+    def kill(self):
         pass
 
 
 @pytest.mark.parametrize(("deaths", "goes_on"), [(5, True), (6, False)])
 def test_a_machine_that_takes_all_its_workers_along_ends_no_sweep(tmp_path, monkeypatch, deaths, goes_on):
     """But one on which all workers die again and again does."""
-    monkeypatch.setattr(runner, "LocalExecutor", Dying)
     monkeypatch.setattr(runner, "find_executor", lambda name: Dying)
     monkeypatch.setattr(Dying, "deaths", deaths)
     assignment = make_assignment(tmp_path, 1)
@@ -196,34 +194,28 @@ class Endless(Executor):
 
     stopped = 0
 
-    def start(self):
+    def start(self, worker):
         pass
 
-    def event(self, wait_s):
-        return None
-
-    def ended(self):
-        return False
-
-    def replace_crashed(self):
+    def events(self, wait_s):
         return []
 
-    def stop(self, grace_s):
+    def stop(self):
         Endless.stopped += 1
+
+    def kill(self):
+        pass
 
 
 class Waiting(Endless):
     """Workers for which there is no place, while another machine does all runs."""
 
-    def event(self, wait_s):
+    def events(self, wait_s):
         store = open_store(self.assignment.db)
         with store.write() as connection:
             connection.execute(sa.text("UPDATE run SET state = 'void', void_reason = 'done elsewhere'"))
         store.close()
-        return None
-
-    def waits(self):
-        return True
+        return []
 
 
 def test_a_sweep_without_a_place_for_its_workers_ends_when_others_have_done_all_runs(tmp_path, monkeypatch):
@@ -235,6 +227,23 @@ def test_a_sweep_without_a_place_for_its_workers_ends_when_others_have_done_all_
     progress = SweepProgress(2, 0, lambda: None)
     soon = time.monotonic() + 60
     assert runner.run_phase(work, assignment.kinds, 1, progress, fail_fast=False, until=soon)
+
+
+class Refusing(Endless):
+    """Workers that another plan than the stored one was given to."""
+
+    def events(self, wait_s):
+        return [WorkerStarted(0, "somebody"), WorkerRefused(1, "node 2: another plan than the stored one")]
+
+
+def test_a_worker_that_cannot_take_part_ends_the_sweep_with_its_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "find_executor", lambda name: Refusing)
+    monkeypatch.setattr(runner, "STOP_GRACE_S", 0.0)
+    assignment = make_assignment(tmp_path, 2)
+    planned = Plan(assignment.resolved, tuple(assignment.runs.values()))
+    work = runner.Sweep(open_store(assignment.db), assignment.experiment_id, planned, assignment, 2, {})
+    with pytest.raises(InputError, match="node 2: another plan than the stored one"):
+        runner.run_phase(work, assignment.kinds, 2, SweepProgress(2, 0, lambda: None), fail_fast=False, until=None)
 
 
 def test_a_sweep_whose_time_is_up_stops_its_workers_and_says_what_is_left(tmp_path, monkeypatch, capsys):

@@ -18,11 +18,11 @@ from hashbench.common import clock
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.sweep import attempt as attempt_module
 from hashbench.running.sweep import worker as worker_module
-from hashbench.running.sweep.executors.base import Control
+from hashbench.running.sweep.attempt import Control
 from hashbench.running.sweep.housekeeping import ResultSpool
 from hashbench.running.sweep.progress import Event, RunEnded
-from hashbench.running.training.curves import NotFinite
 from hashbench.running.training.machine import Interrupted, Machine
+from hashbench.running.training.module import NotFinite
 from hashbench.store.engine import Store, open_store
 from hashbench.store.planning import Run
 from hashbench.store.queue import ClaimedRun
@@ -35,8 +35,7 @@ class Watched(Control):
     """Of a worker in this process; remembers what it was told."""
 
     def __init__(self) -> None:
-        self.stop, self.events, self.lines = threading.Event(), list[Event](), list[str]()
-        self.work: Callable[[Run, Machine], Result] = lambda run, machine: nothing()
+        self.stop, self.events = threading.Event(), list[Event]()
 
     def is_set(self) -> bool:
         return self.stop.is_set()
@@ -44,17 +43,8 @@ class Watched(Control):
     def wait(self, seconds: float) -> None:
         self.stop.wait(seconds / 100)
 
-    def is_abandoned(self) -> bool:
-        return False
-
     def tell(self, event: Event) -> None:
         self.events.append(event)
-
-    def say(self, text: str) -> None:
-        self.lines.append(text)
-
-    def carry_out(self, run: Run, assignment: object, place: object, machine: Machine) -> Result:
-        return self.work(run, machine)
 
 
 def away() -> sa.exc.OperationalError:
@@ -72,8 +62,8 @@ class Bench:
         self.machines: list[Machine] = []
         self.machines_runs: list[str] = []
         self.carry_out: Callable[[], None] = lambda: None
-        self.control.work = self._do
-        self.worker = worker_module.Worker(make_assignment(folder, 3), 0, self.control)
+        self.worker = worker_module.Worker(make_assignment(folder, 3), self.control)
+        monkeypatch.setattr(self.worker, "_on_devices", self._do)
         self.store = open_store(folder / "r.db")
         self.spool = ResultSpool(ArtifactFolder(folder / "cache"))
 
@@ -131,8 +121,6 @@ def test_every_call_is_made_again_until_the_database_answers(bench: Bench, name:
     done_once(bench.store)
     assert bench.on_disk == 0
     assert {event.state for event in bench.control.events if isinstance(event, RunEnded)} == {"done"}
-    assert bench.control.lines[0] == f"{bench.folder / 'r.db'}: away now (disk I/O error); waiting for it up to 15 min"
-    assert "answers again" in bench.control.lines[-1] and len(bench.control.lines) % 2 == 0
 
 
 def test_the_time_without_a_database_is_none_of_the_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +228,6 @@ def test_a_deleted_database_ends_the_worker_and_keeps_its_result(bench: Bench) -
     bench.carry_out = (bench.folder / "r.db").unlink
     bench.worker.loop()
     assert bench.on_disk == 1
-    assert "its file was deleted or renamed" in bench.control.lines[-1]
     saved = open_store(bench.worker._store.save_copy(), create=False)
     assert len(bench.spool.hand_in(saved)) == 1
     assert counts(saved, 1) == {"planned": 2, "running": 0, "done": 1, "failed": 0, "void": 0}
@@ -276,7 +263,6 @@ def test_a_result_outlives_a_file_that_is_damaged_meanwhile(bench: Bench) -> Non
     bench.carry_out = damage
     bench.worker.loop()  # ends without an error of its own
     assert bench.on_disk == 1 and len(bench.machines) == 1
-    assert len(bench.control.lines) == 1 and "r.db: the file is damaged (" in bench.control.lines[0]
     for file in bench.folder.glob("r.db-*"):
         file.unlink()
     path.write_bytes(whole)

@@ -12,10 +12,10 @@ import torch
 
 from hashbench.running.experiment.recipes import FinetuneRecipe, PretrainRecipe
 from hashbench.running.training import finetuning as training
-from hashbench.running.training.curves import Curves
 from hashbench.running.training.finetuning import Job, finetune
 from hashbench.running.training.machine import Interrupted, Machine
 from hashbench.running.training.model import build_model, make_head
+from hashbench.running.training.module import Curves
 from hashbench.running.training.pretraining import pretrain
 from tests.prepared import prepare_model
 

@@ -8,10 +8,10 @@ from hashbench.models.embeddings.base import Batch
 from hashbench.running.experiment.recipes import FinetuneRecipe, PretrainRecipe
 from hashbench.running.training import finetuning as training
 from hashbench.running.training.accumulation import micro_batches, some_rows
-from hashbench.running.training.curves import Curves
 from hashbench.running.training.finetuning import Job, finetune
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import build_model, make_head
+from hashbench.running.training.module import Curves
 from hashbench.running.training.pretraining import PretrainingModule, pretrain
 
 torch.set_num_threads(1)

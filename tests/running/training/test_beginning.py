@@ -18,13 +18,15 @@ from hashbench.models.objectives.base import reads_items
 from hashbench.models.text.base import make_tokenizer
 from hashbench.models.text.types import TypeTable
 from hashbench.running.runs.materials import Texts
-from hashbench.running.training.beginning import begin, proportional_weights, target_of
 from hashbench.running.training.model import Model, build_model, load_weights, save_weights
 from hashbench.running.training.spread import (
     batch_of_codes,
     batch_of_words,
+    begin,
     frequent_words,
     position_spread,
+    proportional_weights,
+    target_of,
     word_spread,
 )
 from tests.models.embeddings.test_contract import DISTINCT

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from hashbench.common.measured import MetricRow
-from hashbench.running.training.curves import Curves, NotFinite
+from hashbench.running.training.module import Curves, NotFinite
 
 
 def test_the_mean_of_the_losses_between_two_points_is_a_point():

@@ -17,7 +17,7 @@ from hashbench.running.experiment.identity import device_block
 from hashbench.running.experiment.recipes import FinetuneRecipe, PretrainRecipe
 from hashbench.running.runs.provenance import environment
 from hashbench.running.sweep.runner import gpu_groups
-from hashbench.running.training import memory
+from hashbench.running.training import devices as memory
 from hashbench.running.training.devices import autocast, precision_found
 from hashbench.running.training.finetuning import Job, finetune, outputs_on
 from hashbench.running.training.machine import Interrupted, Machine

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from hashbench.common.measured import HELD_OUT, SEPARATION
 from hashbench.models.objectives.shuffle_random import TokenHead
-from hashbench.running.training.held_out import area, held_out
+from hashbench.running.training.pretraining import area, held_out
 
 
 @pytest.mark.parametrize("seed", range(5))

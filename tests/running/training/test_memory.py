@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from hashbench.common.process import is_out_of_memory, main_memory
-from hashbench.running.training import memory
-from hashbench.running.training.memory import free_bytes, peak_bytes_of, resident_peak
+from hashbench.running.training import devices as memory
+from hashbench.running.training.devices import free_bytes, peak_bytes_of, resident_peak
 
 CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda", 0), torch.device("mps")
 MIB = 1 << 20
@@ -54,7 +54,7 @@ def test_a_gpu_has_what_is_free_and_what_this_process_keeps(monkeypatch: pytest.
 PEAK_OF_A_FILL = """
 from pathlib import Path
 import numpy as np, torch
-from hashbench.running.training.memory import peak_bytes_of, resident_peak, start_of_peak
+from hashbench.running.training.devices import peak_bytes_of, resident_peak, start_of_peak
 
 def fill():
     np.ones(512 << 20, np.uint8)  # freed when the work is done

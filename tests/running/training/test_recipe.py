@@ -7,8 +7,7 @@ import torch
 from torch import nn
 
 from hashbench.running.experiment.recipes import PretrainRecipe
-from hashbench.running.training.curves import Curves
-from hashbench.running.training.module import RecipeModule
+from hashbench.running.training.module import Curves, RecipeModule
 from hashbench.running.training.recipe import adamw, constant, cosine_restarts, linear_decay, reseed, schedule_of
 
 

@@ -22,10 +22,10 @@ from hashbench.models.embeddings.base import MASK_ID
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.objectives.base import objective_of
 from hashbench.models.text.base import Tokenizer, make_tokenizer
-from hashbench.running.training.curves import NotFinite
 from hashbench.running.training.machine import Interrupted, Machine
 from hashbench.running.training.model import build_model, make_head
-from hashbench.running.training.sentence_scores import sentence_scores
+from hashbench.running.training.module import NotFinite
+from hashbench.running.training.pretraining import sentence_scores
 from tests.oracles.sentence_scores import acceptability, pseudo_log_likelihood
 
 GOOD = ["The cats sleep.", "Who does Derek hug?", "Some dogs weren't barking loudly!", "It rains.", "She sees herself"]

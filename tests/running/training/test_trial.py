@@ -8,12 +8,12 @@ import torch
 
 from hashbench.common.errors import InputError
 from hashbench.running.experiment.recipes import FinetuneRecipe, PretrainRecipe
-from hashbench.running.training import memory
-from hashbench.running.training.curves import Curves
+from hashbench.running.training import devices as memory
+from hashbench.running.training.devices import largest_micro_batch, sizes
 from hashbench.running.training.finetuning import FinetuningModule, Job, finetune, make_head_of
 from hashbench.running.training.machine import Machine
-from hashbench.running.training.memory import largest_micro_batch, sizes
 from hashbench.running.training.model import build_model, make_head
+from hashbench.running.training.module import Curves
 from hashbench.running.training.pretraining import PretrainingModule, pretrain
 
 CPU = torch.device("cpu")
@@ -79,9 +79,7 @@ def test_a_trial_changes_neither_weights_nor_random_states(prepared, monkeypatch
 def test_too_little_memory_for_one_row_is_said(prepared, monkeypatch, tried):
     module, batch = module_and_batch(prepared)
     room_for(monkeypatch, 0)
-    message = (
-        r"^micro_batch_size: auto: one row of 16 tokens needs 0.0 GB, and cpu has 0.0 GB to give; write activation_"
-    )
+    message = r"^micro_batch_size: auto: one row of 16 tokens needs 0.0 GB, and cpu has 0.0 GB to give; take shorter"
     with pytest.raises(InputError, match=message):
         largest_micro_batch(module, batch, CPU)
 
@@ -138,7 +136,7 @@ def test_the_memory_of_a_cpu_is_that_of_the_process():
     assert memory.resident_peak() < free
     # In a process whose peak no earlier test has raised.
     code = (
-        "import torch\nfrom hashbench.running.training import memory\n"
+        "import torch\nfrom hashbench.running.training import devices as memory\n"
         "cpu, held = torch.device('cpu'), []\nsmall = memory.peak_bytes_of(lambda: None, cpu)\n"
         "large = memory.peak_bytes_of(lambda: held.append(torch.ones(150_000_000)), cpu)\nprint(large - small)"
     )

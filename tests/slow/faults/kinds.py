@@ -28,7 +28,6 @@ from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.results.exchange.merge import merge
 from hashbench.running.experiment.identity import run_id
-from hashbench.running.sweep.processes import kill_family
 from hashbench.store.engine import Store, open_store
 from hashbench.store.queue import claim
 from hashbench.store.result import Result, finish
@@ -437,7 +436,7 @@ def ended(campaign: Campaign, process: subprocess.Popen[bytes]) -> int:
         return process.wait(timeout=STUCK_S)
     except subprocess.TimeoutExpired:
         campaign.wrong.append(f"{process.args!r} did not end within {STUCK_S} s")
-        kill_family(process.pid)
+        kill(process)
         return process.wait()
 
 
@@ -445,8 +444,16 @@ def end_all(campaign: Campaign) -> None:
     """Kills the sweeps that have not ended, with all that they started."""
     for sweep in campaign.sweeps:
         if sweep.poll() is None:
-            kill_family(sweep.pid)
+            kill(sweep)
             sweep.wait()
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """Kills a process with all that it started."""
+    whole = psutil.Process(process.pid)
+    for member in [*whole.children(recursive=True), whole]:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            member.kill()
 
 
 def newest(store: Store, name: str) -> int | None:

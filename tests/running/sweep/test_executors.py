@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from hashbench.common.errors import InputError
 from hashbench.data.corpora.preparing import LocalShardWorkers
 from hashbench.running.experiment.schema import Experiment
-from hashbench.running.sweep.executors.base import Executor
-from hashbench.running.sweep.executors.local import LocalExecutor
-from hashbench.running.sweep.executors.registry import find_executor, find_shard_workers
+from hashbench.running.sweep.executors import Executor, find_executor, find_shard_workers
+from hashbench.running.sweep.local import LocalExecutor
+from tests.commands import finish
 
 
 def test_local_needs_no_package() -> None:
@@ -22,8 +22,7 @@ def test_local_needs_no_package() -> None:
 
 def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    for module in ("on_ray", "ray_shards"):
-        monkeypatch.delitem(sys.modules, f"hashbench.running.sweep.executors.{module}", raising=False)
+    monkeypatch.delitem(sys.modules, "hashbench.running.sweep.on_ray", raising=False)
     for find in (find_executor, find_shard_workers):
         with pytest.raises(
             InputError, match=r"^executor: ray: the package is not installed; pip install 'hashbench\[ray\]'$"
@@ -31,16 +30,31 @@ def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
             find("ray")
 
 
-def test_a_user_defined_executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "mine.py").write_text(
-        "from hashbench.extend import Executor, ExecutorSpec\n"
-        "class Mine(Executor):\n    pass\n"
-        "EXECUTORS = [ExecutorSpec('mine', f'{__name__}:Mine')]\n"
-    )
-    monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path))
+OWN = """
+from hashbench.extend import ExecutorSpec, LocalExecutor
+
+
+class Mine(LocalExecutor):
+    def command(self, worker):
+        return ["nice", "-n", "1", *super().command(worker)]
+
+
+EXECUTORS = [ExecutorSpec("mine", f"{__name__}:Mine")]
+"""
+
+
+def test_a_user_defined_executor_is_a_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_experiment: str
+) -> None:
+    (tmp_path / "mine.py").write_text(OWN)
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path / "mine.py"))
     assert find_executor("mine").__name__ == "Mine" and issubclass(find_executor("mine"), Executor)
     assert isinstance(find_shard_workers("mine"), LocalShardWorkers)
     assert Experiment(name="a", models=("bert-mlm",), executor="mine").executor == "mine"
+    (tmp_path / "small.yaml").write_text(small_experiment)
+    short = ["tasks=[mrpc]", "models=[hashformer-md-add]", "floors=[majority]", "executor=mine"]
+    done = finish("sweep", "small.yaml", *short, cwd=tmp_path)
+    assert done.code == 0, done.err
     monkeypatch.delenv("HASHBENCH_PLUGINS")
     with pytest.raises(ValidationError, match="'local' or 'ray'"):
         Experiment(name="a", models=("bert-mlm",), executor="mine")

@@ -23,12 +23,12 @@ from hashbench.data.corpora import preparing, tokenizing
 from hashbench.data.sources import documents as shards
 from hashbench.data.sources.sources import open_sources
 from hashbench.common.errors import InputError
-from hashbench.running.sweep.executors.registry import find_shard_workers
+from hashbench.running.sweep.executors import find_shard_workers
 from hashbench.models.text.base import make_tokenizer
 shards.SHARD_BYTES = 1
 lines = []
 if len(sys.argv) > 5:  # each shard takes a while, and its node says that it is at work
-    from hashbench.running.sweep.executors import ray_shards
+    from hashbench.running.sweep import on_ray as ray_shards
     def slowly(job, files_of_shard=ray_shards.files_of_shard, said=Path(sys.argv[5])):
         import ray, time
         (said / ray.get_runtime_context().get_node_id()).touch()

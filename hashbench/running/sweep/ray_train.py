@@ -21,7 +21,8 @@ from ray.train.torch import TorchTrainer
 
 from hashbench.common.cache import named_cache
 from hashbench.common.progress import Sign, give_signs_to
-from hashbench.running.sweep.assignment import Assignment, PackedAssignment
+from hashbench.running.sweep.assignment import Assignment, pack, unpack
+from hashbench.running.sweep.on_ray import connect
 from hashbench.running.sweep.ranks import Launch, Message, carry_out_share, gather
 from hashbench.running.training.machine import Machine
 from hashbench.store.planning import Run
@@ -61,12 +62,13 @@ def run_on_cluster(run: Run, assignment: Assignment, machine: Machine, resources
 
     `resources`: CPUs and GPUs of a process. Ray starts nothing again: a run that fails is the store's to repeat.
     """
+    connect()
     outbox: Any = ray.remote(Outbox).options(num_cpus=0, max_restarts=0).remote()
     plain = replace(machine, should_stop=None, watch=None)
     per_node = machine.devices // machine.nodes
     trainer = TorchTrainer(
         share_of_worker,
-        train_loop_config={"run": run, "packed": PackedAssignment.of(assignment), "machine": plain, "outbox": outbox},
+        train_loop_config={"run": run, "packed": pack(assignment), "machine": plain, "outbox": outbox},
         scaling_config=ScalingConfig(
             num_workers=machine.devices,
             use_gpu=resources["GPU"] > 0,
@@ -102,7 +104,7 @@ def share_of_worker(config: dict[str, Any]) -> None:
     outbox, stop = config["outbox"], threading.Event()
     threading.Thread(target=watch_for_stop, args=(outbox, stop), daemon=True).start()
     cache = named_cache()
-    assignment = config["packed"].open(cache)
+    assignment = unpack(config["packed"], cache)
     assignment = replace(assignment, cache=cache or assignment.cache)
     machine = replace(machine, rank=ray.train.get_context().get_world_rank())
     # Waits until it has arrived: the process may end right after it.

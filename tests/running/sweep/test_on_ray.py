@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.running.sweep.executors import on_ray
+from hashbench.running.sweep import on_ray
 from hashbench.running.sweep.housekeeping import STUCK
 from hashbench.store.engine import Store, open_store
 from tests.running.sweep.hanging import attempts_of, ended_and_tried_again, sweep
@@ -126,7 +126,7 @@ def test_workers_that_do_not_start_are_named_once(monkeypatch, capsys):
     monkeypatch.setattr(on_ray.ray, "cluster_resources", lambda: {"CPU": 2.0})
     executor = on_ray.RayExecutor.__new__(on_ray.RayExecutor)
     executor.n_workers, executor._late_at = 2, 0.0
-    executor._slots = [on_ray.PlacedSlot(0, None, None, name="w"), on_ray.PlacedSlot(1, None, None)]
+    executor._started = {0}
     executor._say_if_late()
     executor._say_if_late()
     said = capsys.readouterr().err.splitlines()

@@ -1,0 +1,99 @@
+"""Executors: where the workers of a sweep are. One starts a worker, hands on what it reports, and ends it.
+
+Which run is done by whom, and what is tried again, the store alone decides; a sweep starts a worker again that ended
+badly. This module is read with every experiment file: classes are imported when a sweep begins.
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hashbench.common.errors import InputError
+from hashbench.common.registry import registered
+
+if TYPE_CHECKING:
+    from hashbench.data.corpora.preparing import ShardWorkers
+    from hashbench.running.sweep.assignment import Assignment
+    from hashbench.running.sweep.progress import Event
+
+
+@dataclass(frozen=True)
+class ExecutorSpec:
+    """An executor by name, and where its classes are: "module:Class", imported when a sweep begins."""
+
+    name: str
+    executor: str  # a subclass of Executor
+    shard_workers: str = "hashbench.data.corpora.preparing:LocalShardWorkers"  # a class that tokenizes corpora
+    elsewhere: bool = False  # True where runs may be done on other machines, whose devices this one does not know
+    package: str = ""  # that it needs, also the name of hashbench's extra that installs it
+
+
+EXECUTORS = [
+    ExecutorSpec("local", "hashbench.running.sweep.local:LocalExecutor"),
+    ExecutorSpec(
+        "ray",
+        "hashbench.running.sweep.on_ray:RayExecutor",
+        "hashbench.running.sweep.on_ray:RayShardWorkers",
+        elsewhere=True,
+        package="ray",
+    ),
+]
+
+
+class Executor(ABC):
+    """Starts and ends the workers of one assignment, which it numbers from 0; each phase of a sweep has a new one.
+
+    `LocalExecutor` has all of this for workers that a command starts: a subclass with another `command`, such as one
+    behind `srun` or `ssh`, is a whole executor.
+    """
+
+    def __init__(self, assignment: Assignment, n_workers: int) -> None:
+        self.assignment, self.n_workers = assignment, n_workers
+
+    @abstractmethod
+    def start(self, worker: int) -> None:
+        """Starts the worker of a number, in the place of one that has ended."""
+
+    @abstractmethod
+    def events(self, wait_s: float) -> Sequence[Event]:
+        """The reports of workers since the last call, `WorkerEnded` as the last of each.
+
+        Waits up to `wait_s` seconds for the first.
+        """
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Requests all workers to stop at their next step."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """Ends all workers that still live, and removes what the executor has left."""
+
+
+def find_executor(name: str) -> type[Executor]:
+    """The executor of this name. Raises InputError where its package is not installed."""
+    spec: ExecutorSpec = registered("executor")[name]
+    executor: type[Executor] = _imported(spec, spec.executor)
+    return executor
+
+
+def find_shard_workers(name: str) -> ShardWorkers:
+    """The workers that tokenize corpora under an executor. Raises InputError where its package is not installed."""
+    spec: ExecutorSpec = registered("executor")[name]
+    workers: ShardWorkers = _imported(spec, spec.shard_workers)()
+    return workers
+
+
+def _imported(spec: ExecutorSpec, place: str) -> Any:
+    module, _, name = place.partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as error:
+        if error.name != spec.package:
+            raise
+        remedy = f"pip install 'hashbench[{spec.package}]'"
+        raise InputError(f"executor: {spec.name}: the package is not installed; {remedy}") from error
