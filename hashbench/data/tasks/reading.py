@@ -20,8 +20,7 @@ from hashbench.data.sources.rows import Repeats, count_empty, count_repeats
 from hashbench.data.tasks.encoding import Unknown, counts_of, encode_task
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.models.coders.base import Coder
-from hashbench.models.coders.collisions import shared_tokens
+from hashbench.models.coders.base import Coder, shared_tokens
 from hashbench.models.embeddings.base import Template
 from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.types import TypeTable

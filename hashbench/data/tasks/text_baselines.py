@@ -51,7 +51,8 @@ def bag_of_words(
         return majority(data, splits)
     if facts is not None:
         features, head = (part for _, part in model.steps)
-        facts["bytes"] = _table_bytes(features) + head.coef_.size
+        words = features.vocabulary_  # a line each, with an idf of one byte
+        facts["bytes"] = sum(len(word.encode()) + 1 for word in words) - 1 + len(words) + head.coef_.size
     return {split: np.asarray(model.predict(joined(data.splits[split]))) for split in splits}
 
 
@@ -176,12 +177,9 @@ class PairNumbers:
 
     def _unscaled(self, split: Split) -> np.ndarray:
         columns = [[well_formed(text) for text in column] for column in split.texts]
-        return np.column_stack([overlap_numbers(*columns), *(_cosines(table, *columns) for table in self._tables)])
-
-
-def _cosines(table: Any, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
-    """The cosine (n,) of the TF-IDF of each pair of n texts."""
-    return np.asarray(table.transform(first).multiply(table.transform(second)).sum(axis=1)).ravel()
+        pairs = (map(table.transform, columns) for table in self._tables)
+        cosines = [np.asarray(first.multiply(second).sum(axis=1)).ravel() for first, second in pairs]
+        return np.column_stack([overlap_numbers(*columns), *cosines])
 
 
 def overlap_numbers(first: Sequence[str], second: Sequence[str]) -> np.ndarray:
@@ -213,11 +211,6 @@ def _shares(first: set[str], second: set[str]) -> tuple[float, float]:
     """How many elements two sets share, over the root of the product of their sizes and over the size of the union."""
     shared = len(first & second)
     return shared / max(1.0, np.sqrt(len(first) * len(second))), shared / max(1, len(first | second))
-
-
-def _table_bytes(table: Any) -> int:
-    """Bytes of the features of a fitted TF-IDF, a line each, with an idf of one byte."""
-    return sum(len(feature.encode()) + 1 for feature in table.vocabulary_) - 1 + len(table.vocabulary_)
 
 
 def hashed_words(

@@ -162,11 +162,8 @@ def pooler_path(config: Any) -> str | None:
     inner = getattr(pooler, "dense", None)
     if isinstance(pooler, nn.Linear) and isinstance(getattr(base, "pooler_activation", None), nn.Tanh):
         return "pooler"
-    return "pooler.dense" if isinstance(inner, nn.Linear) and _has_tanh(pooler) else None
-
-
-def _has_tanh(pooler: Any) -> bool:
-    return isinstance(getattr(pooler, "activation", None), nn.Tanh)
+    has_tanh = isinstance(getattr(pooler, "activation", None), nn.Tanh)
+    return "pooler.dense" if isinstance(inner, nn.Linear) and has_tanh else None
 
 
 def bare(model: Any) -> Any:

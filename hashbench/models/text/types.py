@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -187,7 +186,7 @@ class Interner(ABC):
 class DictInterner(Interner):
     """An interner for any function from a text to its tokens: a dictionary, no compiled code."""
 
-    def __init__(self, tokenize: _Tokenize) -> None:
+    def __init__(self, tokenize: Callable[[str], list[str]]) -> None:
         self._tokenize = tokenize
         self._ids: dict[str, int] = {}
         self._counts = np.zeros(0, dtype=np.int64)
@@ -205,10 +204,6 @@ class DictInterner(Interner):
     def distinct(self) -> tuple[Distinct, np.ndarray]:
         """-> (types, the index of each provisional id among them (n,) int32)."""
         return Distinct(*pack(list(self._ids)), self._counts), np.arange(len(self._ids), dtype=np.int32)
-
-
-class _Tokenize(Protocol):
-    def __call__(self, text: str, /) -> list[str]: ...
 
 
 def distinct_of(counts: np.ndarray, spell: Callable[[int], str]) -> tuple[Distinct, np.ndarray]:

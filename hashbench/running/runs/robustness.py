@@ -16,8 +16,7 @@ from hashbench.data.tasks.base import SplitOutputs
 from hashbench.data.tasks.encoding import encode_task
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import reports_elsewhere
-from hashbench.models.coders.base import type_codes
-from hashbench.models.coders.collisions import agreement, shared_tokens, types_per_bucket
+from hashbench.models.coders.base import agreement, shared_tokens, type_codes, types_per_bucket
 from hashbench.results.read.runs import BASELINE_RUN
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles

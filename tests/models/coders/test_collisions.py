@@ -1,12 +1,11 @@
-"""models/coders/collisions.py against slow versions."""
+"""models/coders/base.py against slow versions."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from hashbench.models.coders.base import make_coder
-from hashbench.models.coders.collisions import agreement, shared_tokens, types_per_bucket
+from hashbench.models.coders.base import agreement, make_coder, shared_tokens, types_per_bucket
 from tests.oracles import perturbation as oracle
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in "lnrst"]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
-from hashbench.models.coders.collisions import agreement
+from hashbench.models.coders.base import agreement
 from hashbench.models.coders.murmur import murmur64a
 from hashbench.models.coders.ternary_projection import BITS_OF_STEP, TernaryProjection, unpacked
 from tests.oracles import ternary as oracle

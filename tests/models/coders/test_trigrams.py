@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.models.coders.trigrams import MOST, Trigrams
+from hashbench.models.coders.byte_ngrams import MOST_TRIGRAMS, Trigrams
 from tests.oracles import keys
 
 WORDS = ["cat", "Cat", "CAT", "banana", "日", "é", "", "a", "日本語テキスト", "B2B", "x" * 1000, "aB-c", "Étude"]
@@ -16,7 +16,7 @@ WORDS = ["cat", "Cat", "CAT", "banana", "日", "é", "", "a", "日本語テキ�
 
 def numbers(word: str) -> list[int]:
     data = f" {word} ".encode()
-    return list(dict.fromkeys(int.from_bytes(data[i : i + 3], "little") for i in range(len(data) - 2)))[:MOST]
+    return list(dict.fromkeys(int.from_bytes(data[i : i + 3], "little") for i in range(len(data) - 2)))[:MOST_TRIGRAMS]
 
 
 def rows_of(number: int, buckets: int, hashes: int) -> list[int]:

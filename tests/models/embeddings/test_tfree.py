@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from hashbench.models.coders.trigrams import Trigrams
+from hashbench.models.coders.byte_ngrams import Trigrams
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.embeddings.tfree import TrigramSum
 from hashbench.models.text.base import make_tokenizer

@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from hashlib import blake2b
 from typing import cast
 from urllib.parse import unquote
@@ -226,12 +225,9 @@ def _end(wikitext: str, opening: re.Match[str], tag: str) -> int:
     if opening[0].endswith("/>"):
         return opening.end()
     if tag:
-        closing = _closing(tag).search(wikitext, opening.end())
+        closing = re.compile(rf"</{tag}\s*>", re.IGNORECASE).search(
+            wikitext, opening.end()
+        )  # re keeps what it compiled
         return closing.end() if closing else len(wikitext) if tag == HIDDEN else -1
     end = wikitext.find("-->", opening.end())
     return len(wikitext) if end < 0 else end + len("-->")
-
-
-@cache
-def _closing(tag: str) -> re.Pattern[str]:
-    return re.compile(rf"</{tag}\s*>", re.IGNORECASE)

@@ -9,7 +9,7 @@ import bz2
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
@@ -75,13 +75,13 @@ def spill(work: Sequence[Stretch], reading: DumpReading, *, workers: int, report
             report(done)
     else:
         for number, stretch in enumerate(work):
-            files[number] = spill_stretch(stretch, number, reading, partial(_add, report, done))
+
+            def going_on(read: int, before: int = done) -> None:
+                report(before + read)
+
+            files[number] = spill_stretch(stretch, number, reading, going_on)
             done += stretch.end - stretch.start
     return [path for number in sorted(files) for path in files[number]]
-
-
-def _add(report: Callable[[int], None], before: int, read: int) -> None:
-    report(before + read)
 
 
 def spill_stretch(
@@ -111,7 +111,12 @@ def spill_stretch(
 def rows_of(pages: Iterable[WikiPage], reading: DumpReading) -> Iterator[dict[str, object] | None]:
     """A row of `SPILL_SCHEMA` for each article and, if wanted, for each template; None for other pages."""
     first_letter, prefix = reading.wiki.first_letter, reading.wiki.template
-    key = lru_cache(TARGETS_REMEMBERED)(partial(_key_of_target, first_letter=first_letter))
+
+    @lru_cache(TARGETS_REMEMBERED)
+    def key(target: str) -> int | None:
+        title = title_of(target, first_letter)
+        return title_key(title) if title else None
+
     for page in pages:
         if page.namespace == ARTICLES:
             row = _row(page, page.title, None if page.redirect is None else key(page.redirect))
@@ -134,11 +139,6 @@ def rows_of(pages: Iterable[WikiPage], reading: DumpReading) -> Iterator[dict[st
 
 def _row(page: WikiPage, title: str, redirect: int | None) -> dict[str, object]:
     return {"namespace": page.namespace, "title": title, "key": title_key(title), "redirect": redirect}
-
-
-def _key_of_target(target: str, first_letter: bool) -> int | None:
-    title = title_of(target, first_letter)
-    return title_key(title) if title else None
 
 
 def _template(name: str, prefix: str) -> str:
