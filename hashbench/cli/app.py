@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Annotated, Any
 
 import typer
@@ -141,7 +141,7 @@ def main(arguments: list[str] | None = None) -> None:
         engine.OPEN.clear()
     _unset_empty_folders()
     _keep_fonts()
-    before = signal.signal(signal.SIGTERM, _terminate)
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
         code = _run(arguments)
     except InputError as error:
@@ -227,7 +227,3 @@ def _usage(error: Exception) -> str:
 def _print_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Prints the traceback of an error of the program itself, without passwords."""
     print(without_passwords("".join(traceback.format_exception(kind, error, trace))), end="", file=sys.stderr)
-
-
-def _terminate(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(TERMINATED)

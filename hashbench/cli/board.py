@@ -51,7 +51,10 @@ def board(
         store = open_results(databases[0])
         for damage in find_damage(store, identify=run_id):
             raise InputError(f"{store.name}: damaged: {damage}; all of it: hashbench db check --db {store.name}")
-        _make_folder(out)
+        try:
+            out.mkdir(parents=True, exist_ok=True)  # now: a database that is refused leaves no folder
+        except OSError as error:
+            raise InputError(f"--out {out}: {error.strerror}; give a folder that can be made") from error
         for name, text in site(store):
             try:
                 replace_text(out / name, text)
@@ -92,11 +95,3 @@ def _check_folder(out: Path) -> None:
             )
     except OSError as error:
         raise InputError(f"--out {out}: {error.strerror}; give a folder that can be read") from error
-
-
-def _make_folder(out: Path) -> None:
-    """Makes the folder, once the database was checked: one that is refused leaves none."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--out {out}: {error.strerror}; give a folder that can be made") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -41,6 +40,8 @@ def clean(
     """
     from hashbench.common.cache import DAY_S, cleaned, total_bytes
     from hashbench.data.sources.fingerprints import cache_folder
+    from hashbench.store.engine import open_results
+    from hashbench.store.status import named_runs
 
     if weights != bool(databases):
         raise InputError(
@@ -48,17 +49,9 @@ def clean(
             "database that shares the cache, as in --weights --db results.db"
         )
     cache = cache_folder()
-    named = _named_runs(databases or ()) if weights else None
-    old = cleaned(cache, older_than_s=older_than * DAY_S, named=named, dry_run=dry_run)
+    named = {run_id for database in databases or () for run_id in named_runs(open_results(database))}
+    old = cleaned(cache, older_than_s=older_than * DAY_S, named=named if weights else None, dry_run=dry_run)
     for entry in old if dry_run else ():
         show(f"{entry.n_bytes / 1e6:10,.1f} MB  {entry.path.relative_to(cache)}")
     size = f"{len(old)} entries of {total_bytes(old) / 1e6:,.1f} MB"
     show(f"{cache}: {size} {'would be removed' if dry_run else 'removed'}")
-
-
-def _named_runs(databases: Iterable[str]) -> set[str]:
-    """Ids of the runs that one of the databases has, or names files of."""
-    from hashbench.store.engine import open_results
-    from hashbench.store.status import named_runs
-
-    return {run_id for database in databases for run_id in named_runs(open_results(database))}

@@ -140,7 +140,9 @@ def read_folder(
                 if part is not None:
                     header.check(part, prefix)
         tensors = load_file(place / WEIGHTS)
-        check_finite(tensors, place / WEIGHTS)
+        for name, tensor in tensors.items():
+            if is_float(tensor) and not torch.isfinite(tensor).all():
+                raise InputError(f"{place / WEIGHTS}: {name} holds numbers that are not finite; {AGAIN}")
         model, head = _modules(spec, config)
         # Made at construction; stored for other libraries.
         built = {name for name, _ in model.named_buffers()} - set(model.state_dict())
@@ -276,10 +278,3 @@ def stored_tensors(path: Path) -> WeightsHeader:
             return WeightsHeader(path, shapes, {name: "F" in part.get_dtype() for name, part in slices.items()})
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path}: not the weights of this model ({short(error)}); {AGAIN}") from error
-
-
-def check_finite(tensors: Mapping[str, Tensor], path: Path) -> None:
-    """Raises InputError for a tensor (n, ...) that holds a number that is not finite."""
-    for name, tensor in tensors.items():
-        if is_float(tensor) and not torch.isfinite(tensor).all():
-            raise InputError(f"{path}: {name} holds numbers that are not finite; {AGAIN}")

@@ -311,7 +311,8 @@ def _make_or_check(store: Store, *, create: bool) -> None:
         # every schema since FIRST has the tables that are read: the later ones only add to them
         readable = schema == SCHEMA or (store.read_only and schema is not None and FIRST <= schema < SCHEMA)
         if readable:
-            malformed.check_tables(connection, store.name)
+            for fault in malformed.missing_tables(connection):
+                raise InputError(f"{store.name}: malformed: {fault}; {malformed.REMEDY}")
         stale = readable and not (setting.name in tables and views.are_current(connection))
     if schema is None:
         if foreign:

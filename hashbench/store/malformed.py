@@ -253,12 +253,6 @@ def run_of(connection: Connection, attempt_id: object) -> object:
     return connection.execute(sa.select(attempt.c.run_id).where(attempt.c.id == attempt_id)).scalar()
 
 
-def check_tables(connection: Connection, name: str) -> None:
-    """Raises InputError where a table or a column is not there, or a view is in its place. `name`: of the database."""
-    for fault in missing_tables(connection):
-        raise InputError(f"{name}: malformed: {fault}; {REMEDY}")
-
-
 def check_numbers(connection: Connection, name: str, table: str, experiment_id: int | None) -> None:
     """Raises InputError where a column of a table holds what is no number, no text or no time, as its columns say.
 

@@ -58,7 +58,8 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
     with _of_model(loaded, model, "objective"):
         if objective is not None:
             objective.check_arguments(spec.training.args)
-        _check_states(spec, encoder)
+            if not encoder.keeps_length:
+                raise InputError(f"objective {objective.name} needs {encoder.unmet_need(spec.encoder.kind)}")
     with _of_model(loaded, model, "embedding"):
         _check_memory(loaded, spec, encoder)
         embedding = _build(spec, encoder.config.dim)
@@ -490,11 +491,6 @@ def _check_precision(model: ResolvedModel, encoder: Encoder) -> None:
             f"precision bf16-residual keeps in bf16 what layers add to, and encoder {model.spec.encoder.kind} has "
             "nothing of the kind; write bf16"
         )
-
-
-def _check_states(spec: ModelSpec, encoder: Encoder) -> None:
-    if spec.training.objective is not None and not encoder.keeps_length:
-        raise InputError(f"objective {spec.training.objective} needs {encoder.unmet_need(spec.encoder.kind)}")
 
 
 def _check_encoder_values(spec: ModelSpec, size: str) -> None:

@@ -171,14 +171,6 @@ class ModelEntry(Strict):
         return self
 
 
-def _perturbations() -> list[str]:
-    return list(registered("perturbation"))
-
-
-def _executors() -> list[str]:
-    return list(registered("executor"))
-
-
 def baseline_names() -> list[str]:
     """Names of the trivial baselines of all kinds of task."""
     kinds = registered("kind of task").values()
@@ -262,7 +254,7 @@ class Efficiency(Strict):
 class Robustness(Strict):
     """Evaluations of fine-tuned models on the reporting sets with noise in the texts, the same for every model."""
 
-    perturbations: tuple[Annotated[str, NameOf(_perturbations)], ...] = Field(
+    perturbations: tuple[Annotated[str, NameOf(lambda: list(registered("perturbation")))], ...] = Field(
         default=("swap", "delete", "insert", "keyboard", "case", "misspelling", "unseen"),
         min_length=1,
         description=(
@@ -379,7 +371,7 @@ class Experiment(Strict):
         description="evaluate models and trivial baselines on texts with seeded noise; true, or a block of its values",
     )
     tracking: Tracking = Field(default=Tracking(), description="curves of runs at Weights & Biases")
-    executor: Annotated[str, NameOf(_executors)] = Field(
+    executor: Annotated[str, NameOf(lambda: list(registered("executor")))] = Field(
         default="local", description="where runs are done: local: on this machine, ray: on a Ray cluster"
     )
     workers: int = Field(default=1, gt=0, le=MOST_WORKERS, description="number of runs done at the same time")
@@ -421,7 +413,9 @@ class Experiment(Strict):
         ),
     )
 
-    _task_blocks: dict[str, Strict] = PrivateAttr(default_factory=lambda: _default_blocks())
+    _task_blocks: dict[str, Strict] = PrivateAttr(
+        default_factory=lambda: {name: block() for name, block in task_block_types().items()}
+    )
 
     @property
     def all_floors(self) -> list[FloorChoice]:
@@ -480,10 +474,6 @@ def task_block_types() -> dict[str, type[Strict]]:
         if name in Experiment.model_fields:
             raise InputError(f"kind of task {name!r}: its block would stand where {name} does; rename it")
     return blocks
-
-
-def _default_blocks() -> dict[str, Strict]:
-    return {name: block() for name, block in task_block_types().items()}
 
 
 def fields_of(block: type[BaseModel]) -> dict[str, FieldInfo]:

@@ -153,12 +153,6 @@ def _is_number(parameter: inspect.Parameter) -> bool:
     return bool(WHOLE.search(annotation.strip("' ")))
 
 
-def at_sizes(spec: ModelSpec, dim: int, budgets: Sequence[int], *, named: bool = True) -> list[ModelSpec]:
-    """The model at each budget, `named` after it (NAME-0.23M). Raises InputError as `with_budget`."""
-    sized = [(budget, with_budget(spec, dim, budget).spec) for budget in budgets]
-    return [replace(model, name=f"{spec.name}-{amount(budget)}") if named else model for budget, model in sized]
-
-
 def at_budgets(
     loaded: Loaded, specs: list[tuple[ModelSpec, ModelEntry | None]], place: KeyPath
 ) -> list[tuple[ModelSpec, ModelEntry | None]]:
@@ -172,7 +166,10 @@ def at_budgets(
             continue
         with located(loaded.where(*((*place, "budget") if own else ("budget",)))):
             width = encoder_width(loaded, spec, place)
-            sized += [(model, entry) for model in at_sizes(spec, width, budget.sizes, named=budget.is_list)]
+            for size in budget.sizes:
+                at_size = with_budget(spec, width, size).spec
+                name = f"{spec.name}-{amount(size)}" if budget.is_list else at_size.name
+                sized.append((replace(at_size, name=name), entry))
     return sized
 
 
