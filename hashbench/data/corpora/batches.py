@@ -19,7 +19,7 @@ import numpy as np
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.data.corpora.corpus import Corpus
-from hashbench.data.sources.batching import Collator, evaluation_batches, label_rows, pad_id, special_id
+from hashbench.data.sources.batching import Collator, evaluation_batches, framed, label_rows
 from hashbench.data.sources.documents import CorpusShard
 from hashbench.data.sources.loader import LoadedData, Make, TrainingData, ahead
 from hashbench.models.coders.base import Coder
@@ -48,29 +48,6 @@ class Corruption(Protocol):
     @property
     def label_types(self) -> bool:
         """True where labels are type ids, which are replaced by rows of a vocabulary."""
-
-
-class RowFrame:
-    """The special tokens around a row of text."""
-
-    def __init__(self, template: Template) -> None:
-        self.template = template
-        place = template.single.index("A")
-        before, after = template.single[:place], template.single[place + 1 :]
-        self._before, self._after = ([special_id(template, name) for name in side] for side in (before, after))
-        self.n_specials = len(before) + len(after)
-
-    def around(self, rows: Sequence[np.ndarray]) -> np.ndarray:
-        """Ids of B rows, each (n,), with their special tokens, padded: (B, L) int32."""
-        before, after, multiple = self._before, self._after, self.template.pad_multiple
-        longest = self.n_specials + max(map(len, rows))
-        ids = np.full((len(rows), -(-longest // multiple) * multiple), pad_id(self.template), np.int32)
-        ids[:, : len(before)] = before
-        for i, row in enumerate(rows):
-            end = len(before) + len(row)
-            ids[i, len(before) : end] = row
-            ids[i, end : end + len(after)] = after
-        return ids
 
 
 class PretrainingData(TrainingData):
@@ -105,12 +82,12 @@ class PretrainingData(TrainingData):
         # (n_types, 1)
         self._output_rows = codes if outputs is None else outputs.encode_types(corpus.types)
         self._arguments = dict(objective_args or {})
-        self._frame = RowFrame(template)
+        self.template, self._n_specials = template, len(template.single) - 1
         # The same memory without the cost of a memmap's every slice
         self._ids = np.asarray(corpus.ids)
         self._sequence_length = sequence_length
         # Rows that are trained on come first, those held out are numbered behind them
-        starts, ends = corpus.rows(sequence_length, self._frame.n_specials)
+        starts, ends = corpus.rows(sequence_length, self._n_specials)
         held_out = np.zeros(len(starts), bool)
         if corpus.sizes is not None:
             held_out[1 :: max(HELD_OUT_EVERY, len(starts) // MOST_HELD_OUT)] = True
@@ -145,7 +122,7 @@ class PretrainingData(TrainingData):
 
     def tokens_read(self, steps: int) -> int:
         """The tokens of the first batches of a training, special ones included and padding not."""
-        lengths = self.row_lengths() + self._frame.n_specials
+        lengths = self.row_lengths() + self._n_specials
         epochs, rest = divmod(steps, self.steps_per_epoch)
         read = epochs * int(lengths.sum())
         return read + sum(int(lengths[rows].sum()) for rows in self._plan(epochs)[:rest])
@@ -154,11 +131,11 @@ class PretrainingData(TrainingData):
         """Of rows of words the share of tokens that is cut off, and the positions that are trained; else nothing."""
         if self._sizes is None:
             return []
-        facts = self.corpus.row_facts(self._sequence_length, self._frame.n_specials)
+        facts = self.corpus.row_facts(self._sequence_length, self._n_specials)
         return [MetricRow("tokens_cut", facts.cut), MetricRow("positions_trained", facts.trained)]
 
     def _maker(self, seed: int) -> Make:
-        collate = Collator(self.codes, self._frame.template)
+        collate = Collator(self.codes, self.template)
         rows_of_types = np.asarray(self._output_rows) if self._objective.label_types else None
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
@@ -174,7 +151,7 @@ class PretrainingData(TrainingData):
     def with_specials(self, rows: np.ndarray) -> np.ndarray:
         """Sequences (B,) with their special tokens, padded, before any corruption: ids (B, L) int32."""
         bounds = zip(self.starts[rows].tolist(), self.ends[rows].tolist(), strict=True)
-        return self._frame.around([self._ids[start:end] for start, end in bounds])
+        return framed([self._ids[start:end] for start, end in bounds], self.template)
 
 
 @dataclass(frozen=True)
@@ -288,9 +265,9 @@ class StreamedData(LoadedData):
     ) -> None:
         """`batch_size`: rows of all processes. `steps`: batches in all, read in at most `epochs` passes."""
         super().__init__(batch_size=batch_size, seed=seed, rank=rank, world_size=world_size, prefetch=prefetch)
-        self._frame = RowFrame(template)
+        self.template = template
         rows = max(1, BLOCK_ROWS // batch_size) * batch_size
-        row_tokens = sequence_length - self._frame.n_specials
+        row_tokens = sequence_length - (len(template.single) - 1)
         self.stream = RowStream(shards, tokenizer, coder, row_tokens=row_tokens, rows=rows)
         self.steps, self._epochs = steps, epochs
         self._objective, self._arguments = objective, dict(objective_args or {})
@@ -329,11 +306,12 @@ class StreamedData(LoadedData):
         """The batches of a block from number `place.batch` on, each with the position behind it."""
         starts = np.arange(0, len(block.ids), self.stream.row_tokens)
         order = np.random.RandomState([self.seed, place.epoch, place.block, STREAMED]).permutation(len(starts))
-        collate = Collator(block.codes, self._frame.template)
+        collate = Collator(block.codes, self.template)
         first = place.block * self.stream.rows  # of the pass
         for at in range(place.batch * self.batch_size, len(order), self.batch_size):
             rows = order[at : at + self.batch_size]
-            ids = self._frame.around([block.ids[start : start + self.stream.row_tokens] for start in starts[rows]])
+            bodies = [block.ids[start : start + self.stream.row_tokens] for start in starts[rows]]
+            ids = framed(bodies, self.template)
             corrupted, labels = self._objective.corrupt(
                 ids, first + rows, seed=self.seed, epoch=place.epoch, n_types=len(block.codes), **self._arguments
             )

@@ -126,6 +126,23 @@ def pad_id(template: Template) -> int:
     return special_id(template, next(name for name in template.specials if name.strip("<[]>").lower() == "pad"))
 
 
+def framed(rows: Sequence[np.ndarray], template: Template) -> np.ndarray:
+    """Ids of B texts, each (n,), with the special tokens of a single text around them, padded: (B, L) int32."""
+    place, multiple = template.single.index("A"), template.pad_multiple
+    before, after = (
+        [special_id(template, name) for name in side]
+        for side in (template.single[:place], template.single[place + 1 :])
+    )
+    longest = len(before) + max(map(len, rows)) + len(after)
+    ids = np.full((len(rows), -(-longest // multiple) * multiple), pad_id(template), np.int32)
+    ids[:, : len(before)] = before
+    for i, row in enumerate(rows):
+        end = len(before) + len(row)
+        ids[i, len(before) : end] = row
+        ids[i, end : end + len(after)] = after
+    return ids
+
+
 def epoch_batches(
     lengths: np.ndarray, batch_size: int, *, seed: int, epoch: int, bucketed: bool = True
 ) -> list[np.ndarray]:

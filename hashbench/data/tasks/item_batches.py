@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from hashbench.data.sources.batching import Collator, pad_id, special_id
+from hashbench.data.sources.batching import Collator, framed, pad_id
 from hashbench.data.sources.loader import EvaluationLoader, Make, TrainingData
 from hashbench.data.tasks.base import Task
 from hashbench.models.embeddings.base import NO_LABEL, Batch, Template
@@ -98,11 +98,7 @@ class ItemData(TrainingData):
 def with_specials(ids: np.ndarray, template: Template) -> np.ndarray:
     """Rows of items (B, L), filled up with -2, with [CLS] before and [SEP] behind their items: (B, L + 2) int32."""
     lengths = (ids != PADDING).sum(axis=1)
-    complete = np.full((len(ids), int(lengths.max()) + 2), PADDING, np.int32)
-    complete[:, 0] = special_id(template, template.single[0])
-    complete[:, 1:-1] = ids[:, : complete.shape[1] - 2]
-    complete[np.arange(len(ids)), lengths + 1] = special_id(template, template.single[-1])
-    return complete
+    return framed([row[:n] for row, n in zip(ids, lengths, strict=True)], template)
 
 
 def aligned(labels: np.ndarray, width: int) -> np.ndarray:
