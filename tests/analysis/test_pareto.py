@@ -25,7 +25,10 @@ def test_pictures_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_without_sizes_the_user_is_told_what_to_do(tmp_path: Path) -> None:
-    told = {("bert-mlm",): "it has one model", ("bert-mlm", "hashformer-lsh-proj"): "efficiency: true"}
+    told = {
+        ("bert-mlm",): "no measured cost sets two models apart",
+        ("bert-mlm", "hashformer-lsh-proj"): "efficiency: true",
+    }
     for models, words in told.items():
         bare = build(
             tmp_path / f"{len(models)}.db", World(models=models, tasks=("cola",), seeds=(0,), efficiency=False)

@@ -12,11 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from hashbench.common.showing import decimal_text, percent_text
-from hashbench.results.claims.claim import UNITS, Claim
-from hashbench.results.claims.columns import ScoreColumn, TimeColumn
+from hashbench.results.claims.claim import UNITS, Claim, ClaimPart, Outcome
+from hashbench.results.claims.columns import COSTS, ScoreColumn, TimeColumn, operations
 from hashbench.results.claims.grammar import Columns, Missing, Pair, Term, column_names, evaluate, slugs, text_of
-from hashbench.results.claims.kinds import ClaimPart, Outcome
-from hashbench.results.claims.published import COSTS, operations
 from hashbench.results.claims.results import CONSTANT, Results
 from hashbench.results.claims.verdicts import (
     NOT_ABOVE,

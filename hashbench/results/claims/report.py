@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.results.claims.claim import Claim, csv_rows, read_rows
-from hashbench.results.claims.columns import check_column
+from hashbench.results.claims.columns import check_column, claims_of, exact_value, published_models
 from hashbench.results.claims.decide import NO_SPREAD, decide
 from hashbench.results.claims.grammar import Missing
-from hashbench.results.claims.published import claims_of, exact_value, published_models
 from hashbench.results.claims.results import Results, TimedRuns
 from hashbench.results.claims.verdicts import Decided
 from hashbench.results.papers.paper import Column, Paper, load_paper, papers

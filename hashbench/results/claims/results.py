@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from hashbench.results.claims.claim import Claim
 from hashbench.results.claims.columns import (
+    COSTS,
     PRR,
     SHARES,
     Absent,
@@ -18,17 +19,14 @@ from hashbench.results.claims.columns import (
     SizeColumn,
     StoredScore,
     TimeColumn,
-    meaning,
-)
-from hashbench.results.claims.grammar import ColumnName, Columns, Missing, column_names
-from hashbench.results.claims.published import (
-    COSTS,
     exact_value,
+    meaning,
     operations,
     other_test_set,
     published_value,
     quoted_systems,
 )
+from hashbench.results.claims.grammar import ColumnName, Columns, Missing, column_names
 from hashbench.results.claims.verdicts import absent_model
 from hashbench.results.papers.paper import Layout, Paper
 from hashbench.results.read import queries

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from hashbench.common.showing import decimal_text, whole_number
-from hashbench.results.claims.claim import Claim
-from hashbench.results.claims.kinds import Outcome
+from hashbench.results.claims.claim import Claim, Outcome
 from hashbench.results.claims.report import DecidedClaims, claim_sections
 from hashbench.results.claims.verdicts import (
     ABOUT,
@@ -72,7 +71,8 @@ def _summary(section: DecidedClaims) -> Table:
     rows = []
     for row, decided in zip(table.rows, section.decided_in_order(), strict=True):
         if decided.outcome in ("holds", "fails") or not section.paper:
-            rows.append(replace(row, details=(brief(decided),)))
+            sentence = "; ".join(filter(None, [evidence(decided, full=False), lacks(decided.missing)]))
+            rows.append(replace(row, details=(sentence,)))
     return replace(table, rows=tuple(rows), warnings=table.warnings if rows else (), provenance=(), notes=())
 
 
@@ -108,7 +108,7 @@ def _row(decided: Decided, heading: str) -> Row:
         claimed(claim), "" if claim.expected is None else number(claim.expected, claim),
         shown.above_trivial, stands_on(shown), "; ".join(filter(None, [*remarks(decided), missing])),
     )  # fmt: skip
-    sentences = filter(None, ("; ".join([evidence(decided), *remarks(decided)]), missing))
+    sentences = filter(None, (evidence(decided), missing))
     return Row(claim.id, claim.id, _cells(texts, decided.outcome), "claim", section=heading, details=tuple(sentences))
 
 
@@ -167,7 +167,7 @@ def verdict(decided: Decided | Decision) -> str:
 def claimed(claim: Claim) -> str:
     """The claim's bound as it is printed beside the measured number.
 
-    >>> from hashbench.results.claims.published import claims_of
+    >>> from hashbench.results.claims.columns import claims_of
     >>> [claimed(claim) for claim in claims_of("hashformers")[:4]]
     ['> 0 (~: within 0.5)', 'within 4.2', 'within 4.2', 'at least 0']
     """
@@ -302,23 +302,18 @@ def sums(decided: Sequence[Decided]) -> list[str]:
     return lines
 
 
-def evidence(decided: Decided) -> str:
-    """The numbers behind a verdict: 'difference +1.57 [+0.60, +2.55] points, claimed > 0 (paper: 3.6); 1 seed (0)'."""
+def evidence(decided: Decided, *, full: bool = True) -> str:
+    """The numbers behind a verdict: 'difference +1.57 [+0.60, +2.55] points, claimed > 0 (paper: 3.6); 1 seed (0)'.
+
+    With remarks. `full`: with seeds, examples and the part that the numbers are of.
+    """
     claim, shown = decided.claim, decided.shown
-    value = measured(claim, shown)
-    if not value:
-        return f"claimed {claimed_beside_paper(claim)}"
-    parts = [f"{claim.kind.what} {value}, claimed {claimed_beside_paper(claim)}", stands_on(shown)]
-    parts += [f"of {len(decided.parts)} parts this one: {shown.part}"] if len(decided.parts) > 1 else []
-    return "; ".join(filter(None, parts))
-
-
-def brief(decided: Decided) -> str:
-    """The number behind a verdict beside the claimed one, with remarks: '+1.57 [+0.60, +2.55] points, claimed > 0'."""
-    value = measured(decided.claim, decided.shown)
-    beside = f"claimed {claimed_beside_paper(decided.claim)}"
-    number_words = f"{decided.claim.kind.what} {value}, {beside}" if value else beside
-    return "; ".join(filter(None, [number_words, *remarks(decided), lacks(decided.missing)]))
+    value, beside = measured(claim, shown), f"claimed {claimed_beside_paper(claim)}"
+    parts = [f"{claim.kind.what} {value}, {beside}" if value else beside]
+    if full and value:
+        parts.append(stands_on(shown))
+        parts += [f"of {len(decided.parts)} parts this one: {shown.part}"] if len(decided.parts) > 1 else []
+    return "; ".join(filter(None, [*parts, *remarks(decided)]))
 
 
 def lacks(missing: Sequence[str]) -> str:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from hashbench.results.claims.claim import Claim
-from hashbench.results.claims.kinds import KINDS, Outcome
+from hashbench.results.claims.claim import KINDS, Claim, Outcome
 
 Because = Literal["", "one seed", "nothing learned"]
 Worth = Literal["", "yes", "no"]  # "": not known

@@ -1,4 +1,4 @@
-"""An experiment as W&B shows it, from the database alone: a W&B run for each finished run, each model and the whole.
+"""An experiment as W&B shows it, from the database alone: a W&B run for each finished run and each model.
 
 Ids are functions of what a run is, so that the same database makes the same set of W&B runs wherever and however often.
 """
@@ -20,11 +20,11 @@ from hashbench.results.read.runs import Entry, MeasuredRun
 from hashbench.results.tables.experiment import own_table
 from hashbench.results.tables.notes import provenance, warnings
 from hashbench.results.tables.request import paper_of
-from hashbench.results.tables.table import SIZES, Row, Table
+from hashbench.results.tables.table import Row, Table
 from hashbench.store.engine import Store
 
 TAG_LETTERS = 64  # W&B refuses a longer tag
-MODEL, EXPERIMENT = "model", "experiment"  # kinds of W&B runs beside those of hashbench's runs
+MODEL = "model"  # the kind of W&B runs beside those of hashbench's runs
 # Name at W&B -> column or stored fact of the report; of a range the upper end under `_high`.
 SIZES_OF_A_MODEL = {
     "total_params": "total_params",
@@ -42,13 +42,10 @@ SIZES_OF_A_MODEL = {
     "ms/infer_high": "infer_ms",
 }
 
-# A table as W&B shows it: names of columns, rows.
-WandbGrid = tuple[tuple[str, ...], tuple[tuple[str | float | None, ...], ...]]
-
 
 @dataclass(frozen=True)
 class ShownRun:
-    """The data of one W&B run: config, curves, summary and tables."""
+    """The data of one W&B run: config, curves and summary."""
 
     id: str
     name: str
@@ -59,7 +56,6 @@ class ShownRun:
     # (optimizer step, values by name), steps rising.
     history: tuple[tuple[int, Mapping[str, float]], ...] = ()
     summary: Mapping[str, str | float] = field(default_factory=dict)
-    tables: Mapping[str, WandbGrid] = field(default_factory=dict)
 
     def fingerprint(self) -> str:
         """SHA-256 of all fields, equal for runs with the same contents."""
@@ -77,7 +73,7 @@ class Shown:
 
 
 def shown(store: Store, experiment: str | None = None) -> Shown:
-    """The W&B runs of the experiment of that name (None: the last swept): finished runs, models, and the whole."""
+    """The W&B runs of the experiment of that name (None: the last swept): finished runs and models."""
     measured = measure(store, experiment)
     paper = paper_of(measured)
     table = own_table(measured, paper)
@@ -94,12 +90,11 @@ def shown(store: Store, experiment: str | None = None) -> Shown:
     done = [run for run in by_id.values() if run.state == "done"]
     runs = [_finished(measured, run, metrics[run.run_id], experiments=experiments[run.run_id]) for run in done]
     ratios = measured.ratios("own")
+    facts = [*warnings(measured, paper, table), *(f"{what}: {of}" for what, of in provenance(measured, paper, table))]
     for entry, row in zip(measured.entries, table.rows, strict=False):
         key = (entry.model, entry.encoder, "average")
         prr = ratios.get(key) if measured.has_one_entry(entry.model) else None
-        runs.append(_model(measured, entry, row, table=table, prr=prr))
-    origins = [f"{what}: {value}" for what, value in provenance(measured, paper, table)]
-    runs.append(_experiment(measured, table, [*warnings(measured, paper, table), *origins]))
+        runs.append(_model(measured, entry, row, table=table, prr=prr, facts=facts))
     return Shown(measured, table, tuple(runs), len(by_id) - len(done))
 
 
@@ -139,9 +134,15 @@ def _curves(metrics: Sequence[MetricRow]) -> tuple[tuple[int, Mapping[str, float
 
 
 def _model(
-    measured: Measured, entry: Entry, row: Row, *, table: Table, prr: tuple[float | None, int] | None
+    measured: Measured,
+    entry: Entry,
+    row: Row,
+    *,
+    table: Table,
+    prr: tuple[float | None, int] | None,
+    facts: Sequence[str],
 ) -> ShownRun:
-    """The W&B run of a model: means over seeds, the average, sizes, ratios to the baseline."""
+    """The W&B run of a model: means over seeds, the average, sizes, ratios to the baseline, and their origins."""
     name = measured.experiment.name
     summary: dict[str, Any] = _sizes(measured, entry)
     for column in table.columns:
@@ -153,7 +154,7 @@ def _model(
     config = {
         "kind": MODEL, "model_name": entry.model, "task_name": None, "encoder": entry.encoder,
         "settings": entry.settings, "floor": entry.is_baseline, "experiment": name,
-        "baseline": measured.experiment.baseline,
+        "baseline": measured.experiment.baseline, "said": list(facts),
     }  # fmt: skip
     label = entry.model + (f" ({entry.settings})" if entry.settings else "")
     return ShownRun(_derived(MODEL, name, entry.encoder, label), label, MODEL, name, (tag(name),), config, (), summary)
@@ -170,33 +171,11 @@ def _sizes(measured: Measured, entry: Entry) -> dict[str, float]:
     return sizes
 
 
-def _experiment(measured: Measured, table: Table, facts: Sequence[str]) -> ShownRun:
-    """The W&B run of the whole experiment: the table of scores, and the origins of the numbers."""
-    name = measured.experiment.name
-    config = {
-        "kind": EXPERIMENT, "experiment": name, "baseline": measured.experiment.baseline, "said": list(facts),
-        "model_name": None, "task_name": None,
-    }  # fmt: skip
-    grids = {"scores": _scores_grid(table)}
-    return ShownRun(_derived(EXPERIMENT, name), name, EXPERIMENT, name, (tag(name),), config, tables=grids)
-
-
-def _scores_grid(table: Table) -> WandbGrid:
-    """The experiment's own table as numbers, in the printed units but with counts unscaled."""
-    columns = [" ".join(filter(None, (column.title, column.subtitle))) for column in table.columns]
-    rows = []
-    for row in table.rows:
-        cells = [row.cells[column.name] for column in table.columns]
-        values = [None if cell.value is None else cell.value * SIZES.get(cell.unit, 1.0) for cell in cells]
-        rows.append((row.title.strip(), row.kind, row.encoder, row.settings, *values))
-    return ("model", "kind", "encoder", "settings", *columns), tuple(rows)
-
-
 def tag(text: str) -> str:
     """A W&B tag: of an experiment, on all of its runs, also on those shared with other experiments, or of a task."""
     return text[:TAG_LETTERS]
 
 
 def _derived(*parts: str) -> str:
-    """The W&B id of a model or an experiment, which are no runs of the sweep."""
+    """The W&B id of a model, which is no run of the sweep."""
     return wandb_id(hashlib.sha256(json.dumps(parts).encode()).hexdigest())

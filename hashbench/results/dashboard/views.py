@@ -45,7 +45,7 @@ def view_name(shown: Shown) -> str:
 
 
 def sections(shown: Shown) -> dict[str, list[Any]]:
-    """The panels that have numbers, by heading: average against parameters, scores, speed-up, curves, the table."""
+    """The panels that have numbers, by heading: average against parameters, scores, speed-up, curves."""
     names = {name for run in shown.runs if run.kind == MODEL for name in run.summary}
     scores = {f"score/{column.name}": f"{column.title} {column.subtitle}" for column in shown.table.columns}
     points = dict.fromkeys(name for run in shown.runs for _, values in run.history for name in values)
@@ -62,7 +62,6 @@ def sections(shown: Shown) -> dict[str, list[Any]]:
         "Curves by model (a line is a kind of run, a task and a model)": [
             wr.LinePlot(title=name, x="step", y=[name], max_runs_to_show=MAX_RUNS) for name in points
         ],
-        "Table": [wr.WeavePanelSummaryTable(table_name="scores")],
     }  # fmt: skip
     return {title: some for title, some in panels.items() if some}
 

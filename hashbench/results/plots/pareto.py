@@ -99,28 +99,12 @@ def draw(data: FigureData) -> list[Drawn]:
     by_cost = [(cost, points_of(data.table, cost.column)) for cost in COSTS]
     drawn = [_picture(data, cost, points) for cost, points in by_cost if _differ(points)]
     if not drawn:
-        raise NothingToDraw(_reason(data.table))
+        n = len(points_of(data.table, "emb_params"))
+        raise NothingToDraw(
+            f"no measured cost sets two models apart: {n} have a score and a stored size; finish the sweep, set "
+            "`efficiency: true`, or give several budgets"
+        )
     return drawn
-
-
-def _reason(table: Table) -> str:
-    """Why no cost sets models apart, and what to do: scores or sizes that lack, or costs that are equal."""
-    models = [row for row in table.rows if row.kind == "model"]
-    scored = points_of(table, "emb_params")
-    lacking = len(models) - len(scored)
-    if len(models) < SEVERAL:
-        return "it has one model, and a front needs two; add models"
-    with_score = [row for row in models if (cell := row.cells.get(score_column(table))) and cell.value is not None]
-    if len(with_score) >= SEVERAL > len(scored):
-        without = len(with_score) - len(scored)
-        return f"{without} of its {len(with_score)} models with a score have no stored size; set `efficiency: true`"
-    if len(scored) < SEVERAL:
-        return f"{len(scored)} of its {len(models)} models have a score and a stored size; finish the sweep"
-    advice = [f"finish the sweep for the other {lacking}"] if lacking else []
-    if not any(points_of(table, cost.column) for cost in COSTS if cost.column != "emb_params"):
-        advice.append("set `efficiency: true` for a front by times")
-    equal = f"equal numbers of embedding parameters (within {BUDGET_TOLERANCE:.0%})"
-    return f"its {len(scored)} models with a score have {equal}; {' or '.join([*advice, 'give several budgets'])}"
 
 
 def points_of(table: Table, cost: str) -> list[CostPoint]:

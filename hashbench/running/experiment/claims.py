@@ -85,8 +85,7 @@ def absent_from(
     """
     if not claims:
         return []
-    from hashbench.results.claims.columns import is_nameable, nameable
-    from hashbench.results.claims.published import published_models
+    from hashbench.results.claims.columns import is_nameable, nameable, published_models
 
     rows = [entry.model_dump() for entry in claims]
     notes = []

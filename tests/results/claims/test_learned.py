@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hashbench.results.claims.claim import csv_rows, read_rows
+from hashbench.results.claims.columns import claims_of
 from hashbench.results.claims.decide import decide
 from hashbench.results.claims.grammar import ColumnName, Missing, column_names, slugs
-from hashbench.results.claims.published import claims_of
 from hashbench.results.claims.report import claim_sections
 from hashbench.results.claims.results import Results, TimedRuns
 from hashbench.results.claims.verdicts import Decided

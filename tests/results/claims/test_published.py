@@ -6,10 +6,8 @@ import re
 
 import pytest
 
-from hashbench.results.claims.claim import Claim
-from hashbench.results.claims.grammar import ColumnName, Missing, evaluate
-from hashbench.results.claims.kinds import ClaimPart
-from hashbench.results.claims.published import (
+from hashbench.results.claims.claim import Claim, ClaimPart
+from hashbench.results.claims.columns import (
     COSTS,
     claims_of,
     exact_value,
@@ -17,6 +15,7 @@ from hashbench.results.claims.published import (
     paper_claims,
     published_value,
 )
+from hashbench.results.claims.grammar import ColumnName, Missing, evaluate
 from hashbench.results.claims.verdicts import all_of
 from hashbench.results.papers.paper import load_paper
 from hashbench.results.tables.paper import printed_number

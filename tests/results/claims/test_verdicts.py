@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from hashbench.results.claims.kinds import KINDS, Outcome
+from hashbench.results.claims.claim import KINDS, Outcome
 from hashbench.results.claims.verdicts import all_of
 
 

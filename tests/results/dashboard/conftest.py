@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.results.dashboard.folder import write_runs
+from hashbench.results.dashboard.main import write_runs
 from hashbench.results.dashboard.runs import shown
 from hashbench.store.engine import Store
 from tests.databases.made_up import World, build

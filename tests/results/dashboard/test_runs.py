@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.results.dashboard.runs import EXPERIMENT, MODEL, shown
+from hashbench.results.dashboard.runs import MODEL, shown
 from hashbench.results.tables.report import tables
 from tests.databases.made_up import SHIFT, build
 from tests.results.dashboard.conftest import world
@@ -21,11 +21,11 @@ def of(found, kind, model, task=None, seed=None):
     return next(run for run in runs if run.config["task_name"] == task and (seed is None or run.config["seed"] == seed))
 
 
-def test_one_run_each_for_finished_runs_models_floors_and_the_experiment(store) -> None:
+def test_one_run_each_for_finished_runs_models_and_floors(store) -> None:
     found = shown(store)
     kinds = [run.kind for run in found.runs]
     assert {kind: kinds.count(kind) for kind in kinds} == {
-        "pretrain": 2, "floor": 4, "finetune": 7, "efficiency": 2, MODEL: 4, EXPERIMENT: 1,
+        "pretrain": 2, "floor": 4, "finetune": 7, "efficiency": 2, MODEL: 4,
     }  # fmt: skip
     assert found.n_open == 1  # the failed one
     assert len({run.id for run in found.runs}) == len(found.runs)
@@ -78,15 +78,6 @@ def test_a_models_run_has_what_the_report_prints(store) -> None:
     assert summary["speed_up/pretrain"] == pytest.approx(24.9 / 11.6)
     first = of(found, "finetune", "hashformer-lsh-proj", "sst2", 0).summary["score"]
     assert summary["score/sst2"] == pytest.approx(first + SHIFT / 2)  # the mean of seeds 0 and 1
-
-
-def test_the_tables_are_the_reports(store) -> None:
-    grids = next(run for run in shown(store).runs if run.kind == EXPERIMENT).tables
-    columns, rows = grids["scores"]
-    assert [row[0] for row in rows] == ["bert-mlm", "hashformer-lsh-proj", "majority", "bag-of-words"]
-    column = columns.index("SST-2 accuracy")
-    table = tables(store)[0]
-    assert [row[column] for row in rows] == [row.cells["sst2"].value for row in table.rows]
 
 
 def test_a_run_of_two_experiments_carries_both_names(tmp_path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from itertools import combinations
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 
 from hashbench.results.papers.paper import Column
 from hashbench.results.plots.base import FigureData, NothingToDraw
-from hashbench.results.plots.pareto import CostPoint, _differ, _meaning_of_bars, _reason, draw, front, points_of
+from hashbench.results.plots.pareto import CostPoint, _differ, _meaning_of_bars, draw, front, points_of
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.table import Cell, ComparedPairs, Row, Table
 from hashbench.store.engine import Store
@@ -92,38 +91,8 @@ def test_models_of_one_size_have_no_front() -> None:
 
 def test_without_sizes_there_is_nothing_to_draw(tmp_path: Path) -> None:
     bare = build(tmp_path / "r.db", World(models=("bert-mlm",), tasks=("cola",), seeds=(0,), efficiency=False))
-    with pytest.raises(NothingToDraw, match="^it has one model, and a front needs two; add models$"):
+    with pytest.raises(
+        NothingToDraw,
+        match="no measured cost sets two models apart: 0 have a score and a stored size; finish the sweep, set `eff",
+    ):
         draw(FigureData(bare))
-
-
-def _own(*cells: tuple[float | None, float | None, float | None]) -> Table:
-    """Rows of models with (embedding parameters, score, ms a sample); without any ms there is no such column."""
-    names = [name for i, name in enumerate(("emb_params", "score", "infer_ms")) if any(row[i] for row in cells)]
-    columns = tuple(Column(name, "", "score" if name == "score" else "fact") for name in names)
-    rows = [
-        Row(f"m{i}", "", {"emb_params": Cell(row[0]), "score": Cell(row[1]), "infer_ms": Cell(row[2])})
-        for i, row in enumerate(cells)
-    ]
-    return Table("", "own", "", "", columns, tuple(rows))
-
-
-EQUAL = r"have equal numbers of embedding parameters \(within 2%\); "
-
-
-@pytest.mark.parametrize(
-    ("cells", "reason"),
-    [
-        (
-            [(100, 0.5, None)] * 3,
-            rf"its 3 models with a score {EQUAL}set `efficiency: true` .* or give several budgets$",
-        ),
-        ([(100, 0.5, 2.0)] * 3, rf"its 3 models with a score {EQUAL}give several budgets$"),
-        (
-            [(100, 0.5, None)] * 2 + [(300, None, None)],
-            rf"its 2 models .* {EQUAL}finish the sweep for the other 1 or set",
-        ),
-        ([(100, 0.5, None), (300, None, None)], "1 of its 2 models have a score and a stored size; finish the sweep"),
-    ],
-)
-def test_the_reason_and_the_advice_fit_what_is_there(cells: list, reason: str) -> None:
-    assert re.match(reason, _reason(_own(*cells)))

@@ -17,8 +17,7 @@ from hashbench.results.papers.paper import Column
 from hashbench.results.read.measured import measure_version
 from hashbench.results.read.runs import grouped
 from hashbench.results.rendering.formats.tidy import tidy
-from hashbench.results.rendering.page.data import pairs_data, run_record
-from hashbench.results.rendering.page.lacking import KINDS
+from hashbench.results.rendering.page.data import KINDS, pairs_data, run_record
 from hashbench.results.rendering.page.main import Content, document, own_tables, written
 from hashbench.results.tables import numbers
 from hashbench.results.tables.request import ReportRequest, ReportSource

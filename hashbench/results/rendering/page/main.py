@@ -23,10 +23,9 @@ from hashbench.common.showing import printable
 from hashbench.results.claims import table as wording
 from hashbench.results.claims.report import DecidedClaims, sections_of
 from hashbench.results.claims.verdicts import Decided
-from hashbench.results.papers.paper import load_paper, papers
+from hashbench.results.papers.paper import load_paper
 from hashbench.results.read.measured import Measured
-from hashbench.results.rendering.page.data import RunsBehind, page_data
-from hashbench.results.rendering.page.lacking import Lacking, lacking_of
+from hashbench.results.rendering.page.data import Lacking, RunsBehind, lacking_of, page_data
 from hashbench.results.tables import numbers
 from hashbench.results.tables.numbers import has_published, legend, notes, row_head, without_details
 from hashbench.results.tables.ranking import with_ranks
@@ -105,12 +104,9 @@ def page(store: Store, request: ReportRequest = ReportRequest(), figures: Figure
     measured = source.measured
     request = replace(request, experiment=measured.experiment.name)
     own = own_tables(source.under(replace(request, paper=None, table=None)))
-    any_known = count_known(source.paper.name, measured) > 0
-    if not request.table:
-        # Where no model is one of the paper's, the tables of every paper may have the experiment's tasks.
-        for paper in [source.paper.name] if any_known or request.paper else papers():
-            printed = tables_of(source.under(replace(request, paper=paper, table="paper")))
-            shown += [table for table in printed if _is_filled(table, measured, any_known=any_known)]
+    if not request.table and (request.paper or count_known(source.paper.name, measured)):
+        printed = tables_of(source.under(replace(request, paper=source.paper.name, table="paper")))
+        shown += [table for table in printed if measured_columns(table)]
     of_all = source.under(request)
     return document(Content(measured, own, tuple(shown), claims_of(of_all), tuple(figures(of_all))))
 
@@ -125,17 +121,6 @@ def own_tables(source: ReportSource) -> tuple[Table, ...]:
         replace(table, columns=tuple(sorted(table.columns, key=lambda of: of.measure != "average")), missing=())
         for table in tables
     )
-
-
-def _is_filled(table: Table, measured: Measured, *, any_known: bool) -> bool:
-    """True if a paper's table has a measured number beside a row of the paper's.
-
-    Where no model is one of the paper's (`any_known` False), if it reads the scores of the experiment's tasks.
-    """
-    if any_known:
-        return bool(measured_columns(table))
-    rows = [row for row in table.rows if row.kind in ("model", "family", "task") and row.measured()]
-    return bool(rows) and any(task in measured.tasks() for task, _, _ in table.readings)
 
 
 def claims_of(source: ReportSource) -> Claims:

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from hashbench.results.rendering.page.board import site
-from hashbench.results.rendering.page.lacking import lacking_of
+from hashbench.results.rendering.page.data import lacking_of
 from hashbench.store.engine import Store
 from hashbench.store.planning import add_experiment
 from hashbench.store.status import experiment_names, versions
