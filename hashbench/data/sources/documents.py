@@ -21,7 +21,7 @@ from hashbench.common.errors import InputError
 from hashbench.data.sources import builtin
 from hashbench.data.sources.files import Remarks, check_file, iterate_column, iterate_rows, open_parquet
 from hashbench.data.sources.fingerprints import files_fingerprint
-from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
+from hashbench.data.sources.hub import HubTable, copy_read
 from hashbench.data.sources.layout import CORPUS_FORMATS, checked_documents, find_corpus_files, is_about, listed
 from hashbench.data.sources.opening import COMPRESSED, format_of, read_text
 
@@ -55,7 +55,7 @@ class CorpusSource:
     @property
     def copy_read(self) -> str:
         """The corpus' origin, with the commit (shortened) where it is on the hub."""
-        return self.origin + (f"@{self.revision[:SHORT_COMMIT]}" if self.revision else "")
+        return copy_read(self.origin, self.table)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from hashbench.common.errors import InputError, located
 from hashbench.common.hub import OTHER_DATA, REACH_SECONDS, answering, fetched, hub_error, import_package, meaning
-from hashbench.data.sources.files import Cells, FileTable, column_hint
+from hashbench.data.sources.files import Cells, DataTable, FileTable, column_hint
 from hashbench.data.sources.fingerprints import cache_room, digest, read_note, write_note
 
 FILES_AT_ONCE = 4  # of one table, while it is checked
@@ -215,6 +215,11 @@ def joined(columns: Sequence[Cells]) -> Cells:
     if len(columns) == 1:
         return columns[0]
     return [" ".join(str(cell) for cell in cells if cell) for cells in zip(*columns, strict=True)]
+
+
+def copy_read(origin: str, table: DataTable | None) -> str:
+    """The origin of a table, with the commit (shortened) where it is on the hub."""
+    return f"{origin}@{table.copy().revision[:SHORT_COMMIT]}" if isinstance(table, HubTable) else origin
 
 
 def hub_corpora() -> dict[str, HubPlace]:

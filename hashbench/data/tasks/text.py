@@ -18,7 +18,7 @@ from hashbench.common.measured import MetricRow
 from hashbench.data.sources.builtin import NOTE
 from hashbench.data.sources.files import Cells, DataTable, ReadOptions
 from hashbench.data.sources.fingerprints import digest, file_fingerprint, refuse_changed
-from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
+from hashbench.data.sources.hub import copy_read
 from hashbench.data.sources.labels import (
     Classes,
     listed,
@@ -128,13 +128,8 @@ class LocatedTexts:
         if parts is not None:
             splits["train"], splits[HOLDOUT] = parts.kept, parts.held
         refuse_changed(self, where["train"])
-        data = TaskData(task, splits, self.fingerprint, self._copy_read(), self.kind, notes)
+        data = TaskData(task, splits, self.fingerprint, copy_read(self.origin, self.tables["train"]), self.kind, notes)
         return replace(data, notes=(*notes, *undefined_notes(data)))
-
-    def _copy_read(self) -> str:
-        """The origin, with the commit of a data set of the hub."""
-        table = next(iter(self.tables.values()))
-        return f"{self.origin}@{table.copy().revision[:SHORT_COMMIT]}" if isinstance(table, HubTable) else self.origin
 
     def _notes(self, splits: Mapping[str, Split], names: Sequence[str], parts: HeldOut | None) -> tuple[str, ...]:
         """Notes on the splits as they are in the files; `parts`: of train, where rows of it are held out."""

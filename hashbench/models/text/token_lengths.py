@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from hashbench.common.errors import InputError
-from hashbench.models.text.base import Tokenizer, make_tokenizer
+from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.unicode import CLASS_BITS, LETTER, unicode_table
 
 # A share of the tokens above which there is a warning; of English texts 3 to 6 % are single letters.
@@ -69,24 +68,9 @@ def shape_note(shape: TokenLengths) -> str:
 def words_note(tokenizer: Tokenizer, texts: Sequence[str]) -> str:
     """`shape_note` of a tokenizer's tokens of some texts, with a remedy that fits them; "" where there is no note.
 
-    Arguments without which the words hold together are the cause, as an alphabet or a pattern. Marks that are parted
-    from their letters, and letters without white space between words, are what `unicode` is for.
+    Marks that are parted from their letters, and letters without white space between words, are what `unicode` is for.
     """
-    note = _note_of(tokenizer, texts)
-    if not note:
-        return ""
-    try:
-        plain = make_tokenizer(tokenizer.kind)
-    except InputError:  # a kind that has no defaults, or a user-defined one
-        plain = tokenizer
-    usual = plain.recipe()
-    changed = [f"{key} {value!r}" for key, value in tokenizer.recipe().items() if value != usual.get(key)]
-    if changed and not _note_of(plain, texts):
-        return f"{note}; tokenizer: {plain.kind} without {' or '.join(changed)} makes longer words"
+    note = shape_note(token_lengths(token for text in texts for token in tokenizer.tokenize(text)))
     if note.startswith("words run") or any(unicodedata.category(letter)[0] == "M" for letter in {*"".join(texts)}):
-        return f"{note}; {UNICODE}"
-    return f"{note}; see whether the texts are as they should be"
-
-
-def _note_of(tokenizer: Tokenizer, texts: Sequence[str]) -> str:
-    return shape_note(token_lengths(token for text in texts for token in tokenizer.tokenize(text)))
+        return f"{note}; {UNICODE}" if note else ""
+    return f"{note}; see whether texts, and arguments of the tokenizer, are as they should be" if note else ""

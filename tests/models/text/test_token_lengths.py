@@ -30,8 +30,8 @@ HINDI, CHINESE, ENGLISH, SPELLED = (
         ("words", {}, CHINESE, UNICODE),
         ("spaces", {}, CHINESE, UNICODE),
         ("words", {"normalise": "NFKC"}, HINDI, UNICODE),
-        ("spaces", {}, SPELLED, "see whether the texts are as they should be"),
-        ("words", {"pattern": "[a-z]"}, ENGLISH, "words without pattern '[a-z]' makes longer words"),
+        ("spaces", {}, SPELLED, "see whether texts, and arguments"),
+        ("words", {"pattern": "[a-z]"}, ENGLISH, "see whether texts, and arguments of the tokenizer, are as they"),
     ],
 )
 def test_a_remedy_fits_what_makes_words_fall_apart(kind: str, arguments: dict, text: str, remedy: str) -> None:

@@ -24,7 +24,7 @@ from hashbench.common.invisible import invisible_notes
 from hashbench.common.measured import PARADIGMS_NOTE, MetricRow, Paradigms
 from hashbench.data.sources.files import Cells, DataTable, FileTable, ReadOptions
 from hashbench.data.sources.fingerprints import digest, refuse_changed
-from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
+from hashbench.data.sources.hub import copy_read
 from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS, find_splits, named_splits
 from hashbench.data.sources.rows import plain, row_notes
 from hashbench.data.sources.sources import Place, Source, SourceKind
@@ -274,12 +274,9 @@ class LocatedPairs:
         split, sampled = _sample(split, task)
         notes = (*odd, *sampled, *_notes(split, paradigms))
         refuse_changed(self, where)
-        return PairData(task, {SPLIT: split}, self.fingerprint, self._copy_read(), self.kind, notes, paradigms)
-
-    def _copy_read(self) -> str:
-        """The origin, with the commit of a data set of the hub."""
-        at = self.table
-        return f"{self.origin}@{at.copy().revision[:SHORT_COMMIT]}" if isinstance(at, HubTable) else self.origin
+        return PairData(
+            task, {SPLIT: split}, self.fingerprint, copy_read(self.origin, self.table), self.kind, notes, paradigms
+        )
 
 
 def _sentences(cells: Cells, where: str) -> list[str]:
