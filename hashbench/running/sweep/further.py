@@ -81,7 +81,7 @@ class EvaluatedRun:
     scores: dict[str, float | None]  # by metric, in the natural range; the reported one first
     counted: dict[str, str]  # by metric that counts one class of two, such as f1: this class
     experiments: tuple[str, ...]
-    is_new: bool  # whether it was computed now
+    is_new: bool = False  # whether it was computed now
     notes: tuple[str, ...] = ()  # on the data of the set, as tables print them
 
     def __str__(self) -> str:
@@ -286,32 +286,26 @@ def _evaluate(store: Store, subject: Subject, request: FurtherRequest) -> Evalua
     if rows is not None:
         _attempt(store, retry, run, subject, lambda machine: subject.result(run, further, rows, machine))
         _add_baselines(store, retry, subject, further)
-    scores, names = retry(_stored_scores, store, run, further), retry(names_of_experiments, store, run.id)
-    counted = {metric: name for metric, name in retry(_counted_classes, store, run).items() if metric in scores}
-    notes = retry(_stored_notes, store, run) if rows is None else rows.notes
-    return EvaluatedRun(
-        run.id, run.model, subject.trained_on.name, run.seed, further.task.name, scores, counted, tuple(names), is_new,
-        notes,
-    )  # fmt: skip
+    evaluated = retry(_as_stored, store, run, subject, further)
+    return evaluated if rows is None else replace(evaluated, is_new=True, notes=rows.notes)
 
 
-def _stored_scores(store: Store, run: Run, further: FurtherSet) -> dict[str, float | None]:
-    """The stored scores of a run by metric, the reported metric first."""
+def _as_stored(store: Store, run: Run, subject: Subject, further: FurtherSet) -> EvaluatedRun:
+    """A stored evaluation, the reported metric first."""
     stored = {row["metric"]: row["value"] for row in best_scores(store, run.id)}
-    metrics = [metric for metric in further.task.metrics if metric in stored]
-    return {metric: stored[metric] for metric in sorted(metrics, key=lambda name: name != further.task.select_metric)}
-
-
-def _stored_notes(store: Store, run: Run) -> tuple[str, ...]:
-    """The notes on the data of a stored run."""
+    metrics = sorted(further.task.metrics, key=lambda name: name != further.task.select_metric)
     notes = next((of.notes for of in attempts(store, run.id) if of.state == "done"), {})
-    return (notes["data"],) if notes.get("data") else ()
-
-
-def _counted_classes(store: Store, run: Run) -> dict[str, str]:
-    """The class that a stored run's metrics count, by metric; of those that count one of two."""
-    notes = next((of.notes for of in attempts(store, run.id) if of.state == "done"), {})
-    return {topic.removeprefix(COUNTED): name for topic, name in notes.items() if topic.startswith(COUNTED)}
+    return EvaluatedRun(
+        run.id,
+        run.model,
+        subject.trained_on.name,
+        run.seed,
+        further.task.name,
+        {metric: stored[metric] for metric in metrics if metric in stored},
+        {metric: notes[COUNTED + metric] for metric in metrics if metric in stored and COUNTED + metric in notes},
+        tuple(names_of_experiments(store, run.id)),
+        notes=(notes["data"],) if notes.get("data") else (),
+    )
 
 
 def _add_baselines(store: Store, retry: Retry, subject: Subject, further: FurtherSet) -> None:

@@ -64,7 +64,8 @@ class Limits:
 
 def worker_command(file: str, worker: int) -> list[str]:
     """The command of a worker: the file of its assignment and its number."""
-    return [sys.executable, "-m", "hashbench.running.sweep", file, str(worker)]
+    # -P: a csv.py in the working folder is no module of the worker's
+    return [sys.executable, "-P", "-m", "hashbench.running.sweep", file, str(worker)]
 
 
 def start_process(command: Sequence[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -21,7 +21,7 @@ from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import make_coder
 from hashbench.models.coders.bloom import Bloom
 from hashbench.models.objectives.base import pretrains, scores_texts
-from hashbench.models.text.base import make_tokenizer
+from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.running.experiment.checks import (
     check_averages,
     check_devices,
@@ -104,19 +104,29 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
         )
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
     notes = (
-        *on_devices, *_claim_notes(loaded, resolved), *_start_notes(loaded, models), *_rate_notes(models),
-        *_spread_notes(resolved), *_vocabulary_notes(resolved), *_reading_notes(resolved),
+        *on_devices,
+        *_claim_notes(loaded, resolved),
+        *labelled((label, untrained_positions(loaded, model)) for label, model in models.items()),
+        *_rate_notes(models),
+        *_spread_notes(resolved),
+        *labelled(_vocabulary_notes(resolved)),
+        *labelled((label, note) for label, model in models.items() for note in _tokenizer(model).remarks()),
         *_untuned_notes(resolved),
-        *_source_notes(resolved, sources), *outside_budget(resolved),
-    )  # fmt: skip
+        *_source_notes(resolved, sources),
+        *outside_budget(resolved),
+    )
     return Plan(resolved, runs, places, notes, tuple(absent.errors))
 
 
-def _start_notes(loaded: Loaded, models: Mapping[str, ResolvedModel]) -> list[str]:
-    """Notes on untrained positions that fine-tunings start from, with the models."""
+def labelled(notes: Iterable[tuple[str, str]]) -> list[str]:
+    """Each note once, behind the labels of its models; `notes`: pairs of label and note, "" for none.
+
+    >>> labelled([("a", "one"), ("b", ""), ("c", "one")])
+    ['a, c: one']
+    """
     labels_by_note: dict[str, list[str]] = {}
-    for label, model in models.items():
-        labels_by_note.setdefault(untrained_positions(loaded, model), []).append(label)
+    for label, note in notes:
+        labels_by_note.setdefault(note, []).append(label)
     return [f"{', '.join(labels)}: {note}" for note, labels in labels_by_note.items() if note]
 
 
@@ -175,28 +185,18 @@ def _has_corpus(folder: Folder, name: Any) -> bool:
         return True
 
 
-def _vocabulary_notes(resolved: ResolvedExperiment) -> Iterator[str]:
+def _vocabulary_notes(resolved: ResolvedExperiment) -> Iterator[tuple[str, str]]:
     """Notes on the models whose vocabulary is learned on training texts of tasks, with what it is learned on."""
-    labels_by_texts: dict[str, list[str]] = {}
     for label, model in resolved.models.items():
         if model.learned_on:
             block = resolved.corpus_block(model) or {}
-            learns = learns_on_corpora(make_tokenizer(model.spec.text.tokenizer, **model.spec.text.args))
-            corpora = [corpus["name"] for corpus in block["corpora"] if learns]
+            corpora = [corpus["name"] for corpus in block["corpora"] if learns_on_corpora(_tokenizer(model))]
             tasks = f"the training texts of {', '.join(task['name'] for task in block['tasks'])}"
-            labels_by_texts.setdefault(" and ".join([*corpora, tasks]), []).append(label)
-    for texts, labels in labels_by_texts.items():
-        yield f"{', '.join(labels)}: vocabulary learned on {texts}"
+            yield label, f"vocabulary learned on {' and '.join([*corpora, tasks])}"
 
 
-def _reading_notes(resolved: ResolvedExperiment) -> Iterator[str]:
-    """Notes on how the files of models' tokenizers are read, with the models."""
-    labels_by_remark: dict[str, list[str]] = {}
-    for label, model in resolved.models.items():
-        for remark in make_tokenizer(model.spec.text.tokenizer, **model.spec.text.args).remarks():
-            labels_by_remark.setdefault(remark, []).append(label)
-    for remark, labels in labels_by_remark.items():
-        yield f"{', '.join(labels)}: {remark}"
+def _tokenizer(model: ResolvedModel) -> Tokenizer:
+    return make_tokenizer(model.spec.text.tokenizer, **model.spec.text.args)
 
 
 def _rate_notes(models: Mapping[str, ResolvedModel]) -> Iterator[str]:
@@ -296,32 +296,28 @@ def _notes_on_search(planned: Plan, data: TaskData) -> list[str]:
 
 def unknown_tokens(planned: Plan, data: TaskData) -> list[str]:
     """Notes on models to which many tokens are unknown; those whose tokenizer is trained in the sweep are left out."""
-    labels_by_note: dict[str, list[str]] = {}
     counted: dict[str, str] = {}  # by tokenizer
+    notes: list[tuple[str, str]] = []
     for label, model in planned.resolved.models.items():
-        text = model.spec.text
-        tokenizer = make_tokenizer(text.tokenizer, **text.args)
+        tokenizer = _tokenizer(model)
         if tokenizer.unknown is None or tokenizer.needs_training:
             continue
         key = tokenizer_fingerprint(tokenizer)
         if key not in counted:
             counted[key] = unknown_note(counts_before(data, tokenizer))
-        labels_by_note.setdefault(counted[key], []).append(label)
-    first = f"of the first {READ_BEFORE:,} texts of each split"
-    return [f"unknown to {', '.join(labels)}: {note}, {first}" for note, labels in labels_by_note.items() if note]
+        notes.append((label, counted[key]))
+    return [f"unknown to {note}, of the first {READ_BEFORE:,} texts of each split" for note in labelled(notes)]
 
 
 def spelled_specials(planned: Plan, data: TaskData) -> list[str]:
     """Notes on the texts that spell special tokens, where a model's tokenizer reads them as such."""
     labels_by_specials: dict[tuple[str, ...], list[str]] = {}
     for label, model in planned.resolved.models.items():
-        tokenizer = make_tokenizer(model.spec.text.tokenizer, **model.spec.text.args)
-        if tokenizer.spelled_specials:
-            labels_by_specials.setdefault(tokenizer.spelled_specials, []).append(label)
+        labels_by_specials.setdefault(_tokenizer(model).spelled_specials, []).append(label)
     return [
         f"{note}; read as special tokens by {', '.join(labels)}, as text by other models"
         for specials, labels in labels_by_specials.items()
-        if (note := spelled_note(data, specials))
+        if specials and (note := spelled_note(data, specials))
     ]
 
 

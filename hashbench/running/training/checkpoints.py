@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,6 @@ from hashbench.running.training.model import save_tensors
 
 # Checkpoints of a training: the newest, and the one before, should the newest be damaged.
 KEPT = 2
-OF_EARLIER_VERSIONS = "resume.ckpt"  # which kept one checkpoint, without checksums
 
 
 class Snapshots(Callback):
@@ -73,11 +71,11 @@ class CheckpointFiles:
         raise _NotShared
 
     def _newest_here(self) -> Path | None:
-        for path in [*reversed(self._numbered()), self.folder / OF_EARLIER_VERSIONS]:
+        for path in reversed(self._numbered()):
             try:
-                if is_listed(path) or _is_whole_zip(path):
+                if is_listed(path):
                     return path
-                damage = f"{path}: is no whole checkpoint"
+                damage = f"{path}: has no checksums"
             except FileNotFoundError:  # another device has set it aside
                 continue
             except Damaged as error:
@@ -93,7 +91,7 @@ class CheckpointFiles:
         if self.shared is not None:
             self.shared.put(path)
         earlier = [other for other in self._numbered() if other != path]
-        for other in [*earlier[: 1 - KEPT], self.folder / OF_EARLIER_VERSIONS]:
+        for other in earlier[: 1 - KEPT]:
             remove(other)
             if self.shared is not None:
                 self.shared.remove(other)
@@ -101,15 +99,6 @@ class CheckpointFiles:
     def _numbered(self) -> list[Path]:
         """Checkpoints with a step in their name, in the order of steps."""
         return sorted(self.folder.glob("resume-*.ckpt"))
-
-
-def _is_whole_zip(path: Path) -> bool:
-    """True when a file that torch wrote without our checksums agrees with the checksums of its zip format."""
-    try:
-        with zipfile.ZipFile(path) as file:
-            return file.testzip() is None
-    except (zipfile.BadZipFile, EOFError, ValueError):
-        return False
 
 
 class Resumable(Callback):

@@ -184,3 +184,11 @@ def test_workers_get_a_file_that_nobody_else_reads_and_their_gpus(tmp_path, monk
     executor._workers.clear()
     executor.kill()
     assert not Path(file).exists()
+
+
+def test_a_worker_imports_nothing_from_the_working_folder(tmp_path):
+    for name in ("csv.py", "torch.py", "hashbench.py"):
+        (tmp_path / name).write_text("from pathlib import Path\nPath('ran').touch()\n")
+    command = [*local.worker_command("no file", 0), str(tmp_path)]
+    ended = subprocess.run(command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert "No such file or directory: 'no file'" in ended.stderr and not (tmp_path / "ran").exists()
