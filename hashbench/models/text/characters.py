@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hashbench.models.text.base import PortablePart, Tokenizer
-from hashbench.models.text.types import DictInterner, Distinct, Interner, TokenizedTexts, distinct_of
+from hashbench.models.text.types import DictInterner, Interner, NumberedInterner, TokenizedTexts
 from hashbench.models.text.unicode import CODE_POINTS, offsets_from, well_formed
 
 
@@ -28,34 +28,21 @@ class CharacterTokenizer(Tokenizer):
         """The number of characters of each text in its first `kept` tokens."""
         return list(map(int, kept))
 
-    def interner(self) -> CharacterInterner:
-        """A counter of characters."""
-        return CharacterInterner()
+    def interner(self) -> Interner:
+        """A counter of characters, whose provisional ids are code points."""
+        return NumberedInterner(CODE_POINTS, code_points, chr)
 
 
-class CharacterInterner(Interner):
-    """Counts characters; a provisional id is the code point, so that nothing is looked up."""
-
-    def __init__(self) -> None:
-        self._counts = np.zeros(CODE_POINTS, dtype=np.int64)
-
-    def add(self, texts: Sequence[str]) -> TokenizedTexts:
-        """Texts -> provisional ids, which are code points."""
-        try:
-            joined = "".join(texts).encode("utf-32-le")
-        # An unpaired surrogate somewhere; pairs across two texts must not join either.
-        except UnicodeEncodeError:
-            texts = [well_formed(text) for text in texts]
-            joined = "".join(texts).encode("utf-32-le")
-        ids = np.frombuffer(joined, dtype="<u4").astype(np.int32)  # (total,)
-        offsets = offsets_from(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)))
-        occurrences = np.bincount(ids)
-        self._counts[: len(occurrences)] += occurrences
-        return TokenizedTexts(ids, offsets)
-
-    def distinct(self) -> tuple[Distinct, np.ndarray]:
-        """-> (the characters that occur, each code point's index among them (n,) int32, -1 for the others)."""
-        return distinct_of(self._counts, chr)
+def code_points(texts: Sequence[str]) -> TokenizedTexts:
+    """Texts as their code points."""
+    try:
+        joined = "".join(texts).encode("utf-32-le")
+    # An unpaired surrogate somewhere; pairs across two texts must not join either.
+    except UnicodeEncodeError:
+        texts = [well_formed(text) for text in texts]
+        joined = "".join(texts).encode("utf-32-le")
+    ids = np.frombuffer(joined, dtype="<u4").astype(np.int32)  # (total,)
+    return TokenizedTexts(ids, offsets_from(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))))
 
 
 BYTES = 256
@@ -83,27 +70,16 @@ class ByteTokenizer(Tokenizer):
         """The number of characters of each text that begin in its first `kept` bytes."""
         return [len(text.encode()[:n].translate(None, CONTINUATION)) for text, n in zip(texts, kept, strict=True)]
 
-    def interner(self) -> ByteInterner:
+    def interner(self) -> Interner:
         """A counter of bytes."""
-        return ByteInterner()
+        return NumberedInterner(BYTES, text_bytes, chr)
 
 
-class ByteInterner(Interner):
-    """Counts bytes; a provisional id is the byte, so that nothing is looked up."""
-
-    def __init__(self) -> None:
-        self._counts = np.zeros(BYTES, dtype=np.int64)
-
-    def add(self, texts: Sequence[str]) -> TokenizedTexts:
-        """Texts -> provisional ids, which are bytes."""
-        parts = [well_formed(text).encode() for text in texts]
-        ids = np.frombuffer(b"".join(parts), dtype=np.uint8).astype(np.int32)  # (total,)
-        self._counts += np.bincount(ids, minlength=BYTES)
-        return TokenizedTexts(ids, offsets_from(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))))
-
-    def distinct(self) -> tuple[Distinct, np.ndarray]:
-        """-> (the bytes that occur, each byte's index among them (256,) int32, -1 for the others)."""
-        return distinct_of(self._counts, chr)
+def text_bytes(texts: Sequence[str]) -> TokenizedTexts:
+    """Texts as the bytes of their UTF-8."""
+    parts = [well_formed(text).encode() for text in texts]
+    ids = np.frombuffer(b"".join(parts), dtype=np.uint8).astype(np.int32)  # (total,)
+    return TokenizedTexts(ids, offsets_from(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))))
 
 
 class ItemTokenizer(Tokenizer):

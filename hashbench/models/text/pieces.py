@@ -10,13 +10,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from tokenizers import Tokenizer as LibraryTokenizer
 
 from hashbench.common.errors import InputError
 from hashbench.common.hub import answering, fetched, import_package, not_found
 from hashbench.models.text.base import CORPUS, LEARN_ON, TASKS, Tokenizer
-from hashbench.models.text.types import Distinct, Interner, TokenizedTexts, distinct_of, lay_end_to_end
+from hashbench.models.text.types import Interner, NumberedInterner, lay_end_to_end
 from hashbench.models.text.unicode import well_formed
 
 FILE = "tokenizer.json"
@@ -40,8 +39,11 @@ class PieceTokenizer(Tokenizer):
         return [strings[i] for i in self.piece_ids([text])[0]]
 
     def interner(self) -> Interner:
-        """A counter of pieces."""
-        return PieceInterner(self)
+        """A counter of pieces, whose provisional ids are those of the file."""
+        spellings = self.spellings()
+        return NumberedInterner(
+            len(spellings), lambda texts: lay_end_to_end(self.piece_ids(texts)), spellings.__getitem__
+        )
 
 
 class TrainablePieces(PieceTokenizer):
@@ -159,25 +161,6 @@ def lower_cases(tokenizer: LibraryTokenizer | None) -> bool:
     """True where a tokenizer of the `tokenizers` library lower-cases texts."""
     normaliser = None if tokenizer is None else tokenizer.normalizer
     return normaliser is not None and normaliser.normalize_str("A") == normaliser.normalize_str("a")
-
-
-class PieceInterner(Interner):
-    """Counts pieces; a provisional id is the id in the tokenizer's file."""
-
-    def __init__(self, tokenizer: PieceTokenizer) -> None:
-        self._tokenizer = tokenizer
-        self._spellings = tokenizer.spellings()
-        self._counts = np.zeros(len(self._spellings), dtype=np.int64)
-
-    def add(self, texts: Sequence[str]) -> TokenizedTexts:
-        """Texts -> provisional ids, which are the ids in the tokenizer's file."""
-        texts_as_ids = lay_end_to_end(self._tokenizer.piece_ids(texts))
-        self._counts += np.bincount(texts_as_ids.ids, minlength=len(self._counts))
-        return texts_as_ids
-
-    def distinct(self) -> tuple[Distinct, np.ndarray]:
-        """-> (the pieces that occur, each id's index among them (n,) int32, -1 for the others)."""
-        return distinct_of(self._counts, self._spellings.__getitem__)
 
 
 def checked_learn_on(names: object, kind: str) -> tuple[str, ...]:

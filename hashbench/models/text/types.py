@@ -206,12 +206,27 @@ class DictInterner(Interner):
         return Distinct(*pack(list(self._ids)), self._counts), np.arange(len(self._ids), dtype=np.int32)
 
 
-def distinct_of(counts: np.ndarray, spell: Callable[[int], str]) -> tuple[Distinct, np.ndarray]:
-    """Occurrences (n,) of provisional ids -> (types that occur, index among them of each id (n,) int32, or -1)."""
-    seen = np.flatnonzero(counts)
-    places = np.full(len(counts), -1, dtype=np.int32)
-    places[seen] = np.arange(len(seen), dtype=np.int32)
-    return Distinct(*pack([spell(i) for i in seen.tolist()]), counts[seen]), places
+class NumberedInterner(Interner):
+    """An interner of types that have numbers already, as characters and pieces: nothing is looked up."""
+
+    def __init__(self, n: int, ids_of: Callable[[Sequence[str]], TokenizedTexts], spell: Callable[[int], str]) -> None:
+        """`n`: of all numbers; `ids_of`: texts -> their numbers; `spell`: the string of a number."""
+        self._counts = np.zeros(n, dtype=np.int64)
+        self._ids_of, self._spell = ids_of, spell
+
+    def add(self, texts: Sequence[str]) -> TokenizedTexts:
+        """Texts -> provisional ids, which are these numbers."""
+        texts_as_ids = self._ids_of(texts)
+        occurrences = np.bincount(texts_as_ids.ids)
+        self._counts[: len(occurrences)] += occurrences
+        return texts_as_ids
+
+    def distinct(self) -> tuple[Distinct, np.ndarray]:
+        """-> (types that came, the index of each number among them (n,) int32, -1 for one that never came)."""
+        seen = np.flatnonzero(self._counts)
+        places = np.full(len(self._counts), -1, dtype=np.int32)
+        places[seen] = np.arange(len(seen), dtype=np.int32)
+        return Distinct(*pack([self._spell(i) for i in seen.tolist()]), self._counts[seen]), places
 
 
 def looked_up(meaning: np.ndarray, places: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hashbench.models.text.characters import ByteTokenizer, CharacterInterner, CharacterTokenizer
+from hashbench.models.text.characters import ByteTokenizer, CharacterTokenizer
 from tests.models.text.interning import assert_interns_as_a_dictionary
 
 TEXTS = [
@@ -31,15 +31,15 @@ def test_the_interner_equals_one_that_looks_every_character_up(cuts: list[int]) 
 
 
 def test_provisional_ids_are_code_points() -> None:
-    assert CharacterInterner().add(["a😀", "b"]).ids.tolist() == [97, 0x1F600, 98]
+    assert CharacterTokenizer().interner().add(["a😀", "b"]).ids.tolist() == [97, 0x1F600, 98]
 
 
 def test_surrogates_of_two_texts_do_not_join() -> None:
-    assert CharacterInterner().add(["\ud83d", "\ude00"]).ids.tolist() == [0xFFFD, 0xFFFD]
+    assert CharacterTokenizer().interner().add(["\ud83d", "\ude00"]).ids.tolist() == [0xFFFD, 0xFFFD]
 
 
 def test_no_text_gives_no_types() -> None:
-    interner = CharacterInterner()
+    interner = CharacterTokenizer().interner()
     assert len(interner.add(["", ""]).ids) == 0 and len(interner.add([]).ids) == 0
     types, remap = interner.finish()
     assert len(types) == 0 and np.all(remap == -1)
