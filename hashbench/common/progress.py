@@ -93,7 +93,7 @@ def begin_work() -> None:
 
 
 class Silence:
-    """The silence of one piece of work, by looks at its signs: the seconds that it lasts, and those without a sign.
+    """The silence of one piece of work, by looks at its signs: the seconds without a sign.
 
     Seconds are counted look by look, so that only time counts in which the watcher could have seen a sign.
     """
@@ -103,7 +103,7 @@ class Silence:
         self._limit_s, self._watches = limit_s, from_start
         self._stepped = False
         self.newest = Sign()
-        self.silent_s = self.lasted_s = 0.0
+        self.silent_s = 0.0
         self._looked_at = clock.monotonic()
 
     def look(self, sign: Sign, *, stopped: bool = False) -> None:
@@ -112,7 +112,6 @@ class Silence:
         passed, self._looked_at = min(now - self._looked_at, LONGEST_LOOK_S), now
         if stopped:
             return
-        self.lasted_s += passed
         self.silent_s += passed
         if sign == Sign():  # its file was removed, as old files of a temporary folder are: nothing is known
             self.silent_s = 0.0

@@ -88,7 +88,7 @@ def test_a_silence_of_the_limit_is_a_hang_and_a_sign_ends_it(now):
     look(watch, now, 1)
     assert watch.is_hung
     look(watch, now, 1, Sign(2.0, True))
-    assert not watch.is_hung and watch.silent_s == 0.0 and watch.lasted_s == 62.0
+    assert not watch.is_hung and watch.silent_s == 0.0
 
 
 def test_before_the_first_step_the_limit_is_longer(now):
@@ -135,7 +135,7 @@ def test_a_worker_that_is_stopped_is_not_silent(now):
     look(watch, now, 1, Sign(1.0, True))
     look(watch, now, 1000, stopped=True)
     look(watch, now, 59)
-    assert not watch.is_hung and watch.lasted_s == 60.0
+    assert not watch.is_hung
 
 
 def test_where_the_signs_were_removed_nobody_is_silent(now):
@@ -143,7 +143,7 @@ def test_where_the_signs_were_removed_nobody_is_silent(now):
     watch = Silence(60.0)
     look(watch, now, 1, Sign(1.0, True))
     look(watch, now, 1000, Sign())
-    assert not watch.is_hung and watch.lasted_s == 1001.0
+    assert not watch.is_hung
 
 
 def test_new_work_begins_without_a_step(signs, now):

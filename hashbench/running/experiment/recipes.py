@@ -35,6 +35,7 @@ GONE = {
     "activation_checkpointing": "micro_batch_size: auto fits a batch into memory",
     "database_minutes": "a sweep waits 15 minutes for a database that does not answer",
     "matmul_precision": "precision: bf16 is what makes products faster on a GPU",
+    "run_hours": "a run that gives no sign of progress is ended (hang_minutes); sweep --max-hours ends a sweep",
     "strategy": "each device has the whole model",
     "attention": "torch chooses the kernel of attention",
     "graphs": "kernels are started one by one; compile: true is what makes small models faster on a GPU",

@@ -388,11 +388,6 @@ class Experiment(Strict):
     devices: int = Field(default=1, gt=0, description="GPUs per run, on each of its nodes")
     nodes: int = Field(default=1, gt=0, description="machines per run; more than one needs executor: ray")
     retries: int = Field(default=1, ge=0, description="number of times that a failed run is tried again")
-    run_hours: float | None = Field(
-        default=None,
-        gt=0,
-        description="hours after which an attempt at a run ends as failed; its checkpoint stays; null: no limit",
-    )
     hang_minutes: Annotated[float, Field(ge=LEAST_HANG_MINUTES)] | Literal["off"] = Field(
         default=LEAST_HANG_MINUTES,
         description=(

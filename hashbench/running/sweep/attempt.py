@@ -27,7 +27,7 @@ from hashbench.common.showing import without_passwords
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import gives_signs, storable
 from hashbench.running.sweep.housekeeping import ResultSpool
-from hashbench.running.sweep.local import LOG_LIMIT, TOO_LONG
+from hashbench.running.sweep.local import LOG_LIMIT
 from hashbench.running.sweep.progress import Event, Watched
 from hashbench.running.training.machine import Interrupted
 from hashbench.running.training.module import NotFinite
@@ -68,18 +68,11 @@ class Control:
 
 
 class StopSignal:
-    """A request to stop the current run: its worker shall stop, its lease is lost, or its time is up."""
+    """A request to stop the current run: its worker shall stop, or its lease is lost."""
 
-    def __init__(self, control: Control, hours: float | None = None) -> None:
-        """`hours`: the longest that an attempt may last; None: no limit."""
+    def __init__(self, control: Control) -> None:
         self._control = control
         self._here = threading.Event()
-        self._hours = hours
-        self.began_again()
-
-    def began_again(self) -> None:
-        """Restarts the time limit of the attempt from now."""
-        self._until = None if self._hours is None else time.monotonic() + 3600.0 * self._hours
 
     def set(self) -> None:
         """Requests the end of the current run, but not of the worker."""
@@ -87,12 +80,7 @@ class StopSignal:
 
     def is_set(self) -> bool:
         """True when the run is to stop at its next step."""
-        return self._here.is_set() or self._control.is_set() or self.is_time_up
-
-    @property
-    def is_time_up(self) -> bool:
-        """True when the attempt has lasted as long as it may."""
-        return self._until is not None and time.monotonic() >= self._until
+        return self._here.is_set() or self._control.is_set()
 
 
 class Heartbeat:
@@ -186,12 +174,10 @@ class Attempts:
         artifacts: ArtifactFolder,
         *,
         max_attempts: int = 1,
-        run_hours: float | None = None,
     ) -> None:
-        """`run_hours`: the longest that an attempt may last; None: no limit."""
         self._store, self._retry, self._control = store, retry, control
         self._artifacts, self._spool = artifacts, ResultSpool(artifacts)
-        self._max_attempts, self._run_hours = max_attempts, run_hours
+        self._max_attempts = max_attempts
         self._in_flight: list[tuple[ClaimedRun, float]] = []  # with the time of the begin, each within the one before
 
     def carry_out(self, held: ClaimedRun, work: Callable[[StopSignal], Result]) -> Ending:
@@ -199,12 +185,12 @@ class Attempts:
 
         Raises StoreAway and DatabaseLost where it cannot be stored.
         """
-        stop = StopSignal(self._control, self._run_hours)
+        stop = StopSignal(self._control)
         self._in_flight.append((held, clock.monotonic()))
         self.watched()
         try:
             with captured_log() as log, Heartbeat(self._store, held, stop, self._control, log):
-                return self._ended(held, lambda: self._heeded(work, stop), stop, log)
+                return self._ended(held, lambda: self._heeded(work, stop), log)
         finally:
             self._in_flight.pop()
             self.watched()
@@ -222,7 +208,7 @@ class Attempts:
         of_last = gives_signs(self._in_flight[-1][0].kind) if attempts else False
         self._control.tell(Watched(self._control.number, attempts, of_last))
 
-    def _ended(self, held: ClaimedRun, work: Callable[[], Result], stop: StopSignal, log: Callable[[], str]) -> Ending:
+    def _ended(self, held: ClaimedRun, work: Callable[[], Result], log: Callable[[], str]) -> Ending:
         folder = self._artifacts.running(held.run_id)
         try:
             result = storable(work())
@@ -230,9 +216,6 @@ class Attempts:
             # Not before: a checkpoint is worth keeping until then.
             self._artifacts.remove(folder)
         except (Interrupted, SIGTERMException, KeyboardInterrupt) as error:
-            if stop.is_time_up:
-                reason = f"{TOO_LONG}{self._run_hours:g}"
-                return self._failed(held, error, reason, log(), for_good=True)
             self._retry(release, self._store, held, log=log())
             return Ending("interrupted", error=error)
         except LeaseLost as error:

@@ -23,7 +23,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from hashbench.common import clock
@@ -34,8 +33,7 @@ from hashbench.running.sweep.executors import Executor
 from hashbench.running.sweep.processes import BATCH_SIGNALS, SIGNALS, is_stopped
 from hashbench.running.sweep.progress import Event, Hung, Watched, WorkerEnded, event_of
 
-HUNG, TOO_LONG = "hung: ", "not done within run_hours: "  # begin the reasons of attempts that are ended from outside
-GRACE_S = 60.0  # beyond run_hours, for a run that stops by itself: a step at base on a CPU, and a checkpoint behind it
+HUNG = "hung: "  # begins the reason of an attempt that is ended from outside
 STACK_S = 5.0  # for the stacks to be written
 KILLED_WITHIN_S = 10.0  # a killed process ends
 LAST_WORDS_S = 1.0  # for the last reports of a worker that has ended
@@ -46,20 +44,6 @@ STOP, END = b"stop\n", b"end\n"  # to a worker: stop at the next step; what is i
 WRITE_STACKS = signal.SIGUSR2  # to a worker: write the stack of each thread
 # Exit codes of a process that another one ended: preempted, out of the machine's memory, its terminal closed
 FROM_OUTSIDE = {-number for number in (signal.SIGKILL, *SIGNALS, *BATCH_SIGNALS)}
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How long an attempt of a worker may be silent, and how long it may last."""
-
-    hang_s: float | None  # of silence; None: no limit
-    run_hours: float | None
-
-    @classmethod
-    def of(cls, assignment: Assignment) -> Limits:
-        """The limits of an assignment's workers."""
-        experiment = assignment.resolved.experiment
-        return cls(experiment.hang_s, experiment.run_hours)
 
 
 def worker_command(file: str, worker: int) -> list[str]:
@@ -88,13 +72,13 @@ class WorkerProcess:
         self,
         command: Sequence[str],
         worker: int,
-        limits: Limits,
+        hang_s: float | None,
         tell: Callable[[Event], None],
         *,
         environment: dict[str, str] | None = None,
     ) -> None:
         """`tell`: gets all events of the worker, from another thread, `WorkerEnded` last."""
-        self._worker, self._limits, self._tell = worker, limits, tell
+        self._worker, self._hang_s, self._tell = worker, hang_s, tell
         self._folder = Path(tempfile.mkdtemp(prefix="hashbench-worker-"))
         self._watched, self._silence = Watched(worker), Silence(None)
         self._hung = ""  # why it is ended from here
@@ -132,7 +116,7 @@ class WorkerProcess:
             event = None if self._hung else event_of(line)  # what the stacks wake up counts no more
             if isinstance(event, Watched):
                 self._watched = event
-                self._silence = Silence(self._limits.hang_s, from_start=event.gives_signs)
+                self._silence = Silence(self._hang_s, from_start=event.gives_signs)
             elif event is not None:
                 self._tell(event)
 
@@ -152,14 +136,12 @@ class WorkerProcess:
 
     def _why_to_end(self) -> str:
         """Why the worker is to be ended: the reason of its attempt; "" where it is not."""
-        silence, run_hours = self._silence, self._limits.run_hours
+        silence = self._silence
         if not self._watched.attempts:
             return ""
         silence.look(Sign.read(self._folder / SIGNS), stopped=is_stopped(self._process.pid))
         doing = f", in: {silence.newest.doing}" if silence.newest.doing else ""
         where = f"on {socket.gethostname()}{doing}"
-        if run_hours is not None and silence.lasted_s >= 3600.0 * run_hours + GRACE_S:
-            return f"{TOO_LONG}{run_hours:g}; it did not stop, and its process was ended {where}"
         if silence.is_hung:
             for_s = duration_text(silence.silent_s)
             return f"{HUNG}no sign of progress for {for_s}; its process was ended {where}; its log has the stack"
@@ -177,7 +159,7 @@ class WorkerProcess:
         self._request_stacks()
         self._signal(signal.SIGKILL)
         log = f"{_text_of(self._folder / LOG)}\n{reason}\n{_text_of(self._folder / STACKS)}"[-LOG_LIMIT:]
-        self._ended = Hung(reason, without_passwords(log), ended, is_for_good=reason.startswith(TOO_LONG))
+        self._ended = Hung(reason, without_passwords(log), ended)
 
     def _request_stacks(self) -> None:
         """Has the worker and what it started write their stacks, and waits until they are there."""
@@ -209,9 +191,9 @@ class LocalExecutor(Executor):
     def start(self, worker: int) -> None:
         gpus = self.assignment.gpus
         environment = {"CUDA_VISIBLE_DEVICES": gpus[worker % len(gpus)]} if gpus else {}
-        limits = Limits.of(self.assignment)
+        hang_s = self.assignment.resolved.experiment.hang_s
         command = self.command(worker)
-        self._workers[worker] = WorkerProcess(command, worker, limits, self._said.put, environment=environment)
+        self._workers[worker] = WorkerProcess(command, worker, hang_s, self._said.put, environment=environment)
 
     def events(self, wait_s: float) -> list[Event]:
         return taken(self._said, wait_s)

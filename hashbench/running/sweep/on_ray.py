@@ -41,7 +41,7 @@ from hashbench.data.corpora.tokenizing import (
 )
 from hashbench.running.sweep.assignment import Assignment, pack
 from hashbench.running.sweep.executors import Executor
-from hashbench.running.sweep.local import Limits, WorkerProcess, taken, worker_command
+from hashbench.running.sweep.local import WorkerProcess, taken, worker_command
 from hashbench.running.sweep.progress import Event, WorkerEnded, WorkerStarted
 
 WAIT_S = 5.0  # that an actor waits for an event before it answers that there is none
@@ -55,14 +55,14 @@ TRIES = 3  # of a shard whose node dies
 class PlacedWorker:
     """An actor that starts a worker on its node; its methods run concurrently. Its end is the worker's end."""
 
-    def __init__(self, packed: bytes, worker: int, limits: Limits) -> None:
+    def __init__(self, packed: bytes, worker: int, hang_s: float | None) -> None:
         self._file = tempfile.NamedTemporaryFile(prefix="hashbench-assignment-")  # noqa: SIM115
         self._file.write(packed)
         self._file.flush()
         self._said: queue.SimpleQueue[Event] = queue.SimpleQueue()
         cluster = {"RAY_ADDRESS": ray.get_runtime_context().gcs_address}  # for runs on several devices
         command = worker_command(self._file.name, worker)
-        self._worker = WorkerProcess(command, worker, limits, self._said.put, environment=cluster)
+        self._worker = WorkerProcess(command, worker, hang_s, self._said.put, environment=cluster)
 
     def events(self, wait_s: float) -> list[Event]:
         """The reports of the worker since the last call; waits up to `wait_s` seconds for the first."""
@@ -91,7 +91,7 @@ class RayExecutor(Executor):
         database = assignment.db if "://" in assignment.db else str(Path(assignment.db).absolute())
         process = None if self._alone else self._needs
         there = replace(assignment, db=database, threads=cpus, gpus=(), process=process)
-        self._packed, self._limits = pack(there), Limits.of(there)
+        self._packed, self._hang_s = pack(there), there.resolved.experiment.hang_s
         self._actors: dict[int, Any] = {}
         self._answers: dict[Any, int] = {}  # that are awaited, by the number of their worker
         self._started: set[int] = set()
@@ -112,7 +112,7 @@ class RayExecutor(Executor):
             max_concurrency=4,
             scheduling_strategy="SPREAD",
         )
-        self._actors[worker] = actor.remote(self._packed, worker, self._limits)
+        self._actors[worker] = actor.remote(self._packed, worker, self._hang_s)
         self._ask(worker)
 
     def events(self, wait_s: float) -> list[Event]:

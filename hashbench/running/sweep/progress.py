@@ -78,7 +78,6 @@ class Hung:
     reason: str
     log: str
     attempts: tuple[tuple[int, str, float], ...]
-    is_for_good: bool  # whether another try would last as long
 
 
 @dataclass(frozen=True)

@@ -314,9 +314,8 @@ class Crew:
 
     def _store_end(self, hung: Hung) -> None:
         """Stores the attempts of a worker that was ended since one hung, the innermost first, as failures."""
-        tries = self._executor.assignment.max_attempts if hung.is_for_good else 1
-        for number, (attempt, token, seconds) in enumerate(reversed(hung.attempts)):
-            end = partial(end_for, seconds=seconds, tries=1 if number else tries)
+        for attempt, token, seconds in reversed(hung.attempts):
+            end = partial(end_for, seconds=seconds)
             self._work.retry(end, self._work.store, attempt, token, hung.reason, hung.log)
 
     def _look_after(self) -> None:

@@ -182,7 +182,6 @@ class Worker:
                 self._control,
                 self._place.artifacts,
                 max_attempts=self._assignment.max_attempts,
-                run_hours=self._assignment.resolved.experiment.run_hours,
             )
             with using(self._assignment.cache):
                 self._work()
@@ -263,7 +262,6 @@ class Worker:
                 elif not stop.is_set():
                     progress(f"waiting for {label_of(need)}", step=False)
                     self._control.wait(LOOK_AGAIN_S)  # another worker makes them
-                stop.began_again()
                 self._attempts.watched()
                 if stop.is_set():
                     raise Interrupted

@@ -103,7 +103,9 @@ def test_how_a_batch_is_computed_makes_no_other_run(experiment, block: str, chan
     assert not any(key in run.spec.get(block, {}) for run in other for key in SETTINGS)
 
 
-@pytest.mark.parametrize("key", ["pretrain.attention", "finetune.attention", "finetune.graphs", "strategy"])
+@pytest.mark.parametrize(
+    "key", ["pretrain.attention", "finetune.attention", "finetune.graphs", "strategy", "run_hours"]
+)
 def test_a_key_that_is_gone_is_said_in_one_line(experiment, key: str) -> None:
     with pytest.raises(InputError, match=f"override {key}=auto: key '{key}' is gone: .*; leave it out$"):
         experiment(MODELS, f"{key}=auto")

@@ -17,9 +17,9 @@ import ctypes
 import numba
 
 from hashbench.extend import MetricRow, Result, RunKind, progress
-from hashbench.running.sweep import local, runner
+from hashbench.running.sweep import runner
 
-local.GRACE_S = runner.STOP_GRACE_S = 1.0
+runner.STOP_GRACE_S = 1.0
 NEVER = 10**6  # seconds
 
 

@@ -54,15 +54,6 @@ def processes() -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_kind_that_gives_no_sign_is_ended_by_run_hours_alone(tmp_path):
-    ended = sweep(tmp_path, "always-silent-locked", str(tmp_path / "r.db"), run_hours=0.001, **HANG)
-    assert ended.returncode == 1
-    ((state, reason, _, log),) = attempts_of(open_store(tmp_path / "r.db"))
-    assert state == "failed" and reason.startswith("not done within run_hours: 0.001; it did not stop")
-    assert "in carry_out" in log
-
-
-@pytest.mark.slow
 def test_a_sweep_whose_time_is_up_leaves_no_attempt_behind_that_is_blocked(tmp_path):
     ended = sweep(tmp_path, "always-silent-locked", str(tmp_path / "r.db"), max_hours=1)
     assert ended.returncode == 1 and "--max-hours: the time is up" in ended.stderr

@@ -21,7 +21,7 @@ from hashbench.running.sweep import worker as worker_module
 from hashbench.running.sweep.attempt import Control
 from hashbench.running.sweep.housekeeping import ResultSpool
 from hashbench.running.sweep.progress import Event, RunEnded
-from hashbench.running.training.machine import Interrupted, Machine
+from hashbench.running.training.machine import Machine
 from hashbench.running.training.module import NotFinite
 from hashbench.store.engine import Store, open_store
 from hashbench.store.planning import Run
@@ -73,12 +73,9 @@ class Bench:
         self.carry_out()
         return nothing()
 
-    def allow(self, *, tries: int, run_hours: float | None = None) -> None:
-        """How often a run is tried, and how long."""
-        given = self.worker._assignment
-        experiment = given.resolved.experiment.model_copy(update={"run_hours": run_hours})
-        resolved = replace(given.resolved, experiment=experiment)
-        self.worker._assignment = replace(given, max_attempts=tries, resolved=resolved)
+    def allow(self, *, tries: int) -> None:
+        """How often a run is tried."""
+        self.worker._assignment = replace(self.worker._assignment, max_attempts=tries)
 
     def breaks(self, name: str, times: int, *, after: bool = False) -> None:
         """The next calls of a function of the store fail; `after`: once they are done, the answer gets lost."""
@@ -206,22 +203,6 @@ def test_a_loss_that_is_no_number_fails_for_good_and_leaves_no_checkpoint(bench:
     (attempt,) = attempts(bench.store, bench.machines_runs[0])
     assert attempt.reason == "the loss is nan at step 7; try a smaller learning_rate"
     assert not any(machine.folder.exists() for machine in bench.machines)
-
-
-def test_a_run_that_lasts_too_long_is_ended_and_keeps_its_checkpoint(bench: Bench) -> None:
-    def endless() -> None:
-        machine = bench.machines[-1]
-        machine.folder.mkdir(parents=True, exist_ok=True)
-        while not machine.should_stop.is_set():
-            pass
-        raise Interrupted
-
-    bench.carry_out = endless
-    bench.allow(tries=3, run_hours=1e-6)
-    bench.worker.loop()
-    assert counts(bench.store, 1)["failed"] == 3 and len(bench.machines) == 3
-    assert attempts(bench.store, bench.machines_runs[0])[0].reason == "not done within run_hours: 1e-06"
-    assert all(machine.folder.exists() for machine in bench.machines)
 
 
 def test_a_deleted_database_ends_the_worker_and_keeps_its_result(bench: Bench) -> None:
