@@ -45,12 +45,13 @@ from hashbench.data.corpora.tokenizing import (
     telling,
 )
 from hashbench.data.sources import documents as shards
-from hashbench.data.sources.documents import Again, CorpusShard, CorpusSource
+from hashbench.data.sources.documents import CorpusShard, CorpusSource
 from hashbench.data.sources.fingerprints import cache_room, digest, refuse_changed, write_json
 from hashbench.data.sources.sources import Source, locate_corpus
 from hashbench.data.sources.workers import call_each
 from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.compiled import thread_count
+from hashbench.models.text.types import Again
 from hashbench.models.text.unicode import offsets_from
 
 FORMAT = 1  # of a prepared corpus; a change makes all of them anew

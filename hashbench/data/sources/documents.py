@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -116,16 +116,6 @@ class CorpusSource:
             n = self.table.n_parts() if max_documents is None else 1
             parts = [HubPart(self.table, number, n) for number in range(n)]
         return cut(self.origin, parts, limit=max_documents, articles=articles, row_words=row_words)
-
-
-class Again:
-    """Texts that can be read any number of times without being kept."""
-
-    def __init__(self, begin: Callable[[], Iterator[str]]) -> None:
-        self._begin = begin
-
-    def __iter__(self) -> Iterator[str]:
-        return self._begin()
 
 
 def folder_corpus(name: str, origin: str, folder: Path) -> CorpusSource:

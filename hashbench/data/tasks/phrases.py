@@ -20,7 +20,7 @@ from pydantic import Field
 from hashbench.common.errors import InputError
 from hashbench.common.shared import make_once
 from hashbench.data.sources.builtin import NOTE
-from hashbench.data.sources.documents import Again, CorpusSource
+from hashbench.data.sources.documents import CorpusSource
 from hashbench.data.sources.files import DataTable
 from hashbench.data.sources.fingerprints import cache_room, digest, refuse_changed, write_json
 from hashbench.data.sources.sources import SourceKind
@@ -29,7 +29,7 @@ from hashbench.data.tasks.blocks import Beams, Seed, Strict
 from hashbench.data.tasks.items import LinkSet, protocol_of, split_pages
 from hashbench.models.text.phrases import PairCounts, Phrases, choose, frequent_words, paragraphs
 from hashbench.models.text.pieces import TRAIN
-from hashbench.models.text.types import TokenizedTexts, TypeTable
+from hashbench.models.text.types import Again, TokenizedTexts, TypeTable
 from hashbench.models.text.unicode import pack
 from hashbench.models.text.wordpieces import WordPieceTokenizer
 from hashbench.models.text.words import WordTokenizer

@@ -16,8 +16,8 @@ from typing import Any, cast
 
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.registry import class_of, make, registered
-from hashbench.models.text.normal_forms import ARGUMENT, ReadTexts, TextForm, checked_form
-from hashbench.models.text.types import Interner
+from hashbench.models.text.normal_forms import ARGUMENT, TextForm, checked_form
+from hashbench.models.text.types import Again, Interner
 
 VERSION = "version"  # the argument of a tokenizer that has several; stored arguments without it mean 1
 LEARN_ON = "learn_on"  # the argument of a tokenizer whose vocabulary can be learned, with these values:
@@ -228,7 +228,7 @@ class NormalisedTokenizer:
 
     def train(self, texts: Iterable[str], vocabulary_size: int, *, bars: bool = False) -> None:
         """Learns a vocabulary of this size from the texts in the normal form."""
-        read = map(self._reading, texts) if isinstance(texts, Iterator) else ReadTexts(texts, self._reading)
+        read = map(self._reading, texts) if isinstance(texts, Iterator) else Again(lambda: map(self._reading, texts))
         self._within.train(read, vocabulary_size, bars=bars)
 
     def tokenize(self, text: str) -> list[str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Literal
@@ -135,16 +135,6 @@ class _PreparedInterner(Interner):
     def distinct(self) -> tuple[Distinct, np.ndarray]:
         """-> (types that came, index among them of each provisional id (n,) int32, -1 for one that never came)."""
         return self._inner.distinct()
-
-
-class ReadTexts:
-    """Texts after a reading, which can be read as often as those that they are made of."""
-
-    def __init__(self, texts: Iterable[str], reading: TextForm) -> None:
-        self._texts, self._reading = texts, reading
-
-    def __iter__(self) -> Iterator[str]:
-        return map(self._reading, self._texts)
 
 
 def members(ranges: Ranges) -> np.ndarray:

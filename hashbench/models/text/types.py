@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,6 +124,16 @@ def _order_of_many(blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) ->
     new_blob = np.empty(int(new_offsets[-1]), dtype=np.uint8)
     gather(order, blob, offsets, new_blob, new_offsets)
     return order, new_blob, new_offsets
+
+
+class Again:
+    """Texts that can be read any number of times without being kept."""
+
+    def __init__(self, begin: Callable[[], Iterator[str]]) -> None:
+        self._begin = begin
+
+    def __iter__(self) -> Iterator[str]:
+        return self._begin()
 
 
 @dataclass(frozen=True)
