@@ -21,8 +21,8 @@ from tests.parsed import tree_of
 PACKAGE = Path(hashbench.__file__).parent
 # Why a comparison stands elsewhere, by file and name.
 EXCEPTED = {
-    ("running/efficiency/costs.py", "proformer"): "the printed arithmetic of one paper's encoder",
-    ("running/efficiency/costs.py", "bert"): "the printed arithmetic of the encoder that it is compared with",
+    ("running/efficiency/sizes.py", "proformer"): "the printed arithmetic of one paper's encoder",
+    ("running/efficiency/sizes.py", "bert"): "the printed arithmetic of the encoder that it is compared with",
 }
 # Names that results have for something else; the folders that know encoders are still looked through.
 OTHERWISE = {"average": "results/"}  # the column over tasks

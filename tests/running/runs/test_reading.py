@@ -1,4 +1,4 @@
-"""running/runs/reading.py: counts of texts are kept in the cache, and damaged ones are counted again."""
+"""running/runs/finetuning.py: counts of texts are kept in the cache, and damaged ones are counted again."""
 
 from __future__ import annotations
 

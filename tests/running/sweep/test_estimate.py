@@ -1,4 +1,4 @@
-"""running/sweep/estimate.py: how long a sweep still takes, by its finished runs."""
+"""running/sweep/dry_run.py: how long a sweep still takes, by its finished runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""running/training/memory.py: what a device has left and what work takes, on a CPU as it is and on others pretended."""
+"""running/training/devices.py: what a device has left and what work takes, on a CPU as it is and on others pretended."""
 
 from __future__ import annotations
 

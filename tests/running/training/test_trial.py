@@ -1,4 +1,4 @@
-"""running/training/memory.py: how many rows a device holds, found by trying."""
+"""running/training/devices.py: how many rows a device holds, found by trying."""
 
 import subprocess
 import sys
