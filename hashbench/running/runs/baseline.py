@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
 from typing import Any
 
 from hashbench.common.measured import LEARNED, LEARNED_MORE, MetricRow
@@ -14,7 +12,7 @@ from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.experiment.schema import FloorChoice
 from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_metrics, stored_predictions
 from hashbench.running.runs.further import FurtherSet, behind_train
-from hashbench.running.training.machine import Interrupted, Machine, Stop
+from hashbench.running.training.machine import Interrupted, Machine, Stop, in_thread
 from hashbench.store.planning import Run
 from hashbench.store.result import Checkpoint, Result
 
@@ -90,15 +88,7 @@ def until_stopped(work: Callable[[], Result], stop: Stop | None) -> Result:
     """
     if stop is None:
         return work()
-    done: Future[Result] = Future()
-
-    def carry_out() -> None:
-        try:
-            done.set_result(work())
-        except BaseException as error:
-            done.set_exception(error)
-
-    threading.Thread(target=carry_out, name="trivial baseline", daemon=True).start()
+    done = in_thread(work)
     while True:
         try:
             return done.result(LOOK_EVERY_S)

@@ -14,11 +14,13 @@ import threading
 import traceback
 import uuid
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context, parent_process
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
@@ -31,7 +33,7 @@ from hashbench.running.runs.base import carry_out
 from hashbench.running.sweep.assignment import Assignment, pack, unpack
 from hashbench.running.sweep.local import STACKS, WRITE_STACKS
 from hashbench.running.sweep.processes import BATCH_SIGNALS
-from hashbench.running.training.machine import Interrupted, Machine, Stop
+from hashbench.running.training.machine import Interrupted, Machine, Stop, in_thread
 from hashbench.store.planning import Run
 from hashbench.store.result import Result
 
@@ -47,27 +49,6 @@ class Failed:
 
 CurvePoint = tuple[dict[str, float], int, int, int]  # values by name, step, steps in all, points before
 Message = CurvePoint | Failed | Result | Sign
-
-
-class Launch:
-    """A call, in another thread, that starts the processes of a run and returns when they have ended."""
-
-    def __init__(self, call: Callable[[], object]) -> None:
-        self._call = call
-        self.error: Exception | None = None
-        self._thread = threading.Thread(target=self._run, name="launch", daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self._call()
-        except Exception as error:  # raised by `gather`, which waits for the result
-            self.error = error
-
-    def is_over(self, wait_s: float) -> bool:
-        """True when all processes have ended; waits up to `wait_s` seconds for it."""
-        self._thread.join(wait_s)
-        return not self._thread.is_alive()
 
 
 def run_on_devices(run: Run, assignment: Assignment, machine: Machine) -> Result:
@@ -89,7 +70,7 @@ def run_on_devices(run: Run, assignment: Assignment, machine: Machine) -> Result
     # Neither travels to another process.
     plain = replace(machine, should_stop=None, watch=None)
     arguments = (run, pack(assignment), plain, stop, outbox, signs_file())
-    launch = Launch(lambda: elastic_launch(config, share_of_process)(*arguments))
+    launch = in_thread(lambda: elastic_launch(config, share_of_process)(*arguments))
 
     def arrived() -> Iterable[Message]:
         while not outbox.empty():
@@ -99,14 +80,14 @@ def run_on_devices(run: Run, assignment: Assignment, machine: Machine) -> Result
 
 
 def gather(
-    launch: Launch, arrived: Callable[[], Iterable[Message]], ask_to_stop: Callable[[], object], machine: Machine
+    launch: Future[Any], arrived: Callable[[], Iterable[Message]], ask_to_stop: Callable[[], object], machine: Machine
 ) -> Result:
     """Waits for all processes of a run; returns its result. Raises what one of them raised."""
     result: Result | None = None
     failures: list[Exception] = []
     asked_to_stop, over = False, False
     while not over:
-        over = launch.is_over(POLL_S)
+        over = bool(wait([launch], POLL_S).done)
         if not asked_to_stop and machine.should_stop is not None and machine.should_stop.is_set():
             ask_to_stop()
             asked_to_stop = True
@@ -123,11 +104,11 @@ def gather(
     for error in sorted(failures, key=lambda error: isinstance(error, Interrupted)):
         raise error
     if result is None:
-        raise RuntimeError(f"a process of the run ended without a result{how(launch.error)}") from None
+        raise RuntimeError(f"a process of the run ended without a result{how(launch.exception())}") from None
     return result
 
 
-def how(error: Exception | None) -> str:
+def how(error: BaseException | None) -> str:
     """How the processes of a run ended, as the end of a sentence: the first to fail, or the error."""
     if isinstance(error, ChildFailedError):
         rank, failure = error.get_first_failure()

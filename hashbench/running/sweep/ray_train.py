@@ -23,8 +23,8 @@ from hashbench.common.cache import named_cache
 from hashbench.common.progress import Sign, give_signs_to
 from hashbench.running.sweep.assignment import Assignment, pack, unpack
 from hashbench.running.sweep.on_ray import connect
-from hashbench.running.sweep.ranks import Launch, Message, carry_out_share, gather
-from hashbench.running.training.machine import Machine
+from hashbench.running.sweep.ranks import Message, carry_out_share, gather
+from hashbench.running.training.machine import Machine, in_thread
 from hashbench.store.planning import Run
 from hashbench.store.result import Result
 
@@ -87,7 +87,7 @@ def run_on_cluster(run: Run, assignment: Assignment, machine: Machine, resources
         return messages
 
     try:
-        return gather(Launch(trainer.fit), arrived, partial(outbox.ask_to_stop.remote), machine)
+        return gather(in_thread(trainer.fit), arrived, partial(outbox.ask_to_stop.remote), machine)
     finally:
         ray.kill(outbox)
 

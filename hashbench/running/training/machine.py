@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from hashbench.common.shared import SharedFolder
 
+Returned = TypeVar("Returned")
 # Values by name, step, steps in all, and the number of points before, those of interrupted attempts included
 Watch = Callable[[dict[str, float], int, int, int], None]
 
@@ -23,6 +26,20 @@ class Stop(Protocol):
 
 class Interrupted(Exception):
     """The run was stopped on request; its checkpoint is written and the same run can be taken up again."""
+
+
+def in_thread(call: Callable[[], Returned]) -> Future[Returned]:
+    """What a call returns or raises, which another thread makes; what is left of it ends with the process."""
+    done: Future[Returned] = Future()
+
+    def make() -> None:
+        try:
+            done.set_result(call())
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=make, daemon=True).start()
+    return done
 
 
 @dataclass(frozen=True)
