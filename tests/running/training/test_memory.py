@@ -1,4 +1,4 @@
-"""running/training/devices.py: what a device has left and what work takes, on a CPU as it is and on others pretended."""
+"""running/training/devices.py: what a device has left and what work takes, on a CPU as it is and on others."""
 
 from __future__ import annotations
 
