@@ -9,17 +9,16 @@ texts, the seed and the position of its block, and a training goes on exactly at
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
-from typing import Any, Protocol
 
 import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.data.corpora.corpus import Corpus
-from hashbench.data.sources.batching import Collator, evaluation_batches, framed, label_rows
+from hashbench.data.sources.batching import Collator, PretrainingObjective, evaluation_batches, framed, label_rows
 from hashbench.data.sources.documents import CorpusShard
 from hashbench.data.sources.loader import LoadedData, Make, TrainingData, ahead
 from hashbench.models.coders.base import Coder
@@ -38,18 +37,6 @@ HELD_OUT_EVERY, MOST_HELD_OUT = 100, 2_000
 HELD_OUT_SEED = 1234
 
 
-class Corruption(Protocol):
-    """A pre-training objective that corrupts type ids and labels what is to be predicted."""
-
-    @property
-    def corrupt(self) -> Callable[..., Any]:
-        """Function (ids (B, L), row_ids (B,), *, seed, epoch, n_types, **arguments) -> ids and labels, both (B, L)."""
-
-    @property
-    def label_types(self) -> bool:
-        """True where labels are type ids, which are replaced by rows of a vocabulary."""
-
-
 class PretrainingData(TrainingData):
     """Batches of corrupted sequences of a prepared corpus. `batch_size` counts the rows of all processes.
 
@@ -62,7 +49,7 @@ class PretrainingData(TrainingData):
         corpus: Corpus,
         codes: np.ndarray,
         *,
-        objective: Corruption,
+        objective: PretrainingObjective,
         template: Template,
         batch_size: int,
         sequence_length: int,
@@ -251,7 +238,7 @@ class StreamedData(LoadedData):
         tokenizer: Tokenizer,
         coder: Coder,
         *,
-        objective: Corruption,
+        objective: PretrainingObjective,
         template: Template,
         batch_size: int,
         sequence_length: int,

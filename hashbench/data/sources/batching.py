@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -231,6 +232,22 @@ class Collator:
         positions = (-1 - flat).astype(np.int64)  # special tokens: their own number
         positions[ordinary] = self.n_specials + rank[last]
         return present[is_last], positions.reshape(ids.shape)
+
+
+class PretrainingObjective(Protocol):
+    """An objective of pre-training, as those who make its rows need it."""
+
+    @property
+    def corrupt(self) -> Callable[..., Any]:
+        """Function (ids (B, L), row_ids (B,), *, seed, epoch, n_types, **arguments) -> ids and labels, both (B, L)."""
+
+    @property
+    def probe(self) -> Callable[[np.ndarray, np.ndarray], Any] | None:
+        """Function (ids (B, L), words (B, L)) -> which text each row is of (n,), ids (n, L) and labels (n, L)."""
+
+    @property
+    def label_types(self) -> bool:
+        """True where labels are type ids, which are replaced by rows of a vocabulary."""
 
 
 def label_rows(labels: np.ndarray, rows_of_types: np.ndarray | None) -> np.ndarray:

@@ -7,14 +7,14 @@ scores.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources.batching import Collator, Rows, encode_rows, label_rows
+from hashbench.data.sources.batching import Collator, PretrainingObjective, Rows, encode_rows, label_rows
 from hashbench.data.tasks.encoding import encode_task
 from hashbench.data.tasks.kinds.minimal_pairs import SPLIT, PairData
 from hashbench.models.coders.base import Coder, type_codes
@@ -25,18 +25,6 @@ from hashbench.models.text.unicode import offsets_from
 
 TOKENS = 16_384  # of a batch, padding included
 PART = re.compile(r"\s*(?:\w+|[^\w\s]+)")  # a word or a run of punctuation, with the white space before it
-
-
-class Probing(Protocol):
-    """A pre-training objective that scores texts."""
-
-    @property
-    def probe(self) -> Callable[[np.ndarray, np.ndarray], Any] | None:
-        """Function (ids (B, L), words (B, L)) -> which text each row is of (n,), ids (n, L) and labels (n, L)."""
-
-    @property
-    def label_types(self) -> bool:
-        """True where labels are type ids, which are replaced by rows of a vocabulary."""
 
 
 class ScoredBatch(NamedTuple):
@@ -55,7 +43,7 @@ class PairSentences:
         tokenizer: Tokenizer,
         coder: Coder,
         *,
-        objective: Probing,
+        objective: PretrainingObjective,
         template: Template,
         max_length: int,
         folder: Path,
