@@ -10,7 +10,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hashbench.common.errors import InputError
 from hashbench.common.registry import registered
@@ -23,24 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExecutorSpec:
-    """An executor by name, and where its classes are: "module:Class", imported when a sweep begins."""
+    """An executor by name, and where its class is: "module:Class", imported when a sweep begins."""
 
     name: str
     executor: str  # a subclass of Executor
-    shard_workers: str = "hashbench.data.corpora.preparing:LocalShardWorkers"  # a class that tokenizes corpora
     elsewhere: bool = False  # True where runs may be done on other machines, whose devices this one does not know
     package: str = ""  # that it needs, also the name of hashbench's extra that installs it
 
 
 EXECUTORS = [
     ExecutorSpec("local", "hashbench.running.sweep.local:LocalExecutor"),
-    ExecutorSpec(
-        "ray",
-        "hashbench.running.sweep.on_ray:RayExecutor",
-        "hashbench.running.sweep.on_ray:RayShardWorkers",
-        elsewhere=True,
-        package="ray",
-    ),
+    ExecutorSpec("ray", "hashbench.running.sweep.on_ray:RayExecutor", elsewhere=True, package="ray"),
 ]
 
 
@@ -53,6 +46,11 @@ class Executor(ABC):
 
     def __init__(self, assignment: Assignment, n_workers: int) -> None:
         self.assignment, self.n_workers = assignment, n_workers
+
+    @classmethod
+    def shard_workers(cls) -> ShardWorkers | None:
+        """Who tokenizes the shards of corpora; None: the cores of this machine."""
+        return None
 
     @abstractmethod
     def start(self, worker: int) -> None:
@@ -77,23 +75,12 @@ class Executor(ABC):
 def find_executor(name: str) -> type[Executor]:
     """The executor of this name. Raises InputError where its package is not installed."""
     spec: ExecutorSpec = registered("executor")[name]
-    executor: type[Executor] = _imported(spec, spec.executor)
-    return executor
-
-
-def find_shard_workers(name: str) -> ShardWorkers:
-    """The workers that tokenize corpora under an executor. Raises InputError where its package is not installed."""
-    spec: ExecutorSpec = registered("executor")[name]
-    workers: ShardWorkers = _imported(spec, spec.shard_workers)()
-    return workers
-
-
-def _imported(spec: ExecutorSpec, place: str) -> Any:
-    module, _, name = place.partition(":")
+    module, _, kind = spec.executor.partition(":")
     try:
-        return getattr(importlib.import_module(module), name)
+        executor: type[Executor] = getattr(importlib.import_module(module), kind)
     except ModuleNotFoundError as error:
         if error.name != spec.package:
             raise
         remedy = f"pip install 'hashbench[{spec.package}]'"
         raise InputError(f"executor: {spec.name}: the package is not installed; {remedy}") from error
+    return executor

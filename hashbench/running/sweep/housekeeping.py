@@ -29,7 +29,7 @@ from hashbench.running.runs.artifacts import ArtifactFolder, sum_of
 from hashbench.running.runs.base import Workplace, kind_of
 from hashbench.running.runs.materials import Materials
 from hashbench.running.sweep.assignment import Assignment
-from hashbench.running.sweep.executors import find_shard_workers
+from hashbench.running.sweep.executors import find_executor
 from hashbench.running.sweep.plan import Plan
 from hashbench.running.sweep.processes import is_dead
 from hashbench.store.engine import Store
@@ -212,7 +212,7 @@ def is_at_hand(need: Run, store: Store, place: Workplace) -> bool:
 
 def prepared_corpora(planned: Plan, note: Callable[[str], None]) -> Iterator[Corpus]:
     """Yields each corpus that a model of the plan reads, once, as soon as it is ready; `note` gets progress lines."""
-    workers = find_shard_workers(planned.resolved.experiment.executor)
+    workers = find_executor(planned.resolved.experiment.executor).shard_workers()
     materials = Materials(planned.resolved.sources, cache_folder(), workers=workers, progress=note)
     seen: set[str] = set()
     for model in planned.resolved.models.values():

@@ -102,6 +102,10 @@ class RayExecutor(Executor):
             if wanted > present:
                 print(f"Ray has {present} {kind}s, {wanted} are asked for; some runs wait", file=sys.stderr)
 
+    @classmethod
+    def shard_workers(cls) -> RayShardWorkers:
+        return RayShardWorkers()
+
     def start(self, worker: int) -> None:
         actor: Any = ray.remote(PlacedWorker).options(
             # One that starts other processes takes nothing itself: else they would wait for it, and it for them.

@@ -8,26 +8,24 @@ import pytest
 from pydantic import ValidationError
 
 from hashbench.common.errors import InputError
-from hashbench.data.corpora.preparing import LocalShardWorkers
 from hashbench.running.experiment.schema import Experiment
-from hashbench.running.sweep.executors import Executor, find_executor, find_shard_workers
+from hashbench.running.sweep.executors import Executor, find_executor
 from hashbench.running.sweep.local import LocalExecutor
 from tests.commands import finish
 
 
 def test_local_needs_no_package() -> None:
     assert find_executor("local") is LocalExecutor
-    assert isinstance(find_shard_workers("local"), LocalShardWorkers)
+    assert find_executor("local").shard_workers() is None  # here
 
 
 def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.delitem(sys.modules, "hashbench.running.sweep.on_ray", raising=False)
-    for find in (find_executor, find_shard_workers):
-        with pytest.raises(
-            InputError, match=r"^executor: ray: the package is not installed; pip install 'hashbench\[ray\]'$"
-        ):
-            find("ray")
+    with pytest.raises(
+        InputError, match=r"^executor: ray: the package is not installed; pip install 'hashbench\[ray\]'$"
+    ):
+        find_executor("ray")
 
 
 OWN = """
@@ -49,7 +47,7 @@ def test_a_user_defined_executor_is_a_command(
     (tmp_path / "mine.py").write_text(OWN)
     monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path / "mine.py"))
     assert find_executor("mine").__name__ == "Mine" and issubclass(find_executor("mine"), Executor)
-    assert isinstance(find_shard_workers("mine"), LocalShardWorkers)
+    assert find_executor("mine").shard_workers() is None
     assert Experiment(name="a", models=("bert-mlm",), executor="mine").executor == "mine"
     (tmp_path / "small.yaml").write_text(small_experiment)
     short = ["tasks=[mrpc]", "models=[hashformer-md-add]", "floors=[majority]", "executor=mine"]

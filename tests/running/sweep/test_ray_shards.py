@@ -23,7 +23,7 @@ from hashbench.data.corpora import preparing, tokenizing
 from hashbench.data.sources import documents as shards
 from hashbench.data.sources.sources import open_sources
 from hashbench.common.errors import InputError
-from hashbench.running.sweep.executors import find_shard_workers
+from hashbench.running.sweep.executors import find_executor
 from hashbench.models.text.base import make_tokenizer
 shards.SHARD_BYTES = 1
 lines = []
@@ -40,7 +40,7 @@ if sys.argv[1] == "ray":  # nothing is tokenized here
 try:
     made = preparing.prepare(
         ["mine"], open_sources(sys.argv[2]), make_tokenizer(sys.argv[3]), Path(sys.argv[4]), vocabulary_size=300,
-        workers=find_shard_workers(sys.argv[1]), progress=lines.append,
+        workers=find_executor(sys.argv[1]).shard_workers(), progress=lines.append,
     )
     print(json.dumps([made.manifest, made.types.fingerprint, made.documents.tolist(), lines]))
 except InputError as error:
