@@ -29,11 +29,12 @@ COLUMNS = (
     Column("decided", "", "text", "decided"),
     Column("seeds", "count", "text", "seeds"),
     Column("examples", "count", "text", "examples"),
-    Column("right", "percent", "text", "only a / b", subtitle="right"),
+    Column("right", "percent", "text", "only a / b"),
 )
 MEANING = (
     "Percent and points. 95 %: interval of A - B, of these two alone: Welch's over seeds, and over 10,000 draws of the "
-    "examples, the same for both; of one seed over its examples alone."
+    "examples, the same for both; of one seed over its examples alone. Only a / b: examples that one side alone has "
+    "right."
 )
 
 
