@@ -29,7 +29,7 @@ class Interrupted(Exception):
 
 
 def in_thread(call: Callable[[], Returned]) -> Future[Returned]:
-    """What a call returns or raises, which another thread makes; what is left of it ends with the process."""
+    """The result of a call that another thread makes, or its error; an unfinished call ends with the process."""
     done: Future[Returned] = Future()
 
     def make() -> None:
