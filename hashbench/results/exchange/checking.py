@@ -11,7 +11,7 @@ import json
 import sqlite3
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import chain
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, RowMapping
+from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DBAPIError
 
 from hashbench.common.errors import InputError, first_line
@@ -52,9 +52,6 @@ INVARIANTS = {
         "OR EXISTS (SELECT 1 FROM predictions p WHERE p.attempt_id = a.id))"
     ),
 }  # fmt: skip
-
-ResultRows = Sequence[Mapping[str, Any] | RowMapping]
-
 
 Check = Callable[[Store, Connection], Iterator[Fault]]
 
@@ -153,22 +150,35 @@ def _ids(_: Store, connection: Connection, identify: Callable[[Mapping[str, Any]
 
 def _scores(_: Store, connection: Connection) -> Iterator[Fault]:
     """Scores that are not those of the outputs stored beside them."""
-    with_outputs = sa.select(attempt.c.id).where(attempt.c.state == "done")
+    with_outputs = sa.select(attempt.c.id, attempt.c.run_id).where(attempt.c.state == "done")
     with_outputs = with_outputs.where(attempt.c.id.in_(sa.select(predictions.c.attempt_id)))
-    for number in connection.execute(with_outputs.order_by(attempt.c.id)).scalars().all():
-        row = connection.execute(sa.select(attempt).where(attempt.c.id == number)).mappings().one()
-        where = f"run {row['run_id'][:12]}"
+    for number, run_id in connection.execute(with_outputs.order_by(attempt.c.id)).all():
         try:
-            stored = _results(connection, number)
-            again = _computed_again(stored)
+            wrong = list(_wrong_scores(connection, number))
         except (ValueError, TypeError, DBAPIError) as error:
-            yield Fault(where, "", f"attempt {number} cannot be read: {first_line(error)}")
+            wrong = [f"attempt {number} cannot be read: {first_line(error)}"]
+        for what in wrong:
+            yield Fault(f"run {run_id[:12]}", "", what)
+
+
+def _wrong_scores(connection: Connection, attempt_id: int) -> Iterator[str]:
+    """The scores of an attempt that are not those of its outputs, in words."""
+    of_metrics = sa.select(metric).where(metric.c.attempt_id == attempt_id)
+    scores = connection.execute(of_metrics).mappings().all()
+    steps = {row["name"]: row["value"] for row in scores if (row["split"], row["condition"]) == ("", "")}
+    outputs: dict[tuple[str, int, str], Predictions] = {}
+    for row in connection.execute(sa.select(predictions).where(predictions.c.attempt_id == attempt_id)).mappings():
+        if (step := steps.get(f"{row['checkpoint']}_step")) is not None:
+            outputs[row["split"], int(step), row["condition"]] = Predictions.of_row(row)
+    known_metrics = metrics()
+    for row in scores:
+        stored = outputs.get((row["split"], row["step"], row["condition"]))
+        if stored is None or row["name"] not in known_metrics:
             continue
-        for before, after in zip(stored[metric.name], again[metric.name], strict=True):
-            if not _is_equal(before["value"], after["value"]):
-                of = f"{before['split']} {before['name']} step {before['step']} {before['condition']}".strip()
-                what = f"attempt {number}: {of} is {before['value']}, by its outputs {after['value']}"
-                yield Fault(where, "", what)
+        again = known_metrics[row["name"]].scored(stored.targets, stored.outputs).value
+        if not _is_equal(row["value"], again):
+            score = f"{row['split']} {row['name']} step {row['step']} {row['condition']}".strip()
+            yield f"attempt {attempt_id}: {score} is {row['value']}, by its outputs {again}"
 
 
 def _invariants(_: Store, connection: Connection) -> Iterator[Fault]:
@@ -207,35 +217,6 @@ def _files(connection: Connection, root: Path) -> Iterator[Fault]:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         if content not in {row.sha256 for row in stored}:
             yield Fault(f"run {stored[0].run_id[:12]}", "", f"{path} is not the file that it left; remove it")
-
-
-def _results(connection: Connection, attempt_id: int) -> dict[str, ResultRows]:
-    """An attempt's rows by table."""
-    return {
-        table.name: connection.execute(sa.select(table).where(table.c.attempt_id == attempt_id)).mappings().all()
-        for table in sums.RESULTS
-    }
-
-
-def _computed_again(results: Mapping[str, ResultRows]) -> dict[str, ResultRows]:
-    """An attempt's rows with the scores of its stored outputs in place of those that were stored."""
-    known_metrics = metrics()
-    values = {
-        tuple(row[name] for name in ("split", "name", "step", "condition")): row["value"] for row in results["metric"]
-    }
-    outputs: dict[tuple[str, int, str], Predictions] = {}
-    for row in results[predictions.name]:
-        step = values.get(("", f"{row['checkpoint']}_step", 0, ""))
-        if step is not None:
-            outputs[row["split"], int(step), row["condition"]] = Predictions.of_row(row)  # type: ignore[arg-type]
-    again: list[Mapping[str, Any] | RowMapping] = []
-    for row in results[metric.name]:
-        of = outputs.get((row["split"], row["step"], row["condition"]))
-        if of is None or row["name"] not in known_metrics:
-            again.append(row)
-        else:
-            again.append({**row, "value": known_metrics[row["name"]].scored(of.targets, of.outputs).value})
-    return {**results, metric.name: again}
 
 
 def _is_equal(first: float | None, second: float | None) -> bool:

@@ -236,6 +236,7 @@ def _title(row: Row) -> str:
 
 def _of_board(pages: Sequence[BoardPage]) -> dict[str, Any]:
     """The board for programs: experiments with their files, the best models, and all models."""
+    every = all_models(pages)
     return {
         "experiments": [
             {"name": page.name, "fingerprint": page.fingerprint, "earlier": page.earlier, "page": f"{page.stem}.html",
@@ -250,21 +251,10 @@ def _of_board(pages: Sequence[BoardPage]) -> dict[str, Any]:
         ],
         "models": [
             {"experiment": page.name, "model": row.title.strip(), "where": row.settings,
-             **{name: value for name, cell in row.cells.items() if (value := _value(cell)) is not None}}
-            for row, page in _rows(all_models(pages))
+             **{name: {"value": cell.value, "unit": cell.unit, **({"interval": cell.interval} if cell.interval else {})}
+                for name, cell in row.cells.items() if cell.value is not None}}
+            for row, page in zip(every.table.rows, every.pages, strict=True)
         ],
-    }  # fmt: skip
-
-
-def _rows(models: AllModels) -> Iterator[tuple[Row, BoardPage]]:
-    return zip(models.table.rows, models.pages, strict=True)
-
-
-def _value(cell: Cell) -> Any:
-    if cell.value is None:
-        return None
-    return {"value": cell.value, "unit": cell.unit, "interval": cell.interval} if cell.interval else {
-        "value": cell.value, "unit": cell.unit
     }  # fmt: skip
 
 
@@ -276,7 +266,7 @@ def _of_experiment(page: BoardPage) -> dict[str, Any]:
         "fingerprint": page.fingerprint,
         "provenance": page.facts,
         "warnings": list(dict.fromkeys(line for table in content.own for line in table.warnings)),
-        "tables": [{"title": table.title, "notes": table.notes, "cells": _cells(table)} for table in content.own],
+        "tables": [{"title": table.title, "notes": table.notes, "cells": tidy([table])} for table in content.own],
         "pairs": [
             {"table": table.title, **pairs_data(pairs, table), "column": pairs.column, "rows": pairs.rows}
             for table in content.own for pairs in table.pairs
@@ -284,14 +274,6 @@ def _of_experiment(page: BoardPage) -> dict[str, Any]:
         "not_run": [{"what": line.what, "why": line.why, "models": line.models} for line in content.lacking],
         "runs": [run_record(content.measured, run) for run in content.measured.runs],
     }  # fmt: skip
-
-
-def _cells(table: Table) -> list[Mapping[str, Any]]:
-    """A table's cells as `report --format json` has them, without what all share and what is empty."""
-    return [
-        {name: value for name, value in cell.items() if value not in (None, "") and name not in ("experiment", "table")}
-        for cell in tidy([table])
-    ]
 
 
 def _text(value: Mapping[str, Any]) -> str:
