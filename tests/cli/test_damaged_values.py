@@ -110,7 +110,7 @@ CASES = {
     "run.spec: no JSON": ("run", "spec", "{", "report --format csv"),
     "run.spec: JSON that is nested too deep": ("run", "spec", "[" * 100_000, "log RUN --all"),
     "run.spec: a list, where a block belongs": ("run", "spec", "[]", "report --format csv"),
-    "run.spec: its id is not that of its spec": ("run", "spec", "{}", "report"),
+    "changed since it was stored": ("run", "spec", "{}", "report"),
     "experiment.config: no JSON": ("experiment", "config", "nothing", "status"),
     "experiment.config: a list, where a block belongs": ("experiment", "config", "[]", "report --format csv"),
     "experiment.config: a number at 'provenance'": ("experiment", "config", '{"provenance": 7}', "report"),
