@@ -290,6 +290,8 @@ def portable_codes(coder: Coder, words: list[str], folder: Path) -> list[list]:
         ("byte-ngrams", {"pad": True, "signs": 3, "sizes": [1, 8]}),
         ("word-features", {"features": ["shape", "norm"], "hashes": 3, "signs": 2}),
         ("hash-rows", {"nested": True, "signs": 3}),
+        ("signature", {"hashes": 3, "num_buckets": 10_624}),
+        ("byte-positions", {"positions": 5, "ends": True}),
         ("ternary-projection", {"hash": "xfixhash8", "features": 100}),
     ],
 )

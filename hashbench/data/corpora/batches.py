@@ -18,11 +18,10 @@ import numpy as np
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.data.corpora.corpus import Corpus
-from hashbench.data.sources.batching import Collator, PretrainingObjective, evaluation_batches, framed, label_rows
+from hashbench.data.sources.batching import Collator, PretrainingObjective, evaluation_batches, framed, with_targets
 from hashbench.data.sources.documents import CorpusShard
 from hashbench.data.sources.loader import LoadedData, Make, TrainingData, ahead
 from hashbench.models.coders.base import Coder
-from hashbench.models.coders.rows import Vocabulary
 from hashbench.models.embeddings.base import Batch, Template
 from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.unicode import in_chunks
@@ -33,6 +32,8 @@ CHUNK_CHARACTERS = 250_000  # read and tokenized at a time
 STREAMED = 31  # stream of random numbers
 # Of rows of words one in so many is never trained on, and of a large corpus so many rows in all
 HELD_OUT_EVERY, MOST_HELD_OUT = 100, 2_000
+# Types among which the likeliest word of a held-out place is looked for
+MOST_CANDIDATES = 20_000
 # Of held-out rows: one for all models and seeds, so that their losses are of the same corruption
 HELD_OUT_SEED = 1234
 
@@ -55,19 +56,19 @@ class PretrainingData(TrainingData):
         sequence_length: int,
         seed: int,
         objective_args: Mapping[str, object] | None = None,
-        outputs: Vocabulary | None = None,
+        outputs: Coder | None = None,
         rank: int = 0,
         world_size: int = 1,
         prefetch: int = 2,
     ) -> None:
-        """`codes` (n_types, c): of the corpus' types. `outputs`: the vocabulary whose rows replace labels that are
-        types; None: the codes are such rows.
+        """`codes` (n_types, c): of the corpus' types. `outputs`: the coder whose codes are predicted, where labels are
+        types; None: the codes are.
         """
         super().__init__(batch_size=batch_size, seed=seed, rank=rank, world_size=world_size, prefetch=prefetch)
         self.corpus, self.codes = corpus, codes
         self._objective = objective
-        # (n_types, 1)
-        self._output_rows = codes if outputs is None else outputs.encode_types(corpus.types)
+        # (n_types, k)
+        self._targets = codes if outputs is None else outputs.encode_types(corpus.types)
         self._arguments = dict(objective_args or {})
         self.template, self._n_specials = template, len(template.single) - 1
         # The same memory without the cost of a memmap's every slice
@@ -107,6 +108,11 @@ class PretrainingData(TrainingData):
         for rows in evaluation_batches((self.ends - self.starts)[self.n_trained :], self.batch_size):
             yield make(self.n_trained + rows, 0)
 
+    def candidates(self) -> np.ndarray | None:
+        """Codes (C, k) of the most frequent types first, among which a predicted word is looked for; None where labels
+        are no codes."""
+        return self._targets[:MOST_CANDIDATES] if self._objective.targets == "signatures" else None
+
     def tokens_read(self, steps: int) -> int:
         """The tokens of the first batches of a training, special ones included and padding not."""
         lengths = self.row_lengths() + self._n_specials
@@ -123,7 +129,8 @@ class PretrainingData(TrainingData):
 
     def _maker(self, seed: int) -> Make:
         collate = Collator(self.codes, self.template)
-        rows_of_types = np.asarray(self._output_rows) if self._objective.label_types else None
+        kind = self._objective.targets
+        targets = None if kind is None else np.asarray(self._targets)
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
             """Rows (B,) -> a batch of corrupted ids (B, L) with the objective's labels (B, L)."""
@@ -131,7 +138,7 @@ class PretrainingData(TrainingData):
             ids, labels = self._objective.corrupt(
                 whole, rows, seed=seed, epoch=epoch, n_types=len(self.corpus.types), **self._arguments
             )
-            return collate(ids, row_ids=rows, labels=label_rows(labels, rows_of_types))
+            return collate(ids, row_ids=rows, **with_targets(labels, targets, kind == "signatures"))
 
         return make
 
@@ -163,16 +170,26 @@ class RowBlock:
     codes: np.ndarray  # (types, c)
     # Where the next block of this pass begins; None: this was the last.
     after: StreamPlace | None
+    targets: np.ndarray | None = (
+        None  # (types, k): what is predicted of each type, where that is its code by another coder
+    )
 
 
 class RowStream:
     """The rows of corpora, block by block, from any position on."""
 
     def __init__(
-        self, shards: Sequence[CorpusShard], tokenizer: Tokenizer, coder: Coder, *, row_tokens: int, rows: int
+        self,
+        shards: Sequence[CorpusShard],
+        tokenizer: Tokenizer,
+        coder: Coder,
+        *,
+        row_tokens: int,
+        rows: int,
+        outputs: Coder | None = None,
     ) -> None:
-        """Blocks of `rows` rows of `row_tokens` tokens each, special ones not counted."""
-        self._shards, self._tokenizer, self._coder = shards, tokenizer, coder
+        """Blocks of `rows` rows of `row_tokens` tokens, special ones not counted. `outputs`: as in `StreamedData`."""
+        self._shards, self._tokenizer, self._coder, self._outputs = shards, tokenizer, coder, outputs
         self.row_tokens, self.rows = row_tokens, rows
 
     def blocks(self, place: StreamPlace) -> Iterator[RowBlock]:
@@ -226,7 +243,8 @@ class RowStream:
             shard, document, _ = read[cut]
             token = needed - (int(ends[cut - 1]) if cut else 0)
             after = replace(place, batch=0, block=place.block + 1, shard=shard, document=document, token=token)
-        return RowBlock(ids.astype(np.int32), self._coder.encode_types(table)[types], after)
+        targets = None if self._outputs is None else self._outputs.encode_types(table)[types]
+        return RowBlock(ids.astype(np.int32), self._coder.encode_types(table)[types], after, targets)
 
 
 class StreamedData(LoadedData):
@@ -246,16 +264,18 @@ class StreamedData(LoadedData):
         steps: int,
         epochs: int,
         objective_args: Mapping[str, object] | None = None,
+        outputs: Coder | None = None,
         rank: int = 0,
         world_size: int = 1,
         prefetch: int = 2,
     ) -> None:
-        """`batch_size`: rows of all processes. `steps`: batches in all, read in at most `epochs` passes."""
+        """`outputs`: the coder whose codes are predicted, if labels are types. `batch_size`: rows of all processes.
+        `steps`: batches in all, read in at most `epochs` passes."""
         super().__init__(batch_size=batch_size, seed=seed, rank=rank, world_size=world_size, prefetch=prefetch)
         self.template = template
         rows = max(1, BLOCK_ROWS // batch_size) * batch_size
         row_tokens = sequence_length - (len(template.single) - 1)
-        self.stream = RowStream(shards, tokenizer, coder, row_tokens=row_tokens, rows=rows)
+        self.stream = RowStream(shards, tokenizer, coder, row_tokens=row_tokens, rows=rows, outputs=outputs)
         self.steps, self._epochs = steps, epochs
         self._objective, self._arguments = objective, dict(objective_args or {})
 
@@ -302,7 +322,7 @@ class StreamedData(LoadedData):
             corrupted, labels = self._objective.corrupt(
                 ids, first + rows, seed=self.seed, epoch=place.epoch, n_types=len(block.codes), **self._arguments
             )
-            batch = collate(corrupted, row_ids=first + rows, labels=labels.astype(np.int64))
+            batch = collate(corrupted, row_ids=first + rows, **with_targets(labels, block.targets, by_code=True))
             place = replace(place, steps=place.steps + 1, batch=place.batch + 1)
             last = at + self.batch_size >= len(order)
             if last and block.after is not None:

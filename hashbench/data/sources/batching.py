@@ -200,9 +200,11 @@ class Collator:
         *,
         row_ids: np.ndarray,
         labels: np.ndarray | None = None,
+        label_codes: np.ndarray | None = None,
         second: np.ndarray | None = None,
     ) -> Batch:
-        """Ids (B, L), rows (B,), labels (B,) or (B, L), beginnings of segment 1 (B,) -> a batch of tensors."""
+        """Ids (B, L), rows (B,), labels (B,) or (B, L), codes of types that these number (t, k), beginnings of segment
+        1 (B,) -> a batch of tensors."""
         types, places = self.distinct(ids)
         mask = ids != self.pad
         segments = None if second is None else (np.arange(ids.shape[1]) >= second[:, None]) & mask
@@ -212,6 +214,7 @@ class Collator:
             mask=torch.from_numpy(mask),
             segments=None if segments is None else torch.from_numpy(segments.astype(np.int64)),
             labels=None if labels is None else torch.from_numpy(labels),
+            label_codes=None if label_codes is None else torch.from_numpy(label_codes),
             row_ids=torch.from_numpy(row_ids),
             padded=not mask.all(),
         )
@@ -246,17 +249,25 @@ class PretrainingObjective(Protocol):
         """Function (ids (B, L), words (B, L)) -> which text each row is of (n,), ids (n, L) and labels (n, L)."""
 
     @property
-    def label_types(self) -> bool:
-        """True where labels are type ids, which are replaced by rows of a vocabulary."""
+    def targets(self) -> str | None:
+        """The form of labels that are types: vocabulary for rows of one, signatures for codes; None: no types."""
 
 
-def label_rows(labels: np.ndarray, rows_of_types: np.ndarray | None) -> np.ndarray:
-    """Labels (B, L) as int64; `rows_of_types` (n_types, 1): rows of a vocabulary for types, None: none."""
+def with_targets(labels: np.ndarray, targets: np.ndarray | None, by_code: bool = False) -> dict[str, np.ndarray]:
+    """Labels (B, L) as `labels` int64 of a batch. `targets` (n_types, k): what is predicted of types, None: no types.
+
+    Labels that are types become rows of a vocabulary, `targets` (n_types, 1); or with `by_code` numbers of the
+    batch's distinct types, whose codes are `label_codes` (t, k).
+    """
     rows = labels.astype(np.int64)
-    if rows_of_types is not None:
-        labelled = labels != NO_LABEL
-        rows[labelled] = rows_of_types[labels[labelled], 0]
-    return rows
+    if targets is None:
+        return {"labels": rows}
+    labelled = labels != NO_LABEL
+    if not by_code:
+        rows[labelled] = targets[labels[labelled], 0]
+        return {"labels": rows}
+    types, rows[labelled] = np.unique(labels[labelled], return_inverse=True)
+    return {"labels": rows, "label_codes": targets[types]}
 
 
 def text_batches(

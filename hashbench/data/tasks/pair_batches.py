@@ -14,11 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources.batching import Collator, PretrainingObjective, Rows, encode_rows, label_rows
+from hashbench.data.sources.batching import Collator, PretrainingObjective, Rows, encode_rows, with_targets
 from hashbench.data.tasks.encoding import encode_task
 from hashbench.data.tasks.kinds.minimal_pairs import SPLIT, PairData
 from hashbench.models.coders.base import Coder, type_codes
-from hashbench.models.coders.rows import Vocabulary
 from hashbench.models.embeddings.base import NO_LABEL, Batch, Template
 from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.unicode import offsets_from
@@ -47,9 +46,9 @@ class PairSentences:
         template: Template,
         max_length: int,
         folder: Path,
-        outputs: Vocabulary | None = None,
+        outputs: Coder | None = None,
     ) -> None:
-        """`coder` is fitted; `outputs`: the vocabulary whose rows replace labels that are types, None: codes are rows.
+        """`coder` is fitted; `outputs`: the coder whose codes are predicted, None: the codes are.
 
         Raises InputError for a sentence without a token.
         """
@@ -57,7 +56,7 @@ class PairSentences:
         encoded = encode_task(sentences, tokenizer, folder / "tasks")
         self.codes = type_codes(coder, encoded.types, folder / "codes")
         self._template, self._objective = template, objective
-        self._output_rows = self.codes if outputs is None else outputs.encode_types(encoded.types)  # (types, 1)
+        self._targets = self.codes if outputs is None else outputs.encode_types(encoded.types)  # (types, k)
         rows = encode_rows(encoded.splits[SPLIT], template, max_length)
         numbers: dict[bytes, int] = {}  # ids of a row -> its number
         texts: list[str] = []
@@ -75,7 +74,7 @@ class PairSentences:
             raise InputError(f"task {data.task.name!r}: {empty[:40]!r} has no token under tokenizer {tokenizer.kind}")
         self.apart = 0  # sentences of which it is not known which tokens are of one word
         self._words = Rows(np.full(len(self._rows.ids), -1, np.int32), self._rows.offsets)
-        if objective.label_types:
+        if objective.targets is not None:
             self._number_words(texts, tokenizer, encoded.types.strings())
 
     def __len__(self) -> int:
@@ -106,7 +105,7 @@ class PairSentences:
         at = 0
         while at < len(order):
             longest = int(self._rows.lengths[order[at]])
-            chosen = order[at : at + max(1, TOKENS // (longest * (longest if self._objective.label_types else 1)))]
+            chosen = order[at : at + max(1, TOKENS // (longest * (longest if self._objective.targets else 1)))]
             at += len(chosen)
             multiple = self._template.pad_multiple
             ids = self._rows.padded(chosen, collate.pad, multiple=multiple)
@@ -117,6 +116,7 @@ class PairSentences:
                 labels = probed.labels[part]
                 labelled, _ = np.nonzero(labels != NO_LABEL)
                 sentences = chosen[probed.texts[part]]
-                rows_of_types = self._output_rows if self._objective.label_types else None
-                batch = collate(probed.ids[part], row_ids=sentences, labels=label_rows(labels, rows_of_types))
+                kind = self._objective.targets
+                targets = with_targets(labels, self._targets if kind else None, kind == "signatures")
+                batch = collate(probed.ids[part], row_ids=sentences, **targets)
                 yield ScoredBatch(batch, sentences[labelled])

@@ -40,6 +40,8 @@ class Batch:
     mask: Tensor  # (B, L) bool, True where there is a token, False on padding
     segments: Tensor | None = None  # (B, L) int64, or None where a model has one segment
     labels: Tensor | None = None  # objective's own: (B, L) with -100 = no label, or (B,)
+    # (t, k): codes of the t distinct types that `labels` number, where these are predicted by their codes
+    label_codes: Tensor | None = None
     # (B,) int64: rows of the data set, to put predictions back in order
     row_ids: Tensor | None = None
     # (B, W) int64: the first token of each word that has a label, -1 where it was cut off
@@ -203,6 +205,10 @@ class Embedding(ModelPart):
     def active_parameters(self, codes: Tensor) -> int:
         """Parameters that the vector of one type with these codes (1, c) is computed from. By default all."""
         return stored(self)
+
+    def signature_rows(self) -> Tensor | None:
+        """Rows (K, B, d) of K tables by which words are predicted from their hashes; None where it has no such rows."""
+        return None
 
     def output_matrix(self) -> Tensor | None:
         """The matrix (rows, d) that a vocabulary objective scores against; None where there is none, or an untied one.

@@ -63,6 +63,11 @@ class Head(nn.Module):
         """
         return None
 
+    def among(self, model: States, batch: Batch, candidates: Tensor) -> tuple[Tensor, Tensor]:
+        """At each label of a batch (B, L), row by row, of candidates with codes (C, k): the likeliest (n,), and the
+        logarithm of the sum of all their probabilities (n,)."""
+        raise NotImplementedError
+
     def log_probabilities(self, model: States, batch: Batch) -> Tensor:
         """Log-probabilities (n,) of the labels of a batch (B, L) that are not -100, row by row."""
         raise NotImplementedError
@@ -122,12 +127,15 @@ class Objective:
     # What the corpora are needed for, as `hashbench models` prints it.
     trained_on: str
     # Makes the head of an embedding and the encoder's config; None: an objective of items.
-    head: Callable[[Embedding, Any], Head] | None = None
+    head: Callable[..., Head] | None = None
+    # Arguments of the head by name, each with its values; the others are those of `corrupt`.
+    head_args: Mapping[str, Sequence[str]] = field(default_factory=dict)
     # (ids (B, L), words (B, L) that number the words of each text) -> the rows whose labels score these texts; None:
     # its models score no texts without fine-tuning
     probe: Callable[[np.ndarray, np.ndarray], Probed] | None = None
-    # Labels are types, thus rows of a vocabulary, and the head scores its output matrix.
-    label_types: bool = False
+    # What labels are types by: rows of a vocabulary, and the head scores its output matrix; or codes of the coder
+    # `signature`. None: labels are no types.
+    targets: Literal["vocabulary", "signatures"] | None = None
     # It reads items of page links or phrases in place of texts; their training has its own driver.
     reads_items: bool = False
     coder: str | None = None  # the one coder that it can be trained with
@@ -139,18 +147,27 @@ class Objective:
     @property
     def needs_matrix(self) -> bool:
         """True where the embedding must have an output matrix."""
-        return self.label_types or self.reads_items
+        return self.targets == "vocabulary" or self.reads_items
+
+    def corruption_args(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of the objective's arguments that `corrupt` gets."""
+        return {key: value for key, value in arguments.items() if key not in self.head_args}
 
     def check_arguments(self, arguments: Mapping[str, Any]) -> None:
         """Raises InputError for an argument that the objective does not have, or a value that it cannot take."""
         if self.check is not None:
             self.check(arguments)
             return
+        for key in set(self.head_args) & set(arguments):
+            if arguments[key] not in self.head_args[key]:
+                wanted = " or ".join(self.head_args[key])
+                raise InputError(f"objective: {key} must be {wanted}, not {arguments[key]!r}; correct the value")
         parameters = inspect.signature(self.corrupt).parameters.items()
         defaults = {name: it.default for name, it in parameters if it.default is not it.empty}
-        for key, value in arguments.items():
+        for key, value in self.corruption_args(arguments).items():
             if key not in defaults:
-                hint = f"{near_match(key, list(defaults))}; arguments: {', '.join(defaults)}"
+                names = [*defaults, *self.head_args]
+                hint = f"{near_match(key, names)}; arguments: {', '.join(names)}"
                 raise InputError(f"unknown argument '{key}' of {self.name}{hint}")
             is_switch = isinstance(defaults[key], bool)
             if is_switch != isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:

@@ -171,7 +171,7 @@ def make_head(embedding: Embedding, config: Any) -> MaskedLanguageHead:
     matrix = embedding.output_matrix()
     if matrix is None:
         name = type(embedding).__name__
-        raise InputError(f"objective mlm: {name} has no output matrix to score against; use objective shuffle_random")
+        raise InputError(f"objective mlm: {name} has no output matrix to score against; use objective mlm_signatures")
     return MaskedLanguageHead(config.dim, matrix.shape[0], config.eps)
 
 
@@ -180,7 +180,7 @@ OBJECTIVE = Objective(
     corrupt,
     "corpus (MLM)",
     make_head,
-    label_types=True,
+    targets="vocabulary",
     probe=probe,
     # At base the paper's value (HashFormers, table 4). With it smaller sizes learn nothing, so they have larger ones.
     learning_rates={"tiny": 1e-3, "mini": 5e-4, "small": 3e-4, "medium": 2e-4, "base": 1e-4},

@@ -17,7 +17,6 @@ from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.sources.batching import text_batches
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder, RememberedCodes, type_codes
-from hashbench.models.coders.rows import Vocabulary
 from hashbench.models.embeddings.base import Batch, ModelSpec
 from hashbench.models.objectives.base import objectives
 from hashbench.models.objectives.heads import classification_head
@@ -44,7 +43,7 @@ class Candidate:
     pretrain: Pretrain
     finetune: Finetune
     # What an objective of types predicts, where codes are no rows.
-    outputs: Vocabulary | None = None
+    outputs: Coder | None = None
 
     def build(self, size: str, device: torch.device) -> Model:
         """The model with fresh weights: times do not depend on their values."""
@@ -149,11 +148,12 @@ class PretrainingStep:
         assert candidate.corpus is not None and candidate.spec.training.objective is not None
         from hashbench.data.corpora.batches import PretrainingData  # imports Lightning
 
+        objective = objectives()[candidate.spec.training.objective]
         data = PretrainingData(
             candidate.corpus,
             type_codes(candidate.coder, candidate.corpus.types, setting.cache / "codes"),
-            objective=objectives()[candidate.spec.training.objective],
-            objective_args=candidate.spec.training.args,
+            objective=objective,
+            objective_args=objective.corruption_args(candidate.spec.training.args),
             outputs=candidate.outputs,
             template=candidate.spec.text.template,
             batch_size=batch_size,
@@ -161,7 +161,7 @@ class PretrainingStep:
             seed=0,
         )
         self._model = candidate.build(setting.size, setting.device).train()
-        self._head = make_head(self._model, candidate.spec.training.objective).to(setting.device).train()
+        self._head = make_head(self._model, objective.name, candidate.spec.training.args).to(setting.device).train()
         # As a training does, which counts labels before it sends a batch
         fixed = setting.device.type != "cpu"
         self.batch: Batch = self._head.prepared(data.longest_batch(), fixed_shapes=fixed).to(setting.device)

@@ -70,7 +70,7 @@ def _measure(
     before = start_of_peak()
     assert spec.training.objective is not None  # only pre-trained models are measured
     model = build_model(spec, size, seed=0, vocabulary_rows=vocabulary_rows).to(device)
-    head = make_head(model, spec.training.objective).to(device)
+    head = make_head(model, spec.training.objective, spec.training.args).to(device)
     with autocast(model.encoder, precision, device):
         loss = head.batch_loss(model, batch, logits)
     loss.backward()

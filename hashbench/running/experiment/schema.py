@@ -141,7 +141,7 @@ class ModelEntry(Strict):
     )
     objective: str | dict[str, Any] | None = Field(
         default=None,
-        description="mlm, shuffle_random, entities, none, or a mapping: {kind, shuffle_prob, random_prob, released}",
+        description="mlm, mlm_signatures, shuffle_random, entities, none, or a mapping: {kind, cascade, ...}",
     )
     weights: str | None = Field(
         default=None,

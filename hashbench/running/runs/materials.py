@@ -38,6 +38,7 @@ from hashbench.data.tasks.text_data import Split, TaskData
 from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.coders.bloom import Bloom
 from hashbench.models.coders.rows import Vocabulary
+from hashbench.models.coders.signature import PREDICTED_BUCKETS, PREDICTED_HASHES, Signature
 from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.objectives.base import objective_of, pretrains
 from hashbench.models.text.base import CORPUS, Tokenizer, make_tokenizer
@@ -161,13 +162,13 @@ class Texts:
     coder: Coder
     corpus: Corpus | None
     # What an objective of types predicts, where codes are no rows.
-    outputs: Vocabulary | None = None
+    outputs: Coder | None = None
     streamed: tuple[CorpusSource, ...] = ()  # corpora that a training reads as they are
 
     @property
     def vocabulary_rows(self) -> int | None:
         """Rows of the embedding table for a vocabulary found in the data; None where the model's spec fixes them."""
-        return (self.outputs or self.coder).num_rows
+        return self.coder.num_rows if self.outputs is None else self.outputs.num_rows or self.coder.num_rows
 
     def corpora_read(self) -> list[str]:
         """Names of the corpora that were read, those of the hub with repository and commit."""
@@ -285,7 +286,7 @@ class Materials:
             located = [locate_corpus(name, self._sources) for name in model.pretrain.corpora if reads_corpora]
             tokenizer, coder = read_without_corpus(spec, tokenizer)
             check_rows(spec, coder)
-            return Texts(tokenizer, coder, None, streamed=tuple(located))
+            return Texts(tokenizer, coder, None, predicted(spec, coder), tuple(located))
         coder = make_coder(spec.code.coder, **spec.code.args)
         corpus = prepare(
             model.pretrain.corpora,
@@ -302,10 +303,7 @@ class Materials:
             shared=self._shared,
             workers=self._workers,
         )
-        objective = objective_of(spec)
-        # Types are predicted, and the codes are no rows.
-        needs_rows = objective is not None and objective.label_types and coder.width > 1
-        outputs = Vocabulary() if needs_rows else None
+        outputs = predicted(spec, coder)
         for fitted in (coder, outputs):
             if fitted is not None and not fitted.fit_pieces(corpus.tokenizer.pieces) and fitted.needs_fit:
                 identity = [fitted.recipe(), corpus.types.fingerprint]
@@ -328,6 +326,15 @@ class Materials:
             tokenizer, recipe.vocabulary_size, parts, self.cache / "vocabularies", progress=self._progress,
             shared=self._shared,
         )  # fmt: skip
+
+
+def predicted(spec: ModelSpec, coder: Coder) -> Coder | None:
+    """The coder whose codes a model's objective predicts of types; None: its own, or no types are predicted."""
+    objective = objective_of(spec)
+    if objective is not None and objective.targets == "signatures":
+        return Signature(PREDICTED_BUCKETS, PREDICTED_HASHES)
+    is_row = coder.width == 1
+    return None if objective is None or objective.targets is None or is_row else Vocabulary()
 
 
 def training_texts(task: LocatedTask) -> Iterator[str]:

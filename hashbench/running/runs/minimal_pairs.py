@@ -114,7 +114,7 @@ def pretrained(run: Run, model: ResolvedModel, place: Workplace) -> tuple[Model,
             f"more, bit for bit, remove {weights.parent} and sweep again"
         )
     assert model.spec.training.objective is not None
-    head = make_head(built, model.spec.training.objective)
+    head = make_head(built, model.spec.training.objective, model.spec.training.args)
     load_weights(head, path)
     return built, head
 

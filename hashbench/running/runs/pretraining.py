@@ -187,7 +187,7 @@ def begun(run: Run, place: Workplace, machine: Machine) -> tuple[Model, Head, Lo
     objective = model.spec.training.objective
     assert objective is not None and pretrains(model.spec)  # the plan makes no pre-training of others
     built = place.materials.texts(model).build(model.spec, run.encoder, seed=model.pretrain.seed)
-    return built, make_head(built, objective), *batches_of(model, place, machine)
+    return built, make_head(built, objective, model.spec.training.args), *batches_of(model, place, machine)
 
 
 def train(run: Run, place: Workplace, machine: Machine, earlier: Mapping[int, Path] | None = None) -> Pretrained:
@@ -211,9 +211,12 @@ def batches_of(model: ResolvedModel, place: Workplace, machine: Machine) -> tupl
     from hashbench.data.corpora.batches import PretrainingData, StreamedData
 
     spec, recipe, texts = model.spec, model.pretrain, place.materials.texts(model)
+    objective = objective_of(spec)
+    assert objective is not None  # the plan makes no pre-training of others
     common: dict[str, Any] = {
-        "objective": objective_of(spec),
-        "objective_args": spec.training.args,
+        "objective": objective,
+        "objective_args": objective.corruption_args(spec.training.args),
+        "outputs": texts.outputs,
         "template": spec.text.template,
         "batch_size": recipe.batch_size,
         "sequence_length": recipe.sequence_length,
@@ -226,7 +229,7 @@ def batches_of(model: ResolvedModel, place: Workplace, machine: Machine) -> tupl
         common |= {"steps": recipe.steps, "epochs": recipe.max_epochs}
         return StreamedData(shards, texts.tokenizer, texts.coder, **common), recipe.steps
     codes = type_codes(texts.coder, texts.corpus.types, place.materials.cache / "codes")
-    data = PretrainingData(texts.corpus, codes, outputs=texts.outputs, **common)
+    data = PretrainingData(texts.corpus, codes, **common)
     return data, min(recipe.steps, data.steps_per_epoch * recipe.max_epochs)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -106,14 +108,15 @@ def build_model(
     return Model(embedding, encoder, scaled=spec.initial_spread is not None)
 
 
-def make_head(model: Model, objective: str) -> Head:
-    """A fresh head of a pre-training objective over this model's states.
+def make_head(model: Model, objective: str, arguments: Mapping[str, Any] = MappingProxyType({})) -> Head:
+    """A fresh head of a pre-training objective with these arguments over this model's states.
 
     Raises InputError where the objective scores a vocabulary and the embedding has no matrix to score against.
     """
-    head = objectives()[objective].head
-    assert head is not None  # models of items are trained by entities.py
-    return head(model.embedding, model.config)
+    named = objectives()[objective]
+    assert named.head is not None  # models of items are trained by entities.py
+    chosen = {name: arguments[name] for name in named.head_args if name in arguments}
+    return named.head(model.embedding, model.config, **chosen)
 
 
 def save_weights(module: nn.Module, path: Path) -> None:

@@ -16,7 +16,7 @@ from hashbench.common.progress import progress
 from hashbench.data.corpora.batches import PretrainingData
 from hashbench.data.sources.loader import LoadedData
 from hashbench.data.tasks.pair_batches import PairSentences
-from hashbench.models.embeddings.base import NO_LABEL, Batch
+from hashbench.models.embeddings.base import NO_LABEL, Batch, folded
 from hashbench.models.objectives.base import Head
 from hashbench.running.experiment.recipes import PretrainRecipe
 from hashbench.running.training.accumulation import MicroBatch
@@ -26,6 +26,9 @@ from hashbench.running.training.machine import Interrupted, Machine
 from hashbench.running.training.model import Model
 from hashbench.running.training.module import Curves, NotFinite, RecipeModule
 from hashbench.running.training.recipe import linear_decay
+
+MOST_LABELS = 20_000  # at which the likeliest word is looked for
+FREQUENT = 1_000  # most frequent types, which are easy to guess
 
 
 @dataclass(frozen=True)
@@ -97,28 +100,51 @@ def pretrain(
     kind = pick_device(machine.device)
     device = torch.device(kind, machine.local_rank) if kind == "cuda" else torch.device(kind)
     facts = [MetricRow("tokens", data.tokens_read(done.steps)), *data.facts()]
-    facts += held_out(model, head, data.held_out_batches(), step=done.steps, device=device)
+    facts += held_out(model, head, data.held_out_batches(), data.candidates(), step=done.steps, device=device)
     return replace(done, facts=tuple(facts))
 
 
 @torch.inference_mode()
-def held_out(model: Model, head: Head, batches: Iterable[Batch], *, step: int, device: torch.device) -> list[MetricRow]:
+def held_out(
+    model: Model,
+    head: Head,
+    batches: Iterable[Batch],
+    candidates: np.ndarray | None = None,
+    *,
+    step: int,
+    device: torch.device,
+) -> list[MetricRow]:
     """The mean loss over the labels of batches (B, L), and how well their tokens are separated; [] for no batches.
 
     The latter is the area under the ROC curve: how often, of a token that should score higher and one that should not,
-    the former does; 0.5 by chance. Both are computed in float32, without dropout.
+    the former does; 0.5 by chance. With `candidates` (C, k), codes of types by frequency: the share of the first
+    20,000 labels at which the likeliest one is the label's, that share among the labels outside the 1,000 most frequent
+    types, and the loss of a softmax over the candidates, which is comparable with that of an output matrix for these
+    types. All are computed in float32, without dropout.
     """
     model.eval().to(device)
     head.eval().to(device)
     losses, labels = [], []
     scores: list[np.ndarray] = []
     positive: list[np.ndarray] = []
+    hit: list[np.ndarray] = []  # (n,) bool: whether the likeliest candidate is the label
+    renormalised: list[np.ndarray] = []  # (n,) losses among the candidates
+    rare: list[np.ndarray] = []  # (n,) bool: whether the label is no frequent type
     for unmoved in batches:
         progress("loss on held-out rows")
         batch = unmoved.to(device)
         assert batch.labels is not None  # the loader of a pre-training always labels
         losses.append(float(head.batch_loss(model, batch, "labels")))
         labels.append(int(batch.labels.ne(NO_LABEL).sum()))
+        if candidates is not None and sum(map(len, hit)) < MOST_LABELS:
+            among = torch.from_numpy(candidates).to(device)
+            labelled = batch.labels[batch.labels != NO_LABEL]
+            assert batch.label_codes is not None  # labels are codes where there are candidates
+            likeliest, mass = head.among(model, batch, among)
+            renormalised.append((mass - head.log_probabilities(model, batch)).cpu().numpy())
+            chosen = candidates[likeliest.cpu().numpy()]  # (n, k)
+            hit.append((chosen == batch.label_codes[labelled].cpu().numpy()).all(1))
+            rare.append(~np.isin(folded_codes(batch.label_codes[labelled]), folded_codes(among[:FREQUENT])))
         if (pair := head.separation(model, batch)) is not None:
             scores.append(pair[0].float().cpu().numpy())
             positive.append(pair[1].cpu().numpy())
@@ -127,7 +153,18 @@ def held_out(model: Model, head: Head, batches: Iterable[Batch], *, step: int, d
     rows = [MetricRow("loss", float(np.average(losses, weights=labels)), HELD_OUT, step)]
     if scores:
         rows.append(MetricRow(SEPARATION, area(np.concatenate(scores), np.concatenate(positive)), HELD_OUT, step))
+    if hit:
+        hits, outside = np.concatenate(hit), np.concatenate(rare)
+        rows.append(MetricRow("loss_among_candidates", float(np.concatenate(renormalised).mean()), HELD_OUT, step))
+        rows.append(MetricRow("accuracy", float(hits.mean()), HELD_OUT, step))
+        if outside.any():
+            rows.append(MetricRow("accuracy_outside_1000", float(hits[outside].mean()), HELD_OUT, step))
     return rows
+
+
+def folded_codes(codes: Tensor) -> np.ndarray:
+    """A number of each of some codes (n, k), equal where the codes are."""
+    return folded(codes.cpu()).numpy()
 
 
 def area(scores: np.ndarray, positive: np.ndarray) -> float:

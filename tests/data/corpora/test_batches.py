@@ -8,7 +8,9 @@ import pytest
 from hashbench.data.corpora.batches import PretrainingData
 from hashbench.models.coders.base import type_codes
 from hashbench.models.coders.rows import Vocabulary
+from hashbench.models.coders.signature import Signature
 from hashbench.models.objectives.mlm import OBJECTIVE
+from hashbench.models.objectives.mlm_signatures import OBJECTIVE as BY_SIGNATURES
 
 
 @pytest.mark.e2e
@@ -37,3 +39,22 @@ def test_codes_that_are_rows_are_predicted_as_they_are(prepared) -> None:
     batch = next(iter(made.pretraining().train_dataloader()))
     labels = batch.labels[batch.labels != -100]
     assert len(labels) and int(labels.min()) >= 3 and int(labels.max()) < made.coder.num_rows
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("model", ["bert-tiny", "eelbert-tiny"])
+def test_signatures_of_the_true_types_are_predicted_whatever_the_codes(prepared, model: str) -> None:
+    made, outputs = prepared(model), Signature(399, 4)
+    codes = type_codes(made.coder, made.corpus.types, made.folder / "codes")
+    data = PretrainingData(
+        made.corpus, codes, objective=BY_SIGNATURES, outputs=outputs, template=made.spec.text.template,
+        batch_size=8, sequence_length=16, seed=0,
+    )  # fmt: skip
+    batch = next(iter(data.train_dataloader()))
+    true_ids, strings = data.with_specials(batch.row_ids.numpy()), made.corpus.types.strings()
+    labelled = batch.labels.numpy() != -100
+    expected = outputs.encode([strings[number] for number in true_ids[labelled]])
+    assert labelled.sum() > 3
+    assert np.array_equal(batch.label_codes.numpy()[batch.labels.numpy()[labelled]], expected)
+    assert len(batch.label_codes) == len(np.unique(true_ids[labelled]))
+    assert np.array_equal(data.candidates(), outputs.encode(strings))

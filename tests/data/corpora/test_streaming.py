@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import signal
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,10 @@ from hashbench.data.corpora.batches import RowStream, StreamedData, StreamLoader
 from hashbench.data.sources import documents as shards_module
 from hashbench.data.sources.documents import CorpusShard, folder_corpus
 from hashbench.models.coders.base import make_coder
+from hashbench.models.coders.signature import Signature
 from hashbench.models.embeddings.base import Batch
 from hashbench.models.embeddings.registry import find_model
+from hashbench.models.objectives.mlm_signatures import OBJECTIVE as BY_SIGNATURES
 from hashbench.models.objectives.shuffle_random import OBJECTIVE
 from hashbench.models.text.words import WordTokenizer
 
@@ -109,6 +112,26 @@ def test_replacements_come_from_the_block(shards: list[CorpusShard]) -> None:
     _, batch = next(made.batches(StreamPlace()))
     assert {code.tobytes() for code in batch.codes.numpy()} <= known
     assert batch.labels is not None and set(batch.labels.unique().tolist()) == {-100, 0, 1, 2}
+
+
+def test_signatures_are_those_of_the_types_that_stood_in_the_block(shards: list[CorpusShard]) -> None:
+    """Labels are words before corruption: a batch has the signatures of words of the corpus, at 15 % of its places."""
+    outputs = Signature(399, 4)
+    made = StreamedData(
+        shards, WordTokenizer(), make_coder("md5-bits"), objective=BY_SIGNATURES, outputs=outputs,
+        template=SPEC.text.template, batch_size=8, sequence_length=BODY + 2, seed=0, steps=20, epochs=3,
+    )  # fmt: skip
+    words = sorted({word for text in TEXTS for word in text.split()})
+    signature_of = {code.tobytes(): word for code, word in zip(outputs.encode(words), words, strict=True)}
+    code_of = {word: code.tobytes() for word, code in zip(words, make_coder("md5-bits").encode(words), strict=True)}
+    kept = 0
+    for _, batch in islice(made.batches(StreamPlace()), 20):
+        assert batch.labels is not None and batch.label_codes is not None
+        for row, column in (batch.labels != -100).nonzero().tolist():
+            word = signature_of[batch.label_codes[batch.labels[row, column]].numpy().tobytes()]
+            place = int(batch.positions[row, column]) - 5
+            kept += place >= 0 and batch.codes[place].numpy().tobytes() == code_of[word]
+    assert kept > 3  # places that are predicted and keep their word
 
 
 def train(shards: list[CorpusShard], seen: Path, kept: Path, kill_at: int) -> None:

@@ -24,6 +24,8 @@ def test_names() -> None:
     assert set(coders()) == {
         "vocabulary",
         "hash-rows",
+        "signature",
+        "byte-positions",
         "word-features",
         "ngram-buckets",
         "trigrams",

@@ -68,7 +68,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_objectives_of_the_suite_those_of_texts_first() -> None:
-    assert list(objectives()) == ["mlm", "shuffle_random", "entities"]
+    assert list(objectives()) == ["mlm", "mlm_signatures", "shuffle_random", "entities"]
 
 
 def test_a_model_names_its_objective() -> None:

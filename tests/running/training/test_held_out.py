@@ -8,6 +8,8 @@ import torch
 from sklearn.metrics import roc_auc_score
 
 from hashbench.common.measured import HELD_OUT, SEPARATION
+from hashbench.models.embeddings.base import Batch
+from hashbench.models.objectives.base import Head
 from hashbench.models.objectives.shuffle_random import TokenHead
 from hashbench.running.training.pretraining import area, held_out
 
@@ -62,3 +64,39 @@ def test_random_tokens_and_padding_are_not_separation_and_the_loss_is_a_mean_ove
 
 def test_no_rows_no_scores() -> None:
     assert held_out(States(), TokenHead(1, 0.0), [], step=1, device=torch.device("cpu")) == []
+
+
+class Chosen(Head):
+    """A head whose likeliest candidate at the i-th label is given, with a loss of i."""
+
+    def __init__(self, likeliest: list[int]) -> None:
+        super().__init__()
+        self.likeliest = torch.tensor(likeliest)
+
+    def batch_loss(self, model, batch, logits) -> torch.Tensor:
+        return torch.tensor(2.0)
+
+    def log_probabilities(self, model, batch) -> torch.Tensor:
+        return torch.tensor([-1.0, -2.0, -3.0])
+
+    def among(self, model, batch, candidates) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.likeliest, torch.tensor([-0.5, -0.5, -0.5])
+
+
+def test_accuracies_are_shares_of_all_labels_and_of_those_outside_the_frequent_types(monkeypatch) -> None:
+    monkeypatch.setattr("hashbench.running.training.pretraining.FREQUENT", 2)
+    candidates = np.array([[1, 1], [1, 2], [2, 1], [2, 2]], np.int32)
+    batch = Batch(
+        torch.zeros(1, 1), torch.zeros(1, 4).long(), torch.ones(1, 4).bool(), labels=torch.tensor([[0, -100, 1, 2]]),
+        label_codes=torch.tensor([[1, 2], [2, 1], [7, 7]], dtype=torch.int32),
+    )  # fmt: skip
+    model = torch.nn.Identity()
+    rows = held_out(model, Chosen([1, 2, 0]), [batch], candidates, step=7, device=torch.device("cpu"))
+    found = {row.name: row.value for row in rows}
+    # the first label is frequent and hit, the second is neither of the first two and hit, the third no candidate
+    assert found == {
+        "loss": 2.0,
+        "accuracy": pytest.approx(2 / 3),
+        "accuracy_outside_1000": pytest.approx(1 / 2),
+        "loss_among_candidates": pytest.approx((0.5 + 1.5 + 2.5) / 3),
+    }
