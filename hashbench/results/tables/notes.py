@@ -243,7 +243,10 @@ def _metrics(table: Table, readings: Sequence[StoredReading]) -> str:
     """Metric and split of each task: the paper's choice, or the experiment's in its own table."""
     by_reading = grouped(((metric, split), task) for task, metric, split in readings)
     how = f"{table.statistic} over seeds: " if table.statistic != "mean" and by_reading else ""
-    return how + "; ".join(f"{metric} on {split}: {', '.join(tasks)}" for (metric, split), tasks in by_reading.items())
+    lines = [f"{metric} on {split}: {', '.join(tasks)}" for (metric, split), tasks in by_reading.items()]
+    if any(split.startswith("validation") for _, _, split in readings):
+        lines.append("what is reported on validation is selected there too")
+    return how + "; ".join(lines)
 
 
 def _readings(measured: Measured, table: Table) -> list[StoredReading]:

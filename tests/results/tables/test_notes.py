@@ -58,7 +58,8 @@ def test_everything_that_a_table_stands_on_is_named(small_store: Store) -> None:
     assert facts["code"] == "01234567"
     assert facts["software"] == "torch 2.13.0, numpy 2.4.6"
     assert facts["machines"] == "2 x CPU"
-    assert facts["metrics"] == "matthews on validation: cola; accuracy on validation: sst2"
+    metrics = "matthews on validation: cola; accuracy on validation: sst2"
+    assert facts["metrics"] == f"{metrics}; what is reported on validation is selected there too"
     assert "sst2 (872 examples, data-sst)" in facts["data"]
     assert "sample: train 1,000 of 67,349 rows on sst2" in facts["about the data"]
     assert "38 of 39 runs finished" in facts["experiment"]
