@@ -30,7 +30,7 @@ def test_the_report_names_the_copies(hub: StandIn) -> None:
     (hub.folder / "small.yaml").write_text(EXPERIMENT)
     done = hub.hashbench("sweep", "small.yaml")
     assert done.returncode == 0, done.stderr
-    report = hub.hashbench("report", "small")
+    report = hub.hashbench("report", "small", "--provenance")
     assert report.returncode == 0, report.stderr
     text = " ".join(report.stdout.split())
     assert f"hub tuetschek/atis@{newest('tuetschek/atis')}" in text
@@ -45,7 +45,7 @@ def test_a_model_is_trained_from_the_stream(hub: StandIn) -> None:
     done = hub.hashbench("sweep", "small.yaml")
     assert done.returncode == 0, done.stderr
     assert not (hub.folder / "cache" / "corpora").exists()
-    text = " ".join(hub.hashbench("report", "small").stdout.split())
+    text = " ".join(hub.hashbench("report", "small", "--provenance").stdout.split())
     assert f"bookcorpus (hub rojagtap/bookcorpus@{newest('rojagtap/bookcorpus')}), streamed" in text
 
 

@@ -250,7 +250,7 @@ class PretrainingObjective(Protocol):
 
     @property
     def targets(self) -> str | None:
-        """The form of labels that are types: vocabulary for rows of one, signatures for codes; None: no types."""
+        """The form of labels that are types: rows of a vocabulary, or signatures; None: labels are no types."""
 
 
 def with_targets(labels: np.ndarray, targets: np.ndarray | None, by_code: bool = False) -> dict[str, np.ndarray]:

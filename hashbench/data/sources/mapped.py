@@ -9,16 +9,17 @@ import mmap
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources.fingerprints import cache_folder, marked_cache_folder
 from hashbench.models.text.unicode import offsets_from
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # loaded where a column is large, as a prediction has none
 
 LARGE = 1 << 24  # characters of a column, bytes of an array; smaller ones are Python's and NumPy's own
 MOST_SHARED = 1_000  # different texts of a column, as labels are, that are kept once
@@ -65,6 +66,8 @@ class MappedTexts(Sequence[Any]):
         return MappedTexts(self._cells, self._rows, "")
 
     def _read(self, rows: np.ndarray) -> list[Any]:
+        import pyarrow as pa
+
         texts = self._cells.take(pa.array(rows)).to_pylist()
         return texts if self._missing is None else [self._missing if text is None else text for text in texts]
 
@@ -103,6 +106,8 @@ class GatheredCells:
         """All cells."""
         if self._file is None:
             return self._cells
+        import pyarrow as pa
+
         offsets, valid = offsets_from(np.concatenate(self._lengths)), np.concatenate(self._valid)
         try:
             self._file.flush()
@@ -114,6 +119,9 @@ class GatheredCells:
 
     def _write(self, file: IO[bytes], cells: Sequence[object]) -> bool:
         """Writes cells behind those that came before; False where some are no texts, or have unpaired surrogates."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
         if not all(cell is None or isinstance(cell, str) for cell in cells):
             return False
         try:

@@ -135,7 +135,7 @@ class Objective:
     probe: Callable[[np.ndarray, np.ndarray], Probed] | None = None
     # What labels are types by: rows of a vocabulary, and the head scores its output matrix; or codes of the coder
     # `signature`. None: labels are no types.
-    targets: Literal["vocabulary", "signatures"] | None = None
+    targets: Literal["rows", "signatures"] | None = None
     # It reads items of page links or phrases in place of texts; their training has its own driver.
     reads_items: bool = False
     coder: str | None = None  # the one coder that it can be trained with
@@ -147,7 +147,7 @@ class Objective:
     @property
     def needs_matrix(self) -> bool:
         """True where the embedding must have an output matrix."""
-        return self.targets == "vocabulary" or self.reads_items
+        return self.targets == "rows" or self.reads_items
 
     def corruption_args(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Those of the objective's arguments that `corrupt` gets."""

@@ -180,7 +180,7 @@ OBJECTIVE = Objective(
     corrupt,
     "corpus (MLM)",
     make_head,
-    targets="vocabulary",
+    targets="rows",
     probe=probe,
     # At base the paper's value (HashFormers, table 4). With it smaller sizes learn nothing, so they have larger ones.
     learning_rates={"tiny": 1e-3, "mini": 5e-4, "small": 3e-4, "medium": 2e-4, "base": 1e-4},

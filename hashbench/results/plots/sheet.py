@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from hashbench.common.showing import decimal_text
+from hashbench.common.showing import decimal_text, printable
 from hashbench.results.papers.paper import Column
 from hashbench.results.plots.base import SMALL, TITLE, Drawn, FigureData, score_column, tip
 from hashbench.results.tables.numbers import without_details
@@ -199,7 +199,7 @@ def score_axis(axes: Axes, column: Column, least: float) -> None:
 
 def name_rows(axes: Axes, names: Sequence[str]) -> None:
     """Names the rows of a panel at its left, the first one on top."""
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), [printable(name) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.grid(True, axis="x")

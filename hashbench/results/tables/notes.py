@@ -15,6 +15,7 @@ from functools import partial
 from hashbench.common.measured import CHOSEN_NOTE, LEARNED, LEARNED_MORE, SEARCHED_ON_NOTE, UNSELECTED_NOTE, TextCounts
 from hashbench.common.showing import decimal_text, percent_text
 from hashbench.results.papers.paper import Paper
+from hashbench.results.read import queries
 from hashbench.results.read.doubts import JUMPED, NOT_COUNTED, before_the_jump, counts_on, is_uncounted
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.origins import (
@@ -143,6 +144,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
         "encoder": measured.once(_encoders),
         "vocabulary": measured.once(learned_vocabularies),
         "pre-training": measured.once(_pretraining),
+        "tokens of pre-training": measured.once(_tokens_read),
         "deviations": "" if measured.hides_items() or is_foreign else _deviations(measured, paper),
     }
     if measures & SCORES:
@@ -218,6 +220,17 @@ def _pretraining(measured: Measured) -> str:
     corpora = {place_of(run): " and ".join(corpora_of(run)) or "no corpus" for run in runs}
     lines += [placed([(f"on {text}", place) for place, text in corpora.items()], corpora), _seeds(runs)] if runs else []
     return "; ".join([*lines, *starts(run for run in measured.trainings() if not run.spec.get("pretrain"))])
+
+
+def _tokens_read(measured: Measured) -> str:
+    """Millions of tokens that pre-trainings on rows of words read, with the models; '' where there are none."""
+    by_words = {run.model for run in measured.pretrainings() if run.spec["pretrain"].get("words_per_row")}
+    if not by_words:
+        return ""
+    rows = measured.query(queries.FACT_OF_PRETRAINING, experiment=measured.experiment.id, split="", metric="tokens")
+    of_words = [row for row in rows if row["model"] in by_words]
+    texts = dict.fromkeys((f"{row['value'] / 1e6:.1f} M", (row["model"], None)) for row in of_words)
+    return placed(list(texts), [place for _, place in texts])
 
 
 def _finetuning(measured: Measured) -> str:

@@ -229,7 +229,7 @@ def pass_before(spec: ModelSpec) -> str:
         return f"its {tokenizer.title} is trained on them"
     if _fits_on_corpora(spec, tokenizer):
         return f"coder {spec.code.coder} learns from them what there is"
-    if objective is not None and objective.targets == "vocabulary":
+    if objective is not None and objective.targets == "rows":
         return f"objective {objective.name} predicts rows of a table of all types"
     return ""
 

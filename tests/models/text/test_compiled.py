@@ -37,7 +37,7 @@ def test_errors_in_threads_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.e2e
 def test_numba_is_loaded_by_the_first_call_of_a_kernel() -> None:
     code = (
-        "import sys; from hashbench.models.coders import md5_kernel as kernels; print('numba' in sys.modules);"
+        "import sys; from hashbench.models.coders import md5 as kernels; print('numba' in sys.modules);"
         "import numpy as np; words = np.zeros(16, np.uint32);"
         "kernels.load_block(np.frombuffer(b'abcd', np.uint8), 0, 4, words);"
         "print('numba' in sys.modules, hex(words[0]))"

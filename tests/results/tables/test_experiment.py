@@ -187,6 +187,7 @@ def test_each_task_is_read_by_the_metric_that_selects(several: Store) -> None:
     ]
     assert dict(table.provenance)["metrics"] == (
         "spearman on validation: stsb; accuracy on validation_matched: mnli; rec@1 on test: links"
+        "; what is reported on validation is selected there too"
     )
 
 

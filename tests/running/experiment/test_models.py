@@ -168,7 +168,7 @@ FAULTS = {
     "models: [{name: m, like: bert-mlm, tokenizer: {bpe: none.json}}]": "a.yaml:8: bpe: no such file 'none.json'; "
     "it is relative to the experiment file, or a hub name",
     "models: [{name: m, like: bert-mlm, objective: shufle_random}]": "a.yaml:8: unknown objective 'shufle_random'; "
-    "did you mean 'shuffle_random'? objectives: mlm, shuffle_random, entities, none",
+    "did you mean 'shuffle_random'? objectives: mlm, mlm_signatures, shuffle_random, entities, none",
     "models: [{name: k2, like: hash-emb-k2-sum}]\nbaseline: k2\nbudget: {embedding_parameters: [200_000, 300_000]}": (
         "a.yaml:9: 'k2' stands at several budgets; name one: k2-0.2M, k2-0.3M"
     ),

@@ -156,7 +156,7 @@ def test_texts_are_a_function_of_the_data_and_the_seed() -> None:
         ("robustness.rates=[0,1.5]", "must be at most 1"),
         ("robustness.rates=[-0.1]", "must be at least 0"),
         ("robustness.rates=[0]", "rates: only 0; give a share of words to change"),
-        ("robustness.perturbations=[swop]", "must be 'distortion', 'swap'"),
+        ("robustness.perturbations=[swop]", "must be 'swap', 'delete'"),
         ("robustness.perturbations=[swap,swap]", "perturbations: swap stands twice"),
         ("tasks=[entities]", "reads texts and task 'entities'"),
     ],

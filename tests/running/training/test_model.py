@@ -16,7 +16,7 @@ from hashbench.running.training.model import build_model, load_weights, make_hea
 
 def test_mlm_needs_an_output_matrix():
     model = build_model(find_model("hashformer-md-proj").small(), "tiny", seed=0)
-    message = "objective mlm: Projection has no output matrix .* use objective shuffle_random"
+    message = "objective mlm: Projection has no output matrix .* use objective mlm_signatures"
     with pytest.raises(InputError, match=message):
         make_head(model, "mlm")
 

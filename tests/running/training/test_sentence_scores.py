@@ -45,7 +45,7 @@ class Small:
         self.coder = make_coder(code.coder, **code.args)
         self.coder.fit_pieces(self.tokenizer.pieces)
         self.objective = objective_of(self.spec)
-        self.outputs = Vocabulary() if self.objective.targets == "vocabulary" and self.coder.width > 1 else None
+        self.outputs = Vocabulary() if self.objective.targets == "rows" and self.coder.width > 1 else None
         if self.outputs is not None:
             self.outputs.fit_pieces(self.tokenizer.pieces)
         split = Split((GOOD, BAD), np.zeros(len(GOOD), np.int64))
