@@ -217,7 +217,9 @@ def _pretraining(measured: Measured) -> str:
     """Recipes of pre-training with their corpora and seeds, then the starting weights of models without one."""
     runs = measured.pretrainings()
     lines = settings(runs, "pretrain", PRETRAINING)
-    corpora = {place_of(run): " and ".join(corpora_of(run)) or "no corpus" for run in runs}
+    # The note names repository and commit of those from the hub, and which were streamed
+    read = {place_of(run): dict(run.origin.notes).get("corpora") or " and ".join(corpora_of(run)) for run in runs}
+    corpora = {place: text or "no corpus" for place, text in read.items()}
     lines += [placed([(f"on {text}", place) for place, text in corpora.items()], corpora), _seeds(runs)] if runs else []
     return "; ".join([*lines, *starts(run for run in measured.trainings() if not run.spec.get("pretrain"))])
 
