@@ -64,8 +64,8 @@ class Head(nn.Module):
         return None
 
     def among(self, model: States, batch: Batch, candidates: Tensor) -> tuple[Tensor, Tensor]:
-        """At each label of a batch (B, L), row by row, of candidates with codes (C, k): the likeliest (n,), and the
-        logarithm of the sum of all their probabilities (n,)."""
+        """At each label of a batch (B, L), row by row: the likeliest of candidates with codes (C, k), and the label's
+        loss under a softmax over them, (n,) each; the loss of a label that is no candidate says nothing."""
         raise NotImplementedError
 
     def log_probabilities(self, model: States, batch: Batch) -> Tensor:

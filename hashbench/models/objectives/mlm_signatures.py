@@ -73,10 +73,9 @@ class SignatureHead(Head):
         return torch.stack(logs, dim=1)
 
     def among(self, model: States, batch: Batch, candidates: Tensor) -> tuple[Tensor, Tensor]:
-        """At each label of a batch (B, L), of candidates with signatures (C, K): the one of the highest s(w) (n,), and
-        the logarithm of the sum of all exp s(w) (n,)."""
-        states, _ = mlm.labelled_states(model, batch)
-        logs = self(states, self.rows_of(model))  # (n, K, B)
+        """At each label of a batch (B, L): of candidates with signatures (C, K) the one of the highest s(w), and the
+        loss log sum exp s - s(label), (n,) each."""
+        logs, ids = self._labelled(model, batch)
         best, mass = [], []
         for some in logs.split(AT_ONCE):
             scores = some[:, 0, candidates[:, 0].long()]  # (n, C)
@@ -84,14 +83,17 @@ class SignatureHead(Head):
                 scores = scores + some[:, k, candidates[:, k].long()]
             best.append(scores.argmax(1))
             mass.append(scores.logsumexp(1))
-        return torch.cat(best), torch.cat(mass)
+        return torch.cat(best), torch.cat(mass) - _picked(logs, ids).sum(1)
+
+    def _labelled(self, model: States, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Logarithms of the softmaxes (n, K, B) at the labels of a batch (B, L), and the labels' ids (n, K)."""
+        states, labels = mlm.labelled_states(model, batch)  # (n, d), (n,)
+        assert batch.label_codes is not None  # the loader of this objective gives them
+        return self(states, self.rows_of(model)), batch.label_codes[labels].long()
 
     def scores(self, model: States, batch: Batch) -> Tensor:
         """Logarithms (n, K) of the probabilities of the K ids of each label of a batch (B, L), row by row."""
-        states, labels = mlm.labelled_states(model, batch)  # (n, d), (n,)
-        assert batch.label_codes is not None  # the loader of this objective gives them
-        ids = batch.label_codes[labels].long()  # (n, K)
-        return self(states, self.rows_of(model)).gather(2, ids[..., None])[..., 0]
+        return _picked(*self._labelled(model, batch))
 
     def rows_of(self, model: States) -> Tensor:
         """The rows E (K, B, d) that states are scored against."""
@@ -110,6 +112,11 @@ class SignatureHead(Head):
     def log_probabilities(self, model: States, batch: Batch) -> Tensor:
         """s(w) (n,) of the labels of a batch (B, L) that are not -100, row by row."""
         return self.scores(model, batch).sum(1)
+
+
+def _picked(logs: Tensor, ids: Tensor) -> Tensor:
+    """Of logarithms (n, K, B) those of ids (n, K), (n, K)."""
+    return logs.gather(2, ids[..., None])[..., 0]
 
 
 def make_head(embedding: Embedding, config: Any, cascade: Literal["soft", "none"] = "soft") -> SignatureHead:

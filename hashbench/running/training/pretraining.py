@@ -27,7 +27,6 @@ from hashbench.running.training.model import Model
 from hashbench.running.training.module import Curves, NotFinite, RecipeModule
 from hashbench.running.training.recipe import linear_decay
 
-MOST_LABELS = 20_000  # at which the likeliest word is looked for
 FREQUENT = 1_000  # most frequent types, which are easy to guess
 
 
@@ -117,34 +116,23 @@ def held_out(
     """The mean loss over the labels of batches (B, L), and how well their tokens are separated; [] for no batches.
 
     The latter is the area under the ROC curve: how often, of a token that should score higher and one that should not,
-    the former does; 0.5 by chance. With `candidates` (C, k), codes of types by frequency: the share of the first
-    20,000 labels at which the likeliest one is the label's, that share among the labels outside the 1,000 most frequent
-    types, and the loss of a softmax over the candidates, which is comparable with that of an output matrix for these
-    types. All are computed in float32, without dropout.
+    the former does; 0.5 by chance. With `candidates` (C, k), codes of types by frequency, also what `AmongCandidates`
+    has. All are computed in float32, without dropout.
     """
     model.eval().to(device)
     head.eval().to(device)
     losses, labels = [], []
     scores: list[np.ndarray] = []
     positive: list[np.ndarray] = []
-    hit: list[np.ndarray] = []  # (n,) bool: whether the likeliest candidate is the label
-    renormalised: list[np.ndarray] = []  # (n,) losses among the candidates
-    rare: list[np.ndarray] = []  # (n,) bool: whether the label is no frequent type
+    among = None if candidates is None else AmongCandidates(candidates)
     for unmoved in batches:
         progress("loss on held-out rows")
         batch = unmoved.to(device)
         assert batch.labels is not None  # the loader of a pre-training always labels
         losses.append(float(head.batch_loss(model, batch, "labels")))
         labels.append(int(batch.labels.ne(NO_LABEL).sum()))
-        if candidates is not None and sum(map(len, hit)) < MOST_LABELS:
-            among = torch.from_numpy(candidates).to(device)
-            labelled = batch.labels[batch.labels != NO_LABEL]
-            assert batch.label_codes is not None  # labels are codes where there are candidates
-            likeliest, mass = head.among(model, batch, among)
-            renormalised.append((mass - head.log_probabilities(model, batch)).cpu().numpy())
-            chosen = candidates[likeliest.cpu().numpy()]  # (n, k)
-            hit.append((chosen == batch.label_codes[labelled].cpu().numpy()).all(1))
-            rare.append(~np.isin(folded_codes(batch.label_codes[labelled]), folded_codes(among[:FREQUENT])))
+        if among is not None:
+            among.add(model, head, batch)
         if (pair := head.separation(model, batch)) is not None:
             scores.append(pair[0].float().cpu().numpy())
             positive.append(pair[1].cpu().numpy())
@@ -153,18 +141,43 @@ def held_out(
     rows = [MetricRow("loss", float(np.average(losses, weights=labels)), HELD_OUT, step)]
     if scores:
         rows.append(MetricRow(SEPARATION, area(np.concatenate(scores), np.concatenate(positive)), HELD_OUT, step))
-    if hit:
-        hits, outside = np.concatenate(hit), np.concatenate(rare)
-        rows.append(MetricRow("loss_among_candidates", float(np.concatenate(renormalised).mean()), HELD_OUT, step))
-        rows.append(MetricRow("accuracy", float(hits.mean()), HELD_OUT, step))
-        if outside.any():
-            rows.append(MetricRow("accuracy_outside_1000", float(hits[outside].mean()), HELD_OUT, step))
-    return rows
+    return rows + ([] if among is None else among.rows(step))
 
 
-def folded_codes(codes: Tensor) -> np.ndarray:
-    """A number of each of some codes (n, k), equal where the codes are."""
-    return folded(codes.cpu()).numpy()
+class AmongCandidates:
+    """How often the likeliest of some types is the right one, at the labels of held-out rows.
+
+    `accuracy` is the share of all labels, `accuracy_outside_1000` that of the labels outside the 1,000 most frequent
+    types; a label that is no candidate counts as wrong. `loss_among_candidates` is the loss of a softmax over the
+    candidates at the labels that are one, comparable with that of an output matrix for these types.
+    """
+
+    def __init__(self, candidates: np.ndarray) -> None:
+        """`candidates` (C, k): codes of types, the most frequent first."""
+        self._codes = torch.from_numpy(candidates)
+        self._numbers = folded(self._codes)  # (C,), equal where codes are
+        self._hits, self._ranks, self._losses = [torch.zeros(0)], [torch.zeros(0)], [torch.zeros(0)]
+
+    def add(self, model: Model, head: Head, batch: Batch) -> None:
+        """Counts the labels of a batch (B, L) that has the codes of their types."""
+        assert batch.labels is not None and batch.label_codes is not None  # labels are codes where there are candidates
+        likeliest, losses = head.among(model, batch, self._codes.to(batch.labels.device))
+        labels = folded(batch.label_codes[batch.labels[batch.labels != NO_LABEL]].cpu())  # (n,)
+        is_equal = labels[:, None] == self._numbers  # (n, C)
+        ranks = torch.where(is_equal.any(1), is_equal.int().argmax(1), len(self._numbers))
+        self._hits.append(self._numbers[likeliest.cpu()] == labels)
+        self._ranks.append(ranks)
+        self._losses.append(losses.cpu())
+
+    def rows(self, step: int) -> list[MetricRow]:
+        """The shares and the loss after so many steps; none of labels that there are not."""
+        hits, ranks, losses = (torch.cat(parts).double() for parts in (self._hits, self._ranks, self._losses))
+        values = {
+            "accuracy": hits,
+            "accuracy_outside_1000": hits[ranks >= FREQUENT],
+            "loss_among_candidates": losses[ranks < len(self._numbers)],
+        }
+        return [MetricRow(name, float(of.mean()), HELD_OUT, step) for name, of in values.items() if len(of)]
 
 
 def area(scores: np.ndarray, positive: np.ndarray) -> float:

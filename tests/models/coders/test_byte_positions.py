@@ -31,17 +31,20 @@ def test_known_rows(positions: int, word: str, rows: list[int]) -> None:
     assert BytePositions(positions).encode([word]).tolist() == [rows + [-1] * (positions - len(rows))]
 
 
+def whole(characters: str, most: int) -> str:
+    """The longest beginning of a text that has at most so many bytes."""
+    return max((characters[:n] for n in range(len(characters) + 1) if len(characters[:n].encode()) <= most), key=len)
+
+
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.integers(1, 20), st.booleans())
 def test_kept_are_whole_characters_of_both_ends(word: str, positions: int, ends: bool) -> None:
-    rows = BytePositions(positions, ends).encode([word])[0]
-    kept = rows[rows >= 0]
-    assert (kept % positions == range(len(kept))).all() and (rows[len(kept) :] == -1).all()
-    text = bytes((kept // positions).tolist()).decode()
-    if len(word.encode()) <= positions:
-        assert text == word
-        return
-    first = next(n for n in range(len(text), -1, -1) if word.startswith(text[:n]) and word.endswith(text[n:]))
-    last = positions // 2 if ends else 0
-    start, end = text[:first].encode(), text[first:].encode()
-    assert len(kept) > positions - 7 and (ends or not end)  # at most three bytes are lost on either side
-    assert len(start) + len(end) <= positions and last >= 0
+    kept, last = word, positions // 2 if ends else 0
+    if len(word.encode()) > positions:
+        kept = whole(word, positions - last) + (whole_end(word, last) if last else "")
+    rows = [byte * positions + place for place, byte in enumerate(kept.encode())]
+    assert BytePositions(positions, ends).encode([word])[0].tolist() == rows + [-1] * (positions - len(rows))
+
+
+def whole_end(characters: str, most: int) -> str:
+    """The longest end of a text that has at most so many bytes."""
+    return max((characters[n:] for n in range(len(characters) + 1) if len(characters[n:].encode()) <= most), key=len)
