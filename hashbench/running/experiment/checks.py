@@ -67,9 +67,10 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
     untied = objective is not None and not objective.reads_items and embedding.untied_rows is not None
     if objective and objective.needs_matrix and embedding.output_matrix() is None and not untied:
         with _of_model(loaded, model, "objective"):
+            remedy = "shuffle_random" if objective.reads_items else "mlm_signatures"
             raise InputError(
                 f"objective {objective.name} needs an embedding with an output matrix, which "
-                f"{spec.embedding.family.stored_name()} has not; write objective: shuffle_random"
+                f"{spec.embedding.family.stored_name()} has not; write objective: {remedy}"
             )
 
 

@@ -34,7 +34,7 @@ FAULTS = {
     "tokenizer: wordss": "model 'm': tokenizer: unknown kind 'wordss'; did you mean 'words' or 'wordpieces'?",
     "tokenizer: {lowercas: false}": "tokenizer words: unknown argument 'lowercas'; did you mean 'lowercase'?",
     "objective: mlm": "objective mlm needs an embedding with an output matrix, which Projection has not; "
-    "write objective: shuffle_random",
+    "write objective: mlm_signatures",
     "objective: {shufle_prob: 0.1}": "unknown argument 'shufle_prob' of shuffle_random; did you mean 'shuffle_prob'?",
     "objective: {shuffle_prob: 2}": "objective: shuffle_prob must be a number from 0 to 1, not 2; correct the value",
     "objective: {released: 1}": "objective: released must be true or false, not 1; correct the value",
