@@ -241,11 +241,15 @@ SELECT m.step, m.name, m.split, m.value FROM run r JOIN metric m ON m.attempt_id
 WHERE r.id = :run AND r.state = 'done' AND m.step > 0 AND m.split <> '' AND m.condition = '' AND m.value IS NOT NULL
 ORDER BY m.step, m.split, m.name
 """
-# a number of a finished pre-training, as one on rows that it did not train on
+# a number of a finished pre-training at its last step, as one on rows that it did not train on
 FACT_OF_PRETRAINING = f"""
 SELECT f.model AS model, f.seed AS seed, m.value AS value
 FROM finished_versions f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = :metric AND m.split = :split
 WHERE f.experiment_id = :experiment AND f.kind = '{PRETRAINING}' AND m.value IS NOT NULL
+  AND NOT EXISTS (
+    SELECT 1 FROM metric l
+    WHERE l.attempt_id = m.attempt_id AND l.name = m.name AND l.split = m.split AND l.step > m.step
+  )
 ORDER BY f.position
 """
 # a score of a robustness run under one condition

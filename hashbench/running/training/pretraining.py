@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from hashbench.running.training.accumulation import MicroBatch
 from hashbench.running.training.devices import pick_device
 from hashbench.running.training.fit import fit
 from hashbench.running.training.machine import Interrupted, Machine
-from hashbench.running.training.model import Model
+from hashbench.running.training.model import Model, load_weights
 from hashbench.running.training.module import Curves, NotFinite, RecipeModule
 from hashbench.running.training.recipe import linear_decay
 
@@ -86,7 +87,7 @@ def pretrain(
 ) -> Pretrained:
     """Trains `model` in place and gives it back in evaluation mode with the curves of the training.
 
-    `stop_at` and `snapshots`: as `fit` has them.
+    `stop_at` and `snapshots`: as `fit` has them. Held-out rows are read with the weights of each snapshot too.
     """
     curves = Curves(total_steps, machine.watch)
     module = PretrainingModule(model, head, recipe, total_steps=total_steps, curves=curves)
@@ -99,6 +100,12 @@ def pretrain(
     kind = pick_device(machine.device)
     device = torch.device(kind, machine.local_rank) if kind == "cuda" else torch.device(kind)
     facts = [MetricRow("tokens", data.tokens_read(done.steps)), *data.facts()]
+    earlier = {step: files for step, files in sorted((snapshots or {}).items()) if all(map(Path.is_file, files))}
+    then, its_head = copy.deepcopy((model, head)) if earlier else (model, head)
+    for step, files in earlier.items():
+        for path, part in files.items():
+            load_weights(then if part is model else its_head, path)
+        facts += held_out(then, its_head, data.held_out_batches(), data.candidates(), step=step, device=device)
     facts += held_out(model, head, data.held_out_batches(), data.candidates(), step=done.steps, device=device)
     return replace(done, facts=tuple(facts))
 
@@ -183,8 +190,8 @@ class AmongCandidates:
 def area(scores: np.ndarray, positive: np.ndarray) -> float:
     """The area under the ROC curve of scores (n,) for the positive ones (n,) bool; NaN where all are of one kind.
 
-    >>> area(np.array([0.1, 0.4, 0.4, 0.8]), np.array([False, True, False, True]))
-    0.875
+    >>> area(np.array([0.1, 0.4, 0.4, 0.8, 0.9, 0.2]), np.array([False, True, False, True, True, False])) * 9
+    8.5
     """
     from scipy.stats import rankdata
 

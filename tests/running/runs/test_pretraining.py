@@ -9,8 +9,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from hashbench.results.read.doubts import separations
 from hashbench.running.runs.pretraining import KIND, OBJECTIVE_HEAD
+from hashbench.store.engine import open_store
 from hashbench.store.planning import Run
+from hashbench.store.status import experiments
 from tests.commands import call, finish
 
 FILE = """
@@ -142,3 +145,20 @@ def test_steps_that_cannot_be(tmp_path, steps, message):
 def test_steps_of_many_tokens_are_long(batch_size, rows, long):
     run = Run("0", KIND.name, "raw", "tiny", {"pretrain": {"batch_size": batch_size, **rows}})
     assert KIND.has_long_steps(run) is long
+
+
+def test_held_out_rows_are_read_at_each_step_and_reports_take_the_last(tmp_path):
+    rows_of_words = "sequence_length: 64, words_per_row: 16, warmup_steps: 2"
+    (tmp_path / "e.yaml").write_text(FILE.replace("sequence_length: 32", rows_of_words).replace("[rte]", "[]"))
+    assert finish("sweep", "e.yaml", "--db", "r.db", cwd=tmp_path).code == 0
+    sql = """SELECT r.model, m.step, m.value FROM run r JOIN metric m ON m.attempt_id = r.finished_attempt
+             WHERE m.split = 'held-out rows' AND m.name = 'loss' ORDER BY r.model, m.step"""
+    with sqlite3.connect(tmp_path / "r.db") as connection:
+        rows = connection.execute(sql).fetchall()
+    losses = {step: value for model, step, value in rows if model == "hashformer-md-proj"}
+    assert list(losses) == [4, 8, 12] and len(set(losses.values())) == 3
+    assert [row for row in rows if "@" in row[0]] == []  # of the whole training alone: their weights were there
+    store = open_store(tmp_path / "r.db")
+    (swept_once,) = experiments(store)
+    assert len(separations(store.query, swept_once.id)["hashformer-md-proj"]) == 1
+    store.close()
