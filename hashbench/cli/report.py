@@ -75,8 +75,8 @@ def report(
         bool,
         typer.Option(
             "--provenance",
-            help="Print below each table all that its numbers come from: data, recipes, code, machines; not the "
-            "shortest lines of it.",
+            help="Print below each table all that its numbers come from, floors and what is missing; not the shortest "
+            "lines of it.",
         ),
     ] = False,
     output: Output = None,

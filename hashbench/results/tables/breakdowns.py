@@ -17,7 +17,7 @@ from hashbench.common.showing import BUDGET_TOLERANCE, amount
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry, encoder_and_start
-from hashbench.results.tables.experiment import AVERAGE, COSTS, OF_MINUTES, SIZES, own_table
+from hashbench.results.tables.experiment import AVERAGE, COSTS, SIZES, own_table, without_minutes
 from hashbench.results.tables.measures import View, entry_row
 from hashbench.results.tables.request import ReportSource, TableFile
 from hashbench.results.tables.table import (
@@ -114,7 +114,7 @@ def budget_table(source: ReportSource) -> list[Table]:
         replace(
             own, number="budgets", title=f"Experiment {own.experiment}: embeddings at equal parameters",
             columns=columns, rows=tuple(rows),
-            notes=(*(note for note in own.notes if not note.startswith(OF_MINUTES)), OF_COSTS), compares_sections=True,
+            notes=(*without_minutes(own.notes), OF_COSTS), details=without_minutes(own.details), compares_sections=True,
         )
     ]  # fmt: skip
 
@@ -176,7 +176,7 @@ def encoder_table(source: ReportSource) -> list[Table]:
     return [
         replace(
             own, number="encoders", title=f"Experiment {own.experiment}: embeddings by encoder", columns=tuple(shown),
-            rows=tuple(mark_best(rows, shown)), notes=(OF_TABLE, *floor_note(floor, AVERAGE)),
+            rows=tuple(mark_best(rows, shown)), notes=(OF_TABLE,), details=tuple(floor_note(floor, AVERAGE)),
         )
     ]  # fmt: skip
 
@@ -264,7 +264,7 @@ def script_table(source: ReportSource) -> list[Table]:
     return [
         replace(
             own, number="scripts", title=f"Experiment {own.experiment}: scripts", columns=tuple(columns),
-            rows=tuple(rows), notes=(*(note for note in own.notes if not note.startswith(OF_MINUTES)), OF_SCRIPTS),
+            rows=tuple(rows), notes=(*without_minutes(own.notes), OF_SCRIPTS), details=without_minutes(own.details),
             missing=tuple(missing_lines(rows, [column for column in columns if column.measure == "average"])),
         )
     ]  # fmt: skip

@@ -59,7 +59,7 @@ OWN_NAMES = frozenset(column.name for column in (*SIZES, *TIMES, *COSTS, *FORMS,
 OWN_PREFIXES = ("encoder_", "script_")
 UNTUNED = "Scored as pre-trained, without fine-tuning, by seeds of the pre-training, and in no average"
 OF_FORMS = "Columns of float32 and int8 are of exported models, measured when they were exported, fine-tuned on"
-OF_MINUTES = "Training minutes: all finished runs of a model, pre-training and evaluations included"
+OF_MINUTES = "Training minutes"  # the begin of notes on them
 
 
 def own_columns(measured: Measured, paper: Paper, *, all_metrics: bool = False) -> list[Column]:
@@ -89,12 +89,12 @@ def own_table(
     rows = [entry_row(entry, view.cells(entry, columns)) for entry in (*measured.entries, *measured.imported)]
     rows = marked(rows, columns)
     baselines = [row for row in rows if row.is_baseline]
-    notes = _notes(measured, tasks, rows)
+    notes, details = _notes(measured, tasks, rows)
     notes += _fewer_units(rows, columns)
-    notes += best_floors_note(columns, baselines)
+    details += best_floors_note(columns, baselines)
     for column in columns:
         if column.measure == "average":
-            notes += floor_note(floor_of(column, columns, baselines), column)
+            details += floor_note(floor_of(column, columns, baselines), column)
     scores = [column for column in columns if column.measure == "score"]
     return Table(
         paper="",
@@ -104,25 +104,34 @@ def own_table(
         columns=tuple(columns),
         rows=tuple(rows),
         notes=tuple(notes),
+        details=tuple(details),
         missing=tuple(missing_lines([row for row in rows if row.kind != "imported"], scores)),
         published=False,
         readings=tuple((column.task or "", column.metric, column.split) for column in scores if column.metric),
     )
 
 
+def without_minutes(notes: Sequence[str]) -> tuple[str, ...]:
+    """Those of a table's notes that are not on its column of minutes."""
+    return tuple(note for note in notes if not note.startswith(OF_MINUTES))
+
+
 def _fewer_units(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
     """Notes on averages over fewer pre-trainings, or seeds, than the model has: the others lack a task."""
-    lines = []
+    of_columns: dict[tuple[str, tuple[str, ...]], list[str]] = {}  # of the same models
     for column in columns:
         by_words = grouped((cell.of_units, row.title) for row in rows if (cell := row.cells[column.name]).of_units)
-        lines += [f"{column.title or column.name}: over {words} pre-trainings or seeds, as the others lack a task: "
-                  f"{', '.join(titles)}." for words, titles in by_words.items()]  # fmt: skip
-    return lines
+        for words, titles in by_words.items():
+            of_columns.setdefault((words, tuple(titles)), []).append(column.title or column.name)
+    return [
+        f"{', '.join(names)}: over {words} pre-trainings or seeds, as the others lack a task: {', '.join(titles)}."
+        for (words, titles), names in of_columns.items()
+    ]
 
 
-def _notes(measured: Measured, tasks: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    """Notes on tasks that are in no average, on minutes, and on columns of exported models."""
-    notes = []
+def _notes(measured: Measured, tasks: Sequence[str], rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+    """Notes on tasks that are in no average, on minutes, and on columns of exported models; details of the last two."""
+    notes, details = [], []
     if untuned := measured.untuned_tasks():
         notes.append(f"{UNTUNED}: {', '.join(untuned)}.")
     if further := [task for task in measured.further_sets() if task in tasks and task not in untuned]:
@@ -135,16 +144,17 @@ def _notes(measured: Measured, tasks: Sequence[str], rows: Sequence[Row]) -> lis
         )
     if named := measured.experiment.averages:
         listed = "; ".join(f"{name} of {', '.join(of_tasks)}" for name, of_tasks in named.items())
-        notes.append(f"Averages over some tasks: {listed}.")
+        details.append(f"Averages over some tasks: {listed}.")
     if any(row.cells[MINUTES.name].value is not None for row in rows):
         machines = {run.origin.hardware for run in measured.runs if run.origin.hardware}
-        several = f"; on {len(machines)} kinds of machine, so rows are not comparable" if len(machines) > 1 else ""
-        notes.append(f"{OF_MINUTES}{several}.")
+        details.append(f"{OF_MINUTES}: all finished runs of a model, pre-training and evaluations included.")
+        if len(machines) > 1:
+            notes.append(f"{OF_MINUTES}: on {len(machines)} kinds of machine, so rows are not comparable.")
     exported = {row["task"] for row in measured.query(queries.TASKS_OF_FORMS, experiment=measured.experiment.id)}
     if exported:
         names = ", ".join(task for task in tasks if task in exported)
-        notes.append(f"{OF_FORMS} {names}; scores are on the rows that select the checkpoint.")
-    return notes
+        details.append(f"{OF_FORMS} {names}; scores are on the rows that select the checkpoint.")
+    return notes, details
 
 
 def _columns(measured: Measured, paper: Paper, tasks: Sequence[str], all_metrics: bool) -> list[Column]:

@@ -9,6 +9,7 @@ import json
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -50,8 +51,8 @@ from hashbench.scores.shares import cut_otherwise
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")  # whose versions move numbers
 SHORT = 8  # letters of a fingerprint or commit
 SPEED_UPS = {"pre-training": "pt_speedup", "inference": "infer_speedup"}  # by what is timed
-# Labels of the lines that are printed below every table, each with so many characters; --provenance prints all
-BRIEF, LINE = ("experiment", "data", "deviations", "code", "machines"), 150
+# Labels of the lines that are printed below every table, each with at most so many characters; --provenance prints all
+BRIEF, LINE = ("experiment", "data", "deviations", "code", "machines"), 84
 PRETRAINING = ("steps", "batch_size", "words_per_row", "sequence_length", "learning_rate", "precision")
 FINETUNING = ("epochs", "steps", "batch_size", "max_length", "learning_rate", "noise", "precision")
 TIMED = ("pairs", "width", "limit_s", "pretrain_length")  # of an efficiency run
@@ -113,23 +114,34 @@ def _weak_baseline(baseline: str, table: Table) -> list[str]:
     ]
 
 
-def score_notes(measured: Measured, table: Table) -> list[str]:
-    """Notes on the scores of a table: the class whose F1 is counted, and draws that intervals leave out."""
+def class_notes(measured: Measured, table: Table) -> list[str]:
+    """Notes on the class whose F1 is counted."""
     if not {column.measure for column in table.columns} & SCORES:
         return []
     readings = _readings(measured, table) or [(run.task or "", run.metric, "") for run in measured.runs if run.metric]
+    return counted_classes(measured, readings)
+
+
+def draw_notes(table: Table) -> list[str]:
+    """The note on draws that intervals leave out, or none."""
     undefined = [
         f"{row.title.strip()} on {column.title} {decimal_text(cell.undefined, 1)} %"
         for row in table.rows
         for column in table.columns
         if (cell := row.cells[column.name]).undefined
     ]
-    return counted_classes(measured, readings) + ([f"{UNDEFINED_DRAWS}: {', '.join(undefined)}."] if undefined else [])
+    return [f"{UNDEFINED_DRAWS}: {', '.join(undefined)}."] if undefined else []
 
 
-def brief(lines: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The lines of `provenance` that are printed below every table, cut at words."""
-    return [(label, textwrap.shorten(text, LINE, placeholder=" ...")) for label, text in lines if label in BRIEF]
+def brief(table: Table) -> Table:
+    """A table with what is printed of its details and provenance below every table: five facts, cut at words."""
+    lines = [
+        (label, textwrap.shorten(text, LINE, placeholder=" ...")) for label, text in table.provenance if label in BRIEF
+    ]
+    left = len(table.details) + bool(table.missing)
+    notes = f" and {left} note{'s' if left > 1 else ''}: floors, averages, what is missing" if left else ""
+    more = [("more", f"--provenance prints all facts{notes}")] if table.provenance or left else []
+    return replace(table, provenance=(*lines, *more), details=(), missing=())
 
 
 def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str, str]]:

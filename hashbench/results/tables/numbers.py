@@ -168,7 +168,7 @@ def legend(table: Table, *, best: str) -> str:
     if table.draws_seeds:
         drawn = "seeds and examples (bootstrap of the stored predictions)"
     parts = {
-        f"{table.statistic} ± sd over {_drawn(table)} (n - 1 in the denominator), {seeds}": deviation,
+        f"{table.statistic} ± sd over {_drawn(table)} (n - 1), {seeds}": deviation,
         f"{seeds}; no deviation over seeds with one": not deviation and any(cell.n is not None for cell in cells),
         "(2/3): a value of two of three seeds": any(
             0 < (cell.n or 0) < (cell.planned or 0) and (cell.n, cell.planned) != table.seeds for cell in cells
@@ -177,19 +177,15 @@ def legend(table: Table, *, best: str) -> str:
         "a..b of a speed-up: 95 % interval over measured rounds (model, baseline, baseline, model)": any(
             cell.interval and cell.unit == "x" for cell in cells
         ),
-        "a–b: least and greatest over tasks": any(cell.value_high is not None for cell in cells),
+        "a–b: over tasks": any(cell.value_high is not None for cell in cells),
         "in brackets: published": table.published and any(cell.published for cell in cells),
         f"[{UNAVAILABLE}]: the paper's number is not available to us": table.published
         and any(cell.unavailable for cell in cells),
-        f"{best}: not separable from the best of the column (95 %, seeds and examples), trivial baselines aside": any(
-            cell.best and cell.rating for cell in cells
-        ),
-        f"{best} of sizes, shares and times: the best of the models": any(
-            cell.best and not cell.rating for cell in cells
-        ),
+        f"{best}: not separable from the best model (95 %)": any(cell.best and cell.rating for cell in cells),
+        f"{best} of sizes and times: the best model": any(cell.best and not cell.rating for cell in cells),
         "a..b of a rank: 95 % interval, of all models of a column at once": any(cell.unit == "rank" for cell in cells),
-        f"{UNDER}: the value is not above that of the best trivial baseline": any(cell.under for cell in cells),
-        f"{CONSTANT}: one constant prediction for every example, in a seed at least": any(c.constant for c in cells),
+        f"{UNDER}: not above the best trivial baseline": any(cell.under for cell in cells),
+        f"{CONSTANT}: constant predictions in some seed": any(c.constant for c in cells),
         f"{HOLLOW_F1}: counts the F1 of a task whose accuracy is below the majority class": any(
             cell.hollow_f1 for cell in cells
         ),
@@ -228,9 +224,9 @@ def _seeds_in_words(table: Table) -> str:
 
 
 def notes(table: Table) -> list[str]:
-    """Lines below a table: numbered footnotes, notes, then what is missing and why."""
+    """Lines below a table: numbered footnotes, notes, details, then what is missing and why."""
     lines = [f"{str(number).translate(SUPERSCRIPTS)} {text}" for number, text in enumerate(table.footnotes, start=1)]
-    lines.extend(table.notes)
+    lines += [*table.notes, *table.details]
     if table.missing:
         lines.append("Missing: " + "; ".join(table.missing) + ".")
     return lines

@@ -37,9 +37,9 @@ def with_groups(table: Table, evidence: Evidence) -> Table:
         return compared([cell.parts for cell in cells], [cell.group for cell in cells], evidence)
 
     columns = [column for column in table.columns if column.measure in SCORED and column.better == "high"]
-    notes = [line for column in columns for line in _shares(table, column, evidence)]
-    notes += [note] if (note := evidence.measured.note_on_units()) and columns else []
-    table = grouped_table(replace(table, notes=(*table.notes, *notes)), columns, of_scores)
+    details = [line for column in columns for line in _shares(table, column, evidence)]
+    details += [note] if (note := evidence.measured.note_on_units()) and columns else []
+    table = grouped_table(replace(table, details=(*table.details, *details)), columns, of_scores)
     rows = [
         replace(row, cells={name: replace(cell, parts=()) if cell.parts else cell for name, cell in row.cells.items()})
         for row in table.rows
@@ -101,10 +101,7 @@ def noise_note(table: Table, pairs: Sequence[ComparedPairs]) -> str:
     parts = [f"{titles[of.column]} {percent_text(of.noise() / PERCENT)}" for of in pairs]
     if not parts:
         return ""
-    return (
-        f"Differences below these are noise (half the width of a median pair's interval): {', '.join(parts)}. They are "
-        "of these tasks; other tasks may say otherwise."
-    )
+    return f"Differences below these are noise (half the width of a median pair's interval): {', '.join(parts)}."
 
 
 def with_rating(cell: Cell, rating: Rating) -> Cell:

@@ -15,7 +15,7 @@ from hashbench.common.registry import registered
 from hashbench.results.papers.paper import Column, check_number, load_paper
 from hashbench.results.read.measured import Measured
 from hashbench.results.tables.hyperparameters import hyperparameter_table
-from hashbench.results.tables.notes import brief, provenance, score_notes, warnings
+from hashbench.results.tables.notes import brief, class_notes, draw_notes, provenance, warnings
 from hashbench.results.tables.paper import paper_table
 from hashbench.results.tables.ranking import with_groups, with_ranks
 from hashbench.results.tables.request import ReportRequest, ReportSource, TableFile
@@ -82,12 +82,14 @@ def _annotated(source: ReportSource, tables: Sequence[Table]) -> Iterator[Table]
         is_explained = not place or bool(table.paper)
         warning_lines = warnings(source.measured, source.paper, table) if is_explained else []
         lines = provenance(source.measured, source.paper, table) if is_explained else []
-        lines = lines if source.request.provenance else brief(lines)
-        notes = (*table.notes, *score_notes(source.measured, table))
         untuned = {task for task, _, _ in table.readings} <= set(source.measured.untuned_tasks())
         several = {n for n in source.measured.pretrainings_of.values() if n > 1}
         starts = () if table.readings and untuned else tuple(sorted(several))
-        table = replace(table, warnings=tuple(warning_lines), provenance=tuple(lines), notes=notes, pretrainings=starts)
+        table = replace(
+            table, warnings=tuple(warning_lines), provenance=tuple(lines), pretrainings=starts,
+            notes=(*table.notes, *draw_notes(table)), details=(*table.details, *class_notes(source.measured, table)),
+        )  # fmt: skip
+        table = table if source.request.provenance else brief(table)
         yield with_ranks(table) if source.request.ranks else table
 
 

@@ -127,7 +127,8 @@ class Table:
     warnings: tuple[str, ...] = ()  # printed above and below
     provenance: tuple[tuple[str, str], ...] = ()  # (label, text): data, recipes, code and machines behind the numbers
     footnotes: tuple[str, ...] = ()  # numbered from 1
-    notes: tuple[str, ...] = ()  # how the columns are made
+    notes: tuple[str, ...] = ()  # how the columns are made, and what is not comparable
+    details: tuple[str, ...] = ()  # further notes, which --provenance prints: floors, what averages rest on
     missing: tuple[str, ...] = ()  # cells that are missing, and why
     published: bool = True
     readings: tuple[tuple[str, str, str], ...] = ()  # (task, metric, split) of the scores
@@ -300,14 +301,14 @@ def under_floor(cell: Cell, floor: Floor | None) -> str:
 
 
 def floor_note(floor: Floor | None, column: Column) -> list[str]:
-    """A line below a table on the floor of an average, which no row has where no baseline is best on all tasks."""
+    """A detail of a table: the floor of an average, which no row has where no baseline is best on all tasks."""
     if floor is None or floor.name != EACH_BEST:
         return []
     return [f"{column.title or column.name}: the floor is {decimal_text(floor.value, 1)}, the mean of {EACH_BEST}."]
 
 
 def best_floors_note(columns: Sequence[Column], baselines: Sequence[Row]) -> list[str]:
-    """A line below a table with the best trivial baseline of each task, its score and its bytes; [] without one."""
+    """A detail of a table: the best trivial baseline of each task, its score and its bytes; [] without one."""
     tasks = [column for column in columns if column.measure == "score" and column.name == column.task]
     floors = [(column, floor_of(column, columns, baselines)) for column in tasks]
     listed = [

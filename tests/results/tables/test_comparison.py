@@ -25,7 +25,7 @@ def test_scores_at_a_baseline_are_named_for_both_sides(tmp_path: Path) -> None:
     table = comparison_table(compare([store], "strong", "weak", draws=100))
     under = {(row.title, side) for row in table.rows for side in "ab" if row.cells[side].under == "majority"}
     assert under == {("rte", "a"), ("sst2", "b")}
-    assert "†: the value is not above that of the best trivial baseline" in legend(table, best="bold")
+    assert "†: not above the best trivial baseline" in legend(table, best="bold")
 
 
 def test_of_two_experiments_the_models_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

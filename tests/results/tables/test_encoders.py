@@ -106,7 +106,7 @@ def test_notes_name_a_column_of_a_shared_title_with_its_start(tmp_path: Path) ->
         examples={"cola": 400, "sst2": 400},
     )  # fmt: skip
     (table,) = tables(build(tmp_path / "r.db", made), ReportRequest(table="encoders"))
-    shares = [note.partition(":")[0] for note in table.notes if "shares of the tasks" in note]
+    shares = [note.partition(":")[0] for note in table.details if "shares of the tasks" in note]
     assert shares == ["transformer, pre-trained", "transformer, from scratch"]
 
 

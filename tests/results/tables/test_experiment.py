@@ -59,7 +59,7 @@ def test_further_averages_are_columns_that_are_marked_and_compared_like_that_of_
         ("all_again", "3 tasks"),
         ("pairs", "2 tasks"),
     ]
-    assert "Averages over some tasks: all_again of rte, cola, sst2; pairs of cola, rte." in table.notes
+    assert "Averages over some tasks: all_again of rte, cola, sst2; pairs of cola, rte." in table.details
     for row in table.rows:
         cells = row.cells
         assert cells["average_all_again"].value == pytest.approx(cells["average"].value)
@@ -87,7 +87,7 @@ def test_a_pre_training_at_another_size_of_the_encoder_is_not_counted() -> None:
 
 
 def test_minutes_of_several_kinds_of_machine_are_not_comparable(own: Table, tmp_path: Path) -> None:
-    assert "Training minutes: all finished runs of a model, pre-training and evaluations included." in own.notes
+    assert "Training minutes: all finished runs of a model, pre-training and evaluations included." in own.details
     runs = [HandRun(model, "sst2", scores={("accuracy", "validation", ""): 0.5}) for model in ("a", "b")]
     store = build_by_hand(tmp_path / "r.db", runs)
     with store.write() as connection:

@@ -16,7 +16,7 @@ from hashbench.results.claims.report import claim_sections
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.runs import MeasuredRun, RunOrigin
 from hashbench.results.tables.links import _with_interval
-from hashbench.results.tables.notes import _different_code, brief, score_notes
+from hashbench.results.tables.notes import _different_code, brief, draw_notes
 from hashbench.results.tables.recipes import _deviations, learned_vocabularies, settings
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
@@ -65,22 +65,27 @@ def test_everything_that_a_table_stands_on_is_named(small_store: Store) -> None:
     assert "38 of 39 runs finished" in facts["experiment"]
 
 
-def test_five_short_lines_are_printed_unless_all_are_asked_for(small_store: Store) -> None:
+def test_six_short_lines_are_printed_unless_all_are_asked_for(small_store: Store) -> None:
     (table,) = tables(small_store, ReportRequest(table="1", provenance=False))
     labels = [label for label, _ in table.provenance]
-    assert labels == ["experiment", "data", "deviations", "code", "machines"]
-    assert max(len(text) for _, text in table.provenance) <= 150
-    assert brief([("data", "word " * 50)])[0][1].endswith("word ...")
+    assert labels == ["experiment", "data", "deviations", "code", "machines", "more"]
+    assert max(len(text) for _, text in table.provenance) <= 84
+    (full,) = tables(small_store, ReportRequest(table="1"))
+    notes = len(full.details) + bool(full.missing)
+    assert dict(table.provenance)["more"].startswith(f"--provenance prints all facts and {notes} note")
+    long = brief(replace(full, provenance=(("data", "word " * 50),), details=(), missing=()))
+    assert long.provenance[0][1].endswith("word ...")
+    assert long.provenance[1:] == (("more", "--provenance prints all facts"),)
 
 
 def test_the_class_whose_f1_it_is_stands_under_every_table(tmp_path: Path) -> None:
     """Of runs stored before they noted it, the class of GLUE's tasks."""
     world = World(tasks=("qqp", "sst2"))
-    assert "f1 is of class duplicate (qqp)." in _table(tmp_path, world).notes
+    assert "f1 is of class duplicate (qqp)." in _table(tmp_path, world).details
     noted = replace(world, notes={"qqp": {"class of f1": "same"}})
     for folder, number in (("own", "own"), ("paper", "1")):
         (tmp_path / folder).mkdir()
-        assert "f1 is of class same (qqp)." in _table(tmp_path / folder, noted, number).notes
+        assert "f1 is of class same (qqp)." in _table(tmp_path / folder, noted, number).details
     (tmp_path / "none").mkdir()
     assert not any("f1" in note for note in _table(tmp_path / "none", World(tasks=("sst2",))).notes)
 
@@ -106,7 +111,7 @@ def test_draws_of_a_rare_class_without_a_value_are_counted(tmp_path: Path) -> No
     assert len(cells) == 2 and all(32 < cell.undefined < 40 for cell in cells)
     (note,) = [note for note in table.notes if "draws without a value" in note]
     assert f"a on SST-2 {cells[0].undefined:.1f} %" in note
-    assert "f1 is of class number 1 (sst2)." in table.notes
+    assert "f1 is of class number 1 (sst2)." in table.details
 
 
 def test_a_page_of_claims_says_whose_f1_it_counts(tmp_path: Path) -> None:
@@ -128,8 +133,7 @@ def test_draws_without_a_value_are_counted_under_the_table() -> None:
     cells = {"a": Cell(1.0, undefined=12.34), "b": Cell(1.0)}
     columns = tuple(Column(name, "percent", "score", name.upper()) for name in cells)
     table = Table("", "own", "", "", columns, (Row("m", "m", cells),))
-    measured = SimpleNamespace(tasks=list, runs=())
-    assert score_notes(measured, table)[-1].endswith("share of the draws: m on A 12.3 %.")
+    assert draw_notes(table)[-1].endswith("share of the draws: m on A 12.3 %.")
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_pairs_have_the_means_of_the_cells_in_percent(store: Store) -> None:
 def test_every_format_for_people_marks_the_group(store: Store, style: str, mark: str, other: str) -> None:
     text = render([_table(store)], style, width=200)
     assert mark in text and mark.replace("90.0", "89.0") in text and other not in text
-    assert "not separable from the best of the column" in " ".join(text.split())
+    assert "not separable from the best model" in " ".join(text.split())
 
 
 def test_the_page_marks_the_group(store: Store) -> None:
@@ -142,7 +142,7 @@ def test_an_average_prints_what_each_task_brings(tmp_path: Path) -> None:
     runs = _answers()
     runs += [Answers(model, 0.8 + 0.001 * place, seed, "rte") for place, model in enumerate(SHARES) for seed in SEEDS]
     table = _table(build(tmp_path / "r.db", runs))
-    line = next(note for note in table.notes if note.startswith("Average: shares of the tasks"))
+    line = next(note for note in table.details if note.startswith("Average: shares of the tasks"))
     assert "sst2 100 %, rte 0 %" in line or "sst2 101 %, rte -1 %" in line
     assert _cells(table, "average")["bert-mlm"].best and not _cells(table, "average")["hashformer-md-proj"].best
 

@@ -37,7 +37,9 @@ def test_wrong_input_is_one_clear_line(small_store: Store, asked: dict[str, Any]
 def test_few_lines_are_below_a_table_unless_all_are_wanted_and_warnings_stay(small_store: Store) -> None:
     for table in ("1", None):
         full, short = (tables(small_store, ReportRequest(table=table, provenance=told))[0] for told in (True, False))
-        assert len(full.provenance) > len(short.provenance) == 5
+        assert len(full.provenance) > len(short.provenance) == 6
+        assert full.details or full.missing
+        assert not short.details and not short.missing and short.notes == full.notes
         assert full.warnings and short.warnings == full.warnings and short.rows == full.rows
 
 

@@ -76,7 +76,7 @@ def test_each_start_has_weights_of_its_own_and_is_one_draw_in_intervals(tmp_path
     table = " ".join(call("report", "--provenance", "--db", "r.db", cwd=tmp_path).out.split())
     assert "seeds 4, 7" in table and "seeds 0, 1, 2, 3" in table
     assert "NOT JUMPED: hashformer-md-proj (seed 7: 0." in table and "seed 4: 0." in table
-    assert "mean ± sd over all fine-tunings, of 2 pre-trainings (n - 1 in the denominator), 4 seeds each" in table
+    assert "mean ± sd over all fine-tunings, of 2 pre-trainings (n - 1), 4 seeds each" in table
     assert "tokens of pre-training 0.0 M" in table
     assert "pre-training steps 12; batch_size 4; words_per_row 16; sequence_length 512" in table
     assert "Models have 2 pre-trainings. The fine-tunings of one count as one, their mean" in table
