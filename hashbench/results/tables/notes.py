@@ -138,9 +138,9 @@ def brief(table: Table) -> Table:
     lines = [
         (label, textwrap.shorten(text, LINE, placeholder=" ...")) for label, text in table.provenance if label in BRIEF
     ]
-    left = len(table.details) + bool(table.missing)
-    notes = f" and {left} note{'s' if left > 1 else ''}: floors, averages, what is missing" if left else ""
-    more = [("more", f"--provenance prints all facts{notes}")] if table.provenance or left else []
+    further = len(table.details) + bool(table.missing)
+    notes = f" and {further} note{'s' if further > 1 else ''}: floors, averages, what is missing" if further else ""
+    more = [("more", f"--provenance prints all facts{notes}")] if table.provenance or further else []
     return replace(table, provenance=(*lines, *more), details=(), missing=())
 
 
