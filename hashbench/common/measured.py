@@ -55,12 +55,13 @@ Declaration = Mapping[str, Any]  # tried, on, by
 def searched_values(recipe: Mapping[str, Any]) -> dict[str, list[Any]]:
     """The values of a fine-tuning's recipe that are lists, which its run searches.
 
-    Two betas are one value, and of seeds each is another run.
+    Two betas are one value, and of seeds and numbers of train rows each is another run.
 
     >>> searched_values({"batch_size": [16, 32], "betas": [0.9, 0.999], "epochs": 3, "learning_rate": (1e-4, 3e-4)})
     {'batch_size': [16, 32], 'learning_rate': [0.0001, 0.0003]}
     """
-    lists = {key: list(of) for key, of in recipe.items() if isinstance(of, list | tuple) and of and key != "seeds"}
+    of_runs = ("seeds", "train_rows")
+    lists = {key: list(of) for key, of in recipe.items() if isinstance(of, list | tuple) and of and key not in of_runs}
     return {key: values for key, values in lists.items() if key != "betas" or isinstance(values[0], list | tuple)}
 
 

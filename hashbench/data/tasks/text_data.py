@@ -87,6 +87,28 @@ class TaskData:
         splits = {**self.splits, "train": train}
         return replace(self, splits=splits, fingerprint=digest(self.fingerprint, "train", what))
 
+    def on_rows(self, number: int, seed: int) -> TaskData:
+        """A copy with so many rows of train, drawn by a seed; where a tenth of train is held out, a tenth of these is.
+
+        Raises InputError for as many rows as there are, or more.
+        """
+        holds_out = HOLDOUT in self.splits
+        whole = self.with_held_out_rows() if holds_out else self
+        train = whole.splits["train"]
+        if number >= len(train):
+            raise InputError(
+                f"task {self.task.name}: train has {len(train):,} rows, train_rows asks for {number:,}; give fewer, or "
+                f"leave it out on this task (finetune.per_task.{self.task.name}.train_rows)"
+            )
+        rows = np.sort(rows_in_order(train.labels, seed)[:number])
+        drawn = whole.with_train(train.take(rows), f"{number} by {seed}")
+        note = f"train rows: {number:,} of {len(train):,}, drawn by each run's seed"
+        drawn = replace(drawn, notes=(*self.notes, note))
+        if not holds_out:
+            return drawn
+        parts = hold_out(self.task, drawn.splits["train"], seed=0)
+        return replace(drawn, splits={**drawn.splits, "train": parts.kept, HOLDOUT: parts.held})
+
     def held_out(self, seed: int = 0) -> TaskData:
         """A copy in which a seeded tenth of train, as split `holdout`, replaces the evaluation splits."""
         parts = hold_out(self.task, self.splits["train"], seed)
@@ -105,6 +127,22 @@ def by_word(data: TaskData) -> TaskData:
         words = [word if at == 0 else f" {word}" for text in part.texts[0] for at, word in enumerate(words_of(text))]
         splits[name] = Split((words,), np.zeros(len(words), np.int64))
     return replace(data, splits=splits, fingerprint=digest("words", data.fingerprint))
+
+
+def rows_in_order(labels: np.ndarray, seed: int) -> np.ndarray:
+    """All rows (n,) in an order drawn by a seed, of which every beginning has the classes in their proportions.
+
+    `labels` (n,): integers are classes; others are one class. Of the n_c rows of a class the j-th in a random order has
+    the place (j + 1/2) / n_c, so that of the first m rows m n_c / n are of the class, give or take one.
+    """
+    n = len(labels)
+    order = np.random.RandomState([seed, n]).permutation(n)
+    classes = labels[order] if np.issubdtype(labels.dtype, np.integer) and labels.ndim == 1 else np.zeros(n, np.int64)
+    places = np.empty(n)
+    for one in np.unique(classes):
+        rows = np.flatnonzero(classes == one)
+        places[rows] = (np.arange(len(rows)) + 0.5) / len(rows)
+    return order[np.argsort(places, kind="stable")]
 
 
 def sample_note(task: Task, rows: Mapping[str, int | None]) -> str:

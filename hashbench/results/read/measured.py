@@ -361,8 +361,8 @@ MAJORITY = "majority"
 
 
 def baselines(measured: Measured, tasks: Sequence[str]) -> list[Entry]:
-    """The trivial baselines that have a run on any of the tasks."""
-    return [entry for entry in measured.entries if entry.is_baseline and any(map(entry.of_task, tasks))]
+    """The trivial baselines that have a run on any of the tasks, on all rows of train."""
+    return [entry for entry in measured.entries if entry.is_fixed and any(map(entry.of_task, tasks))]
 
 
 def baseline_value(scores: Sequence[SeedScore]) -> float | None:

@@ -22,6 +22,7 @@ FURTHER_BASELINE: Final = "evaluation-floor"
 PAIRS: Final = "evaluation-pairs"
 IMPORTED: Final = "evaluation-imported"  # predictions of another program
 IMPORTED_MARK = " (imported)"  # behind their name in tables
+TRAIN_ROWS = "train_rows"  # in a training's spec: the number of rows of train that its seed draws
 LENGTH = "max_length"  # of a recipe: a number, or a request that each training resolves
 EncoderAndStart = tuple[str, bool]  # kind of encoder, whether it was pre-trained
 SCRATCH = "from scratch"  # how a table marks random weights in the place of published ones
@@ -274,6 +275,16 @@ class Entry:
     def _by_task(self) -> dict[str | None, list[MeasuredRun]]:
         return grouped((run.task, run) for run in self.runs)
 
+    @property
+    def train_rows(self) -> int | None:
+        """The number of rows of train that each of its seeds draws; None where it has all of them."""
+        return next((run.spec[TRAIN_ROWS] for run in self.runs if TRAIN_ROWS in run.spec), None)
+
+    @property
+    def is_fixed(self) -> bool:
+        """True where nothing is random: of a trivial baseline that learns from all rows of train."""
+        return self.is_baseline and all(run.seed is None for run in self.runs)
+
     def shares_data(self, other: Entry) -> bool:
         """True where both were measured on the same data, at one precision, in all tasks that both have."""
         first, second = (
@@ -284,22 +295,31 @@ class Entry:
         return {key for key in first if key[0] in both} == {key for key in second if key[0] in both}
 
     def group(self, tasks: Sequence[str]) -> str:
-        """A key that is equal for cells that may be compared: those of one encoder, precision and data."""
+        """A key that is equal for cells that may be compared: those of one encoder, precision, data and train rows."""
         return "|".join(sorted(set().union(*(self._groups.get(task, ()) for task in tasks))))
 
     @cached_property
     def _groups(self) -> dict[str | None, set[str]]:
-        """'ENCODER PRECISION FINGERPRINT' of the runs, by task; several where the runs of a task differ."""
-        return {
-            task: {
-                f"{run.encoder} {run.precision} {run.fingerprint}" for run in runs if run.is_scored or run.is_baseline
+        """'ENCODER PRECISION FINGERPRINT' of the runs, by task; several where the runs of a task differ.
+
+        Behind the fingerprint is the number of train rows, where it is not all.
+        """
+        by_task: dict[str | None, set[str]] = {}
+        for task, runs in self._by_task.items():
+            scored = [run for run in runs if run.is_scored or run.is_baseline]
+            rows = [f"@{run.spec[TRAIN_ROWS]}" if TRAIN_ROWS in run.spec else "" for run in scored]
+            by_task[task] = {
+                f"{run.encoder} {run.precision} {run.fingerprint}{drawn}"
+                for run, drawn in zip(scored, rows, strict=True)
             }
-            for task, runs in self._by_task.items()
-        }
+        return by_task
 
 
 def entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
-    """The table rows of an experiment: one a model, or several where encoder, precision or data of its runs differ."""
+    """The table rows of an experiment: one a model, or several where encoder, precision or data of its runs differ.
+
+    Trivial baselines are behind the models, and in both those on fewer rows of train behind those on all.
+    """
     by_model = grouped((run.model, run) for run in runs)
     rows: list[Entry] = []
     for name, members in by_model.items():
@@ -314,7 +334,7 @@ def entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
             rows = [replace(row, title=f"{name} (model)") if row.model == name else row for row in rows]
     for name in dict.fromkeys(run.model for run in runs if run.is_baseline):
         rows.extend(_entries_of(name, [run for run in by_model[name] if run.is_baseline and run.kind != ROBUSTNESS]))
-    return rows
+    return sorted(rows, key=lambda row: (row.is_baseline, row.train_rows or 0))
 
 
 def without_apart(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:

@@ -60,7 +60,7 @@ class Evidence:
         key = (id(entry), task, metric, split)
         if key not in self._samples:
             scores = self.measured.read(entry, task, metric, split)
-            by_seed = {None if entry.is_baseline else score.run.seed: score for score in scores}
+            by_seed = {score.run.seed: score for score in scores}
             self._samples[key] = Sample(self, entry, task, metric, split, by_seed)
         return self._samples[key]
 
@@ -151,7 +151,7 @@ class Sample:
     task: str
     metric: str
     split: str
-    scores: dict[RunSeed, SeedScore]  # of the finished runs; that of a trivial baseline under None
+    scores: dict[RunSeed, SeedScore]  # of the finished runs; one without a seed under None
 
     @property
     def is_fixed(self) -> bool:

@@ -108,6 +108,7 @@ def own_table(
         missing=tuple(missing_lines([row for row in rows if row.kind != "imported"], scores)),
         published=False,
         readings=tuple((column.task or "", column.metric, column.split) for column in scores if column.metric),
+        compares_sections=any(entry.train_rows is not None for entry in measured.entries),
     )
 
 

@@ -116,6 +116,7 @@ def row_kind(entry: Entry) -> RowKind:
 def entry_row(entry: Entry, cells: dict[str, Cell]) -> Row:
     """The row of an entry in an experiment's own table, with the given cells."""
     section = {TRIVIAL: "Trivial baselines", "imported": IMPORTED}.get(row_kind(entry), "Models")
+    section += f" on {entry.train_rows:,} rows of train" if entry.train_rows is not None else ""
     return Row(entry.title, entry.title, cells, row_kind(entry), entry.encoder, section, entry.settings)
 
 
@@ -136,8 +137,10 @@ def _score(view: View, entry: Entry, column: Column) -> Cell:
         return replace(cell, reason=_why_no_score(view, entry, column.task, scores))
     parts = (ScorePart(1.0, entry, column.task, scores[0].metric, scores[0].split),)
     cell = replace(cell, value=CENTRES[view.statistic](values), std=_deviation(values), parts=parts)
-    if entry.is_baseline:  # nothing random in a trivial baseline
-        cell = replace(cell, n=None, planned=None, bytes=view.measured.bytes_of(entry, column.task))
+    if entry.is_baseline:
+        cell = replace(cell, bytes=view.measured.bytes_of(entry, column.task))
+    if entry.is_fixed:
+        cell = replace(cell, n=None, planned=None)
     return _with_interval(view, cell, entry, [scores])
 
 
@@ -185,7 +188,7 @@ def _average(view: View, entry: Entry, column: Column) -> Cell:
         for first in (firsts[name] for name in of)
     )
     cell = replace(cell, value=PERCENT * mean_of_groups(names, centres), parts=tuple(parts))
-    if not entry.is_baseline:
+    if not entry.is_fixed:
         averages = _seed_averages(names, scores)
         planned = len({run.seed for run in entry.runs if run.task in tasks})
         cell = replace(cell, std=_deviation(averages), n=len(averages) or None, planned=planned)

@@ -62,7 +62,7 @@ def grouped_table(
         for section, places in _competing(table, column, competes):
             models = [table.rows[place] for place in places]
             column_ratings = compare(column, models)
-            pairs += _pairs(column, models, column_ratings)
+            pairs += _pairs(column, section, models, column_ratings)
             for place, rating in zip(places, column_ratings.ratings, strict=True):
                 rows[place][column.name] = with_rating(rows[place][column.name], rating)
                 if rating.why:
@@ -84,7 +84,7 @@ def grouped_table(
     )
 
 
-def _pairs(column: Column, rows: Sequence[Row], models: Compared) -> list[ComparedPairs]:
+def _pairs(column: Column, section: str, rows: Sequence[Row], models: Compared) -> list[ComparedPairs]:
     """The compared models of a column in percent; none where nothing is compared. `rows`: those of all its models."""
     if models.why:
         return []
@@ -92,13 +92,16 @@ def _pairs(column: Column, rows: Sequence[Row], models: Compared) -> list[Compar
     alone = tuple(PERCENT * number.uncertain.half_width() for number in models.numbers)
     names = tuple((rows[place].title, rows[place].settings) for place in models.places)
     differences, halves = (tuple(map(tuple, (PERCENT * of).tolist())) for of in models.differences())
-    return [ComparedPairs(column.name, names, means, differences, halves, alone)]
+    return [ComparedPairs(column.name, section, names, means, differences, halves, alone)]
 
 
 def noise_note(table: Table, pairs: Sequence[ComparedPairs]) -> str:
     """A line on the differences of each column that are noise; '' where nothing is compared."""
     titles = {column.name: _title(column, table) for column in table.columns}
-    parts = [f"{titles[of.column]} {percent_text(of.noise() / PERCENT)}" for of in pairs]
+    parts = [
+        f"{titles[of.column]}{f' at {of.section}' if of.section else ''} {percent_text(of.noise() / PERCENT)}"
+        for of in pairs
+    ]
     if not parts:
         return ""
     return f"Differences below these are noise (half the width of a median pair's interval): {', '.join(parts)}."

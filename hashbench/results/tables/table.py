@@ -102,6 +102,7 @@ class ComparedPairs:
     """
 
     column: str
+    section: str  # of the table, where models are compared within one; else ""
     rows: tuple[tuple[str, str], ...]
     means: tuple[float, ...]
     differences: tuple[tuple[float, ...], ...]

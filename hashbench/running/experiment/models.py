@@ -46,6 +46,8 @@ class ResolvedModel:
     learned_on: tuple[Task, ...] = ()
     # The step of its pre-training at which it is taken; None: the end.
     checkpoint: int | None = None
+    # The rows of train on which it is fine-tuned; None: all
+    train_rows: int | None = None
 
     def recipe(self, task: str) -> Finetune:
         """The recipe with which the model is fine-tuned on a task."""
@@ -56,8 +58,20 @@ class ResolvedModel:
         steps = self.pretrain.checkpoints if pretrains(self.spec) else ()
         return [replace(self, label=f"{self.label}@{step}", checkpoint=step) for step in steps]
 
+    def on_fewer_rows(self) -> list[ResolvedModel]:
+        """The model at each number of train rows that the experiment requests, on any task."""
+        numbers = {number for recipe in (self.finetune, *self.per_task.values()) for number in recipe.train_rows}
+        return [replace(self, label=at_rows(self.label, number), train_rows=number) for number in sorted(numbers)]
+
+    @property
+    def is_variant(self) -> bool:
+        """True for a model at an earlier step or on fewer rows: its sizes and times are the whole model's."""
+        return self.checkpoint is not None or self.train_rows is not None
+
     def seeds(self, task: str, others: Sequence[int]) -> tuple[int, ...]:
         """The seeds of its trainings on a task: its own, or `others`, those of the experiment."""
+        if self.train_rows is not None and self.train_rows not in self.recipe(task).train_rows:
+            return ()
         return self.recipe(task).seeds or tuple(others)
 
     def start_of(self, seed: int) -> int:
@@ -112,8 +126,13 @@ def resolve_models(loaded: Loaded, absent: Callable[[NotAtHand], None] | None = 
                 )
             if spec.name not in resolved:  # a group may repeat a model that was named before
                 model = _complete(loaded, spec, own_entry, place)
-                resolved |= {taken.label: taken for taken in (model, *model.checkpoints())}
+                resolved |= {taken.label: taken for taken in (model, *model.checkpoints(), *model.on_fewer_rows())}
     return resolved
+
+
+def at_rows(label: str, number: int) -> str:
+    """The label of a model or trivial baseline that is trained on so many rows of train."""
+    return f"{label}@{number}rows"
 
 
 def resolve_baseline(loaded: Loaded, resolved: Mapping[str, ResolvedModel]) -> ResolvedModel:

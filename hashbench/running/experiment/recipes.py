@@ -28,8 +28,9 @@ Beta = Annotated[float, Field(ge=0, lt=1)]
 Step = Annotated[int, Field(gt=0)]
 Precision = Literal["32", "bf16", "bf16-residual"]
 RowsAtATime = Annotated[int, Field(gt=0)] | Literal["auto"] | None
-# No part of a run's identity: a run that was trained with other values is the same run.
-SETTINGS = {"micro_batch_size", "compile", "seeds"}
+# No part of a run's identity: a run that was trained with other values is the same run. Seeds and train_rows are lists
+# of runs, each of which has its own value.
+SETTINGS = {"micro_batch_size", "compile", "seeds", "train_rows"}
 # Keys that earlier versions had, of the file or of pretrain and finetune; in databases they have their defaults alone
 GONE = {
     "activation_checkpointing": "micro_batch_size: auto fits a batch into memory",
@@ -305,13 +306,22 @@ class Finetune(OnHardware):
     seeds: tuple[Seed, ...] = Field(
         default=(), description="of a model, or under per_task of a task, in place of the experiment's seeds"
     )
+    train_rows: tuple[Annotated[int, Field(ge=10)], ...] = Field(
+        default=(),
+        description=(
+            "numbers of rows of train on which models, and trivial baselines, are also trained, as NAME@1000rows: "
+            "drawn by the run's seed, with classes in their proportions, each number out of the next larger one"
+        ),
+    )
     per_task: dict[str, dict[str, Any]] = Field(
         default={}, description="values of this block that differ on a task: {atis: {epochs: 12}}"
     )
 
     @model_validator(mode="after")
-    def _warmup_ends(self) -> Finetune:
+    def _possible(self) -> Finetune:
         check_warmup(self.steps, self.warmup_steps)
+        if list(self.train_rows) != sorted(set(self.train_rows)):
+            raise ValueError("train_rows: give each number once, in ascending order")
         return self
 
     @property

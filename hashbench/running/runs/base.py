@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 
 BYTES = 4  # of a weight in float32
+TRAIN_ROWS = "train_rows"  # in the spec of a training: the number of rows of train that its seed draws
 
 
 def model_of(run: Run, resolved: ResolvedExperiment) -> ResolvedModel:
@@ -181,6 +182,11 @@ def stored_predictions(split: str, checkpoint: Checkpoint, outputs: np.ndarray, 
 def scored_metrics(task: Task, result: SplitOutputs, split: str, step: int = 0) -> list[MetricRow]:
     """Every score of a task for the outputs on a split, as rows for the store."""
     return [replace(row, split=split, step=step) for row in task.kind.scores(task, result)]
+
+
+def with_rows_of(spec: Mapping[str, Any], data: TaskData) -> TaskData:
+    """The data of a task with those rows of train that a training with this spec has."""
+    return data.on_rows(spec[TRAIN_ROWS], spec["seed"]) if TRAIN_ROWS in spec else data
 
 
 def notes_on(data: TaskData | LinkSet) -> dict[str, str]:

@@ -8,9 +8,18 @@ from typing import Any
 from hashbench.common.measured import LEARNED, LEARNED_MORE, MetricRow
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.text_data import reports_elsewhere
+from hashbench.running.experiment.models import at_rows
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.experiment.schema import FloorChoice
-from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_metrics, stored_predictions
+from hashbench.running.runs.base import (
+    TRAIN_ROWS,
+    RunKind,
+    Workplace,
+    notes_on,
+    scored_metrics,
+    stored_predictions,
+    with_rows_of,
+)
 from hashbench.running.runs.further import FurtherSet, behind_train
 from hashbench.running.training.machine import Interrupted, Machine, Stop, in_thread
 from hashbench.store.planning import Run
@@ -33,24 +42,32 @@ class TrivialBaseline(RunKind):
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         return [
-            self.of(resolved, floor, task)
+            run
             for task in resolved.tasks
             for floor in resolved.experiment.all_floors
             if floor.name in task.task.kind.baselines_of(task.task)
             and (floor.name not in task.task.kind.reads_words or counts_words(resolved))
+            for run in self.of(resolved, floor, task)
         ]
 
-    def of(self, resolved: ResolvedExperiment, floor: FloorChoice, task: LocatedTask) -> Run:
-        """The run of one trivial baseline on one task."""
+    def of(self, resolved: ResolvedExperiment, floor: FloorChoice, task: LocatedTask) -> list[Run]:
+        """The runs of one trivial baseline on one task: on all rows of train, then a run a number of rows and seed."""
         learned = {LEARNED: LEARNED_MORE} if reports_elsewhere(task.task) else {}
         words = {"corpus_words": resolved.seen_words()} if floor.name in task.task.kind.reads_words else {}
-        more = {**task.task.kind.protocol_spec(task.task), **learned, **words}
-        return self.make(resolved.experiment.encoder, floor.label, {**floor_spec(floor), **more}, task=task)
+        spec = {**floor_spec(floor), **task.task.kind.protocol_spec(task.task), **learned, **words}
+        size, recipe = resolved.experiment.encoder, resolved.experiment.finetune
+        numbers = recipe.per_task.get(task.task.name, {}).get(TRAIN_ROWS, recipe.train_rows)
+        numbers = numbers if task.task.kind.learned and not task.task.kind.reads_items else ()
+        return [self.make(size, floor.label, spec, task=task)] + [
+            self.make(size, at_rows(floor.label, rows), {**spec, TRAIN_ROWS: rows, "seed": seed}, task=task, seed=seed)
+            for rows in numbers
+            for seed in resolved.experiment.seeds
+        ]
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         counted = "corpus_words" in run.spec
         words = {"words": place.materials.seen_types(run.spec["corpus_words"])} if counted else {}
-        data = place.materials.data(str(run.task))
+        data = with_rows_of(run.spec, place.materials.data(str(run.task)))
         return until_stopped(
             lambda: predicted(run.spec["floor"], data, **words, **floor_options(run.spec)), machine.should_stop
         )

@@ -52,7 +52,7 @@ class EfficiencyMeasurement(RunKind):
             self.make(resolved.experiment.encoder, model.label, {**common, **_of_model(resolved, model), **again})
             for again in ({}, *({"repeat": number} for number in range(1, chosen.repeats)))
             for model in resolved.models.values()
-            if model.checkpoint is None  # an earlier step of a training takes as long as its end
+            if not model.is_variant  # takes as long as the whole model
         ]
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:

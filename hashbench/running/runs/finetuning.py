@@ -35,7 +35,16 @@ from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.recipes import SETTINGS, Finetune, FinetuneRecipe, input_length
 from hashbench.running.experiment.resolved import ResolvedExperiment, weights_setting
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
-from hashbench.running.runs.base import TrainingKind, Workplace, keeps_best, notes_on, stored_predictions, weight_bytes
+from hashbench.running.runs.base import (
+    TRAIN_ROWS,
+    TrainingKind,
+    Workplace,
+    keeps_best,
+    notes_on,
+    stored_predictions,
+    weight_bytes,
+    with_rows_of,
+)
 from hashbench.running.runs.materials import Texts
 from hashbench.running.runs.pretraining import KIND as PRETRAINING
 from hashbench.running.runs.pretraining import restore
@@ -93,6 +102,7 @@ class Finetuning(TrainingKind):
             **weights_setting(model.spec),
             **({"perturbations": VERSION} if recipe.noise is not None else {}),
             **({"hold_out": task.task.hold_out} if recipe.searches and task.task.hold_out != BY_ROWS else {}),
+            **({TRAIN_ROWS: model.train_rows} if model.train_rows is not None else {}),
         }
         needs = (source.id,) if source else ()
         return self.make(resolved.experiment.encoder, model.label, spec, task=task, seed=seed, needs=needs)
@@ -116,7 +126,7 @@ class Finetuning(TrainingKind):
             else:
                 for path in kinds.values():
                     place.artifacts.share(path)
-        data = place.materials.task_data(str(run.task))
+        data = data_of(run, place)
         precision = precision_found(model.finetune.precision, machine.device)
         many = unknown_note(tuned.data.unknown)
         unknown = {"unknown_tokens": many} if many else {}
@@ -147,7 +157,7 @@ class Finetuning(TrainingKind):
             searched = " and ".join(searched_values(model.finetune.model_dump()))
             raise InputError(f"{run.model}: finetune.{searched}: a list to search; give one value")
         (recipe,) = model.finetune.recipes()
-        data = batches_of(place.materials.task_data(str(run.task)), run, place, machine, batch_size=recipe.batch_size)
+        data = batches_of(data_of(run, place), run, place, machine, batch_size=recipe.batch_size)
         return module_of(starting_model(run, place), data, Job(model.spec, recipe, int(run.seed or 0))), data
 
     def left_files(self, run: Run, artifacts: ArtifactFolder) -> list[dict[str, Path]]:
@@ -171,7 +181,7 @@ def tune(run: Run, place: Workplace, machine: Machine, *, keep_best: bool) -> Tu
         without_value,
     )
 
-    model, task_data = place.model(run), place.materials.task_data(str(run.task))
+    model, task_data = place.model(run), data_of(run, place)
     seed = int(run.seed or 0)
 
     def prepared(data: TaskData, recipe: FinetuneRecipe) -> tuple[Model, FinetuningData]:
@@ -192,6 +202,11 @@ def tune(run: Run, place: Workplace, machine: Machine, *, keep_best: bool) -> Tu
         for remark in filter(None, [undecided(scores), notes.get(UNSELECTED_NOTE)]):
             tell(f"{run.model} on {run.task}: {remark}")
     return Tuned(done, data, recipe, scores, chosen_values(model.finetune, recipe), notes)
+
+
+def data_of(run: Run, place: Workplace) -> TaskData:
+    """The data of a training's task, with as many rows of train as it has."""
+    return with_rows_of(run.spec, place.materials.task_data(str(run.task)))
 
 
 def starting_model(run: Run, place: Workplace) -> Model:
@@ -219,7 +234,7 @@ def length_of(run: Run, place: Workplace) -> int:
         return model.finetune.max_length
     if (read := counted_before(run.spec)) is not None:
         return read.max_length
-    data, texts = place.materials.task_data(str(run.task)), place.materials.texts(model)
+    data, texts = data_of(run, place), place.materials.texts(model)
     return input_length(model.finetune, data, texts.tokenizer, model.spec.text.template, place.materials.cache)
 
 
@@ -325,6 +340,7 @@ def digest_of(spec: Mapping[str, Any]) -> str:
     """SHA-256 (hex) of all that decides the counts: data, tokenizer, the corpora that it learns from, inputs' form."""
     model = whole(spec["model"])
     parts = [spec["data"], model["tokenizer"], spec["corpus"], model["template"], spec["finetune"]["max_length"]]
+    parts += [spec[TRAIN_ROWS], spec["seed"]] if TRAIN_ROWS in spec else []
     return digest("texts read", str(FORMAT), json.dumps(parts, sort_keys=True))
 
 

@@ -20,7 +20,7 @@ from hashbench.models.coders.base import agreement, shared_tokens, type_codes, t
 from hashbench.results.read.runs import BASELINE_RUN
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
-from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_metrics, stored_predictions
+from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_metrics, stored_predictions, with_rows_of
 from hashbench.running.runs.baseline import BASELINES, floor_options
 from hashbench.running.runs.evaluation import tuned_model
 from hashbench.running.runs.finetuning import KIND as FINETUNING
@@ -72,15 +72,22 @@ class RobustnessEvaluation(RunKind):
             for run, task in tuned
         ]
         floors = [  # a constant prediction is the same on any text
-            (BASELINES.of(resolved, floor, task), task)
+            (run, task)
             for task in resolved.tasks
             for floor in resolved.experiment.all_floors
             if task.task.kind.learned
             and floor.name in task.task.kind.baselines_of(task.task)
             and floor.name not in task.task.kind.constant_baselines
+            for run in BASELINES.of(resolved, floor, task)
         ]
         return of_models + [
-            self.make(resolved.experiment.encoder, run.model, {**spec, BASELINE_RUN: run.id}, task=task)
+            self.make(
+                resolved.experiment.encoder,
+                run.model,
+                {**spec, BASELINE_RUN: run.id, **({} if run.seed is None else {"seed": run.seed})},
+                task=task,
+                seed=run.seed,
+            )
             for run, task in floors
         ]
 
@@ -108,10 +115,10 @@ class RobustnessEvaluation(RunKind):
 def _of_baseline(run: Run, place: Workplace) -> Result:
     """Scores and predictions of a trivial baseline, which learns from the texts of train as they are."""
     perturbed = place.materials.perturbed(str(run.task), run.spec["robustness"], run.spec["words"])
-    trained = place.materials.task_data(str(run.task))
+    spec = place.runs[run.spec[BASELINE_RUN]].spec
+    trained = with_rows_of(spec, place.materials.task_data(str(run.task)))
     kind, task, splits = text_kind(trained.task), perturbed.data.task, perturbed.data.splits
     finely = {"for_test": True} if reports_elsewhere(trained.task) else {}  # as on the texts as they are
-    spec = place.runs[run.spec[BASELINE_RUN]].spec
     predict = kind.baselines[spec["floor"]]
     data, options = behind_train(perturbed.data, trained), {**finely, **floor_options(spec)}
     outputs = predict(data, list(perturbed.parts), **options)

@@ -95,7 +95,7 @@ def outside_budget(resolved: ResolvedExperiment) -> list[str]:
 
 def _text_models(resolved: ResolvedExperiment) -> list[ResolvedModel]:
     """The models that read texts; one at an earlier step of its pre-training has the size of the whole one."""
-    return [model for model in resolved.models.values() if model.checkpoint is None and not reads_items(model.spec)]
+    return [model for model in resolved.models.values() if not model.is_variant and not reads_items(model.spec)]
 
 
 def _free_size(model: ResolvedModel) -> str | None:
@@ -231,7 +231,7 @@ def spreads_of(resolved: ResolvedExperiment, materials: Materials) -> dict[str, 
     """
     spreads = {}
     for model in resolved.models.values():
-        if model.checkpoint is None and not reads_items(model.spec):
+        if not model.is_variant and not reads_items(model.spec):
             texts = materials.texts(model)
             start = first_weights(model.spec, texts, resolved.experiment.encoder, seed=_seed(resolved, model))
             words = batch_of_words(texts.tokenizer.tokenize, texts.coder, model.spec.text.template)

@@ -75,7 +75,13 @@ def test_a_compared_model_has_its_interval_and_another_one_its_deviation() -> No
     columns = (Column("emb_params", "count", "size"), Column("score", "percent", "score"))
     rows = [Row(name, name, {"emb_params": Cell(10.0), "score": Cell(50.0, std=0.5)}) for name in ("a", "b", "c")]
     compared = ComparedPairs(
-        "score", (("a", ""), ("b", "")), (50.0, 50.0), ((0.0, 0.0), (0.0, 0.0)), ((0.0, 3.0), (3.0, 0.0)), (2.0, 1.5)
+        "score",
+        "",
+        (("a", ""), ("b", "")),
+        (50.0, 50.0),
+        ((0.0, 0.0), (0.0, 0.0)),
+        ((0.0, 3.0), (3.0, 0.0)),
+        (2.0, 1.5),
     )
     points = points_of(Table("", "own", "", "", columns, tuple(rows), pairs=(compared,)), "emb_params")
     assert [(point.reach, point.interval) for point in points] == [(2.0, True), (1.5, True), (0.5, False)]
