@@ -139,8 +139,8 @@ def rows_in_order(labels: np.ndarray, seed: int) -> np.ndarray:
     order = np.random.RandomState([seed, n]).permutation(n)
     classes = labels[order] if np.issubdtype(labels.dtype, np.integer) and labels.ndim == 1 else np.zeros(n, np.int64)
     places = np.empty(n)
-    for one in np.unique(classes):
-        rows = np.flatnonzero(classes == one)
+    for label in np.unique(classes):
+        rows = np.flatnonzero(classes == label)
         places[rows] = (np.arange(len(rows)) + 0.5) / len(rows)
     return order[np.argsort(places, kind="stable")]
 
