@@ -57,7 +57,12 @@ class ResolvedExperiment:
         Seed by seed, those of the experiment first, and task by task.
         """
         tasks = [task for task in self.tasks if wanted(task.task)]
-        pairs = [(task, model) for task in tasks for model in self.models.values()]
+        pairs = [
+            (task, model)
+            for task in tasks
+            for model in self.models.values()
+            if model.train_rows is None or not task.task.kind.reads_items  # only rows of texts are drawn
+        ]
         of_pairs = [model.seeds(task.task.name, self.experiment.seeds) for task, model in pairs]
         for seed in dict.fromkeys((*self.experiment.seeds, *chain.from_iterable(of_pairs))):
             for (task, model), seeds in zip(pairs, of_pairs, strict=True):

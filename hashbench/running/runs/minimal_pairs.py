@@ -46,7 +46,7 @@ class PairEvaluation(RunKind):
             for task in resolved.tasks
             if not task.task.kind.learned
             for model in resolved.models.values()
-            if scores_texts(model.spec)
+            if scores_texts(model.spec) and model.train_rows is None
             for seed in model.pretrain.all_seeds
         ]
 

@@ -181,9 +181,9 @@ def reported(read: TextsRead, task: LocatedTask) -> TextCounts:
 
 
 def _pairs(resolved: ResolvedExperiment) -> Iterator[tuple[LocatedTask, ResolvedModel]]:
-    """All tasks of texts with all models, task by task."""
+    """All tasks of texts with all models that are trained on them, on all rows of train, task by task."""
     of_texts = [task for task in resolved.tasks if task.task.kind.learned and not task.task.kind.reads_items]
-    return ((task, model) for task in of_texts for model in resolved.models.values())
+    return ((task, model) for task in of_texts for model in resolved.models.values() if model.train_rows is None)
 
 
 def _first(resolved: ResolvedExperiment, model: ResolvedModel, task: LocatedTask) -> Mapping[str, Any]:

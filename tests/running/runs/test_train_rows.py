@@ -109,3 +109,11 @@ def test_more_rows_than_train_has_fail_the_run_with_a_remedy(tmp_path):
     (tmp_path / "e.yaml").write_text(FILE.replace("[20, 40]", "[20, 900_000]").replace("[0, 1]", "[0]"))
     done = finish("sweep", "e.yaml", "--db", "r.db", cwd=tmp_path)
     assert done.code == 1 and "train_rows asks for 900,000" in done.out + done.err
+
+
+def test_check_lists_sizes_of_the_models_on_all_rows_alone(tmp_path):
+    (tmp_path / "e.yaml").write_text(FILE)
+    done = call("check", "e.yaml", cwd=tmp_path)
+    assert done.code == 0, done.err
+    sizes = done.out.partition("sizes,")[2]
+    assert "k2 " in sizes and "@20rows" not in sizes
