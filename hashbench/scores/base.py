@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from hashbench.common.errors import InputError, near_match
 from hashbench.common.measured import MetricRow
 from hashbench.common.registry import registered, unreadable
 
-OutputKind = Literal["classes", "values", "rankings", "spans", "pairs"]
+# What metrics score; one of a user's kind of task may have a word of its own
+OUTPUTS = ("classes", "values", "rankings", "spans", "pairs")
 CELLS = 1_000_000  # counts in a block of draws: some megabytes, which a processor keeps near
 EXACT = 2**24  # below it whole numbers have an exact float32, whose products take half the time
 
@@ -43,7 +44,7 @@ class Metric(ABC):
     """Interface of a metric: scores of all examples, and of examples drawn with replacement."""
 
     name: str  # as stored and as users write it
-    outputs: ClassVar[OutputKind]  # what it scores
+    outputs: ClassVar[str]  # what it scores: one of OUTPUTS, or the word of another kind of task
     unit: ClassVar[str] = "example"  # what is drawn: examples, or groups of them
     # What counts where predictions are constant and it is therefore undefined; None: nothing
     of_constant: ClassVar[float | None] = None
@@ -57,8 +58,11 @@ class Metric(ABC):
 
     def fault(self) -> str:
         """The reason why this metric, of a plug-in say, cannot be used; "" where it can."""
-        kinds = get_args(OutputKind)
-        return "" if getattr(self, "outputs", None) in kinds else f"outputs is not one of {', '.join(kinds)}; set it"
+        written = getattr(self, "outputs", None)
+        if isinstance(written, str) and written:
+            hint = near_match(written, list(OUTPUTS)) if written not in OUTPUTS else ""
+            return hint and f"outputs is {written!r}{hint}"
+        return f"outputs is not set; write {', '.join(OUTPUTS)}, or the word of your kind of task"
 
     @abstractmethod
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
@@ -200,14 +204,14 @@ def _by_unit(table: np.ndarray, units: np.ndarray) -> np.ndarray:
     return np.add.reduceat(table[order], starts, axis=0)
 
 
-def metrics(*kinds: OutputKind) -> Mapping[str, Metric]:
+def metrics(*kinds: str) -> Mapping[str, Metric]:
     """All metrics by name, or those of some kinds of output. Raises InputError where two have one name."""
     by_name: Mapping[str, Metric] = registered("metric")
-    order = kinds or get_args(OutputKind)
+    order = kinds or dict.fromkeys((*OUTPUTS, *(metric.outputs for metric in by_name.values())))
     return {name: metric for kind in order for name, metric in by_name.items() if metric.outputs == kind}
 
 
-def find_metric(name: str, *kinds: OutputKind) -> Metric:
+def find_metric(name: str, *kinds: str) -> Metric:
     """The named metric, of some kinds of output or of any; the name may end in a condition, as ' tenth=3' of rankings.
 
     Raises:

@@ -86,8 +86,18 @@ def test_a_metric_without_its_kind_of_output_is_one_line_and_no_other_one_suffer
     (folder / "metrics" / "third.py").write_text(
         METRIC.replace('"negative_error"', '"third"').replace("    outputs = ", "    scored_by = ")
     )
-    reason = "third.py: METRICS 'third': outputs is not one of classes, values, rankings, spans, pairs; set it"
+    said = "outputs is not set; write classes, values, rankings, spans, pairs, or the word of your kind of task"
+    reason = f"third.py: METRICS 'third': {said}"
     with pytest.raises(InputError, match=f"unknown metric 'third'.*; not read: .*{reason}$"):
         find_metric("third")
     assert find_metric("accuracy").name == "accuracy" and metric_of("third") is None
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_outputs_may_have_a_word_of_their_own_but_no_slip_of_the_pen(folder: Path) -> None:
+    for name, outputs in (("fourth", "label sets"), ("fifth", "value")):
+        text = METRIC.replace('"negative_error"', f'"{name}"').replace('"values"', f'"{outputs}"')
+        (folder / "metrics" / f"{name}.py").write_text(text)
+    assert find_metric("fourth").outputs == "label sets" and list(metrics("label sets")) == ["fourth"]
+    with pytest.raises(InputError, match="outputs is 'value'; did you mean 'values'"):
+        find_metric("fifth")

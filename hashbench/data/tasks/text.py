@@ -47,7 +47,7 @@ from hashbench.data.tasks.text_data import (
     with_splits,
 )
 from hashbench.models.text.normal_forms import form_notes
-from hashbench.scores.base import OutputKind, evaluate, find_metric, metrics
+from hashbench.scores.base import evaluate, find_metric, metrics
 from hashbench.scores.shares import class_shift
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class TextKind(TaskKind):
     constant_baselines = frozenset({MAJORITY})
     sized_baselines = frozenset({BAG_OF_WORDS, BAG_OF_PAIRS_2, HASHED_WORDS})
     description = "a task of texts"
-    outputs: ClassVar[OutputKind]  # what its metrics score
+    outputs: ClassVar[str]  # what its metrics score
     # The head that learns it: the name of one of models/objectives/, or a class that the kind's file brings
     head: ClassVar[str | type] = "classification"
     # Stored beside the metric that an own data set asks for

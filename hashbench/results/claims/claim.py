@@ -45,6 +45,8 @@ class KindOfClaim:
     what: Literal["difference", "ratio", "number"] = "difference"
     has_bound: bool = True  # also of constants other than 0
     both_sides: bool = False  # the difference is bounded on either side
+    one_side: bool = False  # the right side is empty
+    is_chain: bool = False  # the left side holds several comparisons
 
     @property
     def is_ratio(self) -> bool:
@@ -64,13 +66,13 @@ class KindOfClaim:
 
     def parts(self, left: str, right: str, columns: Sequence[Columns], reader: ModelReader) -> list[ClaimPart]:
         """The comparisons that the two sides mean. Raises GrammarError."""
-        if self.name in ("count", "ordering"):
+        if self.one_side:
             if right:
                 raise GrammarError(f"right of '{self.name}' is empty, not {right!r}")
         elif not right:
             raise GrammarError(f"'{self.name}' compares with something: right is empty (a model, or a number where the "
                                "kind has a bound)")  # fmt: skip
-        if self.name == "ordering":
+        if self.is_chain:
             steps = pairwise(read_chain(left))
             kinds = {">": KINDS["greater"], "~": KINDS["equal_within"]}
             return [
@@ -113,6 +115,10 @@ class KindOfClaim:
         exact = round(quantity, DIGITS)
         return self.of_interval(exact, exact, bound=bound)
 
+    def room(self, value: float) -> float:
+        """A number that is the larger, the farther a difference, or the logarithm of a ratio, is from failing."""
+        return -abs(value) if self.both_sides and not self.one_side else value
+
     def margin(self, value: float, bound: float) -> float:
         """How far a value, of a ratio its logarithm, lies from where the verdict changes."""
         edge = (math.log(bound) if self.is_ratio else bound) if self.has_bound else 0.0
@@ -136,10 +142,11 @@ KINDS = {
         ),
         # A number equals `expected` within the bound, half the last printed digit; right is empty
         KindOfClaim(
-            "count", "=", "{left} = {expected}", "{expected} within {bound}", what="number", both_sides=True
+            "count", "=", "{left} = {expected}", "{expected} within {bound}",
+            what="number", both_sides=True, one_side=True,
         ),
         # Left is a chain: every `a > b` is `greater`, every `a ~ b` is `equal_within` the bound; right is empty
-        KindOfClaim("ordering", "", "{left}", "> 0 (~: within {bound})", both_sides=True),
+        KindOfClaim("ordering", "", "{left}", "> 0 (~: within {bound})", both_sides=True, one_side=True, is_chain=True),
     )
 }  # fmt: skip
 READ_AS = {"interaction": "greater"}  # a kind of earlier files: a difference of differences is written with `greater`

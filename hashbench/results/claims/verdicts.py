@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from hashbench.results.claims.claim import KINDS, Claim, Outcome
+from hashbench.results.claims.claim import Claim, Outcome
 
 Because = Literal["", "one seed", "nothing learned"]
 Worth = Literal["", "yes", "no"]  # "": not known
@@ -93,9 +93,7 @@ class Decided:
         return min(same, key=self._margin)
 
     def _margin(self, part: Decision) -> float:
-        if part.value is None:
-            return math.inf
-        return -abs(part.value) if self.claim.kind == KINDS["equal_within"] else part.value
+        return math.inf if part.value is None else self.claim.kind.room(part.value)
 
     @cached_property
     def because(self) -> Because:

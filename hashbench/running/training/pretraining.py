@@ -100,7 +100,8 @@ def pretrain(
     kind = pick_device(machine.device)
     device = torch.device(kind, machine.local_rank) if kind == "cuda" else torch.device(kind)
     facts = [MetricRow("tokens", data.tokens_read(done.steps)), *data.facts()]
-    earlier = {step: files for step, files in sorted((snapshots or {}).items()) if all(map(Path.is_file, files))}
+    before = sorted((step, files) for step, files in (snapshots or {}).items() if step < done.steps)
+    earlier = {step: files for step, files in before if all(map(Path.is_file, files))}
     then, its_head = copy.deepcopy((model, head)) if earlier else (model, head)
     for step, files in earlier.items():
         for path, part in files.items():

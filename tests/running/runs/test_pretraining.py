@@ -162,3 +162,20 @@ def test_held_out_rows_are_read_at_each_step_and_reports_take_the_last(tmp_path)
     (swept_once,) = experiments(store)
     assert len(separations(store.query, swept_once.id)["hashformer-md-proj"]) == 1
     store.close()
+
+
+def test_an_earlier_step_that_is_made_by_itself_has_its_held_out_rows_once(tmp_path):
+    rows_of_words = "sequence_length: 64, words_per_row: 16, warmup_steps: 2"
+    text = FILE.replace("sequence_length: 32", rows_of_words).replace("[rte]", "[]")
+    (tmp_path / "e.yaml").write_text(text.replace(", pretrain: {checkpoints: [4, 8]}", ""))
+    assert finish("sweep", "e.yaml", "--db", "r.db", cwd=tmp_path).code == 0
+    (tmp_path / "e.yaml").write_text(text)  # asked for when the training is done
+    assert finish("sweep", "e.yaml", "--db", "r.db", cwd=tmp_path).code == 0
+    sql = """SELECT r.model, m.step FROM run r JOIN metric m ON m.attempt_id = r.finished_attempt
+             WHERE m.split = 'held-out rows' AND m.name = 'loss' ORDER BY r.model, m.step"""
+    with sqlite3.connect(tmp_path / "r.db") as connection:
+        rows = connection.execute(sql).fetchall()
+        failed = connection.execute("SELECT COUNT(*) FROM attempt WHERE state = 'failed'").fetchone()
+    assert failed == (0,)
+    label = "hashformer-md-proj"
+    assert rows == [(label, 12), (f"{label}@8", 4), (f"{label}@8", 8)]
