@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hashbench.store.engine import Store
 
 TO_DECIDE = 1  # exit code of a merge of results that disagree or are void there, and of a damaged database
-LISTED = 20  # lines of one sort at most
+MOST_LINES = 20  # lines of one sort at most
 
 app = typer.Typer(
     help="Merge, export, publish, check, upgrade the results store; void runs; delete experiments.",
@@ -88,17 +88,17 @@ def _remarks(merged: MergeReport) -> Iterator[str]:
 
 def _of_runs(run_ids: Sequence[str], what: str) -> Iterator[str]:
     if run_ids:
-        ids = ", ".join(run_id[:8] for run_id in run_ids[:LISTED])
-        more = f" and {len(run_ids) - LISTED} more" if len(run_ids) > LISTED else ""
+        ids = ", ".join(run_id[:8] for run_id in run_ids[:MOST_LINES])
+        more = f" and {len(run_ids) - MOST_LINES} more" if len(run_ids) > MOST_LINES else ""
         yield f"{len(run_ids)} runs {what}: {ids}{more}"
 
 
 def _first(lines: Iterable[str]) -> Iterator[str]:
-    """The first LISTED lines, and how many there are besides."""
+    """The first MOST_LINES lines, and how many there are besides."""
     every = list(lines)
-    yield from every[:LISTED]
-    if len(every) > LISTED:
-        yield f"... and {len(every) - LISTED} more"
+    yield from every[:MOST_LINES]
+    if len(every) > MOST_LINES:
+        yield f"... and {len(every) - MOST_LINES} more"
 
 
 @app.command()

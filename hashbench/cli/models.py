@@ -20,7 +20,16 @@ from hashbench.cli.output import note, print_json, print_rows
 from hashbench.common.errors import InputError
 from hashbench.models.names import EncoderSize
 
-SHOWN = ["model", "tokens", "code", "params", "embedding", "needs", "paper", "groups"]  # to people
+SHOWN_COLUMNS = [
+    "model",
+    "tokens",
+    "code",
+    "params",
+    "embedding",
+    "needs",
+    "paper",
+    "groups",
+]  # in text
 
 
 def models(style: TableFormat = "text") -> None:
@@ -36,7 +45,7 @@ def models(style: TableFormat = "text") -> None:
 
     rows = model_rows(list(known_models().values()), papers())
     sizes = [{"params": _size(row["total_params"]), "embedding": _size(row["emb_params"])} for row in rows]
-    people = [{name: (row | size)[name] for name in SHOWN} for row, size in zip(rows, sizes, strict=True)]
+    people = [{name: (row | size)[name] for name in SHOWN_COLUMNS} for row, size in zip(rows, sizes, strict=True)]
     print_rows(MODEL_COLUMNS, rows, style, people)
 
 

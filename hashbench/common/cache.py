@@ -46,7 +46,7 @@ RUN_ID = re.compile("[0-9a-f]{64}")
 # Rooms whose names folders of the user's data have too; what this program makes in them is called by a digest
 OF_DATA = ("corpora", "tasks")
 BY_DIGEST = re.compile("[0-9a-f]{64}.*", re.DOTALL)
-SHOWN = 80  # letters of a name in a message
+NAME_CHARACTERS = 80  # letters of a name in a message
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def why_no_cache(cache: Path) -> str:
         names.pop(FONTS, None)
     for name, path in names.items():
         if not (name in FOLDERS and is_folder(path) or OWN_FILE.fullmatch(name) and _is_plain(path)):
-            return f"{printable(name[:SHOWN])!r} in it is not of hashbench"
+            return f"{printable(name[:NAME_CHARACTERS])!r} in it is not of hashbench"
     is_older = not names.keys() & set(FOLDERS) or LOCK in names or cache.name == DEFAULT
     return "" if is_older else f"it has neither {MARK} nor the lock of a sweep"
 
@@ -113,7 +113,7 @@ def folder_of_run(cache: Path, room: str, run_id: str) -> Path:
     archive or a file may hold any text in its place.
     """
     if not RUN_ID.fullmatch(run_id):
-        shown = printable(run_id[:SHOWN])
+        shown = printable(run_id[:NAME_CHARACTERS])
         raise InputError(f"run {shown!r}: no id of a run, which has 64 hexadecimal digits; see hashbench db check")
     return cache / room / run_id
 

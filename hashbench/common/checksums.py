@@ -21,8 +21,8 @@ from hashbench.common.progress import progress
 from hashbench.common.showing import tell
 
 MANIFEST = "files.json"
-BLOCK = 1 << 20  # bytes that are hashed at a time
-SMALL = 1 << 24  # bytes below which a file is read again at every use, in hundredths of a second
+HASH_BLOCK = 1 << 20  # bytes that are hashed at a time
+SMALL_FILE = 1 << 24  # bytes below which a file is read again at every use, in hundredths of a second
 SETTLED_NS = 2_000_000_000  # the coarsest clock of a file system in use
 BAD = ".bad"  # behind the name of what was set aside
 
@@ -43,7 +43,7 @@ class FileSum:
         """Size and SHA-256 of a file as it is now."""
         digest = hashlib.sha256()
         with path.open("rb") as file:
-            while block := file.read(BLOCK):
+            while block := file.read(HASH_BLOCK):
                 digest.update(block)
                 progress("checksums of files", step=False)
             return cls(file.tell(), digest.hexdigest())
@@ -63,7 +63,7 @@ def state_of(path: Path) -> State | None:
     costs a reading. A file is small, or was changed a moment ago: then its next change may bear the same time.
     """
     facts = path.stat()
-    if facts.st_size < SMALL or time.time_ns() - facts.st_ctime_ns < SETTLED_NS:
+    if facts.st_size < SMALL_FILE or time.time_ns() - facts.st_ctime_ns < SETTLED_NS:
         return None
     return [facts.st_size, facts.st_mtime_ns, facts.st_ino, facts.st_ctime_ns]
 

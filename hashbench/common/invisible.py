@@ -21,7 +21,7 @@ INVISIBLE: Ranges = (
 JOINERS = "\u200c\u200d"
 ZERO_WIDTH_SPACE = "\u200b"
 BYTE_ORDER_MARK = "\ufeff"
-NAMED = 4  # characters in a note
+NAMED_CHARACTERS = 4  # characters in a note
 
 
 def characters(ranges: Ranges) -> str:
@@ -76,9 +76,9 @@ def invisible_notes(splits: Mapping[str, Iterable[Sequence[str]]]) -> list[str]:
     listed = [
         f"{character_name(character)} in "
         + " and ".join(f"{n:,} text{'s' if n > 1 else ''} of {split}" for split, n in counts[character].items())
-        for character in most[:NAMED]
+        for character in most[:NAMED_CHARACTERS]
     ]
-    more = [f"{len(most) - NAMED} more"] if len(most) > NAMED else []
+    more = [f"{len(most) - NAMED_CHARACTERS} more"] if len(most) > NAMED_CHARACTERS else []
     kept = [f"U+{ord(character):04X}" for character in most if character in JOINERS + ZERO_WIDTH_SPACE]
     remedy = "tokenizer: unicode leaves them out" + (f", but for {' and '.join(kept)}" if kept else "")
     reading = "a word with one is another word, also to trivial baselines, which read with tokenizer words"

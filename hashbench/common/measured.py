@@ -136,7 +136,7 @@ class Paradigms:
 
 
 TEXTS_NOTE = "texts_read"  # the topic under which a training stores its counts
-NOTED = 0.02  # a share of characters lost above which tables have a sign; a difference of shares that is printed
+NOTED_LOSS = 0.02  # a share of characters lost above which tables have a sign; a difference of shares that is printed
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from hashbench.common.showing import whole_number
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # parameter numbers of malloc.h
 DEFAULT_TRIM, DEFAULT_MMAPS = 128 * 1024, 65_536  # glibc's defaults
-LARGEST = 2**31 - 1
+LARGEST_TRIM = 2**31 - 1
 # How many prepared operations oneDNN keeps, and how many torch's interface to it; oneDNN reads two names
 OF_ONEDNN, OF_TORCH = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "DNNL_PRIMITIVE_CACHE_CAPACITY"), "LRU_CACHE_CAPACITY"
 FEW_PREPARED = 128  # in place of 1,024; more than one step has
@@ -45,7 +45,7 @@ def keep_freed_memory(keep: bool = True) -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError):  # another C library
         return False
-    trim, mmaps = (LARGEST, 0) if keep else (DEFAULT_TRIM, DEFAULT_MMAPS)
+    trim, mmaps = (LARGEST_TRIM, 0) if keep else (DEFAULT_TRIM, DEFAULT_MMAPS)
     return bool(mallopt(M_MMAP_MAX, mmaps)) and bool(mallopt(M_TRIM_THRESHOLD, trim))
 
 
@@ -113,7 +113,7 @@ def wanted_threads() -> int | None:
     return number
 
 
-NAMES = ("stdout", "stderr", "__stdout__", "__stderr__")
+STREAMS = ("stdout", "stderr", "__stdout__", "__stderr__")
 
 
 class LastingFile(io.FileIO):
@@ -200,7 +200,7 @@ def outlive_readers(stdout: type[LastingFile] = LastingFile, errors: str | None 
 @contextlib.contextmanager
 def outliving_readers() -> Iterator[None]:
     """Lets the standard streams of this process outlive their readers during the block."""
-    before = {name: getattr(sys, name) for name in NAMES}
+    before = {name: getattr(sys, name) for name in STREAMS}
     outlive_readers()
     try:
         yield

@@ -40,7 +40,7 @@ from hashbench.common.errors import InputError, first_line
 from hashbench.common.progress import progress
 from hashbench.common.showing import tell
 
-BLOCK = 8 << 20  # bytes sent or taken at a time
+TRANSFER_BLOCK = 8 << 20  # bytes sent or taken at a time
 TRIES, LONGEST_WAIT_S = 7, 30.0  # of a call before it counts as failed: about half a minute
 LOCK_S = 60.0  # between two signs of who waits at a lock
 PART = "part"  # ends the name of what is still being written
@@ -153,7 +153,7 @@ class SharedFolder:
         part, checksum = f"{there}.{uuid.uuid4().hex}.{PART}", hashlib.sha256()
         try:
             with file.open("rb") as source, self._files.open(part, "wb") as sink:
-                while block := source.read(BLOCK):
+                while block := source.read(TRANSFER_BLOCK):
                     checksum.update(block)
                     sink.write(block)
                     progress("sending files", step=False)
@@ -183,7 +183,7 @@ class SharedFolder:
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
             with self._files.open(there, "rb") as source, file.open("wb") as sink:
-                while block := source.read(BLOCK):
+                while block := source.read(TRANSFER_BLOCK):
                     sink.write(block)
                     progress("fetching files", step=False)
         except FileNotFoundError:

@@ -18,6 +18,10 @@ from urllib.parse import quote, quote_plus, unquote, unquote_plus
 # All but tab and line feed: a terminal obeys them. The last ones turn the direction of the text around them.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
+RUN_ID_LETTERS = 12  # of a run id in a message
+FINGERPRINT_LETTERS = 8  # of a fingerprint or a commit in a note
+SHOWN_CHARACTERS = 60  # of a cell, a line or a text that a message repeats
+
 
 def tell(line: str) -> None:
     """Prints one line for the user on stderr, and on the screen too where stderr is redirected to a run's log."""
@@ -159,7 +163,7 @@ SECRET_VARIABLE = re.compile(r"(TOKEN|API_KEY|PASSWORD|SECRET|SECRET_KEY|SECRET_
 ADDRESS_VARIABLES = ("HASHBENCH_DB", "HASHBENCH_ARTIFACTS")
 # No part of a longer word, since a password may be a word such as test; behind an encoded sign it begins one
 BEGINNING = r"(?:(?<!\w)|(?<=%[0-9A-Fa-f]{2})|(?<=%25[0-9A-Fa-f]{2}))"
-SHORTEST = 4  # characters of a secret that is looked for wherever it is; shorter ones only in their addresses
+SHORTEST_SECRET = 4  # characters of a secret that is looked for wherever it is; shorter ones only in their addresses
 
 _kept: set[str] = set()  # secrets of addresses that this process has read
 
@@ -209,7 +213,7 @@ def _forms(secret: str) -> Iterator[str]:
     for text in whole | pieces:
         encoded = quote(text, safe="")
         for form in (text, encoded, quote(encoded), quote_plus(text), json.dumps(text)[1:-1]):
-            if len(form) >= SHORTEST:
+            if len(form) >= SHORTEST_SECRET:
                 yield form
 
 

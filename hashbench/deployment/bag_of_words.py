@@ -25,7 +25,7 @@ from hashbench.models.text.words import WordTokenizer
 CODE = "bag_of_words.py"
 PARTS, OTHERS = (FEATURES, NUMBERS), (SETTINGS, CODE)  # what was learned, and what a program needs beside it
 KINDS = ("float32", "int8")
-LARGEST = {"idf": 255, "weight": 127}  # of their integers
+LARGEST_INTEGERS = {"idf": 255, "weight": 127}  # of their integers
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _numbers(learned: Learned, kind: str) -> tuple[bytes, list[float]]:
         parts = (learned.idf.astype("<f4"), learned.weights.astype("<f4"))
         return b"".join(part.tobytes() for part in parts), [1.0] * len(learned.weights)
     # One scale for idf, which divides out
-    idf = np.round(learned.idf * (LARGEST["idf"] / learned.idf.max())).astype(np.uint8)
-    scales = np.maximum(np.abs(learned.weights).max(1), 1e-12) / LARGEST["weight"]  # (k,)
+    idf = np.round(learned.idf * (LARGEST_INTEGERS["idf"] / learned.idf.max())).astype(np.uint8)
+    scales = np.maximum(np.abs(learned.weights).max(1), 1e-12) / LARGEST_INTEGERS["weight"]  # (k,)
     weights = np.round(learned.weights / scales[:, None]).astype(np.int8)
     return idf.tobytes() + weights.tobytes(), scales.tolist()

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from hashbench.common.errors import InputError
+from hashbench.common.showing import SHOWN_CHARACTERS
 
 Pair: TypeAlias = tuple[str, str]
 Asked: TypeAlias = str | Pair | Iterable[str] | Iterable[Pair]
 CONFIG = "config.json"  # the file that makes a folder an exported model
 GRAPHS = ("model.onnx", "model_int8.onnx")  # in its folder onnx/, by the names that transformers.js knows
-SHOWN = 60  # characters of a value in a message
 WANTED = {
     None: "give a text, or a pair of texts as a tuple, or a list of either",
     False: "this model reads single texts: give one, or a list of texts",
@@ -93,7 +93,7 @@ def asked_line(line: str | bytes, where: str, is_pair: bool) -> str:
     'it rains\\tit is wet'
     """
     if isinstance(line, str):
-        where, text = repr(line[:SHOWN]), line
+        where, text = repr(line[:SHOWN_CHARACTERS]), line
     else:
         try:
             text = line.decode().rstrip("\r\n")
@@ -129,4 +129,4 @@ def _is_pair(row: object) -> bool:
 
 def _shown(value: object) -> str:
     """A value's type and shortened repr, for messages."""
-    return f"{type(value).__name__} {repr(value)[:SHOWN]}"
+    return f"{type(value).__name__} {repr(value)[:SHOWN_CHARACTERS]}"

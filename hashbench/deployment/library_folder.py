@@ -186,7 +186,7 @@ def _json(value: object) -> bytes:
 
 
 N_TEXTS = 200  # that are compared: those by hand, and some of many scripts
-LEAST = 0.1  # the outputs' size that a tolerance is a share of, where they are smaller
+LEAST_SCALE = 0.1  # the outputs' size that a tolerance is a share of, where they are smaller
 LIBRARIES = ("transformers", "sentence-transformers")
 SCRIPT = """
 import json, pathlib, sys
@@ -327,7 +327,7 @@ def _compared(answers: Path, expected: Mapping[str, np.ndarray], ended: str) -> 
             reasons[library] = f"outputs have the shape {outputs.shape}, hashbench's {wanted.shape}"
             continue
         differences[library] = float(np.abs(outputs - wanted).max())
-        most = TOLERANCE * max(LEAST, float(np.abs(wanted).max()))
+        most = TOLERANCE * max(LEAST_SCALE, float(np.abs(wanted).max()))
         if not differences[library] <= most:
             reasons[library] = f"outputs are {differences[library]:.1e} from hashbench's, more than {most:.1e}"
     return LoadedElsewhere(differences, reasons)

@@ -27,7 +27,7 @@ from hashbench.running.training.model import Model, load_weights
 from hashbench.store.engine import Store, open_results
 from hashbench.store.status import find_run, run_spec
 
-HIDDEN = "[MASK]"  # in a text: the place to predict
+PLACEHOLDER = "[MASK]"  # in a text: the place to predict
 Neighbour = dict[str, str | int | float]  # rank, item, score, in_context
 # Most frequent items among which a misspelled one is looked for.
 LOOKED_AT = 200_000
@@ -49,12 +49,12 @@ def neighbours(
     files = _files(store, run_id, run)
     kind, block = item_kind_of(spec)
     of_text = kind.in_order
-    if context.count(HIDDEN) != of_text:
-        wrong = f"write {HIDDEN} once, in the place of the item to find" if of_text else f"leave {HIDDEN} out"
+    if context.count(PLACEHOLDER) != of_text:
+        wrong = f"write {PLACEHOLDER} once, in the place of the item to find" if of_text else f"leave {PLACEHOLDER} out"
         raise InputError(f"--run {run}: was trained on {'a text' if of_text else 'page links'}; {wrong}")
     stored = model_of_run(store, run_id, trust_code=trust_code)
     coder, model, head = _loaded(stored, files, next_sentence=kind.next_sentence(block))
-    items = [MASK_ID if word == HIDDEN else _item(coder, word) for word in context]
+    items = [MASK_ID if word == PLACEHOLDER else _item(coder, word) for word in context]
     logs = _distribution(coder, model, head, items if of_text else [MASK_ID, *items])
     search = ItemSearch(coder.maps, coder.alpha)
     ranking = search.exact(logs, top) if beam is None else search.approximate(logs, top, beam)

@@ -12,7 +12,7 @@ import numpy as np
 
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.measured import TextsRead
-from hashbench.common.showing import tell
+from hashbench.common.showing import RUN_ID_LETTERS, tell
 from hashbench.data.sources.fingerprints import usable_cache_folder
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import load_task
@@ -111,7 +111,7 @@ def compared_with_run(
     """
     if not done_ids(store, [exported.run]):
         return exported
-    run = f"run {exported.run[:SHORT]}"
+    run = f"run {exported.run[:RUN_ID_LETTERS]}"
     try:
         stored = model_of_run(store, exported.run, trust_code=trust_code)
         trained, _ = _trained(store, exported.run, stored, data, {})
@@ -129,7 +129,6 @@ def compared_with_run(
 
 DESCRIPTION = (CONFIG, TOKENIZER, STATE, OWN, *OWN_PARTS.values())  # what an export writes beside weights and card
 UNREAD = ("name", "commits", "format")  # of config.json: no part of what a model computes
-SHORT = 12  # letters of a run id in a message
 
 
 def _parts(place: Path) -> object:

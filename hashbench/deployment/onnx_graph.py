@@ -39,8 +39,8 @@ from hashbench.running.training.model import Model
 
 # Of the example that is traced: at least 2 and all different, since an axis of size 1 would be taken for fixed.
 TYPES, ROWS, BLOCKS = 5, 2, 3
-LONGEST = 512  # tokens, where an encoder has no limit
-SHORTEST = 3  # tokens of an input, padding included: a word and both its neighbours
+LONGEST_INPUT = 512  # tokens, where an encoder has no limit
+SHORTEST_INPUT = 3  # tokens of an input, padding included: a word and both its neighbours
 
 
 class DeployedModel(nn.Module):
@@ -97,12 +97,12 @@ def graph_inputs(predictor: Predictor, batch: Batch) -> tuple[Tensor, ...]:
 
 
 def filled_length(length: int, multiple: int) -> int:
-    """The length to which a sequence is padded: a multiple of `multiple` that is not below SHORTEST.
+    """The length to which a sequence is padded: a multiple of `multiple` that is not below SHORTEST_INPUT.
 
     >>> filled_length(1, 1), filled_length(5, 4)
     (3, 8)
     """
-    return -(-max(length, SHORTEST) // multiple) * multiple
+    return -(-max(length, SHORTEST_INPUT) // multiple) * multiple
 
 
 def has_segments(predictor: Predictor) -> bool:
@@ -118,7 +118,7 @@ def trace(predictor: Predictor) -> Traced:
     deployed = DeployedModel(predictor.model, predictor.head, predictor.spec.head.pooling, of_bits=of_bits).eval()
     for parameter in deployed.parameters():
         parameter.requires_grad_(False)
-    most = (predictor.model.encoder.max_length or max(LONGEST, predictor.config.max_length)) // multiple
+    most = (predictor.model.encoder.max_length or max(LONGEST_INPUT, predictor.config.max_length)) // multiple
     predictor.model.encoder.for_graph(most * multiple)
     least = filled_length(1, multiple) // multiple
     blocks = torch.export.Dim("length" if multiple == 1 else "blocks", min=least, max=most)
@@ -151,7 +151,7 @@ def _example(predictor: Predictor, multiple: int) -> tuple[Tensor, ...]:
 
 OPSET = 20  # of ONNX: GELU is an operator from here on
 FLOAT, INT8 = GRAPHS
-LARGE = 1024  # numbers of a constant that is worth an int8
+LARGE_CONSTANT = 1024  # numbers of a constant that is worth an int8
 FOLDED_BYTES = 1 << 31  # of a constant that folding may read or make: any
 TOLERANCE = 1e-4  # of logits, beside torch's; a share of the largest where that is above 1
 
@@ -297,7 +297,7 @@ def _store_rest_as_int8(model: Any, keep: set[str]) -> None:
 def _is_large(tensor: Any) -> bool:
     onnx = required("onnx")
     is_float = tensor.data_type == onnx.TensorProto.FLOAT
-    return is_float and len(tensor.dims) > 1 and int(np.prod(tensor.dims)) > LARGE
+    return is_float and len(tensor.dims) > 1 and int(np.prod(tensor.dims)) > LARGE_CONSTANT
 
 
 def outputs_of(graph: GraphFile, predictor: Predictor, columns: Sequence[Sequence[str]], rows: int = 32) -> np.ndarray:

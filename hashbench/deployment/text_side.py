@@ -26,7 +26,7 @@ from hashbench.common.registry import class_of, is_own
 from hashbench.deployment.bundle import bound_names, check_closed, parsed
 from hashbench.deployment.loading import Predictor
 from hashbench.deployment.on_graph import VALUES
-from hashbench.deployment.onnx_graph import SHORTEST, graph_codes, has_segments, length_multiple
+from hashbench.deployment.onnx_graph import SHORTEST_INPUT, graph_codes, has_segments, length_multiple
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import PAD, Template
 from hashbench.models.text.base import PortablePart, shipped_source
@@ -97,7 +97,7 @@ def assembling_values(predictor: Predictor) -> dict[str, Any]:
         "truncation": template.truncation,
         "max_length": predictor.config.max_length,
         "multiple": length_multiple(predictor),
-        "shortest": SHORTEST,
+        "shortest": SHORTEST_INPUT,
         "has_segments": has_segments(predictor),
         "width": coder.width if coder.bits is None else coder.bits,
         "remembered": REMEMBERED,
@@ -245,7 +245,7 @@ def size_of(paths: Sequence[Path]) -> int:
 
 N_TEXTS = 1_000
 SEED = 7
-SHORT = 200  # characters that a text to compare outputs on may have
+SHORT_TEXT = 200  # characters that a text to compare outputs on may have
 BY_HAND = Path(__file__).with_name("texts_by_hand.json")  # odd texts: cases, scripts, invisible characters, long ones
 
 
@@ -269,7 +269,7 @@ def texts_compared(predictor: Predictor) -> list[str]:
     """
     template = predictor.spec.text.template
     has_specials = len(template.single) > 1
-    texts = [text for text in texts_to_prove() if len(text) < SHORT]
+    texts = [text for text in texts_to_prove() if len(text) < SHORT_TEXT]
     return [text for text in texts if has_specials or predictor.tokenizer.tokenize(text)]
 
 

@@ -23,7 +23,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": nn.functional.relu
 # A probability is rounded to a multiple of 1/65536: 0.1 becomes 0.100006.
 LEVELS = 1 << 16
 ONE_IN_TWO_BYTES = {torch.bfloat16: np.uint16(0x3F80), torch.float16: np.uint16(0x3C00)}  # the bits of 1.0
-HIDDEN = -1e6  # logit of padding
+PADDING_LOGIT = -1e6  # logit of padding
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def shares_of_tokens(logits: Tensor, mask: Tensor | None) -> Tensor:
         return torch.softmax(logits, dim=1)
     tokens = mask[..., None]  # (B, L, 1)
     # finite, as a softmax over nothing is not a number
-    return torch.softmax(logits.masked_fill(~tokens, HIDDEN), dim=1) * tokens
+    return torch.softmax(logits.masked_fill(~tokens, PADDING_LOGIT), dim=1) * tokens
 
 
 def keep_mask(shape: torch.Size, probability: float, dtype: torch.dtype = torch.float32) -> Tensor:

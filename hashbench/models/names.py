@@ -19,7 +19,7 @@ from hashbench.common.errors import near_match
 from hashbench.common.registry import VARIABLE, entries, registered, unreadable
 
 FOLDER = Path(__file__).parent
-KEPT = FOLDER / "embeddings" / "__pycache__" / "names.json"
+NAMES_FILE = FOLDER / "embeddings" / "__pycache__" / "names.json"
 
 
 class Names(NamedTuple):
@@ -35,13 +35,13 @@ def known_names() -> Names:
         return _listed()
     state = [[str(file.relative_to(FOLDER)), FileSum.of(file).sha256] for file in sorted(FOLDER.rglob("*.py"))]
     with contextlib.suppress(OSError, ValueError, KeyError):
-        kept = json.loads(KEPT.read_text(encoding="utf-8"))
+        kept = json.loads(NAMES_FILE.read_text(encoding="utf-8"))
         if kept["state"] == state:
             return Names(tuple(kept["models"]), tuple(kept["groups"]))
     names = _listed()
     with contextlib.suppress(OSError):  # an installation that cannot be written is slower, and nothing else
-        KEPT.parent.mkdir(exist_ok=True)
-        replace_text(KEPT, json.dumps({"state": state, **names._asdict()}))
+        NAMES_FILE.parent.mkdir(exist_ok=True)
+        replace_text(NAMES_FILE, json.dumps({"state": state, **names._asdict()}))
     return names
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hashbench.common.measured import NOTED, TextsRead
+from hashbench.common.measured import NOTED_LOSS, TextsRead
 
 CHANCE = 0.01  # a p-value below which a difference is more than chance
-SHOWN = 4  # classes that a note names
+NAMED_CLASSES = 4  # classes that a note names
 LEAST_EXPECTED = 5.0  # counts below which chi-squared is no guide (Cochran 1954, Biometrics 10)
 
 
@@ -58,7 +58,7 @@ def class_shift(train: np.ndarray, other: np.ndarray, names: Sequence[str], spli
         return ""
     shares = np.array([train / train.sum(), other / other.sum()])  # (2, k)
     apart = np.abs(shares[0] - shares[1])
-    largest = [int(i) for i in np.argsort(-apart, kind="stable")[:SHOWN]]
+    largest = [int(i) for i in np.argsort(-apart, kind="stable")[:NAMED_CLASSES]]
     sizes = (int(train.sum()), int(other.sum()))
     by_chance = [chance_of(*([of[i], n - of[i]] for of, n in zip((train, other), sizes, strict=True))) for i in largest]
     shown = [i for i, p in zip(largest, by_chance, strict=True) if p < CHANCE] or largest[:1]
@@ -78,7 +78,7 @@ def cut_otherwise(read: TextsRead, reported: str) -> str:
     The difference must be more than chance, and more than two points.
     """
     train, other = read.splits.get("train"), read.splits.get(reported)
-    if train is None or other is None or abs(train.share_cut - other.share_cut) <= NOTED:
+    if train is None or other is None or abs(train.share_cut - other.share_cut) <= NOTED_LOSS:
         return ""
     if chance_of(*([of.texts_cut, of.texts - of.texts_cut] for of in (train, other))) >= CHANCE:
         return ""

@@ -19,7 +19,15 @@ from hashbench.common.errors import InputError, first_line
 from hashbench.common.shipped import EXAMPLE, example_database, example_here
 from hashbench.common.showing import argument_shown, keep_secrets, without_passwords
 from hashbench.store import malformed, sqlite, views
-from hashbench.store.schema import BEFORE_FIRST, FIRST, SCHEMA, alembic_version, dialect_insert, metadata, setting
+from hashbench.store.schema import (
+    BEFORE_FIRST,
+    FIRST_SCHEMA,
+    SCHEMA,
+    alembic_version,
+    dialect_insert,
+    metadata,
+    setting,
+)
 
 T = TypeVar("T")
 
@@ -308,11 +316,11 @@ def _make_or_check(store: Store, *, create: bool) -> None:
         tables = sa.inspect(connection).get_table_names()
         schema = _schema_among(connection, tables)
         foreign = schema is None and bool(tables)
-        # every schema since FIRST has the tables that are read: the later ones only add to them
-        readable = schema == SCHEMA or (store.read_only and schema is not None and FIRST <= schema < SCHEMA)
+        # every schema since FIRST_SCHEMA has the tables that are read: the later ones only add to them
+        readable = schema == SCHEMA or (store.read_only and schema is not None and FIRST_SCHEMA <= schema < SCHEMA)
         if readable:
             for fault in malformed.missing_tables(connection):
-                raise InputError(f"{store.name}: malformed: {fault}; {malformed.REMEDY}")
+                raise InputError(f"{store.name}: malformed: {fault}; {malformed.DAMAGE_REMEDY}")
         stale = readable and not (setting.name in tables and views.are_current(connection))
     if schema is None:
         if foreign:
@@ -335,7 +343,7 @@ def schema_error(name: str, schema: str) -> InputError:
     if schema > SCHEMA:  # revisions are zero-padded numbers
         return InputError(f"{versions}; install a newer hashbench (hashbench db upgrade cannot go back)")
     upgrade = f"hashbench db upgrade --db {name}"
-    if schema < FIRST:
+    if schema < FIRST_SCHEMA:
         return InputError(f"{versions} and reads none from before 0.1.0; run at commit {BEFORE_FIRST}: {upgrade}")
     return InputError(f"{versions}; run: {upgrade}")
 

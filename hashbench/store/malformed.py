@@ -40,8 +40,8 @@ from hashbench.store.schema import (
 )
 from hashbench.store.views import VIEWS
 
-REMEDY = "take a whole copy (hashbench db check lists what is damaged)"
-LARGEST = 1e39  # above every float32, in which all is computed
+DAMAGE_REMEDY = "take a whole copy (hashbench db check lists what is damaged)"
+LARGEST_NUMBER = 1e39  # above every float32, in which all is computed
 LATEST = 253_402_300_800.0  # the year 10000: no date is as late
 TIMES = {"created_at", "called_at", "started_at", "heartbeat_at", "lease_until", "ended_at", "finished_at"}
 WORDS = {run.c.state: STATES, attempt.c.state: ATTEMPT_STATES, predictions.c.checkpoint: CHECKPOINTS}
@@ -114,7 +114,7 @@ def complaint(column: sa.Column[Any], value: object, *, largest: int = 2**63) ->
         "bytes": isinstance(value, bytes),
         "a whole number": isinstance(value, int) and -below <= value < below,
         "a time": 0 <= number < LATEST,
-        "a number": abs(number) <= LARGEST,
+        "a number": abs(number) <= LARGEST_NUMBER,
         "a text": isinstance(value, str),
     }
     if not fits[wanted]:
@@ -270,7 +270,7 @@ def check_numbers(connection: Connection, name: str, table: str, experiment_id: 
     if row is not None:
         owner = owner_of(table, row._mapping, lambda number: run_of(connection, number))
         what = f"no value where {wanted_in(of.c[row[0]])} belongs"
-        raise InputError(f"{name}: {Fault(owner, f'{table}.{row[0]}', what)}; {REMEDY}")
+        raise InputError(f"{name}: {Fault(owner, f'{table}.{row[0]}', what)}; {DAMAGE_REMEDY}")
 
 
 @cache
@@ -280,7 +280,7 @@ def _wrong_columns(table: str, dialect: str) -> dict[str, sa.ColumnElement[bool]
     for column in metadata.tables[table].columns:
         if isinstance(column.type, sa.Float):
             # of texts and NaN, too, which both databases sort behind every number
-            least, most = (0.0, LATEST) if column.name in TIMES else (-LARGEST, LARGEST)
+            least, most = (0.0, LATEST) if column.name in TIMES else (-LARGEST_NUMBER, LARGEST_NUMBER)
             conditions[column.name] = ~column.between(sa.literal(least), sa.literal(most))
         elif dialect == "sqlite" and isinstance(column.type, sa.Integer):
             conditions[column.name] = sa.func.typeof(column).not_in(["integer", "null"])

@@ -10,7 +10,7 @@ from alembic.config import Config
 from hashbench.common.errors import InputError
 from hashbench.store import sums, views
 from hashbench.store.engine import Store, check_place, schema_error, schema_of
-from hashbench.store.schema import FIRST, SCHEMA
+from hashbench.store.schema import FIRST_SCHEMA, SCHEMA
 
 
 def upgrade(where: str | Path) -> tuple[int, int]:
@@ -26,7 +26,7 @@ def upgrade(where: str | Path) -> tuple[int, int]:
             before = schema_of(connection)
             if before is None:
                 raise InputError(f"{name}: no database of hashbench; name another database")
-            if not FIRST <= before <= SCHEMA:
+            if not FIRST_SCHEMA <= before <= SCHEMA:
                 raise schema_error(name, before)
             views.drop(connection)  # a table that a view reads cannot change
             config = Config()

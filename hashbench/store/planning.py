@@ -24,7 +24,7 @@ from hashbench.store.schema import chunks, dependency, experiment, experiment_ru
 
 ToWrite = TypeVar("ToWrite")
 POSTGRES_INTEGER = 2**31 - 1  # SQLite's whole numbers have 64 bits
-AT_ONCE = 200  # runs a transaction: workers of other sweeps wait for a few milliseconds and not for the whole plan
+RUNS_AT_ONCE = 200  # runs a transaction: workers of other sweeps wait for a few milliseconds and not for the whole plan
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _store_metrics(store: Store, connection: Connection, runs: Sequence[Run]) ->
 
 def _in_parts(store: Store, rows: Sequence[ToWrite], write: Callable[[Connection, Sequence[ToWrite]], None]) -> None:
     """Writes rows some at a time, each part in one transaction."""
-    for part in chunks(rows, AT_ONCE):
+    for part in chunks(rows, RUNS_AT_ONCE):
         with store.write() as connection:
             write(connection, part)
 
@@ -172,7 +172,7 @@ def _plan_void_ones_again(store: Store, experiment_id: int) -> None:
     void = sa.select(run.c.id).where(run.c.id.in_(members(experiment_id)), run.c.state == "void")
     with store.read() as connection:
         ids = connection.execute(void).scalars().all()
-    for part in chunks(ids, AT_ONCE):
+    for part in chunks(ids, RUNS_AT_ONCE):
         again = sa.update(run).where(run.c.state == "void", run.c.id.in_(part))
         with store.write() as connection:
             connection.execute(again.values(state="planned", finished_attempt=None, finished_at=None))
@@ -215,8 +215,8 @@ def add_members(store: Store, connection: Connection, experiment_id: int, placed
 
 COLLECTING = "collecting"  # in the place of a fingerprint: the set of runs grows
 
-PLACES = "SELECT experiment_id, model FROM experiment_run WHERE run_id = :run ORDER BY experiment_id, model"
-NAMES = """
+EXPERIMENT_MODELS = "SELECT experiment_id, model FROM experiment_run WHERE run_id = :run ORDER BY experiment_id, model"
+EXPERIMENT_NAMES = """
 SELECT e.name FROM experiment_run er JOIN experiment e ON e.id = er.experiment_id
 WHERE er.run_id = :run GROUP BY e.name ORDER BY MAX(e.called_at) DESC
 """
@@ -270,12 +270,12 @@ def collecting_experiment(store: Store, name: str, config: Mapping[str, Any], *,
 
 def places_of(store: Store, run_id: str) -> list[tuple[int, str]]:
     """The experiments that have a run, each with the run's label there."""
-    return [(row["experiment_id"], row["model"]) for row in store.query(PLACES, run=run_id)]
+    return [(row["experiment_id"], row["model"]) for row in store.query(EXPERIMENT_MODELS, run=run_id)]
 
 
 def names_of_experiments(store: Store, run_id: str) -> list[str]:
     """Names of the experiments that have a run, the one swept last first."""
-    return [row["name"] for row in store.query(NAMES, run=run_id)]
+    return [row["name"] for row in store.query(EXPERIMENT_NAMES, run=run_id)]
 
 
 def specs_under(store: Store, experiment_id: int, label: str) -> list[str]:

@@ -31,7 +31,7 @@ REMEMBERED = 64  # statements that are built once; building one takes as long as
 
 COPIED = "copy-"  # begins the token of an attempt in a published copy
 
-SHOWN = ("kind", "model", "task", "seed", "encoder", "spec")  # of a run to who claimed it
+CLAIM_COLUMNS = ("kind", "model", "task", "seed", "encoder", "spec")  # of a run to who claimed it
 STARTED = "CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) AS DOUBLE PRECISION)"  # of the server
 
 
@@ -146,7 +146,7 @@ def published(token: str) -> str:
 
 def held_under(store: Store, token: str) -> ClaimedRun | None:
     """The run that was claimed with a token, while its attempt is in flight; else None."""
-    columns = [run.c[name] for name in SHOWN]
+    columns = [run.c[name] for name in CLAIM_COLUMNS]
     lease_s = attempt.c.lease_until - attempt.c.heartbeat_at
     held = sa.select(run.c.id.label("run_id"), *columns, attempt.c.id, lease_s, run.c.state == "done")
     held = held.join_from(attempt, run).where(attempt.c.token == token, attempt.c.state == "running")
@@ -155,14 +155,14 @@ def held_under(store: Store, token: str) -> ClaimedRun | None:
         if in_flight is None:
             return None
         run_id, *values, attempt_id, seconds, again = in_flight
-        row = {"run_id": run_id, "again": again} | dict(zip(SHOWN, values, strict=True))
+        row = {"run_id": run_id, "again": again} | dict(zip(CLAIM_COLUMNS, values, strict=True))
         return _claimed(connection, row, token=token, attempt_id=attempt_id, lease_s=seconds)
 
 
 def _claimed(
     connection: Connection, row: Mapping[str, Any] | RowMapping, *, token: str, attempt_id: int, lease_s: float
 ) -> ClaimedRun:
-    """A run that was just claimed, from its id, the columns SHOWN and perhaps `again`."""
+    """A run that was just claimed, from its id, the columns CLAIM_COLUMNS and perhaps `again`."""
     needs = connection.execute(sa.select(dependency.c.needs_run_id).where(dependency.c.run_id == row["run_id"]))
     about = {**row, "spec": json.loads(row["spec"]), "needs": tuple(needs.scalars())}
     return ClaimedRun(token=token, attempt_id=attempt_id, lease_s=lease_s, **about)
@@ -291,10 +291,10 @@ def _of_kinds(kinds: Collection[str] | None) -> list[sa.ColumnElement[bool]]:
 
 @functools.lru_cache(maxsize=REMEMBERED)
 def _taken(experiment_id: int, max_attempts: int, kinds: tuple[str, ...] | None, only: str | None) -> sa.Executable:
-    """An UPDATE that claims the first free run and returns its id and the columns SHOWN."""
+    """An UPDATE that claims the first free run and returns its id and the columns CLAIM_COLUMNS."""
     free = _free_run(experiment_id, max_attempts, kinds, only).with_for_update(of=run, skip_locked=True)
     taken = sa.update(run).where(run.c.id == free.scalar_subquery()).values(state="running")
-    return taken.returning(run.c.id.label("run_id"), *(run.c[name] for name in SHOWN))
+    return taken.returning(run.c.id.label("run_id"), *(run.c[name] for name in CLAIM_COLUMNS))
 
 
 @functools.lru_cache(maxsize=REMEMBERED)

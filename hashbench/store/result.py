@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection, RowMapping
 
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.measured import MetricRow
-from hashbench.common.showing import without_passwords
+from hashbench.common.showing import RUN_ID_LETTERS, without_passwords
 from hashbench.store import sums
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment, as_json
@@ -241,7 +241,6 @@ def _packed(item: Predictions) -> dict[str, Any]:
     return {**vars(item), "outputs": pack(item.outputs), "targets": pack(item.targets), "n": len(item.outputs)}
 
 
-SHORT = 12  # letters of a run id in a message
 FILES = """
 SELECT f.kind, f.url, f.bytes, f.sha256 FROM artifact f JOIN attempt a ON a.id = f.attempt_id
 WHERE a.run_id = :run AND a.state = 'done' ORDER BY a.id DESC
@@ -267,7 +266,7 @@ def claim_rerun(
         of_run = sa.select(run).where(run.c.id == run_id).with_for_update()
         row = connection.execute(of_run).mappings().one()
         if row["state"] != "done":
-            raise InputError(f"run {run_id[:SHORT]}: is {row['state']}, and no longer done; sweep again")
+            raise InputError(f"run {run_id[:RUN_ID_LETTERS]}: is {row['state']}, and no longer done; sweep again")
         in_hand = sa.select(attempt.c.id).where(attempt.c.run_id == run_id, attempt.c.state == "running")
         if connection.execute(in_hand).first() is not None:
             return None
@@ -287,7 +286,7 @@ def finish_rerun(store: Store, held: ClaimedRun, result: Result) -> None:
     )  # fmt: skip
     with store.write() as connection:
         if connection.execute(ended).rowcount != 1:
-            raise LeaseLost(f"run {held.run_id[:SHORT]}: the lease of attempt {held.attempt_id} is over")
+            raise LeaseLost(f"run {held.run_id[:RUN_ID_LETTERS]}: the lease of attempt {held.attempt_id} is over")
         rows = ({**vars(item), "attempt_id": held.attempt_id} for item in result.artifacts)
         insert_rows(connection, sa.insert(artifact), rows)
         sums.write(connection, "attempt", [held.attempt_id])

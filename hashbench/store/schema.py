@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
 SCHEMA = "0006"  # the newest revision in migrations/versions; raised with every change of a table
-FIRST = "0005"  # the schema of version 0.1.0, the oldest that `db upgrade` knows
-# the last commit with the migrations of older schemas, which all lead to FIRST
+FIRST_SCHEMA = "0005"  # the schema of version 0.1.0, the oldest that `db upgrade` knows
+# the last commit with the migrations of older schemas, which all lead to FIRST_SCHEMA
 BEFORE_FIRST = "02e8f6c54bceaddd8edd777b9d36e6aec3cd6457"
 
 metadata = sa.MetaData()

@@ -105,7 +105,7 @@ EXPERIMENTS = f"{EXPERIMENT} FROM experiment e {NEWEST}"
 LAST_SWEPT = f"{EXPERIMENT} FROM experiment e {NEWEST} LIMIT 1"
 LAST_OF_NAME = f"{EXPERIMENT} FROM experiment e WHERE e.name = :name {NEWEST} LIMIT 1"
 FINGERPRINTS = "SELECT id, fingerprint FROM experiment"
-NAMES = f"SELECT e.name FROM experiment e {NEWEST}"
+NAMES_BY_AGE = f"SELECT e.name FROM experiment e {NEWEST}"
 # the experiment with a run that was swept last, and the run's first label in it
 LAST_WITH_RUN = f"""
 {EXPERIMENT}, er.model FROM experiment_run er JOIN experiment e ON e.id = er.experiment_id
@@ -181,7 +181,7 @@ def newest_versions(store: Store) -> list[tuple[StoredExperiment, str, int]]:
 
 def experiment_names(store: Store) -> list[str]:
     """The names of all experiments, each once, the one that was swept last first."""
-    return list(dict.fromkeys(name for (name,) in store.tuples(NAMES)))
+    return list(dict.fromkeys(name for (name,) in store.tuples(NAMES_BY_AGE)))
 
 
 def find_experiment(store: Store, name: str | None = None, *, by_version: bool = True) -> StoredExperiment:

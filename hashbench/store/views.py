@@ -12,8 +12,9 @@ from sqlalchemy.engine import Connection
 
 from hashbench.store.schema import reading, setting
 
-SETTING = "views"  # key of the table `setting`: fingerprint of the texts that the database's views were created from
-NAMES = "view_names"  # and their names, since another version of the program may have other views
+# Keys of the table `setting`: a fingerprint of the SQL that the database's views were created from, and the views'
+# names, since another version of the program may have other views.
+FINGERPRINT_SETTING, NAMES_SETTING = "views", "view_names"
 
 
 def _text_of(name: str) -> str:
@@ -53,7 +54,7 @@ def fingerprint() -> str:
 
 def are_current(connection: Connection) -> bool:
     """True where a database of this schema has the views of this program."""
-    stored = connection.execute(sa.select(setting.c.value).where(setting.c.key == SETTING)).scalar()
+    stored = connection.execute(sa.select(setting.c.value).where(setting.c.key == FINGERPRINT_SETTING)).scalar()
     return stored == fingerprint()
 
 
@@ -66,18 +67,18 @@ def create(connection: Connection) -> None:
         # psycopg takes % for a placeholder
         sql = text.replace("%", "%%") if connection.dialect.name == "postgresql" else text
         connection.exec_driver_sql(f"CREATE VIEW {name} AS\n{sql}")
-    settings = [{"key": SETTING, "value": fingerprint()}, {"key": NAMES, "value": ",".join(VIEWS)}]
+    settings = [{"key": FINGERPRINT_SETTING, "value": fingerprint()}, {"key": NAMES_SETTING, "value": ",".join(VIEWS)}]
     connection.execute(sa.insert(setting), settings)
 
 
 def drop(connection: Connection) -> None:
     """Removes the views of this program, also those of another version of it; user-defined views remain."""
-    names = connection.execute(sa.select(setting.c.value).where(setting.c.key == NAMES)).scalar()
+    names = connection.execute(sa.select(setting.c.value).where(setting.c.key == NAMES_SETTING)).scalar()
     stored = names.split(",") if names else []
     # a view is read by later ones, and PostgreSQL drops none that is read
     for name in [*reversed(stored), *(name for name in reversed(VIEWS) if name not in stored)]:
         connection.exec_driver_sql(f"DROP VIEW IF EXISTS {name}")
-    connection.execute(sa.delete(setting).where(setting.c.key.in_((SETTING, NAMES))))
+    connection.execute(sa.delete(setting).where(setting.c.key.in_((FINGERPRINT_SETTING, NAMES_SETTING))))
 
 
 def temporary() -> list[str]:

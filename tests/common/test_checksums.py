@@ -60,9 +60,9 @@ def test_damage_of_a_file_is_seen_though_it_was_right_before(made: Path, damage:
         is_listed(made)
 
 
-@pytest.mark.parametrize("small", [0, checksums.SMALL])
+@pytest.mark.parametrize("small", [0, checksums.SMALL_FILE])
 def test_damage_that_keeps_size_and_time_is_seen(made: Path, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checksums, "SMALL", small)
+    monkeypatch.setattr(checksums, "SMALL_FILE", small)
     monkeypatch.setattr(checksums, "SETTLED_NS", 0)
     assert is_listed(made)
     facts, damaged = made.stat(), TEXT[:-1] + b"8"
@@ -80,7 +80,7 @@ def test_a_file_of_a_folder_is_missed(folder: Path) -> None:
 
 
 def test_the_hash_of_a_large_file_is_made_once(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checksums, "SMALL", 0)
+    monkeypatch.setattr(checksums, "SMALL_FILE", 0)
     monkeypatch.setattr(checksums, "SETTLED_NS", 0)
     assert is_listed(made)
     monkeypatch.setattr(FileSum, "of", lambda path: pytest.fail("hashed again"))

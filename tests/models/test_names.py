@@ -15,7 +15,7 @@ from hashbench.models.names import Names, known_names, unknown_model
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file = tmp_path / "cache" / "names.json"
-    monkeypatch.setattr(names, "KEPT", file)
+    monkeypatch.setattr(names, "NAMES_FILE", file)
     return file
 
 

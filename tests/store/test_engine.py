@@ -89,7 +89,9 @@ def test_views_of_another_text_are_made_anew(place: str) -> None:
     with store.write() as connection:
         connection.exec_driver_sql("DROP VIEW run_origins")
         connection.exec_driver_sql("CREATE VIEW run_origins AS SELECT 1 AS old")
-        connection.execute(sa.update(setting).where(setting.c.key == views.SETTING).values(value="an older text"))
+        connection.execute(
+            sa.update(setting).where(setting.c.key == views.FINGERPRINT_SETTING).values(value="an older text")
+        )
     store.close()
     again = open_store(place)
     assert not again.query("SELECT experiment_id FROM run_origins")  # the column is there
@@ -103,9 +105,11 @@ def test_a_view_of_another_version_goes_and_a_user_defined_one_stays(place: str)
     with store.write() as connection:
         connection.exec_driver_sql("CREATE VIEW glue_scores AS SELECT * FROM scores")
         connection.exec_driver_sql("CREATE VIEW my_runs AS SELECT id FROM run")
-        names = sa.update(setting).where(setting.c.key == views.NAMES)
+        names = sa.update(setting).where(setting.c.key == views.NAMES_SETTING)
         connection.execute(names.values(value=",".join([*views.VIEWS, "glue_scores"])))
-        connection.execute(sa.update(setting).where(setting.c.key == views.SETTING).values(value="an older text"))
+        connection.execute(
+            sa.update(setting).where(setting.c.key == views.FINGERPRINT_SETTING).values(value="an older text")
+        )
     store.close()
     again = open_store(place)
     with again.read() as connection:
@@ -128,7 +132,9 @@ def test_read_only_shows_todays_views_and_leaves_the_file_as_it_is(tmp_path: Pat
     with store.write() as connection:
         connection.exec_driver_sql("DROP VIEW run_origins")
         connection.execute(sa.delete(sa.table("reading")))
-        connection.execute(sa.update(setting).where(setting.c.key == views.SETTING).values(value="an older text"))
+        connection.execute(
+            sa.update(setting).where(setting.c.key == views.FINGERPRINT_SETTING).values(value="an older text")
+        )
     store.close()
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")

@@ -108,7 +108,7 @@ def rows_of(path: Path) -> dict[str, list[tuple[object, ...]]]:
     with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         rows = {name: connection.execute(f"SELECT * FROM {name}").fetchall() for name in names}
-    rows["setting"] = [row for row in rows["setting"] if row[0] not in (views.SETTING, views.NAMES)]
+    rows["setting"] = [row for row in rows["setting"] if row[0] not in (views.FINGERPRINT_SETTING, views.NAMES_SETTING)]
     return {name: sorted(of_table, key=repr) for name, of_table in rows.items()}
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 
 from hashbench.common.errors import InputError
 from hashbench.store.engine import Store, open_store
-from hashbench.store.planning import AT_ONCE, Run, add_experiment, retry_failed
+from hashbench.store.planning import RUNS_AT_ONCE, Run, add_experiment, retry_failed
 from hashbench.store.queue import claim, fail
 from hashbench.store.result import Result, finish, void
 from hashbench.store.schema import CHUNK
@@ -181,7 +181,7 @@ def test_others_can_write_between_the_parts_of_a_plan(store: Store, lab: Lab) ->
     lab.plan(store, *plan_in_parts(lab))
     steps = [after - before for before, after in zip([0, *written], written, strict=False)]
     assert written[-1] == 450 + 449 + 450
-    assert max(steps) <= AT_ONCE
+    assert max(steps) <= RUNS_AT_ONCE
 
 
 def test_a_password_in_the_command_is_not_stored(store: Store) -> None:

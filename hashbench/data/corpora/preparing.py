@@ -57,7 +57,7 @@ from hashbench.models.text.unicode import offsets_from
 FORMAT = 1  # of a prepared corpus; a change makes all of them anew
 BLOCK_IDS = 1 << 22  # written at a time
 WORK = ".shards"  # ends the name of the folder of what is finished
-REMEDY = "start it again with HASHBENCH_THREADS=1, or more memory; it goes on behind the finished shards"
+MEMORY_REMEDY = "start it again with HASHBENCH_THREADS=1, or more memory; it goes on behind the finished shards"
 
 
 class ShardWorkers(Protocol):
@@ -82,7 +82,7 @@ class LocalShardWorkers:
         if len(jobs) == 1 or sum(job.shard.bytes for job, _ in jobs) <= shards.SHARD_BYTES:
             yield from ((number, make_shard(*job, report)) for number, job in enumerate(jobs))
         else:
-            yield from call_each(make_shard, jobs, workers=thread_count(), remedy=REMEDY)
+            yield from call_each(make_shard, jobs, workers=thread_count(), remedy=MEMORY_REMEDY)
 
 
 def prepare(

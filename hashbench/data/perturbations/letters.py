@@ -122,7 +122,7 @@ class Distortion(Perturbation):
 
 
 VOWELS = "aeiou"
-SHORTEST = 3  # letters of a word that is inflected
+SHORTEST_INFLECTED = 3  # letters of a word that is inflected
 # Words of grammar: they have no inflections that anyone would write.
 FUNCTION_WORDS = frozenset(
     "a about above after again against all although always am among an and another any are as at be because been "
@@ -134,7 +134,7 @@ FUNCTION_WORDS = frozenset(
     "though three through thus to too two under until up upon us very was we were what when where whether which while "
     "who whom whose why will with within without would yet you your yours yourself".split()
 )
-BLOCK = 1_000_000  # types turned into strings at a time
+STRINGS_AT_ONCE = 1_000_000  # types turned into strings at a time
 
 
 def unseen(word: str, draw: int, *, seen: frozenset[str]) -> str | None:
@@ -151,7 +151,12 @@ def unseen_form(word: str, draw: int, seen: frozenset[str]) -> str | None:
     >>> unseen_form("walk", 0, frozenset({"walk", "walks", "walked", "walking"}))
     'walker'
     """
-    if len(word) < SHORTEST or not (word.isascii() and word.isalpha()) or word in FUNCTION_WORDS or word not in seen:
+    if (
+        len(word) < SHORTEST_INFLECTED
+        or not (word.isascii() and word.isalpha())
+        or word in FUNCTION_WORDS
+        or word not in seen
+    ):
         return None
     for forms in (inflected(word), derived(word)):
         if new := [form for form in forms if form not in seen]:
@@ -220,8 +225,8 @@ def _doubles(word: str) -> bool:
 def seen_among(wanted: frozenset[str], types: TypeTable) -> frozenset[str]:
     """The words that are types of the table."""
     seen: set[str] = set()
-    for start in range(0, len(types), BLOCK):
-        ids = np.arange(start, min(start + BLOCK, len(types)))
+    for start in range(0, len(types), STRINGS_AT_ONCE):
+        ids = np.arange(start, min(start + STRINGS_AT_ONCE, len(types)))
         seen.update(wanted.intersection(types.strings(ids)))
     return frozenset(seen)
 

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.progress import progress
+from hashbench.common.showing import SHOWN_CHARACTERS
 from hashbench.data.sources.conll import sentences
 from hashbench.data.sources.fingerprints import digest, files_fingerprint
 from hashbench.data.sources.layout import FORMATS_TEXT, TAGGED, find_splits
@@ -36,7 +37,6 @@ ROWS_AT_ONCE = 4_096
 HEAD = 1 << 20  # characters within which an array of JSON begins
 LONGEST_LINE = 1 << 26  # characters of a line or a quoted cell; a longer one is another kind of file
 NO_NAME = re.compile(r"[+-]?\d+(\.\d+)?|.{60,}")  # what is a cell, not the name of a column
-SHOWN = 60  # characters of a line that a message repeats
 ESCAPED = re.compile(r"\\u00[2-7]")  # a plain character that JSON text writes by its number
 Cells = Sequence[object]
 RowCells = tuple[object, ...]  # of the requested columns
@@ -349,11 +349,13 @@ def _rows(
         if any("\0" in name for name in header):  # a text may hold it, a header never
             raise InputError(f"{path}: is a binary file (its first line holds NUL); save it as UTF-8 or as parquet")
         if header and not set(columns) <= set(header) and (header[0].startswith("#") or SEPARATOR.fullmatch(header[0])):
-            raise MissingColumn(f"{path}:{rows.line_num}: {header[0][:SHOWN]!r} is no line of names; remove it")
+            raise MissingColumn(
+                f"{path}:{rows.line_num}: {header[0][:SHOWN_CHARACTERS]!r} is no line of names; remove it"
+            )
         if len(header) == 1 and header[0] not in columns:
             _check_delimiter(path, header[0])
         if not set(columns) & set(header) and any(NO_NAME.fullmatch(name.strip()) for name in header):
-            shown = ", ".join(header)[:SHOWN]
+            shown = ", ".join(header)[:SHOWN_CHARACTERS]
             raise MissingColumn(f"{path}: its first line, {shown}, names no column; write a line of names first")
         check_columns(path, columns, header)
         places = [header.index(name) for name in columns]

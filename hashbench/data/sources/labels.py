@@ -24,7 +24,7 @@ import numpy as np
 
 from hashbench.common.errors import InputError, located, near_match
 from hashbench.common.invisible import UNSEEN
-from hashbench.common.showing import whole_number
+from hashbench.common.showing import SHOWN_CHARACTERS, whole_number
 from hashbench.data.sources.files import Cells
 
 # 1, -1, and 1.0 as pandas writes 1 in a column with gaps; longer ones are no numbers of classes
@@ -39,7 +39,6 @@ MISSING = frozenset(("nan", "<na>", "nat", "#n/a"))
 PERHAPS_MISSING = frozenset(("-", "--", "?", "n/a", "na", "null", "unlabeled", "unlabelled"))  # noted, not refused
 JOINS_ALONE = ("|", ";", ",", "#", "\t")  # between labels of a row; the others are within names too, as in Sci/Tech
 JOINS = (*JOINS_ALONE, "::", "__", " and ", "/", "+", "&", "_", " ")
-SHOWN = 60  # characters of a wrong label that a message repeats
 SHOWN_NAMES = 8  # names of labels in a message
 NOTED_NAMES = 5  # the same in a note
 LabelKind = Literal["number", "code", "decimal", "truth", "name", "none"]
@@ -258,7 +257,9 @@ def _named(column: Cells, where: str, classes: Classes | _Discovered) -> list[st
             remembered[key] = classes.name_of(cell)
         name = remembered[key]
         if name is None:
-            shown = f"row {row}: {repr(cell)[:SHOWN]} is not a label; expected {classes.expected}{_hint(cell)}"
+            shown = (
+                f"row {row}: {repr(cell)[:SHOWN_CHARACTERS]} is not a label; expected {classes.expected}{_hint(cell)}"
+            )
             raise InputError(f"{where}: {shown}")
         names.append(name)
     return names
@@ -268,7 +269,7 @@ def _refuse_nested(column: Cells, where: str) -> None:
     """Raises InputError for a cell that holds several values."""
     for row, cell in enumerate(column, start=1):
         if isinstance(cell, list | tuple | dict):
-            raise InputError(f"{where}: row {row}: {repr(cell)[:SHOWN]} is not a label; {_of_several(cell)}")
+            raise InputError(f"{where}: row {row}: {repr(cell)[:SHOWN_CHARACTERS]} is not a label; {_of_several(cell)}")
 
 
 def _of_several(cell: object) -> str:

@@ -64,7 +64,7 @@ ABOUT_DATA = {
     "metadata.json",
     "label_names.json",
 }
-SHOWN = 5  # files that a message lists
+SHOWN_FILES = 5  # files that a message lists
 
 
 @dataclass(frozen=True)
@@ -257,8 +257,10 @@ def whole(files: Sequence[Path], folder: Path, *, remedy: str = "rename the othe
             "the files with splits"
         )
     if missing and remedy:
-        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-        lacks = f"{', '.join(missing[:SHOWN])}{more} of {len(wanted)} {'is' if len(missing) == 1 else 'are'} missing"
+        more = f" and {len(missing) - SHOWN_FILES} more" if len(missing) > SHOWN_FILES else ""
+        lacks = (
+            f"{', '.join(missing[:SHOWN_FILES])}{more} of {len(wanted)} {'is' if len(missing) == 1 else 'are'} missing"
+        )
         raise InputError(f"{folder}: {listed(folder, files[:1])}: shard {lacks}; put it back, or {remedy}")
     return tuple(path for _, path in sorted(zip(numbers, files, strict=True)))
 
@@ -321,7 +323,9 @@ def is_about(path: Path) -> bool:
 def listed(folder: Path, files: Sequence[Path], between: str = ", ") -> str:
     """The names of files within a folder, some of them where they are many."""
     shown = [str(path.relative_to(folder)) if path.is_relative_to(folder) else path.name for path in files]
-    return between.join(shown[:SHOWN]) + (f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else "")
+    return between.join(shown[:SHOWN_FILES]) + (
+        f" and {len(shown) - SHOWN_FILES} more" if len(shown) > SHOWN_FILES else ""
+    )
 
 
 def _visible(folder: Path) -> list[Path]:

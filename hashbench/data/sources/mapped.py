@@ -21,9 +21,9 @@ from hashbench.models.text.unicode import offsets_from
 if TYPE_CHECKING:
     import pyarrow as pa  # loaded where a column is large, as a prediction has none
 
-LARGE = 1 << 24  # characters of a column, bytes of an array; smaller ones are Python's and NumPy's own
+MAPPED_FROM = 1 << 24  # characters of a column, bytes of an array; smaller ones are Python's and NumPy's own
 MOST_SHARED = 1_000  # different texts of a column, as labels are, that are kept once
-AT_ONCE = 4_096  # rows
+CELLS_AT_ONCE = 4_096  # rows
 
 
 class MappedTexts(Sequence[Any]):
@@ -44,8 +44,8 @@ class MappedTexts(Sequence[Any]):
         return self._missing if text is None else text
 
     def __iter__(self) -> Iterator[Any]:
-        for start in range(0, len(self), AT_ONCE):
-            yield from self._read(self._rows[start : start + AT_ONCE])
+        for start in range(0, len(self), CELLS_AT_ONCE):
+            yield from self._read(self._rows[start : start + CELLS_AT_ONCE])
 
     def __eq__(self, other: object) -> bool:
         """Equal texts in equal order; a small column is a list."""
@@ -96,9 +96,9 @@ class GatheredCells:
                 if cell in self._shared or len(self._shared) < MOST_SHARED:
                     cell = self._shared.setdefault(cell, cell)
             self._cells.append(cell)
-        if self._characters > LARGE and not self._stays:
-            file, starts = _nameless(), range(0, len(self._cells), AT_ONCE)
-            if file is not None and all(self._write(file, self._cells[at : at + AT_ONCE]) for at in starts):
+        if self._characters > MAPPED_FROM and not self._stays:
+            file, starts = _nameless(), range(0, len(self._cells), CELLS_AT_ONCE)
+            if file is not None and all(self._write(file, self._cells[at : at + CELLS_AT_ONCE]) for at in starts):
                 self._file, self._cells, self._shared = file, [], {}
             self._stays = self._file is None
 
@@ -144,7 +144,7 @@ def taken(column: Sequence[str], rows: np.ndarray) -> Sequence[str]:
 def large_array(length: int, dtype: npt.DTypeLike) -> np.ndarray:
     """An array (length,) to be filled, in a mapped file if it is large and there is room for one."""
     n_bytes = length * np.dtype(dtype).itemsize
-    file = _nameless() if n_bytes > LARGE else None
+    file = _nameless() if n_bytes > MAPPED_FROM else None
     if file is None:
         return np.empty(length, dtype)
     try:

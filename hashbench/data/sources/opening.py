@@ -18,7 +18,7 @@ SAME = {
     ".bio": ".conll",
 }  # fmt: skip
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-BLOCK = 1 << 20  # bytes that are read at a time
+READ_BLOCK = 1 << 20  # bytes that are read at a time
 LONGEST_TEXT = 1 << 30  # bytes of a text file that is read whole
 
 
@@ -97,7 +97,7 @@ def first_wrong_byte(path: Path) -> int:
     decoder, at = codecs.getincrementaldecoder("utf-8")("surrogatepass"), 0  # bytes before those that it still holds
     with _bytes_of(path) as file:
         while True:
-            block = bytes(file.read(BLOCK))
+            block = bytes(file.read(READ_BLOCK))
             held = len(decoder.getstate()[0])
             try:
                 decoder.decode(block, final=not block)

@@ -14,16 +14,16 @@ from typing import NamedTuple
 import numpy as np
 
 from hashbench.common.errors import InputError
+from hashbench.common.showing import SHOWN_CHARACTERS
 from hashbench.data.sources.files import Cells
-from hashbench.data.sources.labels import SHOWN
 from hashbench.scores.base import UndefinedScore
 from hashbench.scores.correlations import Pearson, Spearman
 
-LARGEST = float(np.finfo(np.float32).max)
+LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 DIGITS = Context(prec=14)  # of a fraction: in those behind them two ways to compute one mean differ
 BITS = 46  # the same in binary digits
-KEPT = 0.9999  # least correlation of numbers with themselves in 32 bits: it prints as 100.0
-NOTED = 0.01  # share of the different labels that are lost, above which there is a note
+LEAST_CORRELATION = 0.9999  # least correlation of numbers with themselves in 32 bits: it prints as 100.0
+NOTED_EQUAL_LABELS = 0.01  # share of the different labels that are lost, above which there is a note
 
 
 class ReadValues(NamedTuple):
@@ -54,7 +54,11 @@ def read_values(columns: Mapping[str, Cells], where: Mapping[str, str]) -> ReadV
 
 def _shown(cell: object) -> str:
     """A cell as a message repeats it; Python writes out no whole number of thousands of digits."""
-    return "a number of so many digits" if isinstance(cell, int) and cell.bit_length() > 256 else repr(cell)[:SHOWN]
+    return (
+        "a number of so many digits"
+        if isinstance(cell, int) and cell.bit_length() > 256
+        else repr(cell)[:SHOWN_CHARACTERS]
+    )
 
 
 def _number(cell: object, where: str) -> float:
@@ -84,14 +88,16 @@ def _lost(cells: Cells, wide: np.ndarray, values: np.ndarray, split: str, where:
     apart, least = _apart(cells, wide)
     before, after = len(np.unique(apart)), len(np.unique(values))
     kept = likeness(apart, values)
-    if kept < KEPT:
+    if kept < LEAST_CORRELATION:
         raise InputError(
             f"{where}: labels lose digits in float32, in which models learn and are scored: {after:,} of {before:,} "
             f"different ones are left, and perfect predictions would score {100 * kept:.2f}; subtract "
             f"{_plainly(least)} from the labels of every split, or scale them"
         )
     lost = before - after
-    return [f"{lost:,} of {before:,} different labels of {split} equal another in float32"] * (lost > NOTED * before)
+    return [f"{lost:,} of {before:,} different labels of {split} equal another in float32"] * (
+        lost > NOTED_EQUAL_LABELS * before
+    )
 
 
 def _apart(cells: Cells, wide: np.ndarray) -> tuple[np.ndarray, Decimal]:
@@ -121,7 +127,7 @@ def _exact(cell: object) -> Decimal:
 def _plainly(number: Decimal) -> str:
     """A number as a message writes it: with all digits, unless they are too many to read."""
     digits = format(number.normalize(), "f")
-    return digits if len(digits) <= SHOWN else format(number, "e")
+    return digits if len(digits) <= SHOWN_CHARACTERS else format(number, "e")
 
 
 def likeness(exact: np.ndarray, values: np.ndarray) -> float:
@@ -142,4 +148,4 @@ def narrowed(values: Sequence[float] | np.ndarray) -> np.ndarray:
     wide = np.asarray(values, np.float64)
     with np.errstate(over="ignore"):
         narrow = wide.astype(np.float32)
-    return narrow if np.isfinite(narrow).all() and likeness(wide, narrow) >= KEPT else wide
+    return narrow if np.isfinite(narrow).all() and likeness(wide, narrow) >= LEAST_CORRELATION else wide

@@ -27,7 +27,7 @@ from hashbench.models.embeddings.base import Published
 RANDOM = "random"  # where the name of weights is allowed: none are loaded
 CONFIG = "config.json"
 FILES = ("model.safetensors", "pytorch_model.bin")  # the first that is there is read
-REMEDY = (
+WEIGHTS_REMEDY = (
     f"name a folder with {CONFIG} and {FILES[0]} or {FILES[1]} (weights: FOLDER), or take a model that starts from "
     "random weights (canine-c-scratch)"
 )
@@ -43,7 +43,7 @@ def locate_weights(name: str) -> FolderWeights | HubWeights:
     if folder.exists():
         return FolderWeights(folder)
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
-        raise InputError(f"weights {name}: no such folder, nor can it be a name on the hub; {REMEDY}")
+        raise InputError(f"weights {name}: no such folder, nor can it be a name on the hub; {WEIGHTS_REMEDY}")
     repository, _, revision = name.partition("@")
     return HubWeights(repository, revision or None)
 
@@ -58,7 +58,7 @@ class FolderWeights:
         missing = [CONFIG] if not (folder / CONFIG).is_file() else []
         files = [folder / file for file in FILES if (folder / file).is_file()]
         if missing or not files:
-            raise InputError(f"{self._where}: no {' or '.join(missing or FILES)} in it; {REMEDY}")
+            raise InputError(f"{self._where}: no {' or '.join(missing or FILES)} in it; {WEIGHTS_REMEDY}")
         self._config, self._file = folder / CONFIG, files[0]
 
     def fingerprint(self) -> str:
@@ -132,7 +132,7 @@ class HubWeights:
         for file in FILES:
             if file in sums:
                 return {"file": file, "commit": str(info.sha), "sha256": str(sums[file])}
-        raise InputError(f"weights {self.shown}: the hub has no {' or '.join(FILES)} of it; {REMEDY}")
+        raise InputError(f"weights {self.shown}: the hub has no {' or '.join(FILES)} of it; {WEIGHTS_REMEDY}")
 
     def _fetched_before(self) -> dict[str, str] | None:
         hub = import_package("huggingface_hub")
@@ -149,7 +149,7 @@ class HubWeights:
 
     @property
     def _unfound(self) -> Callable[[Exception], InputError]:
-        return not_found(f"weights {self.shown}: no folder of this name", REMEDY)
+        return not_found(f"weights {self.shown}: no folder of this name", WEIGHTS_REMEDY)
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -183,7 +183,9 @@ def read_published(path: Path, config: Mapping[str, Any], where: str) -> Publish
         OSError, SafetensorError, RuntimeError, EOFError, pickle.UnpicklingError, ValueError, LookupError, TypeError,
         AttributeError,
     ) as error:  # fmt: skip
-        raise InputError(f"{where}: {path.name} holds no weights ({first_line(error)[:120]}); {REMEDY}") from error
+        raise InputError(
+            f"{where}: {path.name} holds no weights ({first_line(error)[:120]}); {WEIGHTS_REMEDY}"
+        ) from error
     prefix = f"{config['model_type']}." if "model_type" in config else ""
     tensors: dict[str, Tensor] = {_present(name.removeprefix(prefix)): tensor for name, tensor in stored.items()}
     return Published(tensors, config, where)

@@ -26,7 +26,7 @@ from hashbench.models.text.types import Interner, TokenizedTexts, TypeTable
 from hashbench.models.text.unicode import offsets_from
 
 FORMAT = 1  # of the stored ids; a change makes all of them anew
-NOTED = 0.05  # a share of unknown tokens above which there is a note
+NOTED_UNKNOWN = 0.05  # a share of unknown tokens above which there is a note
 TEXTS_AT_ONCE = 1 << 15  # that are tokenized
 IDS_AT_ONCE = 1 << 22  # that are looked up
 READ_BEFORE = 1_000  # texts of each column that are read where nothing was tokenized yet
@@ -152,7 +152,7 @@ def unknown_note(counts: Mapping[str, Unknown]) -> str:
     return ", ".join(
         f"{count.unknown:,} of {count.tokens:,} tokens of {split} ({100 * count.unknown / count.tokens:.1f} %)"
         for split, count in counts.items()
-        if count.unknown > NOTED * count.tokens
+        if count.unknown > NOTED_UNKNOWN * count.tokens
     )
 
 

@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 
 from hashbench.common.errors import InputError
-from hashbench.common.showing import whole_number
+from hashbench.common.showing import SHOWN_CHARACTERS, whole_number
 from hashbench.data.sources.labels import Classes, label_of
 from hashbench.data.sources.opening import opened
-from hashbench.data.sources.values import LARGEST, narrowed
+from hashbench.data.sources.values import LARGEST_FLOAT32, narrowed
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text_data import Split, TaskData
 
-SHOWN = 60  # characters of a text in a message
 ANSWERS = ("filtered_resps", "resps")  # keys of lm-evaluation-harness, the first that is there
 FORMS = "samples of lm-evaluation-harness, examples of Every Eval Ever, or rows with the task's columns and prediction"
 
@@ -167,7 +166,7 @@ class _Rows:
 
 def _short(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
 
 
 def _likelihood(answer: object, where: str) -> float:
@@ -253,7 +252,7 @@ def matched(
 
 def _values(outputs: Sequence[float], file: Path) -> np.ndarray:
     """Predicted values (n,) in the precision that keeps them apart. Raises InputError for one that is too large."""
-    if abs(largest := max(outputs, key=abs)) > LARGEST:
+    if abs(largest := max(outputs, key=abs)) > LARGEST_FLOAT32:
         raise InputError(f"{file}: prediction {largest:g} is too large; a regression has numbers below 3.4e38")
     return narrowed(outputs)
 

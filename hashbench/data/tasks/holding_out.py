@@ -33,7 +33,7 @@ from hashbench.models.text.unicode import well_formed
 from hashbench.models.text.words import UnicodeTokenizer
 
 SHARE = 10  # one training row of ten
-LARGEST = 50  # rows of a group that is drawn though it is more than a tenth of the tenth
+LARGEST_GROUP = 50  # rows of a group that is drawn though it is more than a tenth of the tenth
 FEWEST_GROUPS = 3  # of all rows, where they are few
 
 # Rows (k,) of train -> how often each class is there (n_classes,), None where labels are no classes
@@ -85,7 +85,7 @@ class _Groups:
         n, n_distinct = len(contained.row_of), len(contained.words)
         self._rows = np.bincount(contained.row_of, minlength=n_distinct)  # (m,) of each distinct row
         self._tenth = _tenth(n)
-        largest = max(1, self._tenth // SHARE, min(n // FEWEST_GROUPS, LARGEST))
+        largest = max(1, self._tenth // SHARE, min(n // FEWEST_GROUPS, LARGEST_GROUP))
         self._group = self._bound(largest)  # (m,) of each distinct row
         sizes = np.bincount(self._group, weights=self._rows)
         place = np.empty(n, np.int64)
@@ -147,7 +147,7 @@ class _Groups:
 
 
 FILTER_BITS = 22  # of a table that rules out most hashes before they are searched for
-BLOCK = 4_000_000  # rows compared at a time: bounds the memory
+COMPARED_AT_ONCE = 4_000_000  # rows compared at a time: bounds the memory
 
 
 @dataclass(frozen=True)
@@ -283,6 +283,6 @@ def _runs(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 def _blocks(costs: np.ndarray) -> list[np.ndarray]:
-    """Numbers 0 to n - 1 in blocks whose costs (n,) sum up to about BLOCK."""
-    cuts = np.flatnonzero(np.diff(np.cumsum(costs) // BLOCK)) + 1
+    """Numbers 0 to n - 1 in blocks whose costs (n,) sum up to about COMPARED_AT_ONCE."""
+    cuts = np.flatnonzero(np.diff(np.cumsum(costs) // COMPARED_AT_ONCE)) + 1
     return np.split(np.arange(len(costs)), cuts)

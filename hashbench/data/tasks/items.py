@@ -42,7 +42,7 @@ SPLIT = 2  # stream of random numbers
 CELLS = 1 << 24  # scores of the baseline of co-occurrence that exist at a time
 FEW_LINKS = 2_000_000  # whose outputs are always small enough to be stored
 MAPS = 16  # more hash maps than a model of the suite has
-LEAST = 2  # links of a page that can be hidden and still have a context
+FEWEST_LINKS = 2  # links of a page that can be hidden and still have a context
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,9 @@ def split_pages(pages: np.ndarray, protocol: SplitShares, where: str) -> dict[st
     n_test = max(1, int(protocol.test_share * len(pages)))
     n_validation = max(1, int(protocol.validation_share * (len(pages) - n_test)))
     if len(pages) <= n_test + n_validation:
-        raise InputError(f"{where}: {len(pages)} pages with {LEAST} links or more cannot be split; give more pages")
+        raise InputError(
+            f"{where}: {len(pages)} pages with {FEWEST_LINKS} links or more cannot be split; give more pages"
+        )
     parts = np.split(order, [n_test, n_test + n_validation])
     return {name: np.sort(part) for name, part in zip(("test", "validation", "train"), parts, strict=True)}
 
@@ -276,9 +278,9 @@ class LocatedLinks:
         protocol = protocol_of(self.task)
         items, pages, notes = read_links(self.table, self.task.text[0], self.task.label, protocol.max_items)
         refuse_changed(self, self.table.where)
-        kept = np.flatnonzero(np.diff(pages.offsets) >= LEAST)
+        kept = np.flatnonzero(np.diff(pages.offsets) >= FEWEST_LINKS)
         if len(kept) < len(pages):
-            notes += [f"{len(pages) - len(kept):,} pages with fewer than {LEAST} links left out"]
+            notes += [f"{len(pages) - len(kept):,} pages with fewer than {FEWEST_LINKS} links left out"]
         splits = split_pages(kept, protocol, self.table.where)
         table, ids = number_items(items, pages, splits["train"])
         return LinkSet(

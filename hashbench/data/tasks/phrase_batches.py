@@ -21,7 +21,7 @@ from hashbench.data.tasks.phrases import PhrasesBlock
 from hashbench.models.embeddings.base import MASK_ID, NO_LABEL, Batch, Template
 from hashbench.models.text.unicode import ranges
 
-LEAST = 2  # items of a sequence: one hidden, one beside it
+FEWEST_ITEMS = 2  # items of a sequence: one hidden, one beside it
 SENTENCE_ENDS = (".", "!", "?")
 CUT, OTHER, NEXT = 41, 42, 43  # streams of random numbers
 HIDDEN = 44  # which held-out sequences are cases
@@ -63,7 +63,7 @@ def sequences(offsets: np.ndarray, documents: np.ndarray, width: int) -> Sequenc
     number = ranges(np.zeros(len(pieces), np.int64), pieces)  # 0, 1, ... within each document
     starts = np.repeat(begins, pieces) + number * width
     ends = np.minimum(starts + width, np.repeat(begins + lengths, pieces))
-    kept = ends - starts >= LEAST
+    kept = ends - starts >= FEWEST_ITEMS
     return Sequences(starts[kept], ends[kept], np.repeat(documents, pieces)[kept])
 
 
@@ -180,7 +180,7 @@ class PhraseData(ItemData):
 
         It ends with a sentence, any of them, and anywhere where none ends.
         """
-        lengths = (ids != PADDING).sum(1)  # at least LEAST
+        lengths = (ids != PADDING).sum(1)  # at least FEWEST_ITEMS
         inside = np.arange(ids.shape[1]) < lengths[:, None] - 1
         ends = inside & (ids >= 0) & self._sentence_end[np.maximum(ids, 0)]
         keys = uniforms(seed, epoch, rows, ids.shape[1], CUT)

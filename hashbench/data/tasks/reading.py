@@ -27,8 +27,8 @@ from hashbench.models.text.types import TypeTable
 from hashbench.models.text.unicode import well_formed
 from hashbench.models.text.words import UnicodeTokenizer
 
-AT_ONCE = 10_000  # cut texts whose tokens are looked for at a time; bounds the memory of a library's answers
-SHORTEST = 8  # tokens of an input, as in a recipe
+TEXTS_AT_ONCE = 10_000  # cut texts whose tokens are looked for at a time; bounds the memory of a library's answers
+FEWEST_TOKENS = 8  # tokens of an input, as in a recipe
 
 
 def texts_read(
@@ -55,7 +55,7 @@ def length_that_keeps(
     def suffices(max_length: int) -> bool:
         return sum(int(kept.sum()) for kept in kept_tokens(lengths, template, max_length)) >= wanted
 
-    low, high = min(SHORTEST, at_most), at_most
+    low, high = min(FEWEST_TOKENS, at_most), at_most
     while low < high:  # more tokens never keep less
         middle = (low + high) // 2
         low, high = (low, middle) if suffices(middle) else (middle + 1, high)
@@ -89,7 +89,7 @@ class _Lengths:
             characters_lost=sum(
                 self._lost(split, column, rows, kept[column][rows], list(map(well_formed, taken(texts[column], rows))))
                 for column, cut in enumerate(lost)
-                for rows in np.split(cut, range(AT_ONCE, len(cut), AT_ONCE))
+                for rows in np.split(cut, range(TEXTS_AT_ONCE, len(cut), TEXTS_AT_ONCE))
             ),
         )
 

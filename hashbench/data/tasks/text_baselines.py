@@ -236,7 +236,7 @@ BASELINES = {
 }
 
 
-LARGEST = 127  # of the integers of weights
+LARGEST_WEIGHT = 127  # of the integers of weights
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ class FittedWords:
     def of(cls, linear: Any, pairs: bool) -> FittedWords:
         """A fitted linear model of scikit-learn in int8, with one scale for each output."""
         weights = np.atleast_2d(linear.coef_)
-        scales = np.maximum(np.abs(weights).max(1), 1e-12) / LARGEST
+        scales = np.maximum(np.abs(weights).max(1), 1e-12) / LARGEST_WEIGHT
         rounded = np.round(weights / scales[:, None]).astype(np.int8)
         return cls(pairs, rounded, scales, np.atleast_1d(linear.intercept_), getattr(linear, "classes_", np.array([])))
 

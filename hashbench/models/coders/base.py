@@ -28,7 +28,7 @@ from hashbench.models.text.unicode import pack, split
 # Rows of special tokens, before the hashed ones in a table.
 FIRST_ROW = 5
 UNKNOWN_ROW = 3  # the row of <unk>
-AT_ONCE = 4096  # types whose codes are lists of Python at a time
+TYPES_AT_ONCE = 4096  # types whose codes are lists of Python at a time
 
 
 class Coder(ABC):
@@ -135,9 +135,9 @@ class PortableCoder(Coder):
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> codes (n, c)."""
         codes = np.empty((len(offsets) - 1, self.width), dtype=self.dtype)
-        for first in range(0, len(codes), AT_ONCE):
-            strings = split(blob, offsets[first : first + AT_ONCE + 1])
-            codes[first : first + AT_ONCE] = self.encode_few([string.decode() for string in strings])
+        for first in range(0, len(codes), TYPES_AT_ONCE):
+            strings = split(blob, offsets[first : first + TYPES_AT_ONCE + 1])
+            codes[first : first + TYPES_AT_ONCE] = self.encode_few([string.decode() for string in strings])
         return codes
 
 

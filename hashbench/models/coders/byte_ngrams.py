@@ -5,8 +5,8 @@ leaves unused. The n-gram that ends at position i has the hash sum_j w_j a^j of 
 1,000,000,007, in 64-bit integers that wrap; its row is that modulo V with the sign of V. Positions with fewer than n
 ids before them have none, as in the paper; `pad` fills them up with 0, as the released code does.
 
-Chosen here: the frame, so that a code depends on the word alone; of a word with more than MOST positions the first
-stay.
+Chosen here: the frame, so that a code depends on the word alone; of a word with more than MOST_POSITIONS
+positions the first ones are kept.
 
 `trigrams`: byte trigrams of " word ", each with m rows of a table, T-FREE (Deiseroth et al., EMNLP 2024). The trigrams
 of a word are a set, windows of three over the UTF-8 of the word between two spaces. A trigram is numbered b0 + 256 b1 +
@@ -31,7 +31,7 @@ from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import compiled, inlined
 
 # Positions of a word, its frame included. Chosen here: words of up to 22 bytes are whole, and codes stay small.
-MOST = 24
+MOST_POSITIONS = 24
 # BLT's ids of bytes begin behind four special ones; the fourth is its delimiter of BPE tokens.
 OFFSET, FRAME = 4, 3
 ROWS = 256 + OFFSET  # of the table of bytes
@@ -41,7 +41,7 @@ PRIME = np.int64(1_000_000_007)
 # matter most (table 8).
 SIZES = (3, 4, 5)
 # Of the n-grams. Chosen here: twice the paper's largest.
-LARGEST = 16
+LARGEST_NGRAM = 16
 
 
 @compiled
@@ -94,25 +94,25 @@ class ByteNgrams(Coder):
         listed = list(sizes) if isinstance(sizes, Sequence) and not isinstance(sizes, str) else [sizes]
         if not listed or sorted(set(map(str, listed))) != sorted(map(str, listed)):
             raise InputError(f"coder {self.name}: sizes {listed!r}; give each once, and at least one")
-        self.sizes = [checked_count(self.name, "sizes", size, most=LARGEST) for size in listed]
+        self.sizes = [checked_count(self.name, "sizes", size, most=LARGEST_NGRAM) for size in listed]
         self.pad = checked_switch(self.name, "pad", pad)
         self.signs = checked_signs(self.name, signs, num_buckets, self.dtype)
-        self.width = MOST * (1 + len(self.sizes))
+        self.width = MOST_POSITIONS * (1 + len(self.sizes))
 
     def portable(self) -> PortablePart:
         """The step for a device without hashbench: its values are the arguments and constants of this coder."""
-        values = {**self.recipe(), "most": MOST, "frame": FRAME, "offset": OFFSET, "prime": int(PRIME)}
+        values = {**self.recipe(), "most": MOST_POSITIONS, "frame": FRAME, "offset": OFFSET, "prime": int(PRIME)}
         return PortablePart("word_bytes", "byte_ngrams", values, needs=("hashing",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings, `blob` (bytes,) and `offsets` (n + 1,) -> codes (n, T (1 + s)) int32.
 
-        Of each of T = MOST positions: the id of its byte or of the frame, then a row for each of the s n-gram sizes; -1
-        for none.
+        For each of T = MOST_POSITIONS positions: the id of its byte or of the frame, then a row for each n-gram size;
+        -1 for none.
         """
         sizes = np.array(self.sizes, dtype=np.int64)
         return position_rows(
-            blob, np.asarray(offsets, dtype=np.int64), sizes, self.num_buckets, self.pad, self.signs, MOST
+            blob, np.asarray(offsets, dtype=np.int64), sizes, self.num_buckets, self.pad, self.signs, MOST_POSITIONS
         )
 
 

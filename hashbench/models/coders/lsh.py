@@ -19,7 +19,7 @@ import numpy as np
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.models.coders.base import FIRST_ROW, Coder, checked_count, checked_switch
-from hashbench.models.coders.ngrams import LONGEST, Features, NgramFeatures, SplitFeatures
+from hashbench.models.coders.ngrams import LONGEST_NGRAM, Features, NgramFeatures, SplitFeatures
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import compiled, compiled_fast
 from hashbench.models.text.types import TypeTable
@@ -77,7 +77,7 @@ class _LshCoder(Coder):
         if self.splits is not None:
             return None
         listed = json.dumps(self.ngrams.strings(), ensure_ascii=False).encode()
-        return PortablePart("lsh", entry, {"longest": LONGEST, **values}, {"ngrams.json": listed})
+        return PortablePart("lsh", entry, {"longest": LONGEST_NGRAM, **values}, {"ngrams.json": listed})
 
     def _draw(self) -> None:
         """Draws the Gaussian numbers of the hash anew for the current features."""

@@ -23,7 +23,7 @@ from hashbench.models.text.compiled import compiled, inlined
 from hashbench.models.text.unicode import split
 
 # Strings that are hashed before the compiled loop would be loaded.
-FEW = 1_000
+FEW_TYPES = 1_000
 
 
 class Md5Bits(Coder):
@@ -43,7 +43,7 @@ class Md5Bits(Coder):
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> packed bits (n, 16)."""
-        if len(offsets) > FEW:
+        if len(offsets) > FEW_TYPES:
             return hmac_md5(blob, np.asarray(offsets, dtype=np.int64), self.md_key.encode())
         digest = md5_of(self.md_key)
         digests = b"".join([digest(string.decode()) for string in split(blob, offsets)])

@@ -13,7 +13,7 @@ from hashbench.models.text.compiled import compiled, inlined
 # All are Appleby's. Of MurmurHash64A m and r:
 A_FACTOR, A_SHIFT = np.uint64(0xC6A4A7935BD1E995), np.uint64(47)
 # Of MurmurHash3 x64 128 the factors of its two halves, those of its finaliser, and what each round adds.
-FIRST, SECOND = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
+FIRST_64, SECOND_64 = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
 MIX_A, MIX_B = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 ADD_A, ADD_B = np.uint64(0x52DCE729), np.uint64(0x38495AB5)
 # The lower 32 bits of 64.
@@ -64,16 +64,16 @@ def murmur3(data: np.ndarray, start: int, stop: int, seed: int) -> tuple[np.uint
     n = stop - start
     h1, h2 = np.uint64(seed), np.uint64(seed)
     while stop - start >= 16:
-        h1 ^= turned(little(data, start, 8) * FIRST, 31) * SECOND
+        h1 ^= turned(little(data, start, 8) * FIRST_64, 31) * SECOND_64
         h1 = (turned(h1, 27) + h2) * np.uint64(5) + ADD_A
-        h2 ^= turned(little(data, start + 8, 8) * SECOND, 33) * FIRST
+        h2 ^= turned(little(data, start + 8, 8) * SECOND_64, 33) * FIRST_64
         h2 = (turned(h2, 31) + h1) * np.uint64(5) + ADD_B
         start += 16
     rest = stop - start
     if rest > 8:
-        h2 ^= turned(little(data, start + 8, rest - 8) * SECOND, 33) * FIRST
+        h2 ^= turned(little(data, start + 8, rest - 8) * SECOND_64, 33) * FIRST_64
     if rest > 0:
-        h1 ^= turned(little(data, start, min(rest, 8)) * FIRST, 31) * SECOND
+        h1 ^= turned(little(data, start, min(rest, 8)) * FIRST_64, 31) * SECOND_64
     return _mixed(h1 ^ np.uint64(n), h2 ^ np.uint64(n))
 
 

@@ -4,7 +4,7 @@ A word is framed as <word>. Its entries are the n-grams of `minn` to `maxn` char
 no lone < or >; with `word` the framed word too (floret). Rows: FNV-1a over sign-extended bytes, modulo the buckets
 (fastText); or the first k of the four 32-bit parts of MurmurHash3_x64_128 with seed 2166136261 (floret).
 
-Chosen here: of a word with more than MOST entries the framed word and the shortest n-grams stay.
+Chosen here: of a word with more than MOST_ENTRIES entries the framed word and the shortest n-grams stay.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import code_point, compiled, inlined, longest_string
 
 # Entries of a word. Chosen here: all of one of 13 characters with n from 3 to 6.
-MOST = 48
+MOST_ENTRIES = 48
 # Offset basis and prime of 32-bit FNV-1a (Fowler, Noll and Vo), as fastText has them.
 FNV_START, FNV_FACTOR = np.uint32(2166136261), np.uint32(16777619)
 SEED = 2166136261  # floret's, the same number
@@ -114,14 +114,14 @@ class NgramBuckets(Coder):
         self.hashes = checked_count(self.name, "hashes", hashes, most=1 if hash == "fnv" else MOST_HASHES)
         self.signs = checked_signs(self.name, signs, num_buckets, self.dtype)
         self.hash, self.word = hash, checked_switch(self.name, "word", word)
-        self.width = MOST * self.hashes
+        self.width = MOST_ENTRIES * self.hashes
 
     def portable(self) -> PortablePart:
         """The step for a device without hashbench: its values are the arguments and constants of this coder."""
-        values = {**self.recipe(), "most": MOST, "seed": SEED}
+        values = {**self.recipe(), "most": MOST_ENTRIES, "seed": SEED}
         return PortablePart("ngrams", "ngram_buckets", values, needs=("hashing",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings, `blob` (bytes,) and `offsets` (n + 1,) -> table rows (n, T k)."""
         arguments = self.minn, self.maxn, self.word, self.hash == "fnv", self.num_buckets, self.hashes, self.signs
-        return bucket_rows(blob, np.asarray(offsets, dtype=np.int64), *arguments, MOST)
+        return bucket_rows(blob, np.asarray(offsets, dtype=np.int64), *arguments, MOST_ENTRIES)

@@ -21,7 +21,7 @@ from hashbench.models.text.subwords import SubwordTokenizer
 from hashbench.models.text.types import TypeTable
 from hashbench.models.text.unicode import offsets_from, split
 
-LONGEST = 4  # characters of an n-gram
+LONGEST_NGRAM = 4  # characters of an n-gram
 # Ids (m,) int32, weights (m,) float64, bounds (n + 1,) int64.
 Features = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -44,7 +44,7 @@ class NgramFeatures:
 
     def restore(self, ngrams: np.ndarray) -> None:
         """Takes a dictionary of n-grams (features, 4) that was fitted before."""
-        self.ngrams = np.ascontiguousarray(ngrams, dtype=np.int32).reshape(-1, LONGEST)
+        self.ngrams = np.ascontiguousarray(ngrams, dtype=np.int32).reshape(-1, LONGEST_NGRAM)
         self._lookup = build_lookup(self.ngrams)
 
     def strings(self) -> list[str]:

@@ -29,12 +29,12 @@ from hashbench.models.text.compiled import compiled, longest_string
 from hashbench.models.text.shipped import case_values
 from hashbench.models.text.unicode import pack, split
 
-LONGEST = 5  # characters of an n-gram: the paper, section 3
+LONGEST_NGRAM = 5  # characters of an n-gram: the paper, section 3
 # Of counters below 4,096; a word of 256 characters has 1,534 features.
 PLANES = 12
 # An n-gram is hashed as n:cat, a pair of characters one apart as s:ct.
 KIND_N, KIND_S, COLON = np.uint8(ord("n")), np.uint8(ord("s")), np.uint8(ord(":"))
-MESSAGE_BYTES = 2 + 4 * LONGEST  # the longest feature: MD5 sees one block
+MESSAGE_BYTES = 2 + 4 * LONGEST_NGRAM  # the longest feature: MD5 sees one block
 
 
 @compiled
@@ -104,7 +104,7 @@ def project(blob: np.ndarray, offsets: np.ndarray, flip: np.uint64, n_bits: int,
         count = 0
         message[0] = KIND_N
         for i in range(n):
-            for length in range(1, min(LONGEST, n - i) + 1):
+            for length in range(1, min(LONGEST_NGRAM, n - i) + 1):
                 if length == 1 and (i == 0 or i == n - 1):
                     continue  # a bare marker
                 first, size = starts[i], starts[i + length] - starts[i]
@@ -161,7 +161,7 @@ class ProjectionCoder(Coder):
 
     def _sizes(self) -> dict[str, Any]:
         return {
-            "bits": self.n_bits, "places": self.places, "flip": str(self._flip()), "longest": LONGEST,
+            "bits": self.n_bits, "places": self.places, "flip": str(self._flip()), "longest": LONGEST_NGRAM,
             "most_characters": MOST_CHARACTERS,
         }  # fmt: skip
 

@@ -31,7 +31,7 @@ NULL = np.frombuffer(b"<null>", dtype=np.uint8)  # what the empty word is hashed
 FEATURES = 512  # of both public configurations
 # Chosen here, beyond the 4,096 of the released code: a budget decides how many features there are.
 MOST_FEATURES = 1 << 16
-BLOCK, BLOCK_BYTES = 64, 16  # features of a low and a high number, and their bytes
+BLOCK_FEATURES, BLOCK_BYTES = 64, 16  # features of a low and a high number, and their bytes
 Hash = Literal["murmur", "xfixhash8", "xfixhash16", "xfixhash32"]
 BITS_OF_STEP: dict[str, int] = {"murmur": 0, "xfixhash8": 8, "xfixhash16": 16, "xfixhash32": 32}
 
@@ -113,7 +113,7 @@ class TernaryProjection(Coder):
             raise InputError(f"coder {self.name}: hash {hash!r}; choose {', '.join(BITS_OF_STEP)}")
         self.features = checked_count(self.name, "features", features, most=MOST_FEATURES)
         self.hash = hash
-        self.width = BLOCK_BYTES * -(-self.features // BLOCK)
+        self.width = BLOCK_BYTES * -(-self.features // BLOCK_FEATURES)
 
     def portable(self) -> PortablePart:
         """The step for a device without hashbench: its values are the width of a code and the bits of a step."""

@@ -16,7 +16,7 @@ from hashbench.common.splitmix import GAMMA, mix_signed, shifted, signed
 from hashbench.models.embeddings.base import SPECIALS, CodeSpec, Embedding, EmbeddingSpec, FreeSize, ModelSpec
 from hashbench.models.layers import draw_weights
 
-HASHES, LARGEST = 1_024, 1_000_000  # k and m of the paper
+HASHES, HASH_RANGE = 1_024, 1_000_000  # k and m of the paper
 
 
 def hash_numbers(keys: Tensor, hashes: int, largest: int) -> Tensor:
@@ -42,8 +42,8 @@ class DeepHash(Embedding):
 
     def embed_types(self, codes: Tensor) -> Tensor:
         """Keys (n, 1) -> vectors (n, d)."""
-        numbers = hash_numbers(codes, self.hashes, LARGEST)
-        values = (2.0 * numbers / (LARGEST - 1) - 1.0).to(self.last.weight.dtype)  # (n, k)
+        numbers = hash_numbers(codes, self.hashes, HASH_RANGE)
+        values = (2.0 * numbers / (HASH_RANGE - 1) - 1.0).to(self.last.weight.dtype)  # (n, k)
         for layer in self.hidden:
             values = layer(values)
         vectors: Tensor = self.last(values)

@@ -31,7 +31,7 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.common.errors import InputError
-from hashbench.models.coders.ternary_projection import BLOCK, BLOCK_BYTES, FEATURES, TernaryProjection
+from hashbench.models.coders.ternary_projection import BLOCK_BYTES, BLOCK_FEATURES, FEATURES, TernaryProjection
 from hashbench.models.embeddings.base import (
     END,
     PAD,
@@ -113,7 +113,7 @@ def four_features() -> Tensor:
 
 def special_codes(features: int, hashing: Mapping[str, Any]) -> Tensor:
     """Codes of the special tokens (5, c) uint8 by a coder with these arguments."""
-    codes = torch.empty(len(SPECIALS), BLOCK_BYTES * -(-features // BLOCK), dtype=torch.uint8)
+    codes = torch.empty(len(SPECIALS), BLOCK_BYTES * -(-features // BLOCK_FEATURES), dtype=torch.uint8)
     if not codes.is_meta:
         names = {**dict(enumerate(SPECIALS)), START: BEGIN_NAME, END: END_NAME}
         codes.copy_(torch.from_numpy(TernaryProjection(**hashing).encode_few(list(names.values()))))

@@ -152,8 +152,8 @@ RECIPE: dict[str, Any] = {
     "evaluation_steps": 10_000,
     "select_metric": "mrr",
 }
-LARGE = {**RECIPE, "batch_size": 1024, "learning_rate": 1e-4}  # all of Wikipedia
-SMALL = {**RECIPE, "batch_size": 4096, "learning_rate": 2e-4}  # its 500,000 most linked pages
+WIKIPEDIA_RECIPE = {**RECIPE, "batch_size": 1024, "learning_rate": 1e-4}  # all of Wikipedia
+MOST_LINKED_RECIPE = {**RECIPE, "batch_size": 4096, "learning_rate": 2e-4}  # its 500,000 most linked pages
 # Not stated for text; chosen here: that of the million-row set.
 TEXT = {**RECIPE, "batch_size": 1024, "learning_rate": 1e-4}
 
@@ -184,7 +184,7 @@ def _model(
         training=TrainingSpec(
             "entities",
             {"negatives": negatives} if negatives else {},
-            finetune=LARGE if items == WIKIPEDIA else SMALL,
+            finetune=WIKIPEDIA_RECIPE if items == WIKIPEDIA else MOST_LINKED_RECIPE,
         ),
         origin=OriginSpec(
             "superbloom",

@@ -133,7 +133,7 @@ def check_shape(
             if not (is_number and fits(value)):
                 raise InputError(f"encoder: {name} {value!r} {fault}; correct it")
     for name in (*sizes, *counts):
-        most = MOST_LAYERS if name == "layers" else MOST
+        most = MOST_LAYERS if name == "layers" else LARGEST_SIZE
         if getattr(config, name) > most:
             raise InputError(f"encoder: {name} {getattr(config, name)} is beyond {most:,}; take a smaller one")
 
@@ -165,7 +165,7 @@ class Architecture:
 
 
 # Above every model there is. An exported folder may have no larger number; each layer is built to be counted.
-MOST, MOST_LAYERS = 2**24, 2**12
+LARGEST_SIZE, MOST_LAYERS = 2**24, 2**12
 _outlines: dict[tuple[object, str], Encoder] = {}  # by what builds them, and their config
 
 

@@ -26,7 +26,7 @@ from hashbench.models.text.library import library
 
 BERT = {"model_type": "bert"}
 # hashbench's name -> names in configs of the library, of which the first that a config has counts.
-NAMES = {
+CONFIG_NAMES = {
     "layers": ("num_hidden_layers",),
     "heads": ("num_attention_heads",),
     "dim": ("hidden_size",),
@@ -38,7 +38,7 @@ NO_SHAPE = {"_name_or_path", "transformers_version", "torch_dtype", "dtype", "ar
 # Of a config.json: what names code to run or to fetch, other files, or how numbers are computed.
 NOT_TAKEN = {"auto_map", "attn_implementation", "_attn_implementation", "experts_implementation", "quantization_config"}
 AUTO = "transformers.models.auto.modeling_auto"
-REMEDY = "take an encoder of text, as BERT, DistilBERT, RoBERTa or ELECTRA are"
+ENCODER_REMEDY = "take an encoder of text, as BERT, DistilBERT, RoBERTa or ELECTRA are"
 TOLERANCE = 1e-3  # of states that LayerNorm has made, about 1 each
 PROBE = (2, 6)  # rows and tokens
 
@@ -65,9 +65,9 @@ class LibraryConfig:
         config = library_config(self.library)
         own_values = asdict(self)
         changed = {
-            next(name for name in NAMES[key] if hasattr(config, name)): own_values[key]
+            next(name for name in CONFIG_NAMES[key] if hasattr(config, name)): own_values[key]
             for key, value in shape_of(config).items()
-            if own_values[key] != value and any(hasattr(config, name) for name in NAMES[key])
+            if own_values[key] != value and any(hasattr(config, name) for name in CONFIG_NAMES[key])
         }
         return library_config({**self.library, **changed}) if changed else config
 
@@ -93,10 +93,13 @@ def library_config(values: Mapping[str, Any]) -> Any:
 
 
 def shape_of(config: Any) -> dict[str, Any]:
-    """The values of NAMES in a config of the library; where it names no feed-forward width, four times the model's."""
+    """The values of CONFIG_NAMES in a config of the library.
+
+    A config without a feed-forward width has four times the model's width.
+    """
     values = {
         key: next((getattr(config, name) for name in names if getattr(config, name, None) is not None), None)
-        for key, names in NAMES.items()
+        for key, names in CONFIG_NAMES.items()
     }
     standard = {"layers": 1, "heads": 1, "feed_forward": 4 * (values["dim"] or 1), "dropout": 0.1}
     return {key: standard.get(key) if value is None else value for key, value in values.items()}
@@ -113,7 +116,7 @@ def encoder_of(config: Any) -> Any:
         model = base_model(config)
     takes = inspect.signature(model.forward).parameters
     if table_of(model) is None or not {"inputs_embeds", "attention_mask"} <= set(takes):
-        raise InputError(f"{kind} takes no vectors of tokens with a mask, or has no table of them; {REMEDY}")
+        raise InputError(f"{kind} takes no vectors of tokens with a mask, or has no table of them; {ENCODER_REMEDY}")
     return model
 
 
@@ -123,11 +126,11 @@ def check_reads_text(config: Any) -> None:
     masked, causal = auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES, auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
     has_masked_form = kind in masked or kind in auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
     if config.is_encoder_decoder:
-        raise InputError(f"{kind} is an encoder with a decoder; {REMEDY}")
+        raise InputError(f"{kind} is an encoder with a decoder; {ENCODER_REMEDY}")
     if getattr(config, "is_decoder", False) or kind in causal and kind not in masked:
-        raise InputError(f"{kind} is a decoder, whose tokens see none behind them; {REMEDY}")
+        raise InputError(f"{kind} is a decoder, whose tokens see none behind them; {ENCODER_REMEDY}")
     if not has_masked_form or type(config) not in library().MODEL_MAPPING:
-        raise InputError(f"{kind} is no encoder of text; {REMEDY}")
+        raise InputError(f"{kind} is no encoder of text; {ENCODER_REMEDY}")
 
 
 def base_model(config: Any) -> Any:

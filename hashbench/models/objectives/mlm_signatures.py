@@ -27,7 +27,7 @@ from hashbench.models.objectives import mlm
 from hashbench.models.objectives.base import Head, Objective, States
 
 CASCADES = ("soft", "none")
-AT_ONCE = 256  # labels whose scores of all candidates exist at a time
+LABELS_AT_ONCE = 256  # labels whose scores of all candidates exist at a time
 INNER = 64  # width inside a step of the cascade, as released
 
 
@@ -77,7 +77,7 @@ class SignatureHead(Head):
         loss log sum exp s - s(label), (n,) each."""
         logs, ids = self._labelled(model, batch)
         best, mass = [], []
-        for some in logs.split(AT_ONCE):
+        for some in logs.split(LABELS_AT_ONCE):
             scores = some[:, 0, candidates[:, 0].long()]  # (n, C)
             for k in range(1, logs.shape[1]):
                 scores = scores + some[:, k, candidates[:, k].long()]

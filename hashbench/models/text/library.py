@@ -30,7 +30,7 @@ from hashbench.models.text.wordpiece_files import LIST, disagreement, not_read, 
 PACKAGE = "transformers"
 # Of these the identity is made, besides the files that hold a vocabulary.
 SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
-FIRST, SECOND = "A", "B"  # the place of a text in a layout
+FIRST_TEXT, SECOND_TEXT = "A", "B"  # the place of a text in a layout
 # Chosen here: two texts of different length by which a layout is found, and one that is longer than what is kept of it.
 PROBES, LONG = ("a", "a b"), "a " * 40
 # Texts by which the library's reading is held against that of a tokenizer.json: blank lines, case, accents,
@@ -66,7 +66,7 @@ def library() -> ModuleType:
 
 @dataclass(frozen=True)
 class TokenLayout:
-    """How a tokenizer makes one input of a text or two: ids of special tokens, and FIRST and SECOND for the texts."""
+    """How a tokenizer makes one input of a text or two: ids of special tokens, and FIRST_TEXT and SECOND_TEXT."""
 
     single: tuple[int | str, ...]
     pair: tuple[int | str, ...]
@@ -185,18 +185,18 @@ class LibraryTokens(PieceTokenizer):
         start, pad, end, unknown, mask = (tokenizer.pad_token_id if special is None else special for special in ids)
         forms = self._form(single, parts[:1]), self._form(pair, parts)
         specials = (start, pad, end, unknown, mask)
-        others = {special for form in forms for special in form if special not in (*specials, FIRST, SECOND)}
-        if others or forms[1].index(SECOND) - forms[1].index(FIRST) < 2:
+        others = {special for form in forms for special in form if special not in (*specials, FIRST_TEXT, SECOND_TEXT)}
+        if others or forms[1].index(SECOND_TEXT) - forms[1].index(FIRST_TEXT) < 2:
             shown = ", ".join(repr(self._strings[int(special)]) for special in sorted(others, key=str)) or "nothing"
             beside = f"it puts {shown} beside texts, which is neither its CLS nor its SEP"
             raise InputError(f"{self._where}: {beside}; take another encoder")
         return TokenLayout(*forms, specials, self._has_segments(forms[1]), self._truncation(forms[1]))
 
     def _form(self, ids: list[int], parts: Sequence[list[int]]) -> tuple[int | str, ...]:
-        """Ids of an input with the texts `parts` in it -> its special tokens, with FIRST and SECOND for the texts."""
+        """Ids of an input with the texts `parts` in it -> its special tokens, FIRST_TEXT and SECOND_TEXT."""
         form: list[int | str] = []
         rest = ids
-        for name, part in zip((FIRST, SECOND), parts, strict=False):
+        for name, part in zip((FIRST_TEXT, SECOND_TEXT), parts, strict=False):
             place = next((i for i in range(len(rest)) if part and rest[i : i + len(part)] == part), None)
             if place is None:
                 raise InputError(f"{self._where}: it joins texts in a way of its own; take another encoder")
@@ -209,7 +209,7 @@ class LibraryTokens(PieceTokenizer):
         if "token_type_ids" not in encoded or not any(encoded["token_type_ids"]):
             return False
         lengths = [len(part) for part in self.piece_ids(PROBES)]
-        first = pair.index(SECOND) - 1 + lengths[0]  # tokens before the second text
+        first = pair.index(SECOND_TEXT) - 1 + lengths[0]  # tokens before the second text
         kinds = encoded["token_type_ids"]
         if kinds != [0] * first + [1] * (len(kinds) - first):
             raise InputError(f"{self._where}: its token types are not 0 and, from the second text on, 1; take another")
@@ -217,7 +217,7 @@ class LibraryTokens(PieceTokenizer):
 
     def _truncation(self, pair: tuple[int | str, ...]) -> Literal["longest_first", "longer_keeps"]:
         """The kind of truncation, by which of two equally long texts keeps one more token of an odd number."""
-        place, kept = pair.index(FIRST), 5
+        place, kept = pair.index(FIRST_TEXT), 5
         length = len(pair) - 2 + kept
         cut = self._tokenizer(LONG, LONG, truncation=True, max_length=length, verbose=False)["input_ids"]
         n_first = cut.index(pair[place + 1], place) - place

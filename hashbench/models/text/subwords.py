@@ -20,7 +20,7 @@ from hashbench.models.text.unicode import CODE_POINTS, well_formed
 SPECIALS = frozenset(("<s>", "<pad>", "</s>", "<unk>", "<mask>"))  # RoBERTa's: never pieces
 MIN_FREQUENCY = 2  # of a merged pair; RoBERTa's BPE training
 MERGES = "merges.txt"
-AT_ONCE = 8_192  # characters in one call of the library
+CHARACTERS_AT_ONCE = 8_192  # characters in one call of the library
 SPACE = ord(" ")  # joins the piece behind it
 # Of a tokenizer.json: what a text side without the library can do; what else is in it must be absent or empty.
 PLAIN_MODEL = {"type", "vocab", "merges"}
@@ -152,8 +152,8 @@ def byte_level_classes() -> dict[str, str]:
     splits = pre_tokenizers.ByteLevel(add_prefix_space=False)
     classes = {kind: np.zeros(CODE_POINTS, bool) for kind in ("letter", "figure", "space", "other")}
     points = [point for point in range(CODE_POINTS) if point not in SURROGATES]
-    for start in range(0, len(points), AT_ONCE):
-        block = points[start : start + AT_ONCE]
+    for start in range(0, len(points), CHARACTERS_AT_ONCE):
+        block = points[start : start + CHARACTERS_AT_ONCE]
         for _, (first, end) in splits.pre_tokenize_str("".join(map(chr, block))):
             piece = [point for point in block[first:end] if point != SPACE]
             if piece:

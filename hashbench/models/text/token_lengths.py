@@ -12,7 +12,7 @@ from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.unicode import CLASS_BITS, LETTER, unicode_table
 
 # A share of the tokens above which there is a warning; of English texts 3 to 6 % are single letters.
-NOTED = 0.25
+NOTED_SHARE = 0.25
 CLASS = (1 << CLASS_BITS) - 1
 UNICODE = "tokenizer: unicode keeps marks with their letters, and letters apart where no white space is written"
 
@@ -56,10 +56,10 @@ def shape_note(shape: TokenLengths) -> str:
     >>> shape_note(TokenLengths(100, 2, 0.45, 0.0))
     'words fall apart: 45 % of tokens are one character, median 2 a token'
     """
-    if shape.joined > NOTED:
+    if shape.joined > NOTED_SHARE:
         share = f"{100 * shape.joined:.0f} % of tokens join letters of a script without white space"
         return f"words run together: {share}, median {shape.median:g} characters a token"
-    if shape.single > NOTED:
+    if shape.single > NOTED_SHARE:
         share = f"{100 * shape.single:.0f} % of tokens are one character"
         return f"words fall apart: {share}, median {shape.median:g} a token"
     return ""

@@ -18,7 +18,7 @@ from hashbench.models.text.unicode import join, offsets_from, pack, read_only, s
 
 FORMAT = 1  # of the files that TypeTable.save writes
 # Types that Python sorts while compiled loops would still be loaded.
-FEW = 2_000
+SORTED_IN_PYTHON = 2_000
 MANY_IDS = 100_000  # that are worth a compiled loop
 ARRAYS = {"blob": np.uint8, "offsets": np.int64, "counts": np.int64}
 
@@ -51,7 +51,9 @@ class TypeTable:
     def sorted(cls, blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> tuple[TypeTable, np.ndarray]:
         """Distinct strings in any order -> (table, rank int32 (n,): old index -> id)."""
         # UTF-8 sorts by bytes as its text does by code points.
-        order, new_blob, new_offsets = (_order_of_few if len(counts) <= FEW else _order_of_many)(blob, offsets, counts)
+        order, new_blob, new_offsets = (_order_of_few if len(counts) <= SORTED_IN_PYTHON else _order_of_many)(
+            blob, offsets, counts
+        )
         rank = np.empty(len(order), dtype=np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
         return cls(read_only(new_blob), read_only(new_offsets), read_only(counts[order])), rank

@@ -27,7 +27,7 @@ from hashbench.models.text.wordpiece_files import LIST, LONGEST_WORD, MARKER, SP
 ALPHABET = 1_000
 MIN_FREQUENCY = 2  # of a merged pair; as above
 BETWEEN = "\u2603"  # a snowman: no normaliser changes it, or joins anything to it
-AT_ONCE = 8_192  # characters in one call of the library
+CHARACTERS_AT_ONCE = 8_192  # characters in one call of the library
 HANGUL = range(0xAC00, 0xD7A4)  # syllables, which fall apart by arithmetic
 BLOCK_CHARACTERS = 1_000_000  # normalised at a time to count characters
 
@@ -170,8 +170,8 @@ def normaliser_values(tokenizer: Tokenizer) -> dict[str, Any]:
     kinds = {kind: np.zeros(CODE_POINTS, bool) for kind in ("dropped", "spaces", "alone", "punctuation")}
     single: dict[int, int] = {}
     others: dict[str, str] = {}
-    for start in range(0, len(points), AT_ONCE):
-        block = [chr(point) for point in points[start : start + AT_ONCE]]
+    for start in range(0, len(points), CHARACTERS_AT_ONCE):
+        block = [chr(point) for point in points[start : start + CHARACTERS_AT_ONCE]]
         text = tokenizer.normalizer.normalize_str(BETWEEN + BETWEEN.join(block) + BETWEEN)
         for character, replacement in zip(block, _between(text, block), strict=True):
             if replacement == "":

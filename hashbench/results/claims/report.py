@@ -26,7 +26,7 @@ from hashbench.scores.draws import DRAWS
 from hashbench.store.engine import Store
 
 # Stored predictions above which fewer draws are made: 10,000 of each of 8,000 are a gigabyte and most of a minute
-MANY, FEWER = 4_000, 1_000
+MANY_ROWS, FEWER_DRAWS = 4_000, 1_000
 KEY = "claims"  # of the experiment file
 SIZES = ("emb_params", "total_params")
 COUNTED = "Counts of the paper's models at the paper's sizes. Nothing of the experiment is behind them."
@@ -84,7 +84,7 @@ def sections_of(results: ReportSource, *, draws: int = DRAWS) -> list[DecidedCla
         rows, name = measured.experiment.config.get(KEY) or [], measured.experiment.name
         places = [f"{name}: claims, entry {i + 1}" for i in range(len(rows))]
         user_claims = [*read_rows(rows, places, models), *user_claims]
-    draws = min(draws, FEWER) if len(measured.n_examples) > MANY else draws
+    draws = min(draws, FEWER_DRAWS) if len(measured.n_examples) > MANY_ROWS else draws
     evidence, times = Evidence(store, measured, draws=draws), TimedRuns(measured)
     groups = [(source, claims_of(source.name))] if source else _about(measured)
     # The paper whose claims these are (None: user-defined), the paper whose columns they read, and the claims.
@@ -202,7 +202,7 @@ def _section(paper: Paper | None, results: Results, claims: Sequence[Claim], *, 
         _left_out(paper, results, claims, named=named) if paper else []
     )
     notes += [note] if (note := measured.note_on_units()) else []
-    if len(measured.n_examples) > MANY:
+    if len(measured.n_examples) > MANY_ROWS:
         notes += [f"Intervals are of {results.evidence.draws:,} draws of the examples: there are many runs."]
     title = f"{f'Claims of {paper.title}' if paper else 'Own claims'}, on {measured.experiment.name}"
     return DecidedClaims(

@@ -36,7 +36,7 @@ BOUND_OURS = "bound-ours"  # tag of a claim whose bound the paper does not give
 ABOUT_WORDS: dict[About, str] = {
     "scores": "On scores", "counts": "By arithmetic on parameters, bytes and operations", "times": "On times",
 }  # fmt: skip
-SHORT: dict[About, str] = {"scores": "scores: ", "counts": "arithmetic: ", "times": "times: "}
+COUNT_PREFIXES: dict[About, str] = {"scores": "scores: ", "counts": "arithmetic: ", "times": "times: "}
 PLURALS: dict[Outcome, str] = {
     "holds": "hold", "fails": "fail", "undecided": "undecided", "not measured": "not measured"
 }  # fmt: skip
@@ -265,7 +265,7 @@ def short_tally(decided: Sequence[Decided]) -> str:
     kinds = tally(decided)
     if not kinds:
         return "about models that are not in this experiment"
-    names = SHORT if len(kinds) > 1 else dict.fromkeys(ABOUT, "")
+    names = COUNT_PREFIXES if len(kinds) > 1 else dict.fromkeys(ABOUT, "")
     return "; ".join(names[about] + tally_words(counts) for about, counts in kinds.items())
 
 

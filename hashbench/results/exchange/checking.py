@@ -32,7 +32,7 @@ from hashbench.store.result import Predictions, leads_outside
 from hashbench.store.schema import artifact, attempt, content_sum, environment, metric, predictions, reading, run
 
 EQUAL = 1e-9  # a score computed again may differ by it, since libraries of other versions sum in another order
-REMEDY = "take a copy that is whole"
+COPY_REMEDY = "take a copy that is whole"
 READERS = ("/hashbench/store/", "/hashbench/results/", "/hashbench/cli/status.py")
 INVARIANTS = {
     "is done without the attempt that finished it": (
@@ -102,7 +102,7 @@ def fault_behind(
                 ids = []  # all are ids of another kind
             first = next(chain(faults(connection), ids, _sums(store, connection)), None)
             if first is not None:
-                return f"{store.name}: {first}; {malformed.REMEDY}"
+                return f"{store.name}: {first}; {malformed.DAMAGE_REMEDY}"
     return ""
 
 
@@ -193,14 +193,14 @@ def _views(store: Store, connection: Connection) -> Iterator[Fault]:
         return
     rows = connection.execute(sa.select(reading)).mappings()
     if sorted(map(str, map(dict, rows))) != sorted(map(str, views.readings())):
-        yield Fault("table reading", "", f"changed since it was stored; {REMEDY}")
+        yield Fault("table reading", "", f"changed since it was stored; {COPY_REMEDY}")
     texts = {
         name: text
         for name, text in connection.exec_driver_sql("SELECT name, sql FROM main.sqlite_master WHERE type = 'view'")
     }
     for name, text in views.VIEWS.items():
         if texts.get(name) != f"CREATE VIEW {name} AS\n{text}":
-            yield Fault(f"view {name}", "", f"changed since it was stored; {REMEDY}")
+            yield Fault(f"view {name}", "", f"changed since it was stored; {COPY_REMEDY}")
 
 
 def _files(connection: Connection, root: Path) -> Iterator[Fault]:

@@ -61,7 +61,7 @@ PATH = re.compile(
 
 
 ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^/\s@]+@", re.IGNORECASE)  # of a user, perhaps with a password
-LISTED = 10  # runs that a message names
+MOST_RUNS = 10  # runs that a message names
 FINISHED_SPECS = """
 SELECT r.id, r.spec, e.name AS experiment FROM run r
 JOIN experiment_run er ON er.run_id = r.id JOIN experiment e ON e.id = er.experiment_id
@@ -129,11 +129,11 @@ def _check_specs(store: Store, hosts: frozenset[str], experiments: Sequence[str]
         return
     (run_id, (key, what)), *more = private.items()
     also = f", and {len(more)} more runs" if len(more) > 1 else ", and 1 more run" if more else ""
-    listed = " ".join(f"--leave-out {name[:12]}" for name in list(private)[:LISTED])
+    listed = " ".join(f"--leave-out {name[:12]}" for name in list(private)[:MOST_RUNS])
     raise InputError(
         f"{store.name}: run {run_id[:12]}: {key} of its spec names {what}{also}; a spec is never changed, since its "
         f"hash is the run's id: leave them out, with the runs that need them: {listed}"
-        + (" ..." if len(private) > LISTED else "")
+        + (" ..." if len(private) > MOST_RUNS else "")
     )
 
 

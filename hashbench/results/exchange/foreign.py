@@ -39,10 +39,10 @@ from hashbench.store.schema import (
     run,
 )
 
-REMEDY = "nothing of it was merged; ask who made it for a whole copy"
+MERGE_REMEDY = "nothing of it was merged; ask who made it for a whole copy"
 # columns of a run that its spec names too, under these keys
 IN_SPEC = {"kind": ("kind",), "seed": ("seed",), "data_fingerprint": ("data",), "task": ("task", "name")}
-LARGEST = {"postgresql": 2**31, "sqlite": 2**63}  # whole numbers of a column are below it
+INTEGER_LIMITS = {"postgresql": 2**31, "sqlite": 2**63}  # whole numbers of a column are below it
 
 StoredRow = dict[str, Any]
 
@@ -66,7 +66,7 @@ def opened(where: str | Path, store: Store) -> Iterator[CheckedDatabase]:
         if _is_same(store, other):
             raise InputError(f"{other.name}: the same database; name another one to merge into {store.name}")
         with other.read() as connection, _malformed_as_input_error(other.name):
-            yield CheckedDatabase(connection, LARGEST[store.dialect])
+            yield CheckedDatabase(connection, INTEGER_LIMITS[store.dialect])
     finally:
         other.close()
 
@@ -76,7 +76,7 @@ class CheckedDatabase:
     """A database whose rows are checked as they are read. `largest`: whole numbers must be below it."""
 
     connection: Connection
-    largest: int = LARGEST["sqlite"]
+    largest: int = INTEGER_LIMITS["sqlite"]
 
     def rows(self, table: sa.Table, which: sa.ColumnElement[bool] | None = None) -> list[StoredRow]:
         """The checked rows of a table, ordered by primary key. Raises ValueError for one that does not belong there."""
@@ -217,4 +217,4 @@ def _malformed_as_input_error(name: str) -> Iterator[None]:
         if isinstance(error, DBAPIError) and not isinstance(error, IntegrityError | DataError):
             raise
         cause = error.orig if isinstance(error, StatementError) and error.orig is not None else error
-        raise InputError(f"{name}: malformed: {first_line(cause)}; {REMEDY}") from error
+        raise InputError(f"{name}: malformed: {first_line(cause)}; {MERGE_REMEDY}") from error

@@ -58,7 +58,7 @@ class Column:
 
 PUBLISHED = files("hashbench.results.papers") / "published"
 # Whose recipe and order of tasks hold where an experiment has no paper's models
-FIRST = "hashformers"
+FIRST_PAPER = "hashformers"
 RecipeValue = str | int | float | bool | None | list[str] | list[float] | dict[str, float | str]
 
 
@@ -190,7 +190,7 @@ def layouts() -> list[Layout]:
 def papers() -> list[str]:
     """Names of the papers whose tables can be printed: the HashFormers paper, then the others by name."""
     names = [entry.name.removesuffix(".yaml") for entry in PUBLISHED.iterdir() if entry.name.endswith(".yaml")]
-    return sorted(names, key=lambda name: (name != FIRST, name))
+    return sorted(names, key=lambda name: (name != FIRST_PAPER, name))
 
 
 @cache

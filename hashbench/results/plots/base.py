@@ -29,6 +29,7 @@ ImageFormat = Literal["png", "svg", "pdf"]
 SVG = "http://www.w3.org/2000/svg"
 BEGINS = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}  # first bytes of files
 DPI = 300  # of PNG
+LEAST_SPAN = 4.0  # percent that an axis of scores spans at least, so that noise does not fill a panel
 TITLE, TEXT, SMALL = 8.0, 7.0, 6.0  # points
 # Font type 42 is one that a publisher can embed; the salt makes an SVG the same every time.
 STYLE: Any = {

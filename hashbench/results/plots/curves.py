@@ -15,7 +15,7 @@ from hashbench.results.plots.sheet import BESIDE, labelled_models, look_of, on_g
 from hashbench.results.read.curves import LearningCurve, LearningCurves, Panels, curves
 
 HEIGHT = 1.35  # inches of a panel; of a wide one 1.35 times as much
-LEAST = 0.02  # span of a vertical axis in stored units: two percent of a score
+LEAST_STORED_SPAN = 0.02  # span of a vertical axis in stored units: two percent of a score
 BANDS = 4  # models of a panel; more bands lie on each other
 MARKED = 6  # points of a curve that carry the marker
 
@@ -62,7 +62,7 @@ def _picture(data: FigureData, stored: LearningCurves) -> Drawn:
     for axes, (title, panel) in zip(drawn.panels, stored.panels.items(), strict=True):
         for model, curve in panel.items():
             _line(axes, model, curve, look_of(data, model, 2.8, labels), scale=stored.scale, banded=banded)
-        widen(axes, LEAST * stored.scale)
+        widen(axes, LEAST_STORED_SPAN * stored.scale)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
         axes.set_title(title)
         axes.set_ylabel(stored.labels[title])

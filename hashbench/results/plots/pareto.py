@@ -14,6 +14,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from hashbench.common.showing import BUDGET_TOLERANCE, decimal_text
 from hashbench.results.plots.base import (
+    LEAST_SPAN,
     Drawn,
     FigureData,
     NothingToDraw,
@@ -38,7 +39,6 @@ from hashbench.results.plots.sheet import (
 )
 from hashbench.results.tables.table import Table, comparable
 
-LEAST = 4.0  # percent that the vertical axis spans
 DODGE = 0.07  # inches between models of one cost
 HEIGHT = {"single": 1.9, "double": 2.5}  # inches
 SEVERAL = 2  # models; one alone is no comparison
@@ -161,7 +161,7 @@ def _picture(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn
     axes.set_xlabel(cost.label)
     _scale(axes, cost, [point.cost for point in points])
     axes.margins(x=0.08, y=0.12)
-    score_axis(axes, column, LEAST)
+    score_axis(axes, column, LEAST_SPAN)
     draw_baselines(axes, baselines)
     return drawn
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 
 from hashbench.common.showing import decimal_text
-from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot, drawn_score, score_column, tip
+from hashbench.results.plots.base import (
+    LEAST_SPAN,
+    Drawn,
+    FigureData,
+    NothingToDraw,
+    Plot,
+    drawn_score,
+    score_column,
+    tip,
+)
 from hashbench.results.plots.sheet import (
     baseline_lines,
     baseline_scores,
@@ -22,7 +31,6 @@ from hashbench.results.read.measured import Measured
 from hashbench.results.tables.table import Cell, Table
 
 HEIGHT = {"single": 2.1, "double": 2.8}  # inches
-LEAST = 4.0  # percent that the vertical axis spans
 TokenLine = dict[int, Cell]  # the score by the tokens that were read before
 
 
@@ -60,7 +68,7 @@ def draw(data: FigureData) -> list[Drawn]:
     axes.set_xticks(sorted({count for line in lines.values() for count in line}))
     show_counts(axes)
     axes.set_xlabel(f"{unit} of pre-training")
-    score_axis(axes, column, LEAST)
+    score_axis(axes, column, LEAST_SPAN)
     draw_baselines(axes, baselines)
     return [drawn]
 

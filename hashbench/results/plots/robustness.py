@@ -12,13 +12,12 @@ from matplotlib.lines import Line2D
 
 from hashbench.common.errors import InputError
 from hashbench.common.showing import decimal_text
-from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot, tip
+from hashbench.results.plots.base import LEAST_SPAN, Drawn, FigureData, NothingToDraw, Plot, tip
 from hashbench.results.plots.sheet import BESIDE, dashed, labelled_models, look_of, on_grey, sheet, widen
 from hashbench.results.read.measured import PERCENT
 from hashbench.results.read.robustness import RobustnessCurve, measure_robustness
 
 HEIGHT = 1.35  # inches of a panel
-LEAST = 4.0  # percent that a vertical axis spans, so that noise does not fill a panel
 
 
 def draw(data: FigureData) -> list[Drawn]:
@@ -94,7 +93,7 @@ def _panel(data: FigureData, axes: Axes, curves: Sequence[RobustnessCurve], labe
                 for rate, value, end in texts
             ),
         )
-    widen(axes, LEAST)
+    widen(axes, LEAST_SPAN)
     axes.set_xlabel("words changed, percent")
     axes.set_xlim(left=0)  # no fewer words than none
     axes.grid(True)

@@ -33,8 +33,8 @@ QUIET = "#555555"
 FRONT = "#777777"  # the line of a Pareto front
 GREY = "#c9d6df"  # parts that are there for comparison only
 DASHES = ("--", ":", "-.")  # lines of the trivial baselines
-MOST = 10  # models that a figure labels; lines and points of further ones are grey
-NAMED = ("encoder", "pre-training")  # of the provenance of a table
+LABELLED_MODELS = 10  # models that a figure labels; lines and points of further ones are grey
+PROVENANCE_FACTS = ("encoder", "pre-training")  # of the provenance of a table
 CHARACTERS = 22  # of small print in an inch
 BOLD = 1.17  # bold letters are wider
 LINE, LEGEND_LINE = 0.11, 0.12  # inches of a line of small print, and of the legend
@@ -111,7 +111,9 @@ def _note(data: FigureData, also: Sequence[str]) -> str:
     """The small print in one sentence: explanations, seeds, encoder and pre-training."""
     seeds = sorted({run.seed for run in data.measured.runs if run.is_scored and run.seed is not None})
     facts = [f"seeds {', '.join(map(str, seeds))}"] if seeds else []
-    facts += [f"{what}: {value}" for what, value in data.table.provenance if what in NAMED and value[:5] != "none "]
+    facts += [
+        f"{what}: {value}" for what, value in data.table.provenance if what in PROVENANCE_FACTS and value[:5] != "none "
+    ]
     return "; ".join([*also, *facts]) + "."
 
 
@@ -132,7 +134,7 @@ def labelled_models(data: FigureData, models: Iterable[str], first: Iterable[str
         if column and row.kind == "model" and (value := row.cells[column].value) is not None:
             scores.setdefault(row.model, value)
     ranked = [data.measured.experiment.baseline, *first, *sorted(models, key=lambda of: -scores.get(of, -math.inf))]
-    chosen = [model for model in dict.fromkeys(ranked) if model in models][:MOST]
+    chosen = [model for model in dict.fromkeys(ranked) if model in models][:LABELLED_MODELS]
     return [model for model in models if model in chosen]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from hashbench.common.measured import HELD_OUT, NOTED, SEPARATION, TextCounts
+from hashbench.common.measured import HELD_OUT, NOTED_LOSS, SEPARATION, TextCounts
 from hashbench.common.showing import percent_text
 from hashbench.results.read import queries
 from hashbench.results.read.runs import MeasuredRun
@@ -67,7 +67,7 @@ def unequal_note(first: tuple[str, float | None], second: tuple[str, float | Non
     'not the same share of the texts was read on ag_news: A lost 3.0 % of the characters, B 73.7 %'
     """
     (name, lost), (other, of_other) = first, second
-    if lost is None or of_other is None or abs(lost - of_other) <= NOTED:
+    if lost is None or of_other is None or abs(lost - of_other) <= NOTED_LOSS:
         return ""
     shares = f"{name} lost {percent_text(lost)} % of the characters, {other} {percent_text(of_other)} %"
     return f"not the same share of the texts was read on {where}: {shares}"

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any, Protocol
 
 from hashbench.common.measured import COUNTED
-from hashbench.common.showing import few
+from hashbench.common.showing import FINGERPRINT_LETTERS, few
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import SCRATCH, MeasuredRun, grouped
 from hashbench.scores.base import metric_of
@@ -18,7 +18,6 @@ from hashbench.scores.base import metric_of
 BUILT_IN = ("builtin", "built-in")  # in the origin or a note of generated texts
 SAMPLE = "sample"
 SOURCES = "sources"  # the topic of a run's notes that holds the fingerprints of its code
-SHORT = 8  # letters of a fingerprint
 # Of runs that were stored before they noted it: the class whose F1 GLUE's tasks report
 F1_OF = {"mrpc": "equivalent", "qqp": "duplicate"}
 UNDEFINED_DRAWS = (
@@ -146,7 +145,10 @@ def _start(run: MeasuredRun) -> tuple[str, str]:
         return "none", f" (random weights: {SCRATCH})"
     if run.weights is None:
         return "none", ""
-    return f"published weights {run.spec['settings']['weights']} (sha256 {run.weights['sha256'][:SHORT]})", ""
+    return (
+        f"published weights {run.spec['settings']['weights']} (sha256 {run.weights['sha256'][:FINGERPRINT_LETTERS]})",
+        "",
+    )
 
 
 def scratch_warning(runs: Sequence[MeasuredRun]) -> list[str]:

@@ -12,7 +12,7 @@ from hashbench.results.papers.paper import Column
 from hashbench.results.tables.numbers import MISSING
 from hashbench.results.tables.table import Cell, Row, Table
 
-LARGE = 9999  # whole numbers above it are printed with commas in text
+COMMAS_ABOVE = 9999  # whole numbers above it are printed with commas in text
 LISTING = "listing"  # in the place of a table's number
 FORMULA = "=+-@\t\r"  # first characters of a cell that a spreadsheet computes
 Value = str | int | float | None | Sequence[int] | Sequence[str]
@@ -81,7 +81,7 @@ def _is_number(text: str) -> bool:
 
 def _grouped(value: Value) -> str:
     """A cell as text, with thousands separators in large integers."""
-    return f"{value:,}" if type(value) is int and value > LARGE else str(plain(value))
+    return f"{value:,}" if type(value) is int and value > COMMAS_ABOVE else str(plain(value))
 
 
 def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:

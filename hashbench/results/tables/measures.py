@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-from hashbench.common.measured import NOTED
+from hashbench.common.measured import NOTED_LOSS
 from hashbench.results.papers.paper import Column, Layout, Paper
 from hashbench.results.read.doubts import share_lost
 from hashbench.results.read.measured import AVERAGE, PERCENT, Measured, hollow_accuracy
@@ -100,7 +100,7 @@ class View:
         of_tasks = {task: share_lost(entry.of_task(task), split) for task, _, split in readings}
         counted = {task: lost for task, lost in of_tasks.items() if lost is not None}  # the provenance names the others
         most = max(counted, key=lambda task: counted[task], default="")
-        if most and counted[most] > NOTED:
+        if most and counted[most] > NOTED_LOSS:
             cell = replace(cell, lost=counted[most], lost_on=most if len(readings) > 1 else "")
         if len(readings) == 1:
             runs = entry.of_task(readings[0][0])

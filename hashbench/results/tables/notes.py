@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from hashbench.common.measured import CHOSEN_NOTE, LEARNED, LEARNED_MORE, SEARCHED_ON_NOTE, UNSELECTED_NOTE, TextCounts
-from hashbench.common.showing import decimal_text, percent_text
+from hashbench.common.showing import FINGERPRINT_LETTERS, decimal_text, percent_text
 from hashbench.results.papers.paper import Paper
 from hashbench.results.read import queries
 from hashbench.results.read.doubts import JUMPED, NOT_COUNTED, before_the_jump, counts_on, is_uncounted
@@ -49,7 +49,6 @@ from hashbench.results.tables.table import SCORES, Table
 from hashbench.scores.shares import cut_otherwise
 
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")  # whose versions move numbers
-SHORT = 8  # letters of a fingerprint or commit
 SPEED_UPS = {"pre-training": "pt_speedup", "inference": "infer_speedup"}  # by what is timed
 # Labels of the lines that are printed below every table, each with at most so many characters; --provenance prints all
 BRIEF, LINE = ("experiment", "data", "deviations", "code", "machines"), 84
@@ -164,7 +163,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
         lines |= {
             "metrics": _metrics(table, readings),
             "fine-tuning": measured.once(_finetuning),
-            **{label: measured.once(line) for label, line in NOTED.items()},
+            **{label: measured.once(line) for label, line in PROVENANCE_LINES.items()},
             "texts read": _texts_read(measured, readings),
             "texts cut otherwise than in train": _texts_cut(measured, readings),
             "trivial baselines": measured.once(_baselines_learn_more),
@@ -201,7 +200,7 @@ def _done(measured: Measured) -> list[MeasuredRun]:
 def _data(task: str, origin: TaskOrigin) -> str:
     """The data of a task: examples that are reported, and fingerprints; notes on a sample are in the warnings."""
     words = [f"{origin.n_reported:,} examples"] if origin.n_reported else []
-    words += [" and ".join(of[:SHORT] for of in origin.fingerprints)] if origin.fingerprints else []
+    words += [" and ".join(of[:FINGERPRINT_LETTERS] for of in origin.fingerprints)] if origin.fingerprints else []
     return f"{task} ({', '.join(words)})" if words else task
 
 
@@ -377,7 +376,7 @@ def _noise(measured: Measured) -> str:
 
 
 def _code(measured: Measured) -> str:
-    return distinct(dict.fromkeys(run.origin.code(SHORT) for run in _done(measured)))
+    return distinct(dict.fromkeys(run.origin.code(FINGERPRINT_LETTERS) for run in _done(measured)))
 
 
 def _different_code(measured: Measured) -> str:
@@ -398,7 +397,7 @@ def _machines(measured: Measured) -> str:
 
 
 # Lines on notes that trainings store about themselves, by label
-NOTED: Mapping[str, Callable[[Measured], str]] = {
+PROVENANCE_LINES: Mapping[str, Callable[[Measured], str]] = {
     "chosen values": _chosen,
     "rows searched on": partial(_noted, SEARCHED_ON_NOTE),
     "last evaluation, as none could be compared": partial(_noted, UNSELECTED_NOTE),

@@ -22,8 +22,8 @@ from hashbench.scores.best import variance_shares
 
 NOT_COMPARED = "not compared: "
 RANK = "rank"  # the unit of a cell
-NAMED = 8  # tasks whose shares of an average are printed; of more the first five and the others together
-FIRST = 5
+NAMED_TASKS = 8  # tasks whose shares of an average are printed; of more the first five and the others together
+FIRST_TASKS = 5
 
 
 Comparing = Callable[[Column, Sequence[Row]], Compared]
@@ -202,9 +202,9 @@ def _listed(shares: Mapping[str, float]) -> str:
     'ag_news 55 %, sst2 29 %, atis 15 %'
     """
     ordered = sorted(shares.items(), key=lambda item: -item[1])
-    shown = ordered if len(ordered) <= NAMED else ordered[:FIRST]
+    shown = ordered if len(ordered) <= NAMED_TASKS else ordered[:FIRST_TASKS]
     words = [f"{task} {share:.0f} %" for task, share in shown]
     if len(shown) < len(ordered):
-        rest = sum(share for _, share in ordered[FIRST:])
-        words.append(f"the other {len(ordered) - FIRST} together {rest:.0f} %")
+        rest = sum(share for _, share in ordered[FIRST_TASKS:])
+        words.append(f"the other {len(ordered) - FIRST_TASKS} together {rest:.0f} %")
     return ", ".join(words)

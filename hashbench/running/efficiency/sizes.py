@@ -251,7 +251,7 @@ def _of_positions(kind: str, config: Any) -> float | None:
 
 BASELINE = "bert-base (table 1)"
 # Groups that are listed where none is named.
-LISTED = ("proformers", "proformer-ablations", "two-layer-berts")
+LISTED_GROUPS = ("proformers", "proformer-ablations", "two-layer-berts")
 COST_COLUMNS = (
     "model", "words", "embedding_bytes_printed", "embedding_bytes_whole", "attention_scores", "madds_projection",
     "madds_groups", "madds_layers", "madds", "times_less_than_bert",
@@ -344,7 +344,7 @@ def shape_of(spec: ModelSpec, size: str) -> Shape:
     rows = arguments.get("num_rows")
     if spec.encoder.kind == "bert" and isinstance(rows, int):
         return Shape(config.layers, config.dim, config.feed_forward, rows=rows)
-    raise InputError(f"costs of '{spec.name}' are not known; name models of {', '.join(LISTED)}")
+    raise InputError(f"costs of '{spec.name}' are not known; name models of {', '.join(LISTED_GROUPS)}")
 
 
 def cost_rows(names: Sequence[str], size: str, length: int = 128) -> list[dict[str, str | int | float | None]]:
@@ -353,7 +353,7 @@ def cost_rows(names: Sequence[str], size: str, length: int = 128) -> list[dict[s
     Raises InputError for an unknown model, one whose arithmetic is not this, or a length that groups do not divide.
     """
     shapes = {BASELINE: PAPER_BERT}
-    shapes |= {name: shape_of(find_model(name), size) for name in named_models(names or LISTED)}
+    shapes |= {name: shape_of(find_model(name), size) for name in named_models(names or LISTED_GROUPS)}
     baseline = multiply_adds(PAPER_BERT, length).total
     rows = []
     for name, shape in shapes.items():

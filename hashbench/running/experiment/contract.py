@@ -28,8 +28,8 @@ from hashbench.running.experiment.used import OWN_CODER
 T = TypeVar("T")
 DIM = 16  # of the embedding that is tried: small, so that the checks take no time
 SEED = 0
-MANY = 100_000  # types that look for rows of a table which no code reaches
-FEW = 1_000  # types whose vectors are compared
+ROW_TYPES = 100_000  # types that look for rows of a table which no code reaches
+COMPARED_TYPES = 1_000  # types whose vectors are compared
 # Ordinary, odd, empty and very long ones.
 TYPES = ["play", "plays", "the", ",", "naïve", "日本語", "🙂", "\0", "", "x" * 10_000]
 
@@ -254,7 +254,7 @@ def remarks(spec: ModelSpec) -> list[str]:
     return [*rows_never_reached(spec), *parameters_left_out(spec), *alike_at_the_start(spec)]
 
 
-def rows_never_reached(spec: ModelSpec, n_types: int = MANY) -> list[str]:
+def rows_never_reached(spec: ModelSpec, n_types: int = ROW_TYPES) -> list[str]:
     """A line for each parameter with many more rows that no gradient of `n_types` types reaches than by chance.
 
     Chance is a code that hits every row equally often: with n types about r (1 - 1/r)^n of r rows stay unreached.
@@ -292,7 +292,7 @@ def alike_at_the_start(spec: ModelSpec) -> list[str]:
 
     A product or a mean of small numbers is far smaller than each of them, and a bias may hide what differs.
     """
-    types = made_up(FEW)
+    types = made_up(COMPARED_TYPES)
     with torch.no_grad():
         vectors = make_specimen(spec, types).vectors(types).float()  # (n, d)
     differ = float((vectors - vectors.mean(0)).pow(2).mean().sqrt())

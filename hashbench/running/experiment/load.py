@@ -34,7 +34,7 @@ from hashbench.running.experiment.schema import (
 Block = TypeVar("Block", bound=BaseModel)
 KeyPath = tuple[str | int, ...]
 HALF = re.compile("[\ud800-\udfff]")  # of a character beyond 16 bits, which no UTF-8 has
-LARGEST = 2**63 - 1  # of a whole number: a database stores no larger one
+LARGEST_INTEGER = 2**63 - 1  # of a whole number: a database stores no larger one
 ENTRIES: Mapping[str, type[BaseModel]] = {"models": ModelEntry, "tasks": TaskEntry}  # lists of named blocks
 GIVEN = "the experiment"  # one that is no file, in messages
 MOST_VALUES, MOST_DEPTH = 50_000, 100  # of a file: aliases of aliases could expand to any number
@@ -144,9 +144,9 @@ def _check_stored(values: object, loaded: Loaded, keys: KeyPath = ()) -> None:
         if isinstance(text, str) and (half := HALF.search(text)):
             where = f"{loaded.where(*keys)}: {place(keys)}" if keys else loaded.where()
             raise InputError(f"{where}: holds {ascii(half[0])}, half of a character; write the whole character")
-    if isinstance(values, int) and abs(values) > LARGEST:
+    if isinstance(values, int) and abs(values) > LARGEST_INTEGER:
         raise InputError(
-            f"{loaded.where(*keys)}: {place(keys)}: is beyond {LARGEST}, the largest number; take a smaller"
+            f"{loaded.where(*keys)}: {place(keys)}: is beyond {LARGEST_INTEGER}, the largest number; take a smaller"
         )
     parts = values.items() if isinstance(values, dict) else enumerate(values) if isinstance(values, list) else ()
     for key, part in parts:
@@ -258,7 +258,7 @@ def _plain(node: Any, keys: KeyPath, lines: dict[KeyPath, int], numbers: Iterato
     if isinstance(node, bool) or node is None:
         return node
     if isinstance(node, float):
-        return int(node) if node.is_integer() and abs(node) <= LARGEST else float(node)
+        return int(node) if node.is_integer() and abs(node) <= LARGEST_INTEGER else float(node)
     if isinstance(node, int):
         return int(node)
     return str(node)

@@ -14,6 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from hashbench.common.showing import FINGERPRINT_LETTERS
 from hashbench.data.sources.documents import CorpusSource
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.data.tasks.base import LocatedTask, Task
@@ -26,7 +27,6 @@ from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.schema import Experiment, Tuning
 
 SummaryRow = dict[str, str | int | float | None]
-SHORT = 8  # digits of a fingerprint
 OF_WORDS = {"max_documents", "first_chunk_only"}  # what of the corpora counts as seen
 
 
@@ -291,5 +291,5 @@ def _task_row(entry: LocatedTask) -> SummaryRow:
         "task": entry.task.name,
         "from": entry.origin,
         "metric": entry.task.select_metric,
-        "data": entry.fingerprint[:SHORT],
+        "data": entry.fingerprint[:FINGERPRINT_LETTERS],
     }

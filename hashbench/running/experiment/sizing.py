@@ -22,7 +22,7 @@ from hashbench.models.layers import on_meta
 from hashbench.running.experiment.load import KeyPath, Loaded
 from hashbench.running.experiment.schema import ModelEntry
 
-LARGEST = 2**40  # of a free size
+LARGEST_SIZE = 2**40  # of a free size
 TRIED = 64  # sizes beside the nearest one, where a coder takes only some, as multiples of 8
 STRIDE = 8  # times a size, at most, that the next one looked at is
 NO_SIZE = ("dim", "base", "hashing")  # arguments that follow from a model's other parts
@@ -252,7 +252,7 @@ class ParameterCount:
         if self(low) >= budget:
             return low
         # An embedding grows by a parameter a step at least: one that has fewer than its size never gets there.
-        while self(high) < budget and high < min(LARGEST, max(budget, 2 * self._least)):
+        while self(high) < budget and high < min(LARGEST_SIZE, max(budget, 2 * self._least)):
             low, high = high, min(max(2 * high, self._on_line(low, high, budget)), STRIDE * high)
         if self(high) < budget:
             return high

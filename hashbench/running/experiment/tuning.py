@@ -18,7 +18,7 @@ from hashbench.running.experiment.schema import ModelEntry, Tuning
 
 KEY = "tuned"
 PER_TASK = "per_task"
-NAMES = "pretrain, finetune, finetune.per_task.TASK, coder, embedding, encoder or initial_spread"
+TUNABLE_BLOCKS = "pretrain, finetune, finetune.per_task.TASK, coder, embedding, encoder or initial_spread"
 Declared = dict[str, Tuning]  # by the name of the recipe value
 
 
@@ -103,7 +103,7 @@ def _overridden(loaded: Loaded, name: str) -> bool:
 
 def _unknown(name: str, names: Iterable[str]) -> str:
     near = near_match(name, sorted(names))
-    return f"{KEY}: no recipe value {name!r} here{near or f'; names begin with {NAMES}'}"
+    return f"{KEY}: no recipe value {name!r} here{near or f'; names begin with {TUNABLE_BLOCKS}'}"
 
 
 def _check(loaded: Loaded, model: ResolvedModel, name: str, value: Any, tuning: Tuning, place: KeyPath) -> None:

@@ -7,17 +7,16 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from hashbench.common.cache import CHECKPOINTS, SHOWN, WAITING, WEIGHTS, folder_of_run
+from hashbench.common.cache import CHECKPOINTS, NAME_CHARACTERS, WAITING, WEIGHTS, folder_of_run
 from hashbench.common.checksums import FileSum, manifest_of, read_listing, remove
 from hashbench.common.errors import InputError
 from hashbench.common.shared import SharedFolder, make_once
 from hashbench.common.shipped import EXAMPLE
-from hashbench.common.showing import printable
+from hashbench.common.showing import RUN_ID_LETTERS, printable
 from hashbench.store.engine import Store
 from hashbench.store.result import Artifact
 from hashbench.store.status import artifacts
 
-SHORT = 12  # letters of a run id in a message
 PLACE = "HASHBENCH_ARTIFACTS"  # the variable in place of --artifacts
 
 
@@ -90,7 +89,9 @@ class ArtifactFolder:
         """The path of a file of the store by its URL, "ID/NAME". Raises InputError for any other one."""
         run_id, _, name = url.partition("/")
         if name != Path(name).name or name in ("", "..") or not name.isprintable():
-            raise InputError(f"artifact {printable(url[:SHOWN])!r}: no name of a run's file; see hashbench db check")
+            raise InputError(
+                f"artifact {printable(url[:NAME_CHARACTERS])!r}: no name of a run's file; see hashbench db check"
+            )
         return folder_of_run(self.cache, WEIGHTS, run_id) / name
 
     def stored(self, kind: str, path: Path) -> Artifact:
@@ -144,7 +145,7 @@ def kept_files(store: Store, run_id: str, folder: ArtifactFolder, *, with_head: 
     """Paths of the files that a finished training kept, by kind. Raises InputError for missing weights or head."""
     stored = {artifact.kind: artifact for artifact in artifacts(store, run_id)}
     files = {kind: folder.stored_at(artifact.url) for kind, artifact in stored.items()}
-    short = run_id[:SHORT]
+    short = run_id[:RUN_ID_LETTERS]
     for kind in ("weights", "head") if with_head else ("weights",):
         if kind not in files:
             again = f"hashbench db void {short} --db {store.name} --reason weights, then sweep with keep_weights=best"

@@ -28,7 +28,7 @@ from hashbench.store.queue import claim
 from hashbench.store.result import Result, finish
 from hashbench.store.status import done_ids
 
-REMEDY = "give another --name"
+NAME_REMEDY = "give another --name"
 KINDS = ("classes", "values")  # of outputs that a row can have
 
 
@@ -71,7 +71,7 @@ def import_predictions(
     others = [of.run_id for entry in measured.imported for of in entry.runs if (of.model, of.task) == (name, task)]
     if others and run.id not in others:
         raise InputError(
-            f"{name!r}: other predictions on {task} have this name in {measured.experiment.name}; {REMEDY}"
+            f"{name!r}: other predictions on {task} have this name in {measured.experiment.name}; {NAME_REMEDY}"
         )
     counts = f"{len(answers.outputs):,} examples of {score.split} matched by text and label"
     counts += f", {answers.unused:,} further row{'' if answers.unused == 1 else 's'} left out" if answers.unused else ""
@@ -103,9 +103,9 @@ def _check_label(measured: Measured, name: str) -> None:
     """Raises InputError for a name that a model or a trivial baseline has."""
     if not is_name(name):
         raise InputError(f"--name {name!r}: is no name; it has at most {LONGEST_NAME} letters, digits, '.', '_', '-'")
-    check_no_baseline(name, "--name", remedy=REMEDY)
+    check_no_baseline(name, "--name", remedy=NAME_REMEDY)
     if name in {run.model for run in measured.runs}:
-        raise InputError(f"--name {name!r}: is a model of experiment {measured.experiment.name}; {REMEDY}")
+        raise InputError(f"--name {name!r}: is a model of experiment {measured.experiment.name}; {NAME_REMEDY}")
 
 
 def _result(data: TaskData, answers: SplitOutputs, split: str, note: str) -> Result:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from hashbench.common.measured import NOTED, TextCounts, TextsRead
+from hashbench.common.measured import NOTED_LOSS, TextCounts, TextsRead
 from hashbench.common.showing import BUDGET_TOLERANCE
 from hashbench.data.sources.fingerprints import cache_folder
 from hashbench.data.tasks.base import LocatedTask
@@ -151,7 +151,7 @@ def share_notes(resolved: ResolvedExperiment) -> list[str]:
             by_task.setdefault(task.task.name, {})[model.label] = reported(read, task).share_lost
     for name, lost in by_task.items():
         least, most = min(lost, key=lambda label: lost[label]), max(lost, key=lambda label: lost[label])
-        if lost[most] - lost[least] > NOTED:
+        if lost[most] - lost[least] > NOTED_LOSS:
             shares = f"{least} loses {100 * lost[least]:.1f} % of its characters, {most} {100 * lost[most]:.1f} %"
             lines.append(f"{name}: models do not read the same share of the texts: {shares}")
     by_line: dict[str, list[str]] = {}

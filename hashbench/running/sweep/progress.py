@@ -127,7 +127,7 @@ def event_of(line: bytes) -> Event | Watched | None:
 
 
 STARTING = "are loading what trains"  # which takes seconds, without a sign
-SHORT = 8  # letters of a run id, as `status` prints it and `log` takes it
+BAR_ID_LETTERS = 8  # letters of a run id, as `status` prints it and `log` takes it
 
 
 class SweepProgress:
@@ -256,7 +256,7 @@ class SweepProgress:
 
 
 def _named(event: RunStarted | RunEnded) -> str:
-    return f"{event.run_id[:SHORT]} {event.label}"
+    return f"{event.run_id[:BAR_ID_LETTERS]} {event.label}"
 
 
 class _TimeLeftOfRun(TimeRemainingColumn):

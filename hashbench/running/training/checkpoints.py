@@ -20,7 +20,7 @@ from hashbench.running.training.machine import Interrupted, Stop
 from hashbench.running.training.model import save_tensors
 
 # Checkpoints of a training: the newest, and the one before, should the newest be damaged.
-KEPT = 2
+KEPT_CHECKPOINTS = 2
 
 
 class Snapshots(Callback):
@@ -91,7 +91,7 @@ class CheckpointFiles:
         if self.shared is not None:
             self.shared.put(path)
         earlier = [other for other in self._numbered() if other != path]
-        for other in earlier[: 1 - KEPT]:
+        for other in earlier[: 1 - KEPT_CHECKPOINTS]:
             remove(other)
             if self.shared is not None:
                 self.shared.remove(other)

@@ -34,7 +34,7 @@ def test_is_the_sha256_of_the_content(tmp_path: Path) -> None:
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """All files count as large, and as unchanged for long."""
-    monkeypatch.setattr(checksums, "SMALL", 0)
+    monkeypatch.setattr(checksums, "SMALL_FILE", 0)
     monkeypatch.setattr(checksums, "SETTLED_NS", 0)
 
 
@@ -99,7 +99,7 @@ def test_a_large_file_that_was_changed_a_moment_ago_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its next change may bear the same time, where the clock of the file system is coarse."""
-    monkeypatch.setattr(checksums, "SMALL", 0)
+    monkeypatch.setattr(checksums, "SMALL_FILE", 0)
     path = tmp_path / "file"
     path.write_bytes(b"abc")
     assert state_of(path) is None

@@ -28,7 +28,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=6)  # unpaired
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(mapped, "LARGE", 3)
+    monkeypatch.setattr(mapped, "MAPPED_FROM", 3)
     monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
 
 
@@ -42,9 +42,9 @@ def gathered(*blocks: Sequence[object]) -> Sequence[object]:
 @given(st.lists(st.lists(st.none() | ANY_TEXT | st.integers(), max_size=4), max_size=4), st.data())
 def test_cells_are_those_that_came(blocks: list[list[object]], data: st.DataObject) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mapped, "LARGE", 3)
+        patch.setattr(mapped, "MAPPED_FROM", 3)
         patch.setattr(mapped, "MOST_SHARED", 2)
-        patch.setattr(mapped, "AT_ONCE", 2)
+        patch.setattr(mapped, "CELLS_AT_ONCE", 2)
         cells = gathered(*blocks)
         plain = [cell for block in blocks for cell in block]
         assert list(cells) == plain and len(cells) == len(plain)
@@ -73,7 +73,7 @@ def test_a_cell_by_its_place() -> None:
 
 
 def test_few_different_texts_are_one_object_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapped, "LARGE", 100)
+    monkeypatch.setattr(mapped, "MAPPED_FROM", 100)
     cells = GatheredCells()
     cells.extend(["".join("ab"), "".join("ab")])
     first, second = cells.finish()
@@ -92,7 +92,7 @@ def test_a_table_is_read_alike_mapped_and_as_lists(name: str, tmp_path: Path, mo
     table = FileTable((tmp_path / name,))
     read = table.read(["label", "text"])
     assert isinstance(read["text"], MappedTexts)
-    monkeypatch.setattr(mapped, "LARGE", 1 << 24)
+    monkeypatch.setattr(mapped, "MAPPED_FROM", 1 << 24)
     plain = table.read(["label", "text"])
     assert isinstance(plain["text"], list)
     assert {key: list(cells) for key, cells in read.items()} == plain

@@ -65,7 +65,7 @@ def test_a_document_that_unfolds_to_more_than_the_limit_is_one_line(tmp_path: Pa
     tracemalloc.stop()
 
 
-LONG = 3 * opening.BLOCK
+LONG = 3 * opening.READ_BLOCK
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".csv", ".tsv", ".json", ".conll", ".jsonl.gz", ".csv.gz"])
@@ -80,7 +80,7 @@ def test_no_reader_of_tables_holds_a_line_above_the_limit(tmp_path: Path, monkey
 @given(st.binary(max_size=40), st.integers(1, 5))
 def test_the_first_wrong_byte_is_that_of_a_decoder_of_the_whole(content: bytes, block: int) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opening, "BLOCK", block)
+        patch.setattr(opening, "READ_BLOCK", block)
         path = Path(folder) / "a.txt"
         path.write_bytes(content)
         try:

@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 from hashbench.common import hub as common_hub
 from hashbench.common.errors import InputError
 from hashbench.data.sources import weights
-from hashbench.data.sources.weights import REMEDY, FolderWeights, HubWeights, locate_weights
+from hashbench.data.sources.weights import WEIGHTS_REMEDY, FolderWeights, HubWeights, locate_weights
 
 TENSORS = {"canine.pooler.dense.bias": torch.tensor([1.0, 2.0]), "classifier.bias": torch.tensor([3.0])}
 CONFIG = {"model_type": "canine", "hidden_size": 2}
@@ -60,7 +60,7 @@ def test_a_folder_without_weights(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError) as error:
         locate_weights(str(tmp_path))
-    assert str(error.value) == f"weights {tmp_path}: no model.safetensors or pytorch_model.bin in it; {REMEDY}"
+    assert str(error.value) == f"weights {tmp_path}: no model.safetensors or pytorch_model.bin in it; {WEIGHTS_REMEDY}"
     with pytest.raises(InputError, match="no config.json in it; name a folder with config.json and model.safetensors"):
         locate_weights(str(folder(tmp_path / "x").joinpath("config.json").unlink() or tmp_path / "x"))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.models.coders.byte_ngrams import MOST, ByteNgrams, rolled
+from hashbench.models.coders.byte_ngrams import MOST_POSITIONS, ByteNgrams, rolled
 from tests.oracles import keys
 
 WORDS = ["", "a", "cat", "naïve", "日本語", "straightforwardly", "x" * 1000]
@@ -26,7 +26,7 @@ def slow_hash(ids: list[int], last: int, size: int) -> int:
 
 
 def slowly(word: str, coder: ByteNgrams) -> list[int]:
-    ids = [3, *(byte + 4 for byte in word.encode()), 3][:MOST]
+    ids = [3, *(byte + 4 for byte in word.encode()), 3][:MOST_POSITIONS]
     codes = []
     for i, each in enumerate(ids):
         codes.append(each)

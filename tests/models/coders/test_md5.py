@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.models.coders.md5 import FEW, Md5Bits, Md5Rows
+from hashbench.models.coders.md5 import FEW_TYPES, Md5Bits, Md5Rows
 from hashbench.models.text.unicode import pack
 from tests.oracles import hashes as oracle
 
@@ -43,7 +43,7 @@ def test_rows_of_the_small_table() -> None:
     assert Md5Rows(num_buckets=1033, first_row=0).encode(["play"]).tolist() == [[735]]
 
 
-@pytest.mark.parametrize("times", [1, FEW // 90 + 1], ids=["few", "compiled"])
+@pytest.mark.parametrize("times", [1, FEW_TYPES // 90 + 1], ids=["few", "compiled"])
 def test_any_word_equals_hashlib(times: int) -> None:
     generator = random.Random(0)
     words = WORDS + ["".join(chr(generator.randrange(1, 0xD800)) for _ in range(n)) for n in range(80)]
@@ -56,7 +56,7 @@ def test_any_word_equals_hashlib(times: int) -> None:
 
 def test_a_key_longer_than_a_block() -> None:
     key = "k" * 65
-    for n in (1, FEW + 1):
+    for n in (1, FEW_TYPES + 1):
         assert Md5Bits(key).encode(["word"] * n)[-1].tobytes().hex() == f"{oracle.md5_number('word', key):032x}"
 
 

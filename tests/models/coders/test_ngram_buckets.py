@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.models.coders.ngram_buckets import MOST, NgramBuckets, fnv
+from hashbench.models.coders.ngram_buckets import MOST_ENTRIES, NgramBuckets, fnv
 from tests.oracles import keys, murmur
 
 WORDS = ["", "a", "apple", "naïve", "日本語", "<", "🙂🙃", "straightforward", "x" * 1000]
@@ -27,7 +27,7 @@ def entries(word: str, minn: int, maxn: int, whole: bool) -> list[str]:
     for n in range(minn, maxn + 1):
         last = len(framed) - n
         found += [framed[i : i + n] for i in range(last + 1) if n > 1 or 0 < i < last]
-    return found[:MOST]
+    return found[:MOST_ENTRIES]
 
 
 def slowly(word: str, coder: NgramBuckets) -> list[int]:

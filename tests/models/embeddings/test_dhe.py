@@ -6,16 +6,16 @@ import pytest
 import torch
 
 from hashbench.models.coders.rows import WordKeys
-from hashbench.models.embeddings.dhe import LARGEST, DeepHash, hash_numbers
+from hashbench.models.embeddings.dhe import HASH_RANGE, DeepHash, hash_numbers
 from tests.oracles import keys
 
 WORDS = ["cat", "", "日本", "x" * 100]
 
 
 def test_published_numbers() -> None:
-    numbers = hash_numbers(torch.from_numpy(WordKeys().encode(["cat"])), 4, LARGEST)
+    numbers = hash_numbers(torch.from_numpy(WordKeys().encode(["cat"])), 4, HASH_RANGE)
     assert numbers.tolist() == [[989891, 995646, 54828, 313537]]
-    values = 2.0 * numbers / (LARGEST - 1) - 1.0
+    values = 2.0 * numbers / (HASH_RANGE - 1) - 1.0
     torch.testing.assert_close(values[0], torch.tensor([0.979784, 0.991294, -0.890344, -0.372925]), atol=1e-6, rtol=0)
 
 
@@ -29,7 +29,7 @@ def test_vectors_are_layers_of_the_numbers() -> None:
     embedding = DeepHash(6, hidden=5, layers=2, hashes=7)
     codes = torch.from_numpy(WordKeys().encode(WORDS))
     for vector, word in zip(embedding.embed_types(codes), WORDS, strict=True):
-        x = torch.tensor([2 * (keys.hashed(keys.key(word), i) % LARGEST) / (LARGEST - 1) - 1 for i in range(7)])
+        x = torch.tensor([2 * (keys.hashed(keys.key(word), i) % HASH_RANGE) / (HASH_RANGE - 1) - 1 for i in range(7)])
         for linear, *_ in embedding.hidden:
             y = linear.weight @ x + linear.bias
             y = (y - y.mean()) / (y.var(correction=0) + 1e-5).sqrt()

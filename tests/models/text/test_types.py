@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
-from hashbench.models.text.types import FEW, DictInterner, TypeTable
+from hashbench.models.text.types import SORTED_IN_PYTHON, DictInterner, TypeTable
 from tests.oracles import words as oracle
 
 NASTY = st.text(alphabet=st.sampled_from("ab\0\x01é\uffff\U0001f600"), max_size=20)
@@ -22,20 +22,20 @@ def test_ids_run_by_count_and_then_by_code_points() -> None:
     assert table.counts.tolist() == [9, 2, 2, 2, 2, 1]
 
 
-@given(st.dictionaries(NASTY, st.integers(1, 3), max_size=60), st.sampled_from([0, FEW]))
+@given(st.dictionaries(NASTY, st.integers(1, 3), max_size=60), st.sampled_from([0, SORTED_IN_PYTHON]))
 @settings(max_examples=150)
 def test_order_equals_a_plain_sort(counts: dict[str, int], few: int) -> None:
     """As few types are sorted, and as many are."""
     expected = oracle.table([[token] * count for token, count in counts.items()])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hashbench.models.text.types.FEW", few)
+        patch.setattr("hashbench.models.text.types.SORTED_IN_PYTHON", few)
         table = TypeTable.from_counts(counts)
     assert list(zip(table.strings(), table.counts.tolist(), strict=True)) == expected
 
 
 @pytest.mark.parametrize("few", [0, 2_000], ids=["many", "few"])
 def test_long_common_prefixes_are_told_apart(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
-    monkeypatch.setattr("hashbench.models.text.types.FEW", few)
+    monkeypatch.setattr("hashbench.models.text.types.SORTED_IN_PYTHON", few)
     words = ["x" * 100 + end for end in ("", "b", "a", "aa", "a\0")]
     assert TypeTable.from_counts(dict.fromkeys(words, 1)).strings() == sorted(words)
 

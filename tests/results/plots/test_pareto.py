@@ -51,7 +51,7 @@ def test_among_many_models_those_on_the_front_and_the_baseline_are_named(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     best = {point.name for point in front(points_of(tables(store)[0], "emb_params"))}
-    monkeypatch.setattr("hashbench.results.plots.sheet.MOST", len(best | {"bert-mlm"}))
+    monkeypatch.setattr("hashbench.results.plots.sheet.LABELLED_MODELS", len(best | {"bert-mlm"}))
     drawn = next(of for of in draw(FigureData(store)) if of.name == "pareto_parameters")
     names = {text.get_text() for text in drawn.figure.legends[0].get_texts()} & set(MODELS)
     assert names == best | {"bert-mlm"} != set(MODELS)

@@ -17,12 +17,11 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 
 from hashbench.common.errors import InputError
-from hashbench.common.showing import whole_number
+from hashbench.common.showing import SHOWN_CHARACTERS, whole_number
 
 ROOT_TAG = "mediawiki"
 ARTICLES, TEMPLATES = 0, 10  # numbers of namespaces, the same in every wiki
 WIKITEXT = "wikitext"
-SHOWN = 60  # characters of a text in a message
 # What MediaWiki's title parser takes for a blank, and the marks of direction that it drops.
 BLANKS = re.compile("[ _\xa0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 DIRECTIONS = re.compile("[\u200e\u200f\u202a-\u202e]")
@@ -105,7 +104,9 @@ def _page(page: ElementTree.Element, where: str) -> WikiPage:
     title, written = page.findtext("{*}title") or "", (page.findtext("{*}ns") or "").strip()
     number = whole_number(written.removeprefix("-")) if written else ARTICLES
     if number is None:
-        raise _no_dump(where, f"namespace {written[:SHOWN]!r} of page {title[:SHOWN]!r} is no number")
+        raise _no_dump(
+            where, f"namespace {written[:SHOWN_CHARACTERS]!r} of page {title[:SHOWN_CHARACTERS]!r} is no number"
+        )
     namespace = -number if written.startswith("-") else number
     redirect = page.find("{*}redirect")
     text = ""

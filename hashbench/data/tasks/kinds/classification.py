@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hashbench.common.errors import InputError, near_match
+from hashbench.common.showing import SHOWN_CHARACTERS
 from hashbench.data.sources.files import Cells
 from hashbench.data.sources.labels import (
     Classes,
@@ -33,7 +34,6 @@ MAX_ITERATIONS = 1_000
 SVM_C = (0.01, 0.03, 0.1, 0.3, 1.0)
 SVM_TOLERANCE = 1e-3  # a tenth of liblinear's own for this solver
 MANY_ROWS = 20  # of train, from which on it is strange that half of them have a class that no other has
-SHOWN = 60  # characters of a wrong label that a message repeats
 
 
 class Classification(TextKind):
@@ -79,7 +79,7 @@ class Classification(TextKind):
         converted = [classes.name_of(cell) for cell in cells]
         trained = [name for i, name in enumerate(names) if seen is None or i in seen]
         strange = [cell for cell, name in zip(cells, converted, strict=True) if name is None]
-        unseen = [repr(cell)[:SHOWN] for cell in strange] + [
+        unseen = [repr(cell)[:SHOWN_CHARACTERS] for cell in strange] + [
             repr(name) for name in converted if name is not None and name not in trained
         ]
         if unseen:

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from hashbench.models.text.base import Tokenizer
 
 # What to do about tags without names
-REMEDY = "name the tags in label_names.json, or in the entry's key labels"
-SHOWN = 40  # characters of a wrong cell that a message repeats
+TAGS_REMEDY = "name the tags in label_names.json, or in the entry's key labels"
+TAG_CHARACTERS = 40  # characters of a wrong cell that a message repeats
 NO_BREAK = "\u00a0"
 COUNTS = 2 * 4  # columns of float32 as large as the four counts in int64 that outputs are
 
@@ -179,7 +179,8 @@ class Tagging(TextKind):
     def _words(self, cell: object, where: str) -> list[str]:
         if not isinstance(cell, list) or not all(isinstance(word, str) for word in cell):
             raise InputError(
-                f"{where}: {repr(cell)[:SHOWN]} is no list of words; take parquet, JSONL with lists, or a .conll file"
+                f"{where}: {repr(cell)[:TAG_CHARACTERS]} is no list of words; take parquet, JSONL with lists, "
+                "or a .conll file"
             )
         if not cell:
             raise InputError(f"{where}: has no words; leave the row out")
@@ -187,16 +188,16 @@ class Tagging(TextKind):
             raise InputError(f"{where}: word {cell.index('') + 1} is empty; write it or leave it out with its tag")
         return [word.replace(" ", NO_BREAK) for word in cell]
 
-    def _tags(self, cell: object, where: str, declared: Classes | None, remedy: str = REMEDY) -> list[str]:
+    def _tags(self, cell: object, where: str, declared: Classes | None, remedy: str = TAGS_REMEDY) -> list[str]:
         if not isinstance(cell, list):
-            raise InputError(f"{where}: {repr(cell)[:SHOWN]} is no list of tags; give each word one")
+            raise InputError(f"{where}: {repr(cell)[:TAG_CHARACTERS]} is no list of tags; give each word one")
         cell = [tag.strip() if isinstance(tag, str) else tag for tag in cell]
         tags = [iobes((declared.name_of(tag) if declared else None) or tag) for tag in cell]
         for tag in tags:
             if isinstance(tag, int):
                 raise InputError(f"{where}: tag {tag} is a number without a name; {remedy}")
             if not isinstance(tag, str) or not TAG.fullmatch(tag):
-                raise InputError(f"{where}: tag {repr(tag)[:SHOWN]} is outside the scheme; a tag is {SCHEME}")
+                raise InputError(f"{where}: tag {repr(tag)[:TAG_CHARACTERS]} is outside the scheme; a tag is {SCHEME}")
         return tags
 
     def _found(self, tags: Mapping[str, list[list[str]]], where: Mapping[str, str]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from hashbench.models.text.compiled import instruction
 
-BLOCK = 64  # bytes that are classified at a time: the bits of one number
+SCAN_BLOCK = 64  # bytes that are classified at a time: the bits of one number
 
 
 def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
@@ -101,7 +101,7 @@ def _within(builder: Any, vector: Any, low: int, count: int) -> Any:
 def _block_of(context: Any, builder: Any, array_type: Any, array: Any, at: Any) -> Any:
     from llvmlite import ir
 
-    kind = ir.VectorType(ir.IntType(8), BLOCK)
+    kind = ir.VectorType(ir.IntType(8), SCAN_BLOCK)
     pointer = builder.bitcast(_address(context, builder, array_type, array, at), kind.as_pointer())
     return builder.load(pointer, align=1)
 
@@ -129,7 +129,7 @@ def masks(data: np.ndarray, at: int) -> tuple[np.uint64, np.uint64, np.uint64]:
     -> (ASCII word characters, ASCII white space, NUL and bytes that are not ASCII).
     """
     word, space, odd = np.uint64(0), np.uint64(0), np.uint64(0)
-    for i in range(BLOCK):
+    for i in range(SCAN_BLOCK):
         byte, bit = data[at + i], np.uint64(1) << np.uint64(i)
         either_case = byte | 0x20
         if 97 <= either_case <= 122 or 48 <= byte <= 57 or byte == 95:
@@ -150,7 +150,7 @@ def _copy_block(context: Any, builder: Any, signature: Any, values: Any) -> Any:
     case = builder.select(lower, ir.Constant(ir.IntType(8), 0x20), ir.Constant(ir.IntType(8), 0))
     empty = ir.Constant(block.type, ir.Undefined)
     first = builder.insert_element(empty, case, ir.Constant(ir.IntType(32), 0))
-    lanes = ir.Constant(ir.VectorType(ir.IntType(32), BLOCK), [0] * BLOCK)
+    lanes = ir.Constant(ir.VectorType(ir.IntType(32), SCAN_BLOCK), [0] * SCAN_BLOCK)
     bit = builder.shuffle_vector(first, empty, lanes)
     lowered = builder.or_(block, builder.select(capital, bit, _vector_constant(block.type, 0)))
     pointer = builder.bitcast(_address(context, builder, signature.args[2], target, tail), block.type.as_pointer())
@@ -163,6 +163,6 @@ def _copy_block(context: Any, builder: Any, signature: Any, values: Any) -> Any:
 )
 def copy_block(source: np.ndarray, at: int, target: np.ndarray, tail: int, lower: bool) -> None:
     """Copies 64 bytes from source[at:] to target[tail:], both (n,) uint8, with A to Z as a to z where `lower`."""
-    for i in range(BLOCK):
+    for i in range(SCAN_BLOCK):
         byte = source[at + i]
         target[tail + i] = byte | 0x20 if lower and 65 <= byte <= 90 else byte

@@ -15,7 +15,7 @@ import numpy as np
 
 from hashbench.common.invisible import Ranges
 from hashbench.models.text.compiled import code_point, compiled, inlined
-from hashbench.models.text.fast.machine import BLOCK, masks, trailing_zeros
+from hashbench.models.text.fast.machine import SCAN_BLOCK, masks, trailing_zeros
 from hashbench.models.text.unicode import CODE_POINTS, NOT_BY_CHARACTER
 
 # Of a code point, above its canonical combining class: a text with it may change; it begins a composition, or may join
@@ -106,7 +106,7 @@ def may_change(data: np.ndarray, at: int, stop: int, marks: np.ndarray) -> bool:
     """True for a text with a character that changes, two that may be composed, or marks in another order."""
     before, order = 0, 0  # the marks of the last character of combining class 0; the class of the last character
     while at < stop:
-        if at + BLOCK <= len(data):
+        if at + SCAN_BLOCK <= len(data):
             plain = min(trailing_zeros(masks(data, at)[2]), stop - at)
             if plain > 0:
                 at += plain

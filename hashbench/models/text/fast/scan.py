@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.models.text.compiled import code_point, compiled, inlined, put
-from hashbench.models.text.fast.machine import BLOCK, copy_block, load_number, masks, prefetch, trailing_zeros
+from hashbench.models.text.fast.machine import SCAN_BLOCK, copy_block, load_number, masks, prefetch, trailing_zeros
 from hashbench.models.text.fast.table import (
     BATCH,
     FOUR,
@@ -45,7 +45,7 @@ OWN_BYTES = 16  # of a token that is its own key
 # Added to the end of a token that holds a NUL, so that it counts as a long one
 HOLDS_NUL = 1 << 40
 # Bytes of the buffer that one step of the reading may need
-STEP = 2 * BLOCK + SLACK
+STEP = 2 * SCAN_BLOCK + SLACK
 # What a scan came to an end for: all texts are read, or an array must grow first
 DONE, LOW, WORDS, OWN_WORDS, MET = 0, 1, 2, 3, 4
 # The places in `cursor`: text and byte to go on at; tokens begun and ended in the buffer and its bytes; class of the
@@ -107,7 +107,7 @@ def read_characters(
 
     -> (where reading goes on, the buffer's bytes, the class and NUL of the open token, tokens begun, ended).
     """
-    last, most, first = len(low) - STEP, len(begins) - BLOCK - 2, at
+    last, most, first = len(low) - STEP, len(begins) - SCAN_BLOCK - 2, at
     while at < stop and tail < last and begun < most:
         point, width = int(data[at]), 1
         if point >= 0x80:
@@ -152,18 +152,18 @@ def read_text(
     """Reads on in the text that ends at data[:stop], until its end or until a buffer is full; `edge` (64,) uint8."""
     at, tail, run, nul = cursor[AT], cursor[TAIL], cursor[RUN], cursor[NUL] != 0
     begun, ended = cursor[BEGUN], cursor[ENDED]
-    lower, last, most = (fold[65] >> 3) != 65, len(low) - STEP, len(begins) - BLOCK - 2  # 65 is A
+    lower, last, most = (fold[65] >> 3) != 65, len(low) - STEP, len(begins) - SCAN_BLOCK - 2  # 65 is A
     while at < stop and tail < last and begun < most:
-        inside = at + BLOCK <= len(data)
+        inside = at + SCAN_BLOCK <= len(data)
         if inside:
             word, space, odd = masks(data, at)
         else:
             for i in range(len(data) - at):
                 edge[i] = data[at + i]
             word, space, odd = masks(edge, 0)
-        n = min(BLOCK, stop - at, trailing_zeros(odd))
+        n = min(SCAN_BLOCK, stop - at, trailing_zeros(odd))
         if n > 0:
-            valid = ALL_BITS >> np.uint64(BLOCK - n)
+            valid = ALL_BITS >> np.uint64(SCAN_BLOCK - n)
             word = word & valid if words_apart else NO_BITS
             other = ~(word | space) & valid
             first = ended
@@ -178,7 +178,7 @@ def read_text(
             at, tail = at + n, tail + n
             bit = np.uint64(n - 1)
             run = WORD if (word >> bit) & ONE else OTHER if (other >> bit) & ONE else 0
-        if n < BLOCK and at < stop:
+        if n < SCAN_BLOCK and at < stop:
             at, tail, run, nul, begun, ended = read_characters(
                 data, at, stop, fold, run, nul, low, tail, begins, ends, begun, ended
             )
@@ -396,7 +396,7 @@ def scan(
     came; `met` (m,) is the word of each id, -1 - word for one of `own`. `cursor` (10,) int64 says where to go on and is
     brought up to date; `text_ends` (n,): where each text's ids end.
     """
-    edge, keys = np.zeros(BLOCK, dtype=np.uint8), np.empty((BATCH, 4), dtype=np.uint64)
+    edge, keys = np.zeros(SCAN_BLOCK, dtype=np.uint8), np.empty((BATCH, 4), dtype=np.uint64)
     words = np.empty(BATCH, dtype=np.int64)
     slots, blob, offsets, size = table
     own_slots, own_blob, own_offsets, own_size = own

@@ -192,7 +192,7 @@ def translate(ids: np.ndarray, meaning: np.ndarray, out: np.ndarray) -> None:
 
 
 DIGIT = np.uint64(0xFF)
-FEW = 16  # strings that are compared with each other
+COMPARED_STRINGS = 16  # strings that are compared with each other
 
 
 @inlined
@@ -294,7 +294,7 @@ def order_of_types(tokens: np.ndarray, offsets: np.ndarray, counts: np.ndarray) 
         first = a
         for i in range(a + 1, b + 1):
             if i == b or keys[i] != keys[first] or counts[order[i]] != counts[order[first]]:
-                if i - first > FEW:
+                if i - first > COMPARED_STRINGS:
                     waiting.append((first, i, depth + 8))
                 elif i - first > 1:
                     sort_few(tokens, offsets, order, first, i, depth + 8)

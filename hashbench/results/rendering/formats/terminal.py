@@ -23,8 +23,8 @@ from hashbench.results.tables.table import SCORES, Cell, Row, Table
 
 GAP = 2  # blanks between columns: one of padding, one that the frame keeps for a divider
 NARROWEST = 40  # columns; below this nothing can be laid out
-# Of a table of words: columns before a sentence, of them those of the first cell, and the least that can be laid out.
-HEAD, FIRST, SHORTEST = 22, 14, 60
+# A table of words: columns before each sentence, columns of the mark among them, and the narrowest page.
+SENTENCE_INDENT, MARK_COLUMNS, NARROWEST_PAGE = 22, 14, 60
 TONES = {"good": "32", "bad": "31", "open": "33", "none": "2"}  # ANSI
 
 
@@ -153,7 +153,7 @@ def _under(console: Console, table: Table, *, starred: bool) -> None:
 
 def _listing(table: Table, width: int, color: bool) -> str:
     """A table of words (claims) as text: the first two cells of a row on a line, its sentences below."""
-    width = max(width, SHORTEST)
+    width = max(width, NARROWEST_PAGE)
 
     def wrapped(text: str, indent: int = 0, further: int = 0) -> list[str]:
         after = " " * (indent + further)
@@ -169,13 +169,13 @@ def _listing(table: Table, width: int, color: bool) -> str:
         if row.title:
             name = row.title.removeprefix(section.partition(" ")[0])  # the heading has it already
             first, second = (row.cells[column.name] for column in table.columns[:2])
-            mark = first.text.ljust(FIRST)
+            mark = first.text.ljust(MARK_COLUMNS)
             mark = f"\x1b[{TONES[first.tone]}m{mark}\x1b[0m" if color and first.tone else mark
-            statement = wrapped(second.text, HEAD)
-            if len(first.text) < FIRST:
+            statement = wrapped(second.text, SENTENCE_INDENT)
+            if len(first.text) < MARK_COLUMNS:
                 mark, statement = mark + statement[0].lstrip(), statement[1:]
             lines += [f"  {name:4s}  {mark}", *statement]
-        lines += [line for detail in row.details for line in wrapped(detail, HEAD, 0 if row.title else 4)]
+        lines += [line for detail in row.details for line in wrapped(detail, SENTENCE_INDENT, 0 if row.title else 4)]
     lines += ["", *(line for note in notes(table) for line in wrapped(note) or [""]), ""]
     head = max((len(what) for what, _ in table.provenance), default=0) + 2
     for what, value in table.provenance:

@@ -27,7 +27,7 @@ from hashbench.store.status import StoredExperiment, newest_versions
 
 INDEX = "index"
 UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")  # of a name, in that of a file
-LONGEST = 60  # letters of the name of a file
+FILE_NAME_LETTERS = 60  # letters of the name of a file
 SCORE = Column("score", "percent", "score", "Score", better="high", subtitle="average, or the first task")
 RANK = Column("rank", "rank", "rank", "Rank", better="low", subtitle="95 % interval")
 # Of the experiments' tables those that the table of all models has, where any of them measured them
@@ -175,7 +175,7 @@ def _page(
 
 def file_stem(name: str, taken: set[str]) -> str:
     """The name of an experiment's files without their ending, one that no other file has; it is added to `taken`."""
-    stem = UNSAFE.sub("-", name).strip("-")[:LONGEST] or "experiment"
+    stem = UNSAFE.sub("-", name).strip("-")[:FILE_NAME_LETTERS] or "experiment"
     names = (stem if number == 1 else f"{stem}-{number}" for number in range(1, len(taken) + 2))
     stem = next(name for name in names if name.lower() not in taken)  # there are file systems without capitals
     taken.add(stem.lower())

@@ -17,7 +17,7 @@ from hashbench.results.read.runs import MeasuredRun, grouped
 from hashbench.results.tables.table import ComparedPairs, Row, Table
 
 RATIOS = ("prr", "prr_average", "drop", "gain")  # measures that are computed from the baseline's runs too
-SHORT = 12  # letters of an id, a commit or a fingerprint
+PAGE_ID_LETTERS = 12  # letters of an id, a commit or a fingerprint
 NAMED_RUNS = 12  # runs of a model on a task that a page names one by one without a script
 
 
@@ -39,12 +39,12 @@ class RunGroup:
     @property
     def code(self) -> list[str]:
         """The versions of the code that computed them."""
-        return _each(run.origin.code(SHORT) for run in self.runs if run.state == "done")
+        return _each(run.origin.code(PAGE_ID_LETTERS) for run in self.runs if run.state == "done")
 
     @property
     def data(self) -> list[str]:
         """The fingerprints of their data, cut."""
-        return _each(run.fingerprint[:SHORT] for run in self.runs)
+        return _each(run.fingerprint[:PAGE_ID_LETTERS] for run in self.runs)
 
     @property
     def machines(self) -> list[str]:

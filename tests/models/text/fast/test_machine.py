@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hashbench.models.text.compiled import Instruction, compiled
 from hashbench.models.text.fast import machine
 from hashbench.models.text.fast.machine import (
-    BLOCK,
+    SCAN_BLOCK,
     copy_block,
     load_number,
     masks,
@@ -18,7 +18,7 @@ from hashbench.models.text.fast.machine import (
     trailing_zeros,
 )
 
-BYTES = st.binary(min_size=BLOCK + 8, max_size=BLOCK + 40)
+BYTES = st.binary(min_size=SCAN_BLOCK + 8, max_size=SCAN_BLOCK + 40)
 
 
 def plain(name: str) -> object:
@@ -65,7 +65,7 @@ def test_instructions_equal_their_plain_functions(text: bytes, at: int, lower: b
 @given(BYTES)
 def test_masks_are_the_classes_of_re(text: bytes) -> None:
     word, space, odd = PLAIN["masks"](np.frombuffer(text, np.uint8), 0)
-    for i, byte in enumerate(text[:BLOCK]):
+    for i, byte in enumerate(text[:SCAN_BLOCK]):
         character = chr(byte) if byte < 128 else ""
         is_word = character.isalnum() or character == "_"
         found = tuple(bool(int(bits) >> i & 1) for bits in (word, space, odd))
