@@ -27,8 +27,8 @@ import numpy as np  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from hashbench.results.read.evidence import Evidence  # noqa: E402
 from hashbench.results.read.measured import measure  # noqa: E402
-from hashbench.results.read.samples import Evidence  # noqa: E402
 from hashbench.scores.base import evaluate, find_metric  # noqa: E402
 from hashbench.scores.draws import DRAWS, drawn  # noqa: E402
 from hashbench.store.engine import open_store  # noqa: E402

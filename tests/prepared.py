@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hashbench.data.corpora.batches import PretrainingData
 from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.corpora.preparing import prepare
+from hashbench.data.corpora.pretraining_data import PretrainingData
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.data.tasks.text_batches import FinetuningData

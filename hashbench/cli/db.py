@@ -43,7 +43,7 @@ def merge(
 
     Example: hashbench db merge other.db
     """
-    from hashbench.results.exchange.foreign import check_there
+    from hashbench.results.exchange.checked_rows import check_there
     from hashbench.results.exchange.merge import merge as merge_store
     from hashbench.running.experiment.identity import run_id
     from hashbench.store.engine import open_store

@@ -99,9 +99,9 @@ def export(
     hashbench export my-model --experiment mine --task sst2
     """
     run = _run_to_export(db, run, experiment, task, model, seed)
+    from hashbench.deployment.export_run import export_run
     from hashbench.deployment.floors import export_floor, exported_floor
     from hashbench.deployment.forms import Wishes, deploy, stored_forms
-    from hashbench.deployment.of_run import export_run
 
     if floor := exported_floor(db, run):
         others = {"onnx": onnx, "transformers": transformers, "push-to-hub": push_to_hub}
@@ -296,11 +296,11 @@ def evaluate(
     from hashbench.store.engine import open_store
 
     store = open_store(db, create=bool(named) and folders == set(named))
+    from hashbench.deployment.export_run import compared_with_run
     from hashbench.deployment.loading import exported_model
-    from hashbench.deployment.of_run import compared_with_run
-    from hashbench.running.runs.further import FurtherRequest
-    from hashbench.running.sweep.further import evaluate as evaluate_model
-    from hashbench.running.sweep.further import trainings_of
+    from hashbench.running.runs.further_sets import FurtherRequest
+    from hashbench.running.sweep.evaluate import evaluate as evaluate_model
+    from hashbench.running.sweep.evaluate import trainings_of
 
     request = FurtherRequest(on, name, tuple(text or ()), label, labels)
     runs = []

@@ -20,7 +20,7 @@ from hashbench.deployment import bag_of_words, hashed_words
 from hashbench.deployment.forms import FACTS, TIMED, Form, imported, median_milliseconds, scored, stored_forms, table_of
 from hashbench.deployment.text_side import size_of
 from hashbench.results.rendering.rows import json_text
-from hashbench.running.experiment.stored import task_data_of_run
+from hashbench.running.experiment.stored_models import task_data_of_run
 from hashbench.running.runs.baseline import floor_options
 from hashbench.store.engine import open_results
 from hashbench.store.status import done_ids, find_run, run_spec

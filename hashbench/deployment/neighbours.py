@@ -18,7 +18,7 @@ from hashbench.models.embeddings.base import MASK_ID, NO_LABEL, Batch, Template
 from hashbench.models.objectives.entities import EntityHead
 from hashbench.models.objectives.item_search import ItemSearch
 from hashbench.results.read import queries
-from hashbench.running.experiment.stored import StoredModel, model_of_run
+from hashbench.running.experiment.stored_models import StoredModel, model_of_run
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.running.runs.items import KIND as ITEM_TRAINING
 from hashbench.running.runs.items import build_parts

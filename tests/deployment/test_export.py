@@ -14,7 +14,7 @@ import pytest
 import hashbench
 from hashbench.cli.app import main
 from hashbench.common.errors import InputError
-from hashbench.deployment import of_run
+from hashbench.deployment import export_run
 from hashbench.deployment.description import read_config
 from hashbench.deployment.writing import CardFacts, _scores
 from hashbench.store.engine import open_store
@@ -279,9 +279,9 @@ def test_broken_folders(here, tmp_path, capsys) -> None:
 def test_a_model_that_answers_all_alike_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
     alike, varied = np.array([[0.1, 0.9], [0.2, 0.3]]), np.array([[0.9, 0.1], [0.2, 0.3]])
     stored = {"validation": SimpleNamespace(outputs=alike), "test": SimpleNamespace(outputs=varied)}
-    monkeypatch.setattr(of_run, "predictions", lambda store, run_id, split, checkpoint: stored.get(split))
+    monkeypatch.setattr(export_run, "predictions", lambda store, run_id, split, checkpoint: stored.get(split))
     scores = [{"split": split, "metric": "accuracy", "value": 0.5} for split in ("validation", "test", "unstored")]
-    constant = of_run.constant_splits(None, "a", scores)  # type: ignore[arg-type]
+    constant = export_run.constant_splits(None, "a", scores)  # type: ignore[arg-type]
     assert constant == ["validation"]
     facts = CardFacts({}, None, scores, constant, {}, {}, "")
     assert "**It predicts one class for everything on validation: it learned nothing.**" in _scores(facts, "ab")

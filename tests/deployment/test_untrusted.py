@@ -25,8 +25,8 @@ from sqlalchemy import select
 
 from hashbench.common.errors import InputError
 from hashbench.deployment.loading import exported_model, load
-from hashbench.running.runs.further import FurtherRequest
-from hashbench.running.sweep.further import evaluate as evaluated
+from hashbench.running.runs.further_sets import FurtherRequest
+from hashbench.running.sweep.evaluate import evaluate as evaluated
 from hashbench.store.engine import Store
 from hashbench.store.schema import metadata
 from tests.databases.made_up import World, build

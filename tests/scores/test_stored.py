@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
-from hashbench.scores import pairs
+from hashbench.scores import minimal_pairs
 from hashbench.scores.base import find_metric, metrics, predicted_classes
 from hashbench.scores.rankings import CERTIFIED, RANK, TOKENS
 from hashbench.store.engine import open_store
@@ -92,8 +92,8 @@ def scored(name: str) -> Iterator[tuple[float | None, np.ndarray, np.ndarray]]:
 
 
 def test_every_metric_has_an_oracle() -> None:
-    """Those of minimal pairs, of which the example stores none, are counted by hand in test_pairs.py."""
-    assert set(ORACLES) | {metric.name for metric in pairs.METRICS} == set(metrics())
+    """Those of minimal pairs, of which the example stores none, are counted by hand in test_minimal_pairs.py."""
+    assert set(ORACLES) | {metric.name for metric in minimal_pairs.METRICS} == set(metrics())
 
 
 @pytest.mark.e2e

@@ -26,8 +26,8 @@ from hashbench.models.coders.rows import STEP, mix_one
 from hashbench.models.portable.projection import projection
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import compiled, longest_string
-from hashbench.models.text.shipped import case_values
 from hashbench.models.text.unicode import pack, split
+from hashbench.models.text.unicode_values import case_values
 
 LONGEST_NGRAM = 5  # characters of an n-gram: the paper, section 3
 # Of counters below 4,096; a word of 256 characters has 1,534 features.

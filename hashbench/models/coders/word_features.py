@@ -20,8 +20,8 @@ from hashbench.models.coders.murmur import murmur3, murmur64a, quarter
 from hashbench.models.coders.rows import sign_of
 from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import code_point, compiled, inlined, longest_string, put
-from hashbench.models.text.shipped import case_values, packed
 from hashbench.models.text.unicode import CLASS_BITS, CODE_POINTS, NOT_BY_CHARACTER, fold_table, join, split
+from hashbench.models.text.unicode_values import case_values, packed
 
 FEATURES = ("norm", "prefix", "suffix", "shape")
 # spaCy's: the seed of the table of norm, which those of the others follow (`MultiHashEmbed`), and that of its strings.

@@ -24,9 +24,9 @@ from hashbench.common.invisible import Ranges, characters
 from hashbench.models.portable.letters import SIGMA
 from hashbench.models.text.fast.counting import ScanInterner
 from hashbench.models.text.fast.quick_check import change_marks
-from hashbench.models.text.shipped import case_values, packed
 from hashbench.models.text.types import Distinct, Interner, TokenizedTexts
 from hashbench.models.text.unicode import CODE_POINTS, well_formed
+from hashbench.models.text.unicode_values import case_values, packed
 
 NormalForm = Literal["none", "NFC", "NFKC"]
 FORMS: tuple[NormalForm, ...] = ("none", "NFC", "NFKC")

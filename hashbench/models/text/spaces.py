@@ -17,9 +17,9 @@ import numpy as np
 
 from hashbench.models.portable.spaces import spaces
 from hashbench.models.text.base import PortablePart, Tokenizer
-from hashbench.models.text.shipped import rules_of
 from hashbench.models.text.types import DictInterner, Interner
 from hashbench.models.text.unicode import CLASS_BITS, CODE_POINTS, NOT_BY_CHARACTER, fold_table
+from hashbench.models.text.unicode_values import rules_of
 
 # What `str.lower` does not do by character: in Unicode's simple map i, and the sigma that is not final.
 SIMPLE = dict(zip(NOT_BY_CHARACTER, ("i", "\u03c3"), strict=True))

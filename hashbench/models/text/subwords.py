@@ -14,8 +14,8 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from hashbench.common.errors import InputError
 from hashbench.models.text.base import CORPUS, PortablePart
 from hashbench.models.text.pieces import FILE, TRAIN, TrainablePieces, read_file, read_model
-from hashbench.models.text.shipped import SURROGATES, packed, rules_of
 from hashbench.models.text.unicode import CODE_POINTS, well_formed
+from hashbench.models.text.unicode_values import SURROGATES, packed, rules_of
 
 SPECIALS = frozenset(("<s>", "<pad>", "</s>", "<unk>", "<mask>"))  # RoBERTa's: never pieces
 MIN_FREQUENCY = 2  # of a merged pair; RoBERTa's BPE training

@@ -19,8 +19,8 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from hashbench.common.errors import InputError
 from hashbench.models.text.base import CORPUS, PortablePart
 from hashbench.models.text.pieces import FILE, TRAIN, TrainablePieces, lower_cases
-from hashbench.models.text.shipped import SURROGATES, packed, rules_of
 from hashbench.models.text.unicode import CODE_POINTS, in_chunks, well_formed
+from hashbench.models.text.unicode_values import SURROGATES, packed, rules_of
 from hashbench.models.text.wordpiece_files import LIST, LONGEST_WORD, MARKER, SPECIALS, UNKNOWN, read_word_pieces
 
 # Characters that a trained vocabulary can spell, the most frequent ones; the library's BERT recipe.

@@ -26,9 +26,9 @@ from hashbench.models.portable.tokens import pattern_of
 from hashbench.models.text.base import PortablePart, Tokenizer
 from hashbench.models.text.fast.counting import ScanInterner
 from hashbench.models.text.normal_forms import ARGUMENT, NormalForm, TextForm, checked_form
-from hashbench.models.text.shipped import alternatives, case_values, class_values, unicode_values
 from hashbench.models.text.types import DictInterner, Interner
 from hashbench.models.text.unicode import LEFT_OUT, unicode_table, well_formed
+from hashbench.models.text.unicode_values import alternatives, case_values, class_values, unicode_values
 
 PATTERNS = {
     # The released HashFormers code; `don't` -> don ' t, `!!!` is one token.

@@ -26,8 +26,8 @@ from hashbench.results.claims.verdicts import (
     Worth,
 )
 from hashbench.results.read.doubts import share_lost, unequal_note
+from hashbench.results.read.evidence import Matched
 from hashbench.results.read.measured import hollow_accuracy
-from hashbench.results.read.samples import Matched
 from hashbench.scores.draws import Estimate
 from hashbench.scores.quantity import Quantity, apply, difference
 

@@ -14,9 +14,9 @@ from hashbench.results.claims.grammar import Missing
 from hashbench.results.claims.results import Results, TimedRuns
 from hashbench.results.claims.verdicts import Decided
 from hashbench.results.papers.paper import Column, Paper, load_paper, papers
+from hashbench.results.read.evidence import Evidence, Sample, draw_together
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.origins import counted_classes
-from hashbench.results.read.samples import Evidence, Sample, draw_together
 from hashbench.results.tables.notes import provenance, warnings
 from hashbench.results.tables.request import ReportRequest, ReportSource, paper_of
 from hashbench.results.tables.table import Table

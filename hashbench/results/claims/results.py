@@ -30,9 +30,9 @@ from hashbench.results.claims.grammar import ColumnName, Columns, Missing, colum
 from hashbench.results.claims.verdicts import absent_model
 from hashbench.results.papers.paper import Layout, Paper
 from hashbench.results.read import queries
+from hashbench.results.read.evidence import Evidence, Matched, Sample
 from hashbench.results.read.measured import MAJORITY, PERCENT, Measured, baseline_value, baselines
 from hashbench.results.read.runs import Entry
-from hashbench.results.read.samples import Evidence, Matched, Sample
 from hashbench.results.tables.table import EACH_BEST
 from hashbench.scores.base import is_drawable, metric_of
 from hashbench.scores.quantity import Quantity, apply, mean, over

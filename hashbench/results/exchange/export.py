@@ -26,7 +26,7 @@ from sqlalchemy.engine import Connection
 from hashbench.common.atomic import BESIDE, atomic_write
 from hashbench.common.errors import InputError
 from hashbench.common.showing import without_passwords
-from hashbench.results.exchange.foreign import CheckedDatabase
+from hashbench.results.exchange.checked_rows import CheckedDatabase
 from hashbench.results.exchange.merge import copy_attempt
 from hashbench.scores.base import Metric, metrics
 from hashbench.store import sums

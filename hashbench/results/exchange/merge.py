@@ -21,7 +21,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
-from hashbench.results.exchange.foreign import CheckedDatabase, StoredRow, opened
+from hashbench.results.exchange.checked_rows import CheckedDatabase, StoredRow, opened
 from hashbench.store import sums
 from hashbench.store.engine import Store
 from hashbench.store.environment import as_json

@@ -22,9 +22,9 @@ from typing import Any
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError, near_match
 from hashbench.results.exchange.export import scrub_text
+from hashbench.results.read.evidence import Evidence, Sample
 from hashbench.results.read.measured import Measured, measure
 from hashbench.results.read.runs import Entry, MeasuredRun, SeedScore
-from hashbench.results.read.samples import Evidence, Sample
 from hashbench.results.tables.request import DRAWS as TABLE_DRAWS
 from hashbench.scores.base import Metric, metric_of
 from hashbench.scores.draws import CONFIDENCE

@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 
 from hashbench.common.errors import InputError, near_match
+from hashbench.results.read.evidence import Evidence, Matched, RunSeed, Sample, draw_together
 from hashbench.results.read.measured import AVERAGE, measure
 from hashbench.results.read.runs import Entry
-from hashbench.results.read.samples import Evidence, Matched, RunSeed, Sample, draw_together
 from hashbench.scores.base import metrics
 from hashbench.scores.draws import DRAWS, Estimate
 from hashbench.scores.quantity import difference

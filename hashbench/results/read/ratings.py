@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from hashbench.results.read.doubts import NOT_JUMPED
-from hashbench.results.read.samples import Evidence, Matched, Sample, ScorePart, draw_together
+from hashbench.results.read.evidence import Evidence, Matched, Sample, ScorePart, draw_together
 from hashbench.scores import best
 from hashbench.scores.base import is_drawable
 from hashbench.scores.quantity import Quantity, Uncertain, difference, unmatched

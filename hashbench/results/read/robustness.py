@@ -17,9 +17,9 @@ from sqlalchemy import RowMapping as Row
 from hashbench.common.errors import InputError
 from hashbench.results.read import queries
 from hashbench.results.read.doubts import before_the_jump, separations
+from hashbench.results.read.evidence import draw_seed
 from hashbench.results.read.measured import AVERAGE
 from hashbench.results.read.runs import grouped
-from hashbench.results.read.samples import draw_seed
 from hashbench.results.read.units import Units, read_units
 from hashbench.scores.base import metric_of
 from hashbench.scores.draws import Estimate, drawn

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from hashbench.results.papers.paper import Column, Paper
 from hashbench.results.read import queries
+from hashbench.results.read.evidence import Evidence
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import grouped
-from hashbench.results.read.samples import Evidence
 from hashbench.results.tables.measures import View, entry_row, measured_columns
 from hashbench.results.tables.request import TableFile
 from hashbench.results.tables.table import (

@@ -12,9 +12,9 @@ from typing import Any
 
 from hashbench.results.papers.paper import Column
 from hashbench.results.read import queries
+from hashbench.results.read.evidence import Evidence
 from hashbench.results.read.measured import PERCENT, Measured
 from hashbench.results.read.runs import Entry
-from hashbench.results.read.samples import Evidence
 from hashbench.results.tables.experiment import MINUTES, SIZES
 from hashbench.results.tables.measures import View, entry_row
 from hashbench.results.tables.request import ReportSource, TableFile

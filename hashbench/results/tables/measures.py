@@ -15,9 +15,9 @@ from typing import Any
 from hashbench.common.measured import NOTED_LOSS
 from hashbench.results.papers.paper import Column, Layout, Paper
 from hashbench.results.read.doubts import share_lost
+from hashbench.results.read.evidence import Evidence, ScorePart, Statistic
 from hashbench.results.read.measured import AVERAGE, PERCENT, Measured, hollow_accuracy
 from hashbench.results.read.runs import Entry, SeedScore
-from hashbench.results.read.samples import Evidence, ScorePart, Statistic
 from hashbench.results.tables.table import BINARY, BYTES, DECIMAL, TRIVIAL, Cell, Row, RowKind, scaled
 
 # Units that depend on the size

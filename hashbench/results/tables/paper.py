@@ -15,9 +15,9 @@ from hashbench.results.papers.paper import (
     load_paper,
     papers,
 )
+from hashbench.results.read.evidence import Evidence
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry
-from hashbench.results.read.samples import Evidence
 from hashbench.results.tables.experiment import FORMS
 from hashbench.results.tables.measures import StoredReading, View, measured_columns, row_kind
 from hashbench.results.tables.request import ReportSource, TableFile

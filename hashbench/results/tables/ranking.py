@@ -13,10 +13,10 @@ import numpy as np
 
 from hashbench.common.showing import percent_text
 from hashbench.results.papers.paper import Column
+from hashbench.results.read.evidence import Evidence
 from hashbench.results.read.measured import PERCENT
 from hashbench.results.read.ratings import IN_GROUP, TWO_UNITS, Compared, Rating, compared
 from hashbench.results.read.runs import grouped
-from hashbench.results.read.samples import Evidence
 from hashbench.results.tables.table import SCORED, Cell, ComparedPairs, Row, Table
 from hashbench.scores.best import variance_shares
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 
 from hashbench.results.papers.paper import Paper, load_paper, papers, printed_numbers
+from hashbench.results.read.evidence import Evidence
 from hashbench.results.read.measured import Measured, measure
-from hashbench.results.read.samples import Evidence
 from hashbench.results.tables.table import Table
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint

@@ -15,7 +15,7 @@ from hashbench.common.showing import decimal_text, rounded
 from hashbench.results.papers.paper import Column, PublishedNumber
 
 if TYPE_CHECKING:  # exported folders print numbers without a database
-    from hashbench.results.read.samples import ScorePart
+    from hashbench.results.read.evidence import ScorePart
 
 RowKind = Literal["model", "floor", "imported", "family", "quoted", "task", "claim", "setting"]
 TRIVIAL: Final = "floor"  # the kind of a trivial baseline's row

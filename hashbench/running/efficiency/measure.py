@@ -146,7 +146,7 @@ class PretrainingStep:
     def __init__(self, candidate: Candidate, setting: Setting, batch_size: int) -> None:
         # measure() calls this for pre-trained models alone.
         assert candidate.corpus is not None and candidate.spec.training.objective is not None
-        from hashbench.data.corpora.batches import PretrainingData  # imports Lightning
+        from hashbench.data.corpora.pretraining_data import PretrainingData  # imports Lightning
 
         objective = objectives()[candidate.spec.training.objective]
         data = PretrainingData(

@@ -379,7 +379,7 @@ def input_length(
     """The tokens of an input under a recipe, special tokens included: as it says, or as the train set needs."""
     if isinstance(finetune.max_length, int):
         return finetune.max_length
-    from hashbench.data.tasks.reading import length_that_keeps  # torch, which a file is read without
+    from hashbench.data.tasks.split_facts import length_that_keeps  # torch, which a file is read without
 
     limit = finetune.max_length
     return length_that_keeps(data, tokenizer, template, keep=limit.keep, at_most=limit.at_most, folder=cache)

@@ -20,7 +20,7 @@ from hashbench.running.runs.base import (
     stored_predictions,
     with_rows_of,
 )
-from hashbench.running.runs.further import FurtherSet, behind_train
+from hashbench.running.runs.further_sets import FurtherSet, behind_train
 from hashbench.running.training.machine import Interrupted, Machine, Stop, in_thread
 from hashbench.store.planning import Run
 from hashbench.store.result import Checkpoint, Result

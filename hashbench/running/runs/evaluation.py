@@ -31,7 +31,7 @@ from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ModelFiles
 from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_metrics, stored_predictions
 from hashbench.running.runs.finetuning import length_of
-from hashbench.running.runs.further import FurtherSet
+from hashbench.running.runs.further_sets import FurtherSet
 from hashbench.running.training.devices import precision_found
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model, load_weights
@@ -120,7 +120,7 @@ def tuned_model(tuned: Run, data: TaskData, place: Workplace, files: ModelFiles)
 
 def evaluated(trained: FinetunedModel, data: TaskData, machine: Machine, cache: Path) -> Result:
     """Scores and predictions of a trained model on the one split of a further set, and how much of it was read."""
-    from hashbench.data.tasks.reading import texts_read
+    from hashbench.data.tasks.split_facts import texts_read
     from hashbench.data.tasks.text_batches import FinetuningData
     from hashbench.running.training.finetuning import outputs_on
 

@@ -56,8 +56,8 @@ from hashbench.store.result import Checkpoint, Predictions, Result
 
 if TYPE_CHECKING:
     from hashbench.data.tasks.text_batches import FinetuningData
-    from hashbench.running.training.evaluated import OutputsBySplit
     from hashbench.running.training.finetuning import Finetuned, FinetuningModule
+    from hashbench.running.training.task_training import OutputsBySplit
 
 
 @dataclass(frozen=True)
@@ -328,7 +328,7 @@ def counted(
     before = counted_before(spec)
     if before is not None:
         return before
-    from hashbench.data.tasks.reading import texts_read  # torch
+    from hashbench.data.tasks.split_facts import texts_read  # torch
 
     length = input_length(finetune, data, tokenizer, template, cache)
     counts = texts_read(data, tokenizer, template, length, cache)

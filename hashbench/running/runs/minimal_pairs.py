@@ -21,7 +21,7 @@ from hashbench.running.runs.pretraining import KIND as PRETRAINING
 from hashbench.running.runs.pretraining import restore, weights_of
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model, load_weights, make_head
-from hashbench.scores.pairs import ties
+from hashbench.scores.minimal_pairs import ties
 from hashbench.store.planning import Run
 from hashbench.store.result import Result
 
@@ -66,7 +66,7 @@ class PairEvaluation(RunKind):
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         """Scores and outcomes of all pairs, and the number of ties."""
         from hashbench.data.tasks.pair_batches import PairSentences
-        from hashbench.data.tasks.reading import texts_read
+        from hashbench.data.tasks.split_facts import texts_read
         from hashbench.running.training.pretraining import sentence_scores
 
         data = place.materials.data(str(run.task))

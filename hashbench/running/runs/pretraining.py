@@ -208,7 +208,7 @@ def train(run: Run, place: Workplace, machine: Machine, earlier: Mapping[int, Pa
 
 def batches_of(model: ResolvedModel, place: Workplace, machine: Machine) -> tuple[LoadedData, int]:
     """Batches of a pre-training, and its number of steps."""
-    from hashbench.data.corpora.batches import PretrainingData, StreamedData
+    from hashbench.data.corpora.pretraining_data import PretrainingData, StreamedData
 
     spec, recipe, texts = model.spec, model.pretrain, place.materials.texts(model)
     objective = objective_of(spec)

@@ -25,7 +25,7 @@ from hashbench.running.runs.baseline import BASELINES, floor_options
 from hashbench.running.runs.evaluation import tuned_model
 from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.finetuning import batches_of
-from hashbench.running.runs.further import behind_train
+from hashbench.running.runs.further_sets import behind_train
 from hashbench.running.runs.materials import UNPERTURBED, PerturbedTask, Texts
 from hashbench.running.training.devices import precision_found
 from hashbench.running.training.machine import Machine

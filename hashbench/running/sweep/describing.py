@@ -17,7 +17,7 @@ from hashbench.data.sources.sources import Source, open_sources
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.catalogue import find_task, known_tasks, locate_task, own_task
-from hashbench.data.tasks.reading import (
+from hashbench.data.tasks.split_facts import (
     ReadSplit,
     SplitFacts,
     class_shares,

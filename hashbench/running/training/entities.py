@@ -16,11 +16,11 @@ from hashbench.models.objectives.entities import EntityHead
 from hashbench.models.objectives.item_search import ItemSearch
 from hashbench.running.experiment.recipes import FinetuneRecipe
 from hashbench.running.training.devices import pick_device
-from hashbench.running.training.evaluated import EvaluatedModule, Evaluation, TaskTraining, fit_on_task
 from hashbench.running.training.machine import Machine, Watch
 from hashbench.running.training.model import Model
 from hashbench.running.training.module import Curves
 from hashbench.running.training.recipe import training_length
+from hashbench.running.training.task_training import EvaluatedModule, Evaluation, TaskTraining, fit_on_task
 from hashbench.scores.base import evaluate
 
 # Items of a ranking where not all are ranked: the largest k of the paper's tables.

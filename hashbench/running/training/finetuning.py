@@ -22,11 +22,17 @@ from hashbench.models.embeddings.base import Batch, ModelSpec
 from hashbench.models.objectives.base import TaskHead, task_head
 from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe, OnHardware
 from hashbench.running.training.devices import autocast, pick_device, precision_found
-from hashbench.running.training.evaluated import EvaluatedModule, Evaluation, OutputsBySplit, TaskTraining, fit_on_task
 from hashbench.running.training.machine import Machine, Watch
 from hashbench.running.training.model import Model
 from hashbench.running.training.module import Curves, NotFinite
 from hashbench.running.training.recipe import training_length
+from hashbench.running.training.task_training import (
+    EvaluatedModule,
+    Evaluation,
+    OutputsBySplit,
+    TaskTraining,
+    fit_on_task,
+)
 from hashbench.scores.base import evaluate
 
 

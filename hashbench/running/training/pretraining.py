@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from hashbench.common.measured import HELD_OUT, SEPARATION, MetricRow
 from hashbench.common.progress import progress
-from hashbench.data.corpora.batches import PretrainingData
+from hashbench.data.corpora.pretraining_data import PretrainingData
 from hashbench.data.sources.loader import LoadedData
 from hashbench.data.tasks.pair_batches import PairSentences
 from hashbench.models.embeddings.base import NO_LABEL, Batch, folded

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.data.corpora import tokenizing
-from hashbench.data.corpora.batches import HELD_OUT_EVERY, PretrainingData
 from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.corpora.preparing import prepare
+from hashbench.data.corpora.pretraining_data import HELD_OUT_EVERY, PretrainingData
 from hashbench.data.sources import documents as shards
 from hashbench.data.sources.documents import word_rows
 from hashbench.models.embeddings.base import Template

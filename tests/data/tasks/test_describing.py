@@ -1,4 +1,4 @@
-"""data/tasks/reading.py: counts of texts and labels, and of what models read."""
+"""data/tasks/split_facts.py: counts of texts and labels, and of what models read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hashbench.data.sources.rows import Repeats
 from hashbench.data.tasks.catalogue import find_task
-from hashbench.data.tasks.reading import (
+from hashbench.data.tasks.split_facts import (
     class_shares,
     read_splits,
     split_facts,

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from hashbench.data.corpora.batches import PretrainingData
 from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.corpora.preparing import prepare
+from hashbench.data.corpora.pretraining_data import PretrainingData
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task, own_task
 from hashbench.data.tasks.noise import TrainingNoise, noisy

@@ -18,8 +18,8 @@ from hashbench.results.claims.table import tally
 from hashbench.results.claims.verdicts import NOTHING_LEARNED, Decided
 from hashbench.results.papers.paper import load_paper
 from hashbench.results.read.comparison import compare
+from hashbench.results.read.evidence import Evidence
 from hashbench.results.read.measured import measure
-from hashbench.results.read.samples import Evidence
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store
 from tests.databases.hand_made import HandRun

@@ -15,8 +15,8 @@ from hashbench.results.claims.report import claim_sections
 from hashbench.results.claims.results import Results, TimedRuns
 from hashbench.results.claims.verdicts import Decided
 from hashbench.results.papers.paper import load_paper, papers
+from hashbench.results.read.evidence import Evidence, Matched
 from hashbench.results.read.measured import measure
-from hashbench.results.read.samples import Evidence, Matched
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import open_store
 from hashbench.store.status import experiments

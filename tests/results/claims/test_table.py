@@ -22,7 +22,7 @@ from hashbench.results.claims.table import (
     stands_on,
     verdict_table,
 )
-from hashbench.results.read import samples
+from hashbench.results.read import evidence
 from hashbench.results.rendering.page.main import claims_of
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables.request import ReportRequest, ReportSource
@@ -107,7 +107,7 @@ def test_the_examples_of_a_task_are_drawn_once_for_all_claims(
     whole = [{"kind": "greater", "column": "sst2", "unit": "percent", **row} for row in rows]
     drawings: list[int] = []
     leaves: list[str] = []
-    draw, leaf = samples.drawn_together, Results._leaf
+    draw, leaf = evidence.drawn_together, Results._leaf
 
     def counting(parts: Sequence[Scored], *, draws: int, seed: int) -> list[np.ndarray]:
         drawings.append(len(parts))
@@ -117,7 +117,7 @@ def test_the_examples_of_a_task_are_drawn_once_for_all_claims(
         leaves.append(slug)
         return leaf(self, slug, column)
 
-    monkeypatch.setattr(samples, "drawn_together", counting)
+    monkeypatch.setattr(evidence, "drawn_together", counting)
     monkeypatch.setattr(Results, "_leaf", reading)
     claim_tables(store, ReportRequest(claims_file=claims_file(tmp_path, whole)))
     assert drawings == [1] and sorted(leaves) == ["chance", "coin", "good", "strong", "weak"]

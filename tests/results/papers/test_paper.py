@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from hashbench.common.errors import InputError
 from hashbench.results.papers.paper import Column, Layout, Paper, PublishedNumber, check_number, load_paper, papers
 from hashbench.results.tables.measures import MEASURES
-from hashbench.results.tables.pairs import published_accuracies
+from hashbench.results.tables.minimal_pairs import published_accuracies
 
 PAPERS = ["hashformers", "bert-hash", "eelbert", "proformer", "superbloom"]
 TABLES = [(name, number) for name in PAPERS for number in load_paper(name).tables]

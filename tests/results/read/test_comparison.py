@@ -11,8 +11,8 @@ from scipy import stats
 
 from hashbench.common.errors import InputError
 from hashbench.results.read.comparison import Comparison, compare
+from hashbench.results.read.evidence import Evidence, draw_seed, draw_together
 from hashbench.results.read.measured import measure
-from hashbench.results.read.samples import Evidence, draw_seed, draw_together
 from hashbench.scores.draws import drawn
 from tests.databases.compared import TARGETS, N, Trained, build
 

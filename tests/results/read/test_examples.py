@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from hashbench.results.read import measured, samples
+from hashbench.results.read import evidence, measured
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
@@ -85,9 +85,9 @@ def test_the_examples_of_a_table_are_drawn_once_a_task(small_store: Store, monke
         drawings.append(seed)
         return drawn_together(parts, draws=draws, seed=seed)
 
-    monkeypatch.setattr(samples, "drawn_together", counting)
+    monkeypatch.setattr(evidence, "drawn_together", counting)
     tables(small_store, ReportRequest(examples=True, all_metrics=True))
-    assert samples.draw_seed("subj") in drawings and len(set(drawings)) == len(drawings)
+    assert evidence.draw_seed("subj") in drawings and len(set(drawings)) == len(drawings)
 
 
 def test_the_legend_tells_the_two_spreads_apart(small_store: Store) -> None:

@@ -21,9 +21,9 @@ from hashbench.results.exchange.export import export_example
 from hashbench.results.papers.paper import load_paper
 from hashbench.results.plots.base import FigureData
 from hashbench.results.plots.robustness import draw
+from hashbench.results.read.evidence import draw_seed
 from hashbench.results.read.overview import listed_experiments
 from hashbench.results.read.robustness import AVERAGE, measure_robustness
-from hashbench.results.read.samples import draw_seed
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables.request import ReportRequest, ReportSource
 from hashbench.results.tables.robustness import robustness_tables

@@ -12,10 +12,10 @@ from hashbench.common.errors import InputError
 from hashbench.running.experiment.code import NamedCode, code_of
 from hashbench.running.experiment.load import Loaded, load_experiment
 from hashbench.running.experiment.models import resolve_models
-from hashbench.running.experiment.stored import model_of_run
+from hashbench.running.experiment.stored_models import model_of_run
 from hashbench.store.engine import Store, open_store
 from hashbench.store.planning import add_experiment
-from tests.running.experiment.test_stored import row
+from tests.running.experiment.test_stored_models import row
 
 CODE = """
 import sys

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.running.experiment.stored import model_of_run
+from hashbench.running.experiment.stored_models import model_of_run
 from hashbench.store.engine import open_store
 from tests.commands import call, finish
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from hashbench.common.measured import PARADIGMS_NOTE, Paradigms
+from hashbench.results.read.evidence import Evidence, draw_seed
 from hashbench.results.read.measured import measure
-from hashbench.results.read.pairs import pair_results
-from hashbench.results.read.samples import Evidence, draw_seed
+from hashbench.results.read.minimal_pairs import pair_results
 from hashbench.scores.draws import draw_counts
 from hashbench.store.engine import open_store
 from hashbench.store.packing import unpack

@@ -14,7 +14,6 @@ from hashbench.data.tasks.text import no_value
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.objectives.heads import ClassificationHead
 from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe
-from hashbench.running.training.evaluated import Evaluation, Progress, evaluation_interval
 from hashbench.running.training.finetuning import (
     FinetuningModule,
     Job,
@@ -29,6 +28,7 @@ from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import build_model
 from hashbench.running.training.module import Curves
 from hashbench.running.training.recipe import training_length
+from hashbench.running.training.task_training import Evaluation, Progress, evaluation_interval
 
 SPLIT = {"one": slice(0, 1), "other": slice(1, 4)}  # of four rows
 

@@ -35,7 +35,7 @@ from hashbench.models.text.normal_forms import form_notes
 from hashbench.models.text.types import TypeTable
 from hashbench.models.text.words import WordTokenizer
 from hashbench.scores.base import evaluate, metrics
-from hashbench.scores.pairs import METRICS, outcomes
+from hashbench.scores.minimal_pairs import METRICS, outcomes
 
 COLLECTION = "minimal_pairs"  # the kind, and the folder in a data folder
 COLUMNS = ("sentence_good", "sentence_bad")

@@ -13,12 +13,12 @@ from functools import cached_property
 import numpy as np
 
 from hashbench.common.measured import Paradigms
+from hashbench.results.read.evidence import Evidence, Sample, draw_seed
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry, grouped
-from hashbench.results.read.samples import Evidence, Sample, draw_seed
 from hashbench.scores.base import SummedMetric, find_metric
 from hashbench.scores.draws import Estimate, draw_counts
-from hashbench.scores.pairs import METRICS, pair_accuracy, ties
+from hashbench.scores.minimal_pairs import METRICS, pair_accuracy, ties
 from hashbench.scores.quantity import Quantity
 
 METRIC_NAMES = tuple(metric.name for metric in METRICS)

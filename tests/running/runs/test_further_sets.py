@@ -14,7 +14,7 @@ from hashbench.common.errors import InputError
 from hashbench.data.tasks.catalogue import load_task, own_task
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.running.experiment.schema import TaskEntry
-from hashbench.running.runs.further import FurtherRequest, default_name, find_set, with_classes
+from hashbench.running.runs.further_sets import FurtherRequest, default_name, find_set, with_classes
 
 
 def folder_of(path: Path, *names: str) -> Path:

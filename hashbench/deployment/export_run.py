@@ -35,7 +35,7 @@ from hashbench.models.text.pieces import commits_of
 from hashbench.running.efficiency.parameters import count
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.stored import StoredModel, model_of_run
+from hashbench.running.experiment.stored_models import StoredModel, model_of_run
 from hashbench.running.experiment.tasks import task_of
 from hashbench.running.experiment.tuning import tuning_of
 from hashbench.running.runs.artifacts import ArtifactFolder, kept_files

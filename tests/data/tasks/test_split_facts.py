@@ -1,4 +1,4 @@
-"""data/tasks/reading.py: tokens, texts cut and characters lost, against plain Python that knows no array."""
+"""data/tasks/split_facts.py: tokens, texts cut and characters lost, against plain Python that knows no array."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hashbench.common.measured import TextCounts, TextsRead
 from hashbench.data.tasks.catalogue import find_task
 from hashbench.data.tasks.kinds.tagging import KIND as TAGGING
-from hashbench.data.tasks.reading import length_that_keeps, texts_read
+from hashbench.data.tasks.split_facts import length_that_keeps, texts_read
 from hashbench.data.tasks.text_data import Split, TaskData
 from hashbench.models.embeddings.base import Template
 from hashbench.models.text.base import make_tokenizer

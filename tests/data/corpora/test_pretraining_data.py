@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hashbench.data.corpora.batches import PretrainingData
+from hashbench.data.corpora.pretraining_data import PretrainingData
 from hashbench.models.coders.base import type_codes
 from hashbench.models.coders.rows import Vocabulary
 from hashbench.models.coders.signature import Signature

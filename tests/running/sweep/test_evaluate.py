@@ -21,9 +21,9 @@ from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.results.exchange.merge import merge
 from hashbench.results.read.comparison import compare
+from hashbench.results.read.evidence import Evidence
 from hashbench.results.read.measured import measure
-from hashbench.results.read.samples import Evidence
-from hashbench.running.sweep import attempt, further
+from hashbench.running.sweep import attempt, evaluate
 from hashbench.scores.base import metrics
 from hashbench.store.engine import Store, open_store
 from hashbench.store.status import predictions
@@ -358,7 +358,7 @@ def test_one_name_means_one_set(here: Path, capsys) -> None:
 def test_a_database_that_is_away_is_waited_for(here: Path, capsys, monkeypatch) -> None:
     """Each call of the store fails once before, and once after its work was done."""
     calls = {
-        further: ["find_run", "TrainedRun", "done_ids", "attach_run", "claim", "running", "names_of_experiments"],
+        evaluate: ["find_run", "TrainedRun", "done_ids", "attach_run", "claim", "running", "names_of_experiments"],
         attempt: ["finish", "held_under"],
     }
     for module, names in calls.items():
@@ -388,7 +388,7 @@ def failing_twice(whole: Callable[..., Any]) -> Callable[..., Any]:
 
 def test_the_line_of_an_evaluation_names_the_class_that_f1_counts() -> None:
     scores = {"accuracy": 0.5, "f1": 0.25, "matthews": None}
-    run = further.EvaluatedRun("0" * 64, "add", "sst2", 0, "noisy", scores, {"f1": "spam"}, ("later",), is_new=True)
+    run = evaluate.EvaluatedRun("0" * 64, "add", "sst2", 0, "noisy", scores, {"f1": "spam"}, ("later",), is_new=True)
     assert str(run) == (
         "add (sst2, seed 0) on noisy: accuracy 50.0, f1 of 'spam' 25.0, matthews undefined; run 000000000000"
     )

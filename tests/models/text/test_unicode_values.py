@@ -9,8 +9,8 @@ import pytest
 from hashbench.models.portable.letters import lowering, unpacked, without_lone_surrogates
 from hashbench.models.portable.tokens import words
 from hashbench.models.text.base import make_tokenizer
-from hashbench.models.text.shipped import case_values
 from hashbench.models.text.unicode import CODE_POINTS, well_formed
+from hashbench.models.text.unicode_values import case_values
 
 SIGMAS = ["ΟΔΟΣ", "ΣΑΣ Σ αΣ.β", "Σ\u0301", "aΣ\u0301b", "a\u02b0Σ", "Σ", "1Σ", "a:Σ:b", "\u0345Σ"]
 

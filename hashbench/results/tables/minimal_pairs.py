@@ -13,13 +13,13 @@ from statistics import fmean
 
 from hashbench.common.errors import InputError
 from hashbench.results.papers.paper import PUBLISHED, Column
+from hashbench.results.read.evidence import Sample
 from hashbench.results.read.measured import PERCENT
-from hashbench.results.read.pairs import Group, PairResults, pair_results
-from hashbench.results.read.samples import Sample
+from hashbench.results.read.minimal_pairs import Group, PairResults, pair_results
 from hashbench.results.tables.request import DRAWS, ReportSource, TableFile
 from hashbench.results.tables.table import Cell, Row, Table
 from hashbench.scores.draws import Estimate
-from hashbench.scores.pairs import pair_accuracy
+from hashbench.scores.minimal_pairs import pair_accuracy
 
 TASK, PARADIGM = "task", "paradigm"  # columns of published/minimal_pairs.csv; the others are models
 MEANING = (

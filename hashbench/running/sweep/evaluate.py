@@ -24,14 +24,14 @@ from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.experiment.schema import Experiment, check_no_baseline
-from hashbench.running.experiment.stored import model_of_run
+from hashbench.running.experiment.stored_models import model_of_run
 from hashbench.running.experiment.tasks import task_of
 from hashbench.running.runs.artifacts import ArtifactFolder, kept_files
 from hashbench.running.runs.base import Workplace, check_outputs
 from hashbench.running.runs.baseline import FURTHER as BASELINE
 from hashbench.running.runs.evaluation import EVALUATION, ExportedModel, evaluated
 from hashbench.running.runs.finetuning import KIND as FINETUNING
-from hashbench.running.runs.further import FurtherRequest, FurtherSet, find_set, with_classes
+from hashbench.running.runs.further_sets import FurtherRequest, FurtherSet, find_set, with_classes
 from hashbench.running.runs.materials import Materials
 from hashbench.running.runs.provenance import commits_note, environment, sources_of
 from hashbench.running.sweep.attempt import LEASE_S, Attempts, Control, claimed

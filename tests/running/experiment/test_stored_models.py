@@ -17,7 +17,7 @@ from hashbench.running.experiment.load import Loaded, load_experiment
 from hashbench.running.experiment.models import ResolvedModel, resolve_models
 from hashbench.running.experiment.recipes import GONE, without_gone
 from hashbench.running.experiment.resolved import model_block
-from hashbench.running.experiment.stored import model_of_run, task_data_of_run
+from hashbench.running.experiment.stored_models import model_of_run, task_data_of_run
 from hashbench.running.experiment.tasks import task_of
 from hashbench.running.sweep.plan import plan
 from hashbench.store.engine import Store, open_results, open_store

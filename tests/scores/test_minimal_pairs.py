@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hashbench.scores.base import evaluate, find_metric, metrics
 from hashbench.scores.draws import draw_counts, drawn
-from hashbench.scores.pairs import METRICS, outcomes, pair_accuracy, ties
+from hashbench.scores.minimal_pairs import METRICS, outcomes, pair_accuracy, ties
 
 NAMES = [metric.name for metric in METRICS]
 # Four pairs: sum, mean, minimum, equally many tokens, a paradigm of the same words
