@@ -70,7 +70,7 @@ class Store:
         self.path = Path(url.database or "")  # of SQLite's file
         # Why stored outputs could not be read, by the run's id: readers do without these, and notes name them
         self.unreadable: dict[str, str] = {}
-        self._looked_at: set[tuple[str, int | None]] = set()  # tables whose numbers were checked; of which experiment
+        self._looked_at: set[tuple[str, int | None]] = set()  # (table, experiment) whose numbers were checked
         OPEN.add(self)
         # a reader does not mind if another file replaces the one it reads
         self._file = sqlite.OpenFile(self.path, name) if self.dialect == "sqlite" and not read_only else None

@@ -33,7 +33,7 @@ def has_unmet_needs() -> sa.Exists:
 def refresh(connection: Connection, run_ids: Sequence[str], *, dependants: bool = False) -> None:
     """Notes anew which of these runs are free to be claimed; with `dependants` also which runs that need one of them.
 
-    Dependants are locked first: of two needs that end at the same time the later one then sees the other's end.
+    Dependants are locked first: if two needs of a run end at the same time, the later one then sees the other's end.
     """
     waiting: list[str] = []
     for part in chunks(run_ids) if dependants else ():

@@ -11,13 +11,13 @@ Metrics = Literal["training", "evaluation", "none"]
 METRICS: tuple[Metrics, ...] = get_args(Metrics)
 KEY = "metrics of "  # begins the key of a kind in the table `setting`; `views.sql` has it too
 STORED = f"SELECT key, value FROM setting WHERE key LIKE '{KEY}%'"
-# Kinds that are stored without an entry: those of the suite, of which older databases say nothing
+# The suite's kinds without scores: older databases store no meaning of their metrics
 WITHOUT_SCORES = ("pretrain", "efficiency", "robustness")
 EVALUATIONS = "evaluation"  # begins their names
 
 
 def metrics_of(kind: str, stored: Mapping[str, str]) -> Metrics:
-    """The meaning of the metrics of a kind. `stored`: that of other kinds than those of the suite, by name.
+    """The meaning of the metrics of a kind. `stored`: the meaning for plug-in kinds, by name.
 
     >>> metrics_of("finetune", {}), metrics_of("evaluation-floor", {}), metrics_of("probe", {"probe": "evaluation"})
     ('training', 'evaluation', 'evaluation')

@@ -76,9 +76,9 @@ BLOCKS: dict[sa.Column[Any], Any] = {
 KINDS_OF_JSON = {dict: "a block", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
 WANTED = {"dict_type": "a block", "list_type": "a list", "string_type": "a text", "int_type": "a whole number"}
 
-REFERENCES = ("run_id", "attempt_id", "experiment_id", "id")  # columns that say which run or experiment a row is of
+REFERENCES = ("run_id", "attempt_id", "experiment_id", "id")  # columns with the run or experiment of a row
 MEMBERS = "(SELECT run_id FROM experiment_run WHERE experiment_id = :experiment)"
-SCOPES = {  # which rows are of an experiment
+SCOPES = {  # which rows belong to an experiment
     run.name: f"run.id IN {MEMBERS}",
     experiment_run.name: "experiment_run.experiment_id = :experiment",
     attempt.name: f"attempt.run_id IN {MEMBERS}",
@@ -152,7 +152,7 @@ def _of_text(column: sa.Column[Any], value: str) -> str:
 
 
 def _of_form(column: sa.Column[Any], block: object) -> str:
-    """Why a parsed block of JSON has not the form of its column, or ''."""
+    """The reason that a parsed block of JSON does not have the form of its column, or ''."""
     from pydantic import ValidationError  # of use to no command that only reads
 
     try:
@@ -176,7 +176,7 @@ def faults(connection: Connection) -> Iterator[Fault]:
     """Yields every value that cannot be, table by table; a table that cannot be read to its end, once."""
     attempts: dict[object, object] = {}
     missing = {fault.column: fault for fault in missing_tables(connection)}
-    for table in metadata.tables.values():  # those that others refer to come first
+    for table in metadata.tables.values():  # tables that others refer to come first
         if table.name in missing:
             yield missing[table.name]
             continue

@@ -15,7 +15,7 @@ import numpy as np
 
 from hashbench.common.errors import first_line
 
-# Of one array, of those that are written as of those that are read: a compressed one of a megabyte could unfold to a
+# The limit for one array, when it is written and when it is read: a megabyte of compressed data could unfold to a
 # gigabyte
 MOST_BYTES = 1 << 29
 HEADER_BYTES = 4096  # of an .npy file, more than its first line takes

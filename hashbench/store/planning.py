@@ -1,4 +1,4 @@
-"""Storing the plan of an experiment: its runs, of which many may exist already, and their order; adding runs later."""
+"""Storing the plan of an experiment: its runs, many of which may exist already, and their order; adding runs later."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Run:
     # The score that the experiment's own table reads; None where there is none.
     metric: str | None = None
     split: str | None = None
-    metrics: Metrics | None = None  # what those of its kind are; None: as of a kind of the suite
+    metrics: Metrics | None = None  # the meaning of its metrics; None: as its kind of the suite says
 
 
 def add_experiment(
@@ -102,11 +102,13 @@ def _metrics(row: Run) -> Metrics:
 
 
 def _read_apart(row: Run, trained: Collection[tuple[str, str | None]]) -> Run:
-    """The run as a member of an experiment, whose own table reads nothing of it if it has no scores, or if it evaluates
-    a model on a task that a run of the same label trains on: that has the cell.
+    """The run as a member of an experiment.
+
+    The own table reads no score of a run that has none, or that evaluates a model on a task on which another run of
+    the same label trains: the cell belongs to the training.
     """
     of = _metrics(row)
-    of_others = of == "none" and metrics_of(row.kind, {}) != "none"  # those of the suite have tables that read them
+    of_others = of == "none" and metrics_of(row.kind, {}) != "none"  # tables exist for the suite's kinds
     apart = of_others or of == "evaluation" and (row.model, row.task) in trained
     return replace(row, metric=None, split=None) if apart else row
 

@@ -65,13 +65,13 @@ class ClaimedRun:
     def ended_at(self, seconds: float | None) -> sa.ColumnElement[float]:
         """The end of the attempt: its start by the database's clock, and the seconds since by this process's.
 
-        `seconds`: those of its result, for a process that did not claim it. So a clock that is set while a run lasts
-        changes neither its seconds nor the order of its start and end.
+        `seconds`: the duration in the result, for a process that did not claim the run. Setting a clock while a run
+        lasts changes neither its seconds nor the order of its start and end.
         """
         return attempt.c.started_at + self.lasted(seconds)
 
     def lasted(self, seconds: float | None) -> float:
-        """Seconds since the claim, or `seconds`, those of its result, in a process that did not claim it."""
+        """Seconds since the claim; in a process that did not claim the run, `seconds` of its result."""
         return (seconds or 0.0) if self.watch is None else self.watch.seconds
 
 
@@ -171,8 +171,8 @@ def _claimed(
 def heartbeat(store: Store, held: ClaimedRun) -> bool:
     """Prolongs the lease from now on. False where the attempt is no longer in flight: stop and write nothing.
 
-    A lease that ran out and that nobody took over lives on: a laptop that slept loses no work. Taking over and this
-    are conditional updates of one row, so only one of them happens.
+    A lease that ran out and that nobody took over lives on: a laptop that slept loses no work. Prolonging a lease and
+    taking it over are conditional updates of one row, so only one of the two happens.
     """
     alive = sa.update(attempt).where(*mine(held))
     with store.write() as connection:
@@ -238,7 +238,7 @@ def abandon(store: Store, attempt_id: int, reason: str, *, counts: bool = False)
 
 
 def pending(store: Store, experiment_id: int, max_attempts: int, *, kinds: Collection[str] | None = None) -> bool:
-    """True while a run of the experiment (of these kinds) can still end: in flight, free, or waiting for such a run.
+    """True while a run of the experiment (of these kinds) can still end: in flight, free, or waiting for one.
 
     False: workers may go.
     """
@@ -259,7 +259,7 @@ def pending(store: Store, experiment_id: int, max_attempts: int, *, kinds: Colle
 def count_open(store: Store, experiment_id: int, max_attempts: int, *, kinds: Collection[str] | None = None) -> int:
     """Number of runs of the experiment (of these kinds) that can still end as done: running, or not blocked for good.
 
-    Blocked: void, failed without a try left, or in need of such a run. Looks at each run.
+    Blocked: void, failed without a try left, or in need of a blocked run. Looks at each run.
     """
     dead_ends = sa.select(run.c.id).where(sa.or_(_is_spent(max_attempts), run.c.state == "void"))
     blocked = dead_ends.cte("blocked", recursive=True)

@@ -58,7 +58,7 @@ class Predictions:
     def of_row(cls, row: RowMapping) -> Predictions:
         """The predictions in a row of table predictions. Raises ValueError, which names the column, for a damaged one.
 
-        Readers of reports call it through `Store.readable`, which leaves such a one out.
+        Readers of reports call it through `Store.readable`, which leaves damaged predictions out.
         """
         arrays = {name: unpacked(row, name) for name in ("outputs", "targets")}
         if not (isinstance(row["index_fingerprint"], str) and isinstance(row["condition"], str)):
@@ -262,7 +262,7 @@ def claim_rerun(
     """
     with store.write() as connection:
         end_expired(store, connection)
-        # Locked, so that of two workers one waits for what the other begins
+        # Locked, so that the second of two workers waits until the first one has begun
         of_run = sa.select(run).where(run.c.id == run_id).with_for_update()
         row = connection.execute(of_run).mappings().one()
         if row["state"] != "done":

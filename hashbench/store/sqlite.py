@@ -20,8 +20,8 @@ from sqlalchemy.exc import DBAPIError
 from hashbench.common.atomic import BESIDE, DATABASE
 from hashbench.common.errors import InputError, first_line
 
-# WAL shares memory between the processes, which these file systems do not carry to another machine. Of virtual machines
-# and containers they are another machine's, too. "nfs4" and "smb3" are those of the name without the number.
+# WAL shares memory between processes, and these file systems do not carry it to another machine. The host of a virtual
+# machine or a container counts as another machine. "nfs4" and "smb3" are matched by the name without its number.
 NETWORK = {
     "nfs", "cifs", "smb", "smbfs", "afpfs", "afs", "coda", "ncpfs", "davfs", "webdav", "9p", "v9fs",
     "ceph", "lustre", "gpfs", "mmfs", "beegfs", "glusterfs", "wekafs", "panfs", "orangefs", "pvfs", "gfs", "ocfs",
@@ -283,9 +283,9 @@ def save_copy(connection: sqlite3.Connection, path: Path) -> Path:
 class HeartbeatMonitor:
     """The last heartbeat of each attempt, and since when it has not changed, by the clock of this process.
 
-    SQLite has no clock but that of each process: one that runs ahead would take every lease for over. So a process
-    takes over only an attempt whose heartbeat it has itself seen unchanged for as long as a lease lasts. On a server,
-    so it is with heartbeats that its clock, set back, has still ahead.
+    SQLite has only the clocks of its processes, and for a clock that runs ahead every lease would be over. So a process
+    takes over only an attempt whose heartbeat it has itself seen unchanged for as long as a lease lasts. On a server
+    the same holds for heartbeats in the future, since its clock may have been set back.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

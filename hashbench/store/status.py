@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import RowMapping
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.common.showing import without_passwords
+from hashbench.common.showing import FINGERPRINT_LETTERS, without_passwords
 from hashbench.store.engine import Store
 from hashbench.store.planning import known_ids
 from hashbench.store.queue import members
@@ -22,7 +22,6 @@ from hashbench.store.schema import predictions as stored_predictions
 from hashbench.store.views import of_version
 
 SHORTEST_PREFIX = 4  # letters of a run id, or of a version's fingerprint, that a user must give
-SHOWN_LETTERS = 8  # of a version's fingerprint
 
 
 @dataclass(frozen=True)
@@ -199,7 +198,7 @@ def find_experiment(store: Store, name: str | None = None, *, by_version: bool =
         if len(matching) == 1:
             return replace(matching[0], name=str(name))
         what = "more than one version" if matching else "no version of it"
-        there = ", ".join(f"{plain}@{mark[:SHOWN_LETTERS]}" for _, mark in of_name)
+        there = ", ".join(f"{plain}@{mark[:FINGERPRINT_LETTERS]}" for _, mark in of_name)
         raise InputError(f"{store.name}: {name!r} is {what} (there is: {there})")
     names = sorted(experiment_names(store))
     if not names:
@@ -328,7 +327,7 @@ def best_scores(store: Store, run_id: str) -> list[RowMapping]:
 
 
 def seconds_of(store: Store, run_ids: Sequence[str]) -> dict[str, float]:
-    """Seconds by id that those of the runs took that are finished; 0 where that was not stored."""
+    """Seconds that the finished runs took, by id; 0 where no time is stored."""
     counted = sa.func.coalesce(attempt.c.seconds, 0.0)
     rows = sa.select(run.c.id, counted).join_from(run, attempt, attempt.c.id == run.c.finished_attempt)
     seconds_by_id: dict[str, float] = {}

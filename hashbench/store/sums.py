@@ -50,7 +50,7 @@ def write(connection: Connection, kind: str, ids: Iterable[Any]) -> None:
 
 
 def _insert_or_replace(connection: Connection) -> sa.Insert:
-    """An INSERT of sums in place of those of the same keys: on a server two sweeps may write one at the same time."""
+    """An INSERT of sums that replaces stored ones: on a server two sweeps may write the same sum at once."""
     values = dialect_insert(connection.dialect.name, content_sum)
     new: sa.Insert = values.on_conflict_do_update(
         index_elements=[content_sum.c.kind, content_sum.c.of], set_={"sha256": values.excluded.sha256}
@@ -67,7 +67,7 @@ def write_all(connection: Connection) -> None:
 
 
 def wrong(connection: Connection, kind: str, ids: Sequence[Any] | None = None) -> list[str]:
-    """Ids of the attempts, runs or experiments whose content is not that of their sum, in order; of members keys.
+    """Ids of attempts, runs or experiments, or keys of members, whose content does not have the stored sum; in order.
 
     `ids`: only of these attempts, runs or experiments, fewer than SQL takes at once.
     """

@@ -33,8 +33,8 @@ VIEWS = _views()
 def of_version(sql: str, *views: str, where: str = "experiment_id = :experiment") -> str:
     """The query with these views, named from below to above, over a version of an experiment, be it the newest or not.
 
-    Within a statement, a name of WITH hides the view of that name, but not from the texts of other views: each that is
-    read on the way is named. `where`: which finished runs.
+    A name of WITH hides the view of that name in the statement, but not in the SQL of other views. So every view that
+    is read on the way has to be named. `where`: which finished runs.
     """
     texts = {"finished": f"SELECT * FROM finished_versions WHERE {where}", **{name: VIEWS[name] for name in views}}
     hidden = ", ".join(f"{name} AS NOT MATERIALIZED ({text})" for name, text in texts.items())
@@ -59,7 +59,7 @@ def are_current(connection: Connection) -> bool:
 
 
 def create(connection: Connection) -> None:
-    """Creates all views and the readings in place of those that an earlier call or another version created."""
+    """Creates all views and the readings, and replaces what an earlier call or another version created."""
     drop(connection)
     connection.execute(sa.delete(reading))
     connection.execute(sa.insert(reading), readings())
@@ -72,7 +72,7 @@ def create(connection: Connection) -> None:
 
 
 def drop(connection: Connection) -> None:
-    """Removes the views of this program, also those of another version of it; user-defined views remain."""
+    """Removes the views of this program, also of another version; user-defined views remain."""
     names = connection.execute(sa.select(setting.c.value).where(setting.c.key == NAMES_SETTING)).scalar()
     stored = names.split(",") if names else []
     # a view is read by later ones, and PostgreSQL drops none that is read

@@ -1,4 +1,4 @@
-"""The numbers that a claim's column reads: stored scores, times and sizes, and those of the papers.
+"""The numbers that a claim's column reads: stored scores, times and sizes, and the papers' own numbers.
 
 The papers' are their printed numbers, exact counts, and the systems whose scores they only quote.
 """
@@ -176,7 +176,7 @@ TIMES: dict[str, tuple[str, bool]] = {
     "infer_ms": ("infer_ms", False), "infer_speedup": ("infer_ms", True),
     "latency_ms": ("latency_cold_ms", False),
 }  # fmt: skip
-LATENCY_RATIO = "latency_ratio"  # the time over that of the plain model of the size
+LATENCY_RATIO = "latency_ratio"  # the time over the time of the plain model of the size
 SHARES = ("pcr_all", "pcr_emb", "poep", "rec@1_ceiling")  # stored as shares, printed in percent
 FACT_UNITS = {
     "total_params": "count", "emb_params": "count", "weight_bytes": "bytes", "peak_bytes": "bytes",
@@ -278,7 +278,7 @@ def _printed(measured: Measured, sources: Iterable[Paper], name: str) -> ScoreCo
 
 
 def _scored(measured: Measured, paper: Paper, layout: Layout, *, column: Column) -> ScoreColumn | Absent:
-    """The stored scores behind a paper's column of scores or averages, or the first of them that is absent."""
+    """The stored scores behind a paper's column of scores or averages, or the first score that is absent."""
     if column.measure == "score":
         score = _stored(measured, paper, column)
         return score if isinstance(score, Absent) else ScoreColumn(((score,),))
@@ -316,7 +316,7 @@ def _own(measured: Measured, name: str) -> ScoreColumn | Absent | None:
     if name == AVERAGE:
         models = [entry for entry in measured.entries if not entry.is_baseline]
         further = measured.further_sets()
-        # A task of which only the trivial baselines are finished is not begun yet.
+        # A task on which only the trivial baselines are finished is not begun yet.
         trained = [
             task for task in tasks if task not in further
             and any(score.value is not None for entry in models for score in measured.own(entry, task))

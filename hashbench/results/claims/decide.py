@@ -47,8 +47,8 @@ DIRECTIONS: dict[Outcome, str] = {
 def decide(claim: Claim, results: Results) -> Decided:
     """The verdict on a claim. What is missing makes it "not measured"; nothing is averaged over fewer tasks.
 
-    A claim on operations is decided of inputs of every counted length; a size of which the paper does not say whether
-    its unit is decimal or binary, by both.
+    A claim on operations is decided for inputs of every counted length; a claim on a size in decimal and in binary
+    units if the paper does not say which it means.
     """
     if EITHER_UNIT in claim.tags:
         return _in_either_unit(claim, results)
@@ -241,8 +241,8 @@ def _check_comparable(part: ClaimPart, results: Results, *, one_corpus: bool) ->
 def _nothing_learned(part: ClaimPart, results: Results, *, every_side: bool) -> str:
     """The reason that a part is undecided: a side whose interval is not above the best constant prediction; else ''.
 
-    That side is the better one of each comparison, or each of them (`every_side`). The claim's quantity is compared: an
-    average with the average of the constants; of a difference of columns each by itself.
+    The better side of each comparison is looked at, or both (`every_side`), by the quantity of the claim: an average
+    against the average of the constants; for a difference of columns each column by itself.
     """
     try:
         for side, column, value in _sides(part, results, every_side=every_side):
@@ -285,7 +285,7 @@ def _sides(part: ClaimPart, results: Results, *, every_side: bool) -> Iterator[t
 def _comparisons(part: ClaimPart, results: Results) -> Iterator[list[Term]]:
     """The terms that a part compares with each other, one list per comparison, without models only quoted by the paper.
 
-    A difference of differences gives those of each difference.
+    A difference of differences gives one list for each difference.
     """
     sides = [side for side in (part.left, part.right) if side is not None]
     pairs = [[side.left, side.right] for side in sides if isinstance(side, Pair)]
@@ -305,14 +305,14 @@ def _signed(value: float) -> str:
 
 
 def _one_pretraining(part: ClaimPart, results: Results) -> list[str]:
-    """A remark on models of which the experiment has one pre-training: their seeds are fine-tunings of it."""
+    """A remark on models with a single pre-training in the experiment: their seeds are fine-tunings of it."""
     models = {results.variant(slug)[0] for slug in part.slugs if not results.is_quoted(slug)}
     named = [model for model in sorted(models) if results.measured.pretrainings_of.get(model) == 1]
     return [f"of one pre-training each: {', '.join(named)}"] if named else []
 
 
 def _text_marks(part: ClaimPart, results: Results) -> list[str]:
-    """Remarks on tasks of which the compared models did not read the same share of the texts."""
+    """Remarks on tasks where the compared models did not read the same share of the texts."""
     lost: dict[tuple[str, str], dict[str, float]] = {}
     for slug, column in part.leaves:
         meaning = results.meaning(column)

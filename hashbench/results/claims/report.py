@@ -55,7 +55,7 @@ class DecidedClaims:
         return numbers
 
     def decided_in_order(self) -> list[Decided]:
-        """The decided claims in the order in which they are printed: those of one number together."""
+        """The decided claims in the order in which they are printed: claims of one number together."""
         return [decided for members in self.by_number().values() for decided in members]
 
 
@@ -67,7 +67,7 @@ def claim_sections(
 
 
 def sections_of(results: ReportSource, *, draws: int = DRAWS) -> list[DecidedClaims]:
-    """User-defined claims, then those of each paper, decided, each with warnings and provenance.
+    """User-defined claims, then the claims of each paper, decided, each with warnings and provenance.
 
     Without a paper in the request: every claim of any paper that names a model of the experiment. Claims on a paper's
     own sizes are sections at the end, shown if the paper is named or the experiment has its models at its sizes.
@@ -170,7 +170,7 @@ def _trivial(measured: Measured) -> set[str]:
 
 
 def _all_samples(groups: Sequence[tuple[Results, Sequence[Claim]]]) -> list[Sample]:
-    """Scores with predictions that the claims need, those of trivial baselines among them.
+    """Scores with predictions that the claims need, trivial baselines included.
 
     They are collected so that the examples of a task are drawn once for all models and metrics.
     """
@@ -191,7 +191,7 @@ def _section(paper: Paper | None, results: Results, claims: Sequence[Claim], *, 
     shown = paper or results.paper or paper_of(measured)
     decided = [decide(claim, results.for_claim(claim, of_paper=paper is not None)) for claim in claims]
     counted = paper is not None and all(claim.counts_only for claim in claims)
-    if paper is not None and not counted:  # counts are of the paper's models, whichever the experiment has
+    if paper is not None and not counted:  # counts do not depend on the experiment's models
         decided = [replace(claim, of_other_models=not _names_model(claim.claim, paper, measured)) for claim in decided]
     source = paper.name if paper else ""
     basis = Table(

@@ -111,7 +111,7 @@ class Results:
         )
 
     def floor_name(self, column: Columns) -> str:
-        """The trivial baseline that the floor of a column is of, or that it is each task's best. Raises Missing."""
+        """The trivial baseline that is the floor of a column, or words that it is each task's best. Raises Missing."""
         read = [of for of in map(self.meaning, column_names(column)) if isinstance(of, ScoreColumn)]
         names = {self._best_trivial(score)[0] for of in read for score in of.scores}
         return names.pop() if len(names) == 1 else EACH_BEST
@@ -141,7 +141,7 @@ class Results:
         return self._retained(mean_of_scores, read) if read.over_baseline else mean_of_scores
 
     def _constant_score(self, score: StoredScore) -> Quantity:
-        """The best constant's score: of the examples themselves, or that of a trivial baseline that is constant."""
+        """The best constant's score: computed on the examples, or the score of a trivial baseline that is constant."""
         samples = (self.evidence.of(entry, score.task, score.metric, score.split) for entry in self.measured.entries)
         scored = [sample for sample in samples if sample.by_seed()]
         stored = next((sample for sample in scored if not sample.missing()), None)
@@ -156,7 +156,7 @@ class Results:
     def _is_constant(self, sample: Sample) -> bool:
         """True for a trivial baseline that predicts one constant, so far as its predictions are stored.
 
-        Of items and of tags it is that of the most frequent ones.
+        For items and tags it is the baseline of the most frequent ones.
         """
         metric = metric_of(sample.metric)
         if sample.missing() or (metric is not None and metric.outputs in ("rankings", "spans")):
@@ -274,7 +274,7 @@ class Results:
         return Quantity(fact.value * (PERCENT if read.name in SHARES else 1.0))
 
     def _time(self, label: str, read: TimeColumn) -> Quantity:
-        """The mean over a model's timed runs, or its ratio to that of the plain model of its size. Raises Missing."""
+        """A model's mean time, or its ratio to the mean time of the plain model of its size. Raises Missing."""
         runs = self.times.of(self.entry(label).model, read)
         if not runs:
             raise Missing(f"time of {label}: no efficiency run has {read.name}")
@@ -288,7 +288,7 @@ class Results:
 
 
 class TimedRuns:
-    """The times of an experiment's efficiency runs, each of which measures a model and the baseline in turn.
+    """The times of an experiment's efficiency runs. Each run measures a model and the baseline in turn.
 
     A time is the model's over the baseline's of the same run, times the baseline's mean over all runs: the machine's
     mood during a run cancels, and comparing a model with the baseline compares what was interleaved.

@@ -77,7 +77,7 @@ def _summary(section: DecidedClaims) -> Table:
 
 
 def verdict_table(section: DecidedClaims) -> Table:
-    """A table of decided claims, those of one number under one heading."""
+    """A table of decided claims; claims of one number are under one heading."""
     basis = dict(section.provenance)
     scale = {name: basis.get(name, "") for name in ("encoder", "pre-training")}
     rows: list[Row] = []

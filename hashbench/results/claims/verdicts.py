@@ -17,7 +17,7 @@ OUTCOMES: tuple[Outcome, ...] = ("holds", "fails", "undecided", "not measured")
 BECAUSE: tuple[Because, ...] = ("nothing learned", "one seed")
 ABOUT: tuple[About, ...] = ("scores", "counts", "times")
 NOTHING_LEARNED = "nothing learned"  # begins the marks of comparisons whose models are not above a constant
-NOT_ABOVE = "not above "  # begins those of comparisons whose models are not above the trivial baselines
+NOT_ABOVE = "not above "  # begins the reason where compared models are not above the trivial baselines
 QUOTED = "[quoted] as the paper prints it: "
 MODEL, NOT_HERE = "model ", ": not in this experiment"  # around the name of a model that an experiment lacks
 
@@ -76,7 +76,7 @@ class Decided:
 
     claim: Claim
     parts: tuple[Decision, ...]
-    # It names models, none of which the experiment has: shown where a whole paper is requested, not counted.
+    # The experiment has none of its models: shown where a whole paper is requested, not counted.
     of_other_models: bool = False
     # Whether the verdict stays with Holm's correction for all claims of its section; None: it rests on no interval
     corrected: bool | None = None
@@ -88,7 +88,7 @@ class Decided:
 
     @cached_property
     def shown(self) -> Decision:
-        """The part whose numbers are printed: of those with the claim's verdict and reason, the nearest to failing."""
+        """The part whose numbers are printed: the nearest to failing with the claim's verdict and reason."""
         same = [part for part in self.parts if (part.outcome, part.because) == (self.outcome, self.because)]
         return min(same, key=self._margin)
 

@@ -131,7 +131,7 @@ QUICK: dict[str, Any] = {
 
 
 def write_runs(runs: Sequence[ShownRun], path: Path, *, project: str, entity: str | None) -> int:
-    """Writes runs that are new or changed, and removes those of an earlier call that are not in `runs`.
+    """Writes runs that are new or changed, and removes runs of an earlier call that are not in `runs`.
 
     Returns the number of written runs. Raises InputError where the folder cannot be written, or holds a `runs.json` of
     something else.
@@ -180,7 +180,7 @@ def _write(run: ShownRun, path: Path, *, project: str, entity: str | None) -> No
     live.define_metric("step")
     live.define_metric("*", step_metric="step")
     for step, values in run.history:
-        # Without `commit` the last row would be written at the end, and its values over those of the summary.
+        # Without `commit` the last row would be written at the end and replace the values of the summary.
         live.log({**values, "step": step}, step=step, commit=True)
     # after the curves, since wandb writes their last points into the summary
     live.summary.update(dict(run.summary))
@@ -188,7 +188,7 @@ def _write(run: ShownRun, path: Path, *, project: str, entity: str | None) -> No
 
 
 def _folders(path: Path, run_id: str) -> list[Path]:
-    """The subfolders of a run, also those that an interrupted call left behind. None behind a link.
+    """The subfolders of a run, also of an interrupted call. None behind a link.
 
     Raises InputError for an id that is none, which a database may hold.
     """

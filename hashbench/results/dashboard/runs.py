@@ -24,7 +24,7 @@ from hashbench.results.tables.table import Row, Table
 from hashbench.store.engine import Store
 
 TAG_LETTERS = 64  # W&B refuses a longer tag
-MODEL = "model"  # the kind of W&B runs beside those of hashbench's runs
+MODEL = "model"  # the kind of W&B runs that are for a model, not for a run
 # Name at W&B -> column or stored fact of the report; of a range the upper end under `_high`.
 SIZES_OF_A_MODEL = {
     "total_params": "total_params",
@@ -125,7 +125,7 @@ def _finished(
 
 
 def _curves(metrics: Sequence[MetricRow]) -> tuple[tuple[int, Mapping[str, float]], ...]:
-    """The run's metrics by step, without those that have no step or were measured under a special condition."""
+    """The run's metrics by step, without metrics that have no step or a special condition."""
     steps: dict[int, dict[str, float]] = {}
     for metric in metrics:
         if metric.split and metric.step > 0 and not metric.condition and metric.value is not None:
@@ -161,7 +161,7 @@ def _model(
 
 
 def _sizes(measured: Measured, entry: Entry) -> dict[str, float]:
-    """Sizes, times and ratios of a model in their natural range, those that were measured."""
+    """The measured sizes, times and ratios of a model in their natural range."""
     sizes: dict[str, float] = {}
     for title, name in SIZES_OF_A_MODEL.items():
         fact = measured.fact(entry, name) if not entry.is_baseline else None

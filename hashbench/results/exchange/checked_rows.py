@@ -94,9 +94,9 @@ class CheckedDatabase:
         return rows
 
     def runs(self, identify: Callable[[Mapping[str, Any]], str] | None) -> list[StoredRow]:
-        """All runs, each after those that it needs, whose ids are under "needs".
+        """All runs, each after the runs that it needs, whose ids are under "needs".
 
-        Raises ValueError for a run whose id or columns are not those of its spec, that refers to a missing row, or that
+        Raises ValueError for a run whose id or columns do not belong to its spec, that refers to a missing row, or that
         needs itself.
         """
         rows = {row["id"]: {**row, "needs": []} for row in self.rows(run)}

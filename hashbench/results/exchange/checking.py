@@ -149,7 +149,7 @@ def _ids(_: Store, connection: Connection, identify: Callable[[Mapping[str, Any]
 
 
 def _scores(_: Store, connection: Connection) -> Iterator[Fault]:
-    """Scores that are not those of the outputs stored beside them."""
+    """Scores that do not follow from the outputs stored beside them."""
     with_outputs = sa.select(attempt.c.id, attempt.c.run_id).where(attempt.c.state == "done")
     with_outputs = with_outputs.where(attempt.c.id.in_(sa.select(predictions.c.attempt_id)))
     for number, run_id in connection.execute(with_outputs.order_by(attempt.c.id)).all():
@@ -162,7 +162,7 @@ def _scores(_: Store, connection: Connection) -> Iterator[Fault]:
 
 
 def _wrong_scores(connection: Connection, attempt_id: int) -> Iterator[str]:
-    """The scores of an attempt that are not those of its outputs, in words."""
+    """The scores of an attempt that do not follow from its outputs, in words."""
     of_metrics = sa.select(metric).where(metric.c.attempt_id == attempt_id)
     scores = connection.execute(of_metrics).mappings().all()
     steps = {row["name"]: row["value"] for row in scores if (row["split"], row["condition"]) == ("", "")}
@@ -188,7 +188,7 @@ def _invariants(_: Store, connection: Connection) -> Iterator[Fault]:
 
 
 def _views(store: Store, connection: Connection) -> Iterator[Fault]:
-    """Views and readings that are not those of this program, although the database says so."""
+    """Views and readings that differ from this program's, although the database says that they are."""
     if store.dialect != "sqlite" or not views.are_current(connection):
         return
     rows = connection.execute(sa.select(reading)).mappings()

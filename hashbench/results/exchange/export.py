@@ -52,7 +52,7 @@ from hashbench.store.schema import (
 
 # keys of an experiment whose values may be paths of any form
 PLACES = ("path", "data", "sources", "use")
-NO_PATHS = ("hub", "builtin")  # values of them that are none
+NO_PATHS = ("hub", "builtin")  # values of these keys that are no path
 # What begins like a path, /x ./x ../x ~/x C:\x, at the start of a word. Hub names (owner/name), addresses (https://),
 # the token </s> and regular expressions are none.
 PATH = re.compile(
@@ -76,7 +76,7 @@ def export_example(
 ) -> list[str]:
     """Writes the finished runs of some experiments (none named: of all) to a new SQLite file.
 
-    `leave_out`: ids of runs that are not copied, nor those that need them; the ids of all that are left out come back.
+    `leave_out`: ids of runs that are not copied, nor are the runs that need them; returns the ids of all left out.
 
     Raises:
         InputError: an unknown experiment, a missing folder, or something in the file's place that is no store; a
@@ -105,7 +105,7 @@ def export_example(
 
 
 def _with_dependents(store: Store, run_ids: Collection[str]) -> frozenset[str]:
-    """The ids of runs, with those of all runs that need them."""
+    """The ids of runs and of all runs that need them."""
     needed_by: dict[str, list[str]] = {}
     for row in store.query("SELECT run_id, needs_run_id FROM dependency") if run_ids else ():
         needed_by.setdefault(row["needs_run_id"], []).append(row["run_id"])

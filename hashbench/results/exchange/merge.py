@@ -329,7 +329,7 @@ class _Merge:
         return of["kind"], of["task"]
 
     def _new_experiment(self, target: Connection, row: StoredRow) -> int:
-        """Inserts an experiment, at the latest as one of today: a later time would hide those of this database."""
+        """Inserts an experiment; a time in the future becomes today: it would hide this database's experiments."""
         now = target.execute(sa.select(self._store.now)).scalar_one()
         times = {name: min(row[name], now) for name in ("created_at", "called_at")}
         values = {name: value for name, value in row.items() if name != "id"} | times

@@ -110,7 +110,7 @@ class Layout(PaperBlock):
     # Further tables of the reference data that are looked up (what the text states)
     also: tuple[str, ...] = ()
     pairs: dict[str, str] = {}  # the partner that a model is compared with
-    # The column of which a model's difference is taken, where not the usual one
+    # The column in which a model's difference is taken, if not the usual one
     of: dict[str, str] = {}
     variants: tuple[Variant, ...] = ()
     notes: tuple[str, ...] = ()

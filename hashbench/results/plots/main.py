@@ -37,7 +37,7 @@ def plot(
 ) -> Plotted:
     """Draws the named figures, or all that the experiment (None: the one swept last) has data for.
 
-    One of the names may be that of the experiment, if no figure has it.
+    One of the names may be the experiment's, if no figure has it.
     Raises InputError for an unknown name, for a named figure without data, and where nothing at all can be drawn.
     """
     if folder.exists() and not folder.is_dir():  # an error before anything is drawn

@@ -133,7 +133,7 @@ def _differ(points: Sequence[CostPoint]) -> bool:
 
 
 def _picture(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
-    """The points of the models, those of the labelled ones in colour, and the Pareto front as a step line."""
+    """The points of the models, of labelled ones in colour, and the Pareto front as a step line."""
     column, words = drawn_score(data.table)
     best, models = front(points), [point.model for point in points]
     labels = labelled_models(data, models, [point.model for point in best])

@@ -80,7 +80,7 @@ def _panel(data: FigureData, axes: Axes, curves: Sequence[RobustnessCurve], labe
         for part in (points, *bars):
             part.set_clip_on(False)  # of texts as they are, at the axis
         for bar in bars:
-            bar.set_alpha(0.5)  # those of several models lie on each other
+            bar.set_alpha(0.5)  # bars of several models lie on each other
         ends = [
             f" [{decimal_text(low, 2)}, {decimal_text(high, 2)}]" if bounded else ""
             for low, high in zip(lows, highs, strict=True)

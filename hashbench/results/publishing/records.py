@@ -2,7 +2,7 @@
 
 A record is a row of an experiment's own table: a model with its score on each task, the interval over examples and the
 standard error over seeds. It is the file data/hashbench_EXPERIMENT/ORGANISATION/MODEL/ID.json of a folder. All that it
-says comes from the database, and its id is of its content, so that the same results give the same files.
+says comes from the database, and its id is a hash of its content, so that equal results give equal files.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _aggregate(
 
 
 def content_id(record: dict[str, Any]) -> str:
-    """An id in the form of a UUID of version 4, whose bits are of the SHA-256 of the record.
+    """An id in the form of a UUID of version 4, with bits of the record's SHA-256.
 
     >>> content_id({"a": 1})
     'f9d86028-c6e0-464e-a251-86f96acb6933'

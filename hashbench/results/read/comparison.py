@@ -1,6 +1,6 @@
 """Two models, experiments or databases against each other: paired differences with their intervals, task by task.
 
-Only what was measured on the same examples is subtracted, draw by draw of them, over the seeds that both sides have.
+Only scores on the same examples are subtracted, draw by draw of the examples, over the seeds that both sides have.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ def _listed(seeds: dict[RunSeed, float]) -> str:
 
 
 def _seeds_of(sample: Sample, seeds: Sequence[RunSeed]) -> list[RunSeed]:
-    """The matched seeds as the sample's keys: None for each if it is of a trivial baseline."""
+    """The matched seeds as the sample's keys: None for each seed if the sample is a trivial baseline's."""
     return [None if None in sample.scores else seed for seed in seeds]
 
 
@@ -271,7 +271,7 @@ def right_ones(sample: Sample, seed: RunSeed) -> np.ndarray | None:
 
 
 def _average(pairs: Sequence[tuple[Sample, Sample]], matched: Matched, model: str) -> PairedDifference:
-    """The difference of unweighted means over tasks, each over the units that have all of them."""
+    """The difference of unweighted means over tasks, each over the units that have all tasks."""
     share = 1 / len(pairs)
     first, second = (matched.sum([(share, pair[side]) for pair in pairs]) for side in (0, 1))
     seeds = dict.fromkeys(seed for pair in pairs for seed in matched.seeds[pair[0].task])

@@ -41,8 +41,8 @@ def panels_of(rows: Sequence[dict[str, object]]) -> Panels:
 def curves(measured: Measured, metric: str = "") -> list[LearningCurves]:
     """Up to two figures, of pre-training and of fine-tuning curves, as far as points are stored.
 
-    `metric`: of training; '' is the loss in pre-training, and in fine-tuning the reported score: that of validation
-    where the reported split is read once at the end only.
+    `metric`: of training; '' is the loss in pre-training and the reported score in fine-tuning, or the validation
+    score if the reported split is read at the end only.
     """
     key = {"experiment": measured.experiment.id}
     kinds = {run.model: run.spec["model"]["objective"]["kind"] for run in measured.pretrainings()}

@@ -25,7 +25,7 @@ Separations = Mapping[str, Sequence[tuple[int, float]]]  # by model: seed and se
 def separations(query: Callable[..., Sequence[Any]], experiment_id: int) -> Separations:
     """How well each pre-training of an experiment separates shuffled tokens from intact ones, by model.
 
-    Pre-trainings without held-out rows, and those of another objective, are not judged and have none.
+    Pre-trainings without held-out rows or with another objective are not judged and left out.
     """
     areas: dict[str, list[tuple[int, float]]] = {}
     for row in query(queries.FACT_OF_PRETRAINING, experiment=experiment_id, split=HELD_OUT, metric=SEPARATION):
@@ -43,7 +43,7 @@ NOT_COUNTED = "not counted"  # of a run that was stored before texts were counte
 
 
 def counts_on(runs: Iterable[MeasuredRun], split: str) -> list[TextCounts]:
-    """The counts of a split over finished runs, equal ones once, of those that were counted."""
+    """The distinct counts of a split over finished runs; runs without counts are left out."""
     read = [run.texts_read for run in runs if run.state == "done"]
     return list(dict.fromkeys(of.splits[split] for of in read if of is not None and split in of.splits))
 

@@ -42,8 +42,8 @@ class ScorePart:
 class Evidence:
     """The scores of an experiment with their stored predictions and bootstrap draws, each read or computed once.
 
-    `as_stored`: examples in the order of the database; otherwise in that of an export, so that what was exported
-    compares with what was not.
+    `as_stored`: examples in the order of the database; otherwise in the order of an export, so that exported and
+    original databases compare.
     """
 
     def __init__(self, store: Store, measured: Measured, *, draws: int = DRAWS, as_stored: bool = False) -> None:
@@ -102,7 +102,7 @@ class Evidence:
         return mean
 
     def draw(self, samples: Iterable[Sample]) -> None:
-        """Draws the samples of which `interval` reads draws, all at once."""
+        """Computes, all at once, the draws of the samples that have an interval."""
         draw_together([sample for sample in samples if _has_interval(sample)])
 
     def stored(self, sample: Sample) -> dict[RunSeed, Predictions]:
@@ -200,7 +200,7 @@ class Sample:
     def quantity(
         self, seeds: Iterable[RunSeed], units: Collection[Unit], *, statistic: Statistic = "mean", scale: float = 1.0
     ) -> Quantity:
-        """The score over those of the seeds that are of these units: their mean over units, each the mean of its seeds.
+        """The mean over these units, each the mean of its seeds; seeds of other units are left out.
 
         Draws as far as predictions are stored. `statistic`: the centre over seeds that a paper prints.
         """
@@ -292,7 +292,7 @@ class Matched:
         return cls(seeds, units, {key: len(of) for key, of in every.items()})
 
     def only(self, samples: Sequence[Sample]) -> Matched:
-        """The part that is of some of the samples."""
+        """The match restricted to some of the samples."""
         seeds = {sample.task: self.seeds[sample.task] for sample in samples}
         keys = dict.fromkeys(id(sample.entry) for sample in samples)
         return Matched(seeds, {key: self.units[key] for key in keys}, {key: self.whole[key] for key in keys})
@@ -333,8 +333,8 @@ def _has_interval(sample: Sample) -> bool:
 def draw_together(samples: Sequence[Sample], *, constants: bool = False) -> None:
     """Computes the samples' missing draws, for all samples of the same examples at once, which is faster.
 
-    Not needed for the result: draws made one by one are the same. `constants`: also those of the best constant
-    prediction of each metric, which `Evidence.constant` reads.
+    Not needed for the result: draws made one by one are the same. `constants`: also the draws of the best
+    constant prediction of each metric, which `Evidence.constant` reads.
     """
     # By what is drawn (task, split, examples, number of draws), then by metric
     groups: dict[tuple[str, str, str, int], dict[str, list[tuple[Sample, RunSeed]]]] = {}

@@ -68,7 +68,7 @@ class Measured:
     n_examples: dict[tuple[str, str, str], int]  # stored predictions by (run id, task, split)
     store: Store
     pretrainings_of: Mapping[str, int]  # the number of pre-trainings that a model's runs need, by label
-    # Of other programs: in tables and comparisons alone, so that no claim, budget, group or average has them
+    # Imported predictions: shown in tables and `compare`, left out of claims, budgets, groups and averages
     imported: tuple[Entry, ...] = ()
 
     def query(self, sql: str, **parameters: Any) -> Sequence[RowMapping]:
@@ -276,7 +276,7 @@ class Measured:
         return entries[0] if len(entries) == 1 else None
 
     def tasks_with(self, metric: str, split: str) -> list[str]:
-        """The tasks of which a score of this metric and split is stored, in the experiment's order."""
+        """The tasks with a stored score of this metric and split, in the experiment's order."""
         scores = [score for by_run in (*self.scores.values(), *self.perturbed.values()) for score in by_run]
         having = {score.run.task for score in scores if (score.metric, score.split) == (metric, split)}
         return [task for task in self.tasks() if task in having]

@@ -1,6 +1,6 @@
 """Results on minimal pairs: the accuracy of each model by group of paradigms, with its interval over pairs and seeds.
 
-Pairs are drawn within their paradigms, the same for every model; seeds are those of the pre-training.
+Pairs are drawn within their paradigms, the same for every model; seeds are the pre-training's.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _summed(samples: Sequence[Sample], n_paradigms: int, draws: int | None) -> l
     sums = np.zeros((n_paradigms, draws or 1, table.shape[1]), np.float32)  # whole numbers, thus exact
     for paradigm in np.unique(targets):
         rows, at = table[targets == paradigm], 0
-        # Each paradigm has another seed: its draws are added to those of others, and must not go together with them
+        # Each paradigm has another seed: its draws are added to other paradigms' draws and must be independent of them
         seed = draw_seed(samples[0].task) + int(paradigm)
         blocks = [np.ones((1, len(rows)))] if draws is None else draw_counts(len(rows), draws, seed)
         for counts in blocks:

@@ -162,8 +162,8 @@ def scratch_warning(runs: Sequence[MeasuredRun]) -> list[str]:
 def different_sources(runs: Iterable[tuple[str, str | None, str, Mapping[str, str]]]) -> list[str]:
     """Sentences on kinds of run and tasks, and on models, whose finished runs were computed by different code.
 
-    `runs`: kind, task, model and notes. Notes hold the fingerprint of the kind's files and that of the files that the
-    model adds, with a blank between them.
+    `runs`: kind, task, model and notes. Notes hold two fingerprints, of the kind's files and of the files that
+    the model adds, with a blank between them.
 
     >>> codes = {"a": "1f 2e", "b": "9d 2e"}
     >>> different_sources([("finetune", "cola", model, {"sources": code}) for model, code in codes.items()])

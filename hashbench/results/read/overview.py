@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hashbench.common.showing import FINGERPRINT_LETTERS
 from hashbench.results.read import queries
 from hashbench.results.read.runs import BASELINE, FURTHER_BASELINE, IMPORTED, ROBUSTNESS
 from hashbench.store.engine import NOW, Store
-from hashbench.store.status import SHOWN_LETTERS
 
-RECENT_S = 600.0  # a rate is that of the last ten minutes, or of the last hour where these are too few
+RECENT_S = 600.0  # a rate is measured over the last ten minutes, or over the last hour if too few runs ended in them
 HOUR_S = 3600.0
 ENOUGH = 5  # runs that make a rate
 MOST_REASONS = 8
@@ -158,7 +158,7 @@ def listed_experiments(store: Store, *, every: bool = True) -> list[ListedExperi
             states[number][state] = n
     listed = []
     for number, name, called_at, fingerprint in shown:
-        version = name if newest[name][0] == number else f"{name}@{fingerprint[:SHOWN_LETTERS]}"
+        version = name if newest[name][0] == number else f"{name}@{fingerprint[:FINGERPRINT_LETTERS]}"
         rows, counted = members[number], states[number]
         # Trivial baselines have no encoder: an experiment of another size may have planned them. Some are evaluated on
         # noisy texts, as models are, whose fine-tunings are here.

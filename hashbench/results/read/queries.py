@@ -18,9 +18,9 @@ from hashbench.results.read.runs import (
 from hashbench.store.kinds import KEY
 from hashbench.store.views import VIEWS, of_version
 
-# Of what else stored plans say that it trains no model
+# Further kinds that, by the stored plans, train no model
 OTHERS = f"SELECT SUBSTR(key, {len(KEY) + 1}) FROM setting WHERE key LIKE '{KEY}%' AND value <> 'training'"
-# Or what is read like a training
+# Runs that are read like a training
 TRAINED = (
     f"f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{EVALUATION}', '{FURTHER_BASELINE}', '{PAIRS}') "
     f"AND f.kind NOT IN ({OTHERS})"
@@ -40,7 +40,7 @@ NEEDS = """
 SELECT DISTINCT d.run_id, d.needs_run_id FROM dependency d JOIN experiment_run er ON er.run_id = d.run_id
 WHERE er.experiment_id = :experiment ORDER BY d.run_id, d.needs_run_id
 """
-# why an attempt gave no result; of a run the last counts
+# why an attempt gave no result; the last attempt of a run counts
 REASONS = """
 SELECT a.run_id, a.reason FROM attempt a
 WHERE a.reason IS NOT NULL AND EXISTS (
@@ -51,7 +51,7 @@ WHERE a.reason IS NOT NULL AND EXISTS (
 VERSIONS = "SELECT id, name, called_at, fingerprint FROM experiment ORDER BY called_at DESC, id DESC"
 # an experiment with its keys, and the command that planned it
 CALLS = "SELECT name, config, command FROM experiment ORDER BY id"
-# what the runs of each experiment are of
+# kind, model, task and seed of each experiment's runs
 MEMBERS_OF_ALL = """
 SELECT er.experiment_id, er.model, r.kind, r.task, r.encoder, MIN(er.position) AS position
 FROM experiment_run er JOIN run r ON r.id = er.run_id
@@ -70,7 +70,7 @@ SELECT f.run_id, a.environment_id, a.notes, a.seconds, f.finished_at
 FROM finished_versions f JOIN attempt a ON a.id = f.attempt_id
 WHERE f.experiment_id = :experiment
 """
-# code, machine and packages; apart from ORIGINS, since one long text is that of thousands of runs
+# code, machine and packages; apart from ORIGINS, since thousands of runs share one long text
 ENVIRONMENTS = """
 SELECT id, git_commit, git_tree, CASE WHEN git_diff = '' THEN 0 ELSE 1 END, hardware_name, packages FROM environment
 """
@@ -131,8 +131,8 @@ WHERE f.experiment_id = :experiment
 ORDER BY m.step, m.split, m.name, m.condition
 """
 
-# PRR of a model on a task, or of its average: view prr. Within a statement, a name of WITH hides the view of that name
-# from the text of another view. Without it, this view reads all scores of the database eight times.
+# PRR of a model on a task, or of its average: view prr, with narrower views under the names that it reads. Over the
+# stored views it would read all scores of the database eight times.
 RATIOS = of_version(
     f"""
 WITH scores_by_model AS MATERIALIZED (
@@ -144,7 +144,7 @@ SELECT model, encoder, task, value, n_tasks FROM ({VIEWS["prr"]}) AS ratios
     "evaluated",
     "scores",
 )
-# the task of a run of which an exported form was measured
+# the tasks of runs whose exported forms were measured
 TASKS_OF_FORMS = """
 SELECT DISTINCT f.task FROM finished_versions f JOIN metric m ON m.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment AND m.split = '' AND m.step = 0 AND m.name IN ('float32_score', 'int8_score')

@@ -35,7 +35,7 @@ class Rating:
 
 @dataclass(frozen=True)
 class Compared:
-    """A column's models compared with each other: `places` are those that can be, `whys` of the others why not.
+    """A column's models compared with each other: `places` of comparable ones, `whys` the others are not.
 
     `why` nothing is compared; else ''. `pairing`: the difference of two of the `places`, which are compared by
     themselves, whatever else is in the column; the group of the best and the ranks hold for all of its comparisons.
@@ -66,7 +66,7 @@ class Compared:
     def differences(self) -> tuple[np.ndarray, np.ndarray]:
         """(differences, first - second; half the widths of their intervals), each (models, models).
 
-        Each is of the seeds that both have, so that it need not be the difference of two of the `values`.
+        Each is computed on the seeds that both have, so it need not be a difference of `values`.
         """
         n = len(self.places)
         values, halves = np.zeros((n, n)), np.zeros((n, n))
@@ -134,7 +134,7 @@ def compared(sums: Sequence[Sequence[ScorePart]], groups: Sequence[str], evidenc
 def rated(
     whys: Sequence[str], places: Sequence[int], numbers: Sequence[Quantity], pairing: best.Differences
 ) -> Compared:
-    """The models of a column compared; those of `places`, or none where there are fewer than two."""
+    """The comparison of a column's models at `places`; none where there are fewer than two."""
     if len(places) < 2:
         reasons = Counter(filter(None, whys)).most_common(1)
         return Compared(tuple(whys), why=reasons[0][0] if reasons else "one model")

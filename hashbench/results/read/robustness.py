@@ -1,7 +1,7 @@
 """Retention of scores under noise in the texts: curves over the rate, areas, differences of models.
 
-Retention is a model's score at a rate over its own score at rate 0. An area is that of the trapezoids under a curve
-divided by the highest rate, so that it is in the curve's own unit: the mean over the rates from 0 to the highest. Seeds
+Retention is a model's score at a rate over its own score at rate 0. An area is the sum of the trapezoids under a
+curve over the highest rate, so that it has the curve's own unit: the mean over the rates from 0 to the highest. Seeds
 and draws of examples are matched: every rate and every model of a task sees the same ones.
 """
 
@@ -39,7 +39,7 @@ AttemptOutputs = dict[tuple[str, str], Predictions]  # of one attempt by (split,
 class RobustnessCurve:
     """A model's scores on a task by rate of one perturbation, from rate 0 on, in their natural range.
 
-    The curve of 'average' is that of the mean over tasks. Where the score at rate 0 is not above 0, `retained` is NaN.
+    The curve 'average' is of the mean over tasks. Where the score at rate 0 is not above 0, `retained` is NaN.
     """
 
     model: str
@@ -91,7 +91,7 @@ class RobustnessCurve:
         return difference(self.retained_of(both, at), other.retained_of(both, at)).estimate()
 
     def _number(self, values: CurveValues, at: int | None, seeds: Sequence[int | None]) -> Quantity:
-        """The mean over the units of some seeds, each that of its seeds."""
+        """The mean over the units of some seeds; each unit is the mean of its seeds."""
         by_seed, by_draw = self._pick(values[0], at), None if values[1] is None else self._pick(values[1], at)
         examples = {self.task: self.n_examples}
         if self.is_baseline:
@@ -237,7 +237,7 @@ def _draw_all(
 
 
 def _over_first(values: np.ndarray) -> np.ndarray:
-    """Values (..., rates) divided by those of the first rate; NaN where these are not above 0."""
+    """Values (..., rates) divided by the values at the first rate; NaN where these are not above 0."""
     first = values[..., :1]
     return np.divide(values, first, out=np.full(values.shape, np.nan), where=first > 0)
 

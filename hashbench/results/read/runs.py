@@ -68,9 +68,9 @@ class MeasuredRun:
     state: str
     reason: str
     fingerprint: str
-    metric: str  # that the experiment reads; '' where it reads none
+    metric: str  # the one that the experiment reads; '' where it reads none
     origin: RunOrigin
-    metrics: Metrics = "training"  # what those of its kind are
+    metrics: Metrics = "training"  # the meaning of its kind's metrics
     # What was drawn independently: the seed of its pre-training, where its model has several, else its own
     unit: int | str | None = None
 
@@ -81,7 +81,7 @@ class MeasuredRun:
 
     @property
     def setting(self) -> tuple[object, ...]:
-        """Equal in runs that differ in seed and result alone, since these share the parts of their specs."""
+        """Equal for runs that differ only in seed and result. Their specs share parts, so `id()` is enough."""
         parts = (id(part) for name, part in self.spec.items() if name != "seed")
         of_run = (self.kind, self.model, self.task, self.encoder, self.state, self.metric, self.fingerprint)
         return (*of_run, id(self.origin.notes), *parts)
@@ -118,7 +118,7 @@ class MeasuredRun:
 
     @property
     def is_untuned(self) -> bool:
-        """True where it scores a pre-trained model without fine-tuning; its seed is that of the pre-training."""
+        """True where it scores a pre-trained model without fine-tuning; its seed is the pre-training's."""
         return self.kind == PAIRS
 
     @cached_property
@@ -252,7 +252,7 @@ Grouped = TypeVar("Grouped")
 
 @dataclass(frozen=True)
 class Entry:
-    """The runs of a model that may be averaged: those of one encoder, precision and data. A table has a row for it."""
+    """The runs of a model with one encoder, precision and data, which may be averaged: a row of a table."""
 
     model: str
     is_baseline: bool  # trivial, no model
@@ -295,7 +295,7 @@ class Entry:
         return {key for key in first if key[0] in both} == {key for key in second if key[0] in both}
 
     def group(self, tasks: Sequence[str]) -> str:
-        """A key that is equal for cells that may be compared: those of one encoder, precision, data and train rows."""
+        """A key that is equal for comparable cells, of one encoder, precision, data and number of train rows."""
         return "|".join(sorted(set().union(*(self._groups.get(task, ()) for task in tasks))))
 
     @cached_property

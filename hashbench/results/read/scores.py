@@ -15,7 +15,7 @@ from hashbench.store.status import find_experiment
 def results(db: str | Path | Store, experiment: str | None = None, *, everything: bool = False) -> pd.DataFrame:
     """The scores that `hashbench report` shows: one row per model, task and seed, in their natural range.
 
-    Each is of the metric and the split that the experiment reads for the task, at the best evaluation. `everything`:
+    A score has the metric and the split that the experiment reads for the task, at the best evaluation. `everything`:
     every stored metric and split, at the best and at the last evaluation (columns `metric`, `split`, `checkpoint`); a
     mean over these rows mixes them. Without a name: all experiments. A missing score is NaN with its reason beside it.
     Predictions of other programs are rows of a model "NAME (imported)".

@@ -134,7 +134,7 @@ def _of(runs: Sequence[CandidateRun], key: str, wanted: str | int | None, why: s
 
 
 def _best(runs: Sequence[CandidateRun]) -> Choice:
-    """The first run with the best score among those that can be exported, or among all where none can."""
+    """The first run with the best score among exportable runs, or among all where none is exportable."""
     usable = [run for run in runs if run.kept or run.kind == BASELINE] or list(runs)
     best = max(usable, key=lambda run: run.value)  # of equal ones the first
     equal = tuple(run for run in usable if run.run_id != best.run_id and _equal(run, best))

@@ -1,4 +1,4 @@
-"""The formats in which tables are printed: the suite's, in the folder `formats`, and those of plug-ins."""
+"""The formats in which tables are printed: the suite's, in the folder `formats`, and plug-ins."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def render(tables: Sequence[Table], format: str = "text", *, width: int | None =
     """All tables in one format, as one text that ends in a line feed. Raises InputError for an unknown format.
 
     Control characters, of names and reasons that a database of others holds, are written out.
-    `width`: columns; those of the terminal if None.
+    `width`: columns; None: as wide as the terminal.
     """
     columns = width or shutil.get_terminal_size((WIDTH, 24)).columns
     return find_renderer(format).render([printable_parts(table) for table in tables], columns, color)

@@ -54,7 +54,7 @@ def text_lines(columns: Sequence[str], rows: ListedRows) -> list[str]:
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of cells, the first one of headings, in columns; those of numbers alone to the right."""
+    """Lines of cells, the first one of headings, in columns; columns of numbers alone are aligned to the right."""
     columns = list(zip(*lines, strict=True))
     widths = [max(map(len, column)) for column in columns]
     right = [all(map(_is_number, column[1:])) for column in columns]

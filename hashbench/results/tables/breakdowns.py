@@ -49,8 +49,8 @@ class RecordedBudgets:
     def of(self, label: str, parameters: float | None = None) -> tuple[str, int | None]:
         """A model's name without the suffix of its budget, and the budget; None where it was made for none.
 
-        Under a single budget of the experiment, models of one size stay as they are: those of which `parameters`, of
-        the embedding, are the budget within 2 % are at it.
+        Under a single budget of the experiment, models keep their names; a model is at the budget if `parameters` of
+        its embedding differ from it by at most 2 %.
         """
         if self.named.get(label):
             return label, self.named[label]

@@ -72,7 +72,7 @@ def _is_filled(cell: Cell) -> bool:
 
 
 def _flagged(side: Side) -> dict[tuple[str, str], Cell]:
-    """The cells of an experiment's own table by model and task, of which a comparison has the signs."""
+    """The cells of an experiment's own table by model and task; a comparison repeats their signs."""
     measured = side.evidence.measured
     table = own_table(measured, paper_of(measured))
     return {

@@ -30,8 +30,8 @@ TIMES = (
     Column("pt_ms", "ms/sample", "fact", "pre-train", better="low", subtitle="ms/sample"),
     Column("infer_ms", "ms/sample", "fact", "infer", better="low", subtitle="ms/sample"),
 )
-# Of `export --evaluate`: before and after int8, of models and of the bag of words. Bytes of the graph (the bag's words
-# and weights) and of the whole folder; times of one text on one thread, from ready inputs (words) and from the text
+# Columns that `export --evaluate` stores for models and the bag of words, float32 and int8: bytes of the graph (for the
+# bag, of words and weights) and of the folder, score, ms a text on one thread from ids (words) and from the string
 FORMS = tuple(
     column
     for form in ("float32", "int8")
@@ -54,7 +54,7 @@ COSTS = (
 )  # fmt: skip
 AVERAGE = Column("average", "percent", "average", "Average", better="high")
 MINUTES = Column("run_minutes", "minutes", "minutes", "training", subtitle="minutes")
-# Names of columns, and how those begin that depend on an experiment: a task with such a name is printed under another
+# Names of columns, and the beginnings of names that depend on an experiment. A task with one of them is renamed
 OWN_NAMES = frozenset(column.name for column in (*SIZES, *TIMES, *COSTS, *FORMS, AVERAGE, MINUTES))
 OWN_PREFIXES = ("encoder_", "script_")
 UNTUNED = "Scored as pre-trained, without fine-tuning, by seeds of the pre-training, and in no average"
@@ -175,7 +175,7 @@ def _columns(measured: Measured, paper: Paper, tasks: Sequence[str], all_metrics
 
 
 def apart(columns: Sequence[Column]) -> list[Column]:
-    """The columns, with a new name and heading for those of tasks that have the name of another column."""
+    """The columns; a task's column with the name of another column gets a new name and heading."""
     taken = {*OWN_NAMES, *(column.name for column in columns if column.task is None)}
     renamed = []
     for column in columns:
@@ -200,7 +200,7 @@ def _task_columns(measured: Measured, paper: Paper, task: str, all_metrics: bool
 
 
 def _other_column(first: Column, metric: str, split: str) -> Column:
-    """The column of a further metric of a task, whose name has the split if it is not that of the first column."""
+    """The column of a further metric of a task. Its name has the split if the first column reads another one."""
     elsewhere = split != first.split
     return replace(
         first,

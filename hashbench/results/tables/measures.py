@@ -32,7 +32,7 @@ class View:
     """The columns of a table with what their cells are made from. `paper` and `layout`: of a paper's table."""
 
     measured: Measured
-    columns: Mapping[str, Column]  # by name, also those that are not shown and that averages are over
+    columns: Mapping[str, Column]  # by name, also hidden ones that averages are over
     evidence: Evidence | None = None  # intervals over examples
     paper: Paper | None = None
     layout: Layout | None = None
@@ -50,13 +50,13 @@ class View:
         return {column.name: self.cell(entry, column) for column in columns}
 
     def read(self, entry: Entry, column: Column) -> list[SeedScore]:
-        """The scores that a column reads, one a finished run; without a metric those that the experiment reports."""
+        """The scores that a column reads, one a finished run; without a metric the reported scores."""
         if column.metric or self.paper is not None:
             return self.measured.read(entry, column.task or "", column.metric, column.split)
         return self.measured.own(entry, column.task or "")
 
     def members(self, column: Column) -> list[list[Column]]:
-        """The columns that an average is over; those that count together as one in one list."""
+        """The columns that an average is over; columns that count as one are in one list."""
         groups = [(part,) if isinstance(part, str) else part for part in column.tasks]
         return [[self._member(name) for name in group] for group in groups]
 
@@ -197,9 +197,9 @@ def _average(view: View, entry: Entry, column: Column) -> Cell:
 
 
 def _of_common_units(scores: Mapping[str, list[SeedScore]]) -> tuple[dict[str, list[SeedScore]], str]:
-    """(the scores of those units, pre-trainings or seeds, that all tasks have; '2 of 4' where some have more, or '').
+    """(scores of the units, pre-trainings or seeds, that all tasks have; '2 of 4' where some tasks have more, or '').
 
-    All scores where no unit has every task: the average is then of other units on each.
+    All scores where no unit has every task: the average then mixes different units.
     """
     units = [{score.run.unit for score in of_task if score.value is not None} for of_task in scores.values()]
     common, every = set.intersection(*units) if units else set(), set().union(*units)
@@ -231,7 +231,7 @@ def mean_of_groups(groups: Sequence[Sequence[str]], values: Mapping[str, float])
 
 
 def _seed_averages(groups: Sequence[Sequence[str]], scores: Mapping[str, Sequence[SeedScore]]) -> list[float]:
-    """The average over tasks in percent of every seed that has all of them."""
+    """The average over tasks in percent, for every seed that has all tasks."""
     by_seed: dict[int | None, dict[str, float]] = {}
     for name, of_task in scores.items():
         for score in of_task:

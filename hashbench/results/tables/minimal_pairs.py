@@ -41,7 +41,7 @@ def published_accuracies(task: str) -> Mapping[str, Mapping[str, float]]:
 
 
 def pair_tables(source: ReportSource) -> list[Table]:
-    """For each task of minimal pairs the table by groups of paradigms, then that of the paradigms.
+    """For each task of minimal pairs a table by groups of paradigms, then a table of the paradigms.
 
     Raises InputError where the experiment has no finished run on such a task.
     """

@@ -144,7 +144,7 @@ def brief(table: Table) -> Table:
 
 
 def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str, str]]:
-    """All lines under a table as (label, text), without empty ones and those that its columns do not need."""
+    """All lines under a table as (label, text), without empty ones and lines that its columns do not need."""
     measures, origins = {column.measure for column in table.columns}, task_origins(measured, paper)
     # User-defined models have no paper's recipe, nor have variations of a paper's model: no paper is named for them
     is_foreign = not table.paper and not {model for _, model, _ in paper.numbers} & measured.labels()
@@ -228,7 +228,7 @@ def _pretraining(measured: Measured) -> str:
     """Recipes of pre-training with their corpora and seeds, then the starting weights of models without one."""
     runs = measured.pretrainings()
     lines = settings(runs, "pretrain", PRETRAINING)
-    # The note names repository and commit of those from the hub, and which were streamed
+    # The note names repository and commit of corpora from the hub, and which corpora were streamed
     read = {place_of(run): dict(run.origin.notes).get("corpora") or " and ".join(corpora_of(run)) for run in runs}
     corpora = {place: text or "no corpus" for place, text in read.items()}
     lines += [placed([(f"on {text}", place) for place, text in corpora.items()], corpora), _seeds(runs)] if runs else []
@@ -318,7 +318,7 @@ def _lost(counts: TextCounts) -> str:
 
 
 def _texts_cut(measured: Measured, readings: Sequence[StoredReading]) -> str:
-    """Tasks whose reported texts are cut more or less often than those of train, with the models."""
+    """Tasks whose reported texts are cut more or less often than the texts of train, with the models."""
     splits = grouped((task, split) for task, _, split in dict.fromkeys(readings))
     runs = [run for run in measured.trainings_apart if run.state == "done" and run.texts_read is not None]
     texts = [
@@ -358,7 +358,7 @@ def _timing(measured: Measured) -> str:
         "precision": [run.precision for run in runs if run.precision],
         **{key: [block[key] for block in blocks if block.get(key) is not None] for key in TIMED},
     }
-    for key in ("pretrain_batch", "infer_batch"):  # the measured ones, else those of the file
+    for key in ("pretrain_batch", "infer_batch"):  # as measured, else as the file says
         facts = [fact for entry in measured.entries if (fact := measured.fact(entry, key))]
         sizes = {int(size) for fact in facts for size in (fact.value, fact.value_high) if size}
         values[key] = sorted(sizes) or [block[f"{key}_size"] for block in blocks if block.get(f"{key}_size")]

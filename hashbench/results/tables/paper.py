@@ -92,7 +92,7 @@ def _with_reading(column: Column, readings: Mapping[str, tuple[str, str]]) -> Co
 
 
 def _rows(views: Sequence[RowView]) -> list[Row]:
-    """All rows in the paper's order, then those of models that the paper does not have, then trivial baselines."""
+    """All rows in the paper's order, then models that the paper does not have, then trivial baselines."""
     rows: list[Row] = []
     placed: set[str] = set()
     first = views[0]
@@ -177,7 +177,7 @@ def _title(model: str, variant: Variant) -> str:
 
 
 def _data_row(name: str, task: str, section: Section, view: RowView) -> Row:
-    """The row of a data set: the paper's sizes of splits, and those that the sweep counted."""
+    """The row of a data set: the paper's sizes of splits, and the sizes that the sweep counted."""
     counts = view.measured.record.get("tasks", {}).get(task, {}).get("rows", {})
     cells = {}
     for column in view.columns.values():

@@ -85,7 +85,7 @@ def grouped_table(
 
 
 def _pairs(column: Column, section: str, rows: Sequence[Row], models: Compared) -> list[ComparedPairs]:
-    """The compared models of a column in percent; none where nothing is compared. `rows`: those of all its models."""
+    """The compared models of a column in percent; none where nothing is compared. `rows`: of all its models."""
     if models.why:
         return []
     means = tuple(PERCENT * value for value in models.values)
@@ -143,7 +143,7 @@ def _rank_cell(cell: Cell) -> Cell:
 def _competing(
     table: Table, column: Column, competes: Callable[[Cell], bool] = lambda cell: bool(cell.parts)
 ) -> Iterable[tuple[str, list[int]]]:
-    """(section, indexes of the rows) of the models that a column compares, two or more: all, or those of a section."""
+    """(section, indexes of the rows) of the models that a column compares, two or more: all, or one section."""
     places = [
         place
         for place, row in enumerate(table.rows)

@@ -1,4 +1,4 @@
-"""The tables of a report as data: those of a name, those of a paper, or the experiment's own.
+"""The tables of a report as data: a named table, the tables of a paper, or the experiment's own.
 
 With --models, --columns and --sort they have some rows or columns alone, in the order of a column.
 """
@@ -76,7 +76,7 @@ def measured_columns(table: Table) -> list[str]:
 
 
 def _annotated(source: ReportSource, tables: Sequence[Table]) -> Iterator[Table]:
-    """The tables with their groups of the best; those of papers and the first one also with warnings and provenance."""
+    """The tables with their groups of the best; papers' tables and the first one also with warnings and provenance."""
     for place, table in enumerate(tables):
         table = with_groups(table, source.draws)
         is_explained = not place or bool(table.paper)

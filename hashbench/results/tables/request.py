@@ -19,7 +19,7 @@ DRAWS = 1000  # of the examples behind a table's many cells; comparisons take te
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """The options of a report: experiment, paper, tables and details. A command fills those that it has."""
+    """The options of a report: experiment, paper, tables and details. A command fills in the options that it has."""
 
     experiment: str | None = None  # None: the one that was swept last
     paper: str | None = None  # None: the one whose tables have most of the experiment's models

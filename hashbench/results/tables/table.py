@@ -26,7 +26,7 @@ BINARY: Scale = (("Gi", 2.0**30), ("Mi", 2.0**20), ("Ki", 2.0**10))
 BYTES: Scale = (("MB", 1e6), ("KB", 1e3), ("B", 1.0))
 # Measures that predictions decide
 SCORES = frozenset(("score", "average", "prr", "prr_average", "drop", "gain"))
-SCORED = ("score", "average", "prr", "prr_average")  # of them those that baselines have too
+SCORED = ("score", "average", "prr", "prr_average")  # measures that baselines have too
 SIZES = dict((*DECIMAL, *BINARY, *BYTES))
 
 
@@ -96,8 +96,8 @@ class ComparedPairs:
     """The models that a column compares: two differ where their difference is larger than its half-width.
 
     `rows` titles and settings of the table's rows (n,), `means` (n,), and `differences` (n, n), first - second, with
-    `half_widths` (n, n) of their 95 % intervals, each for itself; NaN of two without a seed in common. A difference is
-    of the seeds that both have, so that it need not be that of the means. `alone` (n,): half-widths of the means.
+    `half_widths` (n, n) of their 95 % intervals, each for itself; NaN for two without a seed in common. A difference is
+    computed on common seeds, so it need not equal the difference of the means. `alone` (n,): half-widths of the means.
     In percent.
     """
 
@@ -110,7 +110,7 @@ class ComparedPairs:
     alone: tuple[float, ...]
 
     def noise(self) -> float:
-        """Half the width of the interval of a median pair, of those that have one; 0 where none has."""
+        """Half the width of the median interval of two models; 0 where no two have an interval."""
         halves = [half for place, row in enumerate(self.half_widths) for half in row[:place] if not math.isnan(half)]
         return statistics.median(halves or [0.0])
 
@@ -142,7 +142,7 @@ class Table:
     records: tuple[Mapping[str, Any], ...] | None = None
     # Printed in its place as JSON, where that holds more than rows
     document: Mapping[str, Any] | None = None
-    lead: tuple[str, ...] = ()  # sums of a table of words, printed before its rows
+    lead: tuple[str, ...] = ()  # lines above the rows of a text table, such as counts of claims
     head: str = ""  # the heading of the names of its rows; "" for one that follows from their kind
 
     def __post_init__(self) -> None:
@@ -185,7 +185,7 @@ def comparable(cell: Cell) -> float | None:
 
 
 def _is_faster(cell: Cell, others: Sequence[Cell]) -> bool:
-    """True where a speed-up's interval lies above those of all other cells in the column."""
+    """True where a speed-up's interval lies above the intervals of all other cells in the column."""
     ends = [other.interval[1] if other.interval else None for other in others]
     return cell.interval is not None and all(end is not None and end < cell.interval[0] for end in ends)
 
@@ -195,7 +195,7 @@ def mark_best(rows: list[Row], columns: Sequence[Column]) -> list[Row]:
 
     Trivial baselines do not compete, cells of the most frequent group alone are compared, values that print equally are
     both best, and where only one model was measured nothing is. Of times only a speed-up has an interval, and it is
-    best where its interval ends before that of every other model begins; milliseconds of two runs are not compared.
+    best where its interval ends before every other model's begins; milliseconds of two runs are not compared.
     """
     marked = [dict(row.cells) for row in rows]
     for column in columns:
@@ -269,7 +269,7 @@ def floor_of(
 ) -> Floor | None:
     """The floor of a column: its best trivial baseline; of an average the mean over its tasks of the best ones.
 
-    The one floor that tables, figures, pages and boards compare with. `columns`: of the table, with those of the tasks.
+    The one floor that tables, figures, pages and boards compare with. `columns`: of the table, with its tasks.
     `cells`: of the row that is compared, on whose data the baselines must be. None where a task has no baseline.
     """
     groups = _averaged(column, columns) if column.measure == "average" else [[column]]
@@ -321,7 +321,7 @@ def best_floors_note(columns: Sequence[Column], baselines: Sequence[Row]) -> lis
 
 
 def _averaged(column: Column, columns: Sequence[Column]) -> list[list[Column]]:
-    """The columns of a table that an average is over, those that count together in one list; [] if one is missing."""
+    """The columns that an average is over, columns that count together in one list; [] if one is missing."""
     if column.measure == "prr_average":
         return [[other] for other in columns if other.measure == "prr"]
     if column.measure != "average":
@@ -368,7 +368,7 @@ def missing_lines(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
 
 
 def _grouped(cells: dict[str, list[str]], n_columns: int) -> str:
-    """The rows with missing cells, those that miss the same columns together, as 'a, b (cola, rte); c'."""
+    """The rows with missing cells, grouped by the columns that they miss, as 'a, b (cola, rte); c'."""
     by_columns: dict[tuple[str, ...], list[str]] = {}
     for row, names in cells.items():
         by_columns.setdefault(tuple(names), []).append(row)

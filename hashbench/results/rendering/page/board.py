@@ -26,11 +26,11 @@ from hashbench.store.engine import Store
 from hashbench.store.status import StoredExperiment, newest_versions
 
 INDEX = "index"
-UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")  # of a name, in that of a file
+UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")  # characters of a name that no file name gets
 FILE_NAME_LETTERS = 60  # letters of the name of a file
 SCORE = Column("score", "percent", "score", "Score", better="high", subtitle="average, or the first task")
 RANK = Column("rank", "rank", "rank", "Rank", better="low", subtitle="95 % interval")
-# Of the experiments' tables those that the table of all models has, where any of them measured them
+# Tables of the experiments that the table of all models has, if any experiment measured them
 COSTS = (
     "emb_params", "total_params", "active_params", "bytes_per_token", "infer_ms", "int8_folder", "int8_score",
     "int8_latency", "int8_text_latency", "float32_folder",
@@ -52,7 +52,7 @@ class Best:
     href: str
     tied: tuple[str, ...]  # not separable from it
     why: str  # nothing was compared; '' where it was
-    baseline: str  # the floor: the best trivial baseline, of an average that of each task, with its value
+    baseline: str  # the floor: the best trivial baseline with its value; for an average, the best one of each task
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ class RunGroup:
 
     @property
     def states(self) -> list[str]:
-        """The states of those that are not finished."""
+        """The states of the runs that are not finished."""
         return _each(
             f"{run.state}{f': {run.reason}' if run.reason else ''}" for run in self.runs if run.state != "done"
         )
@@ -71,7 +71,7 @@ class RunsBehind:
 
     @cached_property
     def groups(self) -> list[RunGroup]:
-        """All runs in groups, those of a model together, in the experiment's order."""
+        """All runs grouped by model, in the experiment's order."""
         by_model = grouped((run.model, run) for run in self.measured.runs)
         by_group = {
             (model, what): runs
@@ -92,7 +92,7 @@ class RunsBehind:
         return percent_text(values[0], 2) if values else ""
 
     def of_row(self, row: Row) -> list[int]:
-        """Indexes of the runs behind a row: those of its entry, and its model's runs without a task."""
+        """Indexes of the runs behind a row: the runs of its entry, and its model's runs without a task."""
         key = (row.model, row.encoder, row.settings)
         if key not in self._of_rows:
             self._of_rows[key] = self._behind(row)
@@ -198,7 +198,7 @@ def _column(column: Column) -> dict[str, Any]:
 
 
 def tasks_of(column: Column) -> list[str]:
-    """The tasks that a column reads: one, or those of an average."""
+    """The tasks that a column reads: one, or all tasks of an average."""
     tasks: Sequence[str | None] = [column.task]
     if column.measure in ("average", "prr_average"):
         tasks = [name for part in column.tasks for name in ((part,) if isinstance(part, str) else part)]

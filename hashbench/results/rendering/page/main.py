@@ -112,7 +112,7 @@ def page(store: Store, request: ReportRequest = ReportRequest(), figures: Figure
 
 
 def own_tables(source: ReportSource) -> tuple[Table, ...]:
-    """The own tables of an experiment, and those that a page has beside them; averages are the first columns."""
+    """The own tables of an experiment, and the tables that a page has beside them; averages are the first columns."""
     beside = [name for name, of in registered("table").items() if of.beside(source.measured)]
     names = [own_name(source.measured), *beside]
     tables = tables_of(source.under(replace(source.request, table=",".join(names))))
