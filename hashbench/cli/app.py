@@ -48,7 +48,7 @@ UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 
 class Commands(TyperGroup):
-    """The program's commands, including those of two words. Handles interrupts in place of typer."""
+    """The program's commands, including commands of two words. Handles interrupts in place of typer."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command named by the first two words ('report claims') if there is one, else by the first."""

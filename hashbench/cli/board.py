@@ -83,7 +83,7 @@ def _earlier_pages(out: Path) -> set[str] | None:
 def _check_folder(out: Path) -> None:
     """Raises InputError where a file is in the folder's place, it cannot be read, or others' files are in it.
 
-    Names that begin with a dot, as .git, are those of a folder that is published.
+    Names that begin with a dot, as .git, belong to a folder that is published.
     """
     if out.exists() and not out.is_dir():
         raise InputError(f"--out {out}: is a file; name a folder")

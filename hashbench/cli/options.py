@@ -12,7 +12,7 @@ from hashbench.cli.outputs import Writes, no_report
 from hashbench.common.errors import InputError
 
 DEFAULT_DB = "results.db"
-# of tables: those that hashbench.results.rendering finds in its own folder, named here since --help loads nothing
+# formats of tables in hashbench.results.rendering's own folder, named here since --help loads nothing
 SHIPPED_FORMATS = ("text", "md", "csv", "json", "latex")
 
 Database = Annotated[

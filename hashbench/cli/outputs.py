@@ -114,7 +114,7 @@ def _input_at(output: Path, others: Mapping[str, Any]) -> str:
 
 
 def _databases(values: Iterable[Any]) -> Iterator[tuple[str, Path | None]]:
-    """The databases that parameters name, each with its file; None for that of a server."""
+    """The databases that parameters name, each with its file; None for a server."""
     from hashbench.store.engine import parse
 
     for value in values:

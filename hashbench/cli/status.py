@@ -121,13 +121,13 @@ def _watch(store: Store, name: str | None) -> None:
 
 
 class _Screen:
-    """Lines printed repeatedly: on a terminal over the last ones, in a log only those that are new."""
+    """Lines printed repeatedly: on a terminal over the last ones, in a log only new ones."""
 
     def __init__(self) -> None:
         self._shown: list[str] = []
 
     def draw(self, lines: Sequence[str]) -> None:
-        """Prints lines over those of the last call, cut to the terminal's size."""
+        """Prints lines over the last call's lines, cut to the terminal's size."""
         size = shutil.get_terminal_size()
         fitting = [printable(line)[: size.columns - 1] for line in lines if line][: size.lines - 1]
         up = f"\033[{len(self._shown)}F\033[J" if self._shown else ""

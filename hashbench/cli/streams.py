@@ -36,7 +36,7 @@ class ReaderGone(Exception):
 
 
 class _Stdout(LastingFile):
-    """The file of stdout, whose errors differ from those of other files."""
+    """The file of stdout, whose errors differ from other files' errors."""
 
     was_closed: ClassVar[bool] = False  # before the program began
     ends_with_reader: ClassVar[bool] = False

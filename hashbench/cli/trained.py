@@ -133,7 +133,7 @@ def export(
 def _run_to_export(
     db: str, run: str | None, experiment: str | None, task: str | None, model: str | None, seed: int | None
 ) -> str:
-    """The run that --run names, or the best of those that the other options name, which is printed with its ties."""
+    """The run that --run names, or the best run that the other options name, which is printed with its ties."""
     chosen_by = {"--experiment": experiment, "--task": task, "--model": model, "--seed": seed}
     choosing = [option for option, value in chosen_by.items() if value is not None]
     if run is not None:
@@ -196,7 +196,7 @@ def predict(
 
 
 def _loaded(folder: Path, *, trust_code: bool) -> AnsweringModel:
-    """The model of an exported folder, or that of the graph in its folder onnx/, for which torch is not imported."""
+    """The model of an exported folder, or the graph in its folder onnx/, for which torch is not imported."""
     from hashbench.deployment.inputs import check_exported, is_graph
 
     if is_graph(folder):

@@ -19,7 +19,7 @@ os.umask(UMASK)
 
 
 def with_usual_rights(path: Path) -> None:
-    """Sets the permissions of a file to those that the umask gives a new one.
+    """Sets the permissions of a file to what the umask gives a new one.
 
     safetensors writes files that only their owner can read.
     """
@@ -106,7 +106,7 @@ def is_same(path: Path, other: Path) -> bool:
 def belongs_to(path: Path, database: Path) -> bool:
     """True where `path` is the file of a database, a file that SQLite has beside it, or a saved copy of it.
 
-    Also where it does not exist: SQLite would take a new file of such a name for a part of the database.
+    Also where it does not exist: SQLite would take a new file of that name for a part of the database.
 
     >>> [belongs_to(Path(name), Path("v.db")) for name in ("./v.db", "v.db-wal", "v.db.saved-2", "v.db.md")]
     [True, True, True, False]
@@ -128,7 +128,7 @@ def belongs_to(path: Path, database: Path) -> bool:
 
 
 def database_beside(path: Path) -> Path | None:
-    """The database of which `path`, by its name, is a part or a saved copy; None where there is none beside it."""
+    """The database that `path`, by its name, is a part or a saved copy of; None where no database is beside it."""
     ends = "|".join(re.escape(end) for end in BESIDE)
     named = re.fullmatch(rf"(.+?)({ends}|{SAVED})", path.name, re.IGNORECASE)
     database = path.with_name(named[1]) if named else None

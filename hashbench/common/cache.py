@@ -32,7 +32,7 @@ WAITING = "finetuned"
 CHECKPOINTS = "running"
 FONTS, FONTS_VARIABLE = "matplotlib", "MPLCONFIGDIR"  # which matplotlib makes before anything else is here
 DAY_S = 86_400.0
-# The folders of a cache: weights of finished runs (WEIGHTS), and those that wait for the runs that read them (WAITING);
+# The folders of a cache: weights of finished runs (WEIGHTS); weights that wait for runs that read them (WAITING);
 # checkpoints and logs of runs that were not done; results that wait for the database (`finished`); and what can be made
 # again: type ids, vocabularies, codes, files from other machines (`own`), of Weights & Biases, kernels, fonts.
 FOLDERS = (
@@ -90,7 +90,7 @@ def mark(cache: Path) -> bool:
 def why_no_cache(cache: Path) -> str:
     """Why a folder is no cache of this program, in words; "" for one, for an empty folder, and for one that is missing.
 
-    An older cache has no mark, but the lock of a sweep (or its name is that of caches), and nothing that is unknown.
+    An older cache has no mark. It has a sweep's lock, or a cache's name, and nothing that is unknown.
     """
     if _has_mark(cache) or not os.path.lexists(cache):
         return ""

@@ -9,7 +9,7 @@ monotonic = time.monotonic  # seconds; tests put another function here
 
 
 def boot_time() -> float | None:
-    """Seconds since this machine started, those of its sleep included; None where only Linux could say them."""
+    """Seconds since this machine started, its sleep included; None on systems other than Linux."""
     number = getattr(time, "CLOCK_BOOTTIME", None)
     return None if number is None else time.clock_gettime(number)
 

@@ -20,8 +20,8 @@ def first_line(error: BaseException) -> str:
 
 
 def near_match(word: str, words: list[str]) -> str:
-    """A half sentence that suggests the one or two `words` most like `word`, in whatever case, or those of which it is
-    the initials; empty where none is close.
+    """A half sentence that suggests the one or two `words` most like `word`, whatever the case of letters, or the words
+    with these initials; empty where none is close.
 
     >>> near_match("hashformer-md-prj", ["hashformer-md-proj", "bert-mlm"])
     "; did you mean 'hashformer-md-proj'?"

@@ -20,7 +20,7 @@ AGAIN = "run the command again: what arrived whole is kept"
 UNREACHABLE, UNREADABLE = "cannot be reached", "cannot be read"
 GONE = "the hub has nothing of this name; it was renamed, removed or made private"
 # (class, what it means, what to do): the first that is among the error, its causes and their base classes counts. By
-# name, since the packages they are of (huggingface_hub, datasets, pyarrow, an HTTP library) are heavy and vary.
+# name, since their packages (huggingface_hub, datasets, pyarrow, an HTTP library) are heavy and vary.
 MEANINGS = (
     ("OfflineModeIsEnabled", "HF_HUB_OFFLINE is set, and it was not fetched before", "unset HF_HUB_OFFLINE"),
     ("GatedRepoError", "its authors ask for consent first", "agree on its page, then log in: hf auth login"),
@@ -113,7 +113,7 @@ def kind_of_error(error: BaseException) -> type[InputError]:
 
 
 def is_unreachable(error: BaseException) -> bool:
-    """True where no answer came at all, so that requests for other data sets are of no use."""
+    """True where no answer came at all, so that requests for other data sets are useless."""
     what = meaning(error)[0]
     return UNREACHABLE in what or what == MEANINGS[0][1]
 

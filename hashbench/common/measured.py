@@ -25,7 +25,7 @@ class MetricRow:
 
     name: str
     value: float | None
-    split: str = ""  # of the data; "" for what is of no split
+    split: str = ""  # of the data; "" for values without one
     step: int = 0
     condition: str = ""  # another way of evaluating: "tenth=3", "swap=0.05"; "" for all examples as they are
     reason: str | None = None  # why there is no value
@@ -156,7 +156,7 @@ class TextCounts:
 
     @property
     def tokens_a_text(self) -> float:
-        """The mean number of tokens of a text, those that are lost included."""
+        """The mean number of tokens of a text, lost ones included."""
         return self.tokens / max(1, self.texts)
 
     @property

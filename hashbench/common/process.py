@@ -67,7 +67,7 @@ def main_memory() -> int:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """True for an out-of-memory error of Python or torch; those of MPS, CPUs and other processes say it in words."""
+    """True for an out-of-memory error of Python or torch. MPS, CPUs and other processes only say so in the message."""
     texts = ("out of memory", "can't allocate memory", "not enough memory")
     of_torch = type(error).__name__ == "OutOfMemoryError" or any(text in str(error) for text in texts)
     return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and of_torch)
@@ -162,7 +162,7 @@ def to_nowhere(number: int) -> None:
 
 
 def fill_numbers() -> None:
-    """Opens those of stdin, stdout and stderr that are closed, so that no other file gets their numbers."""
+    """Opens stdin, stdout and stderr where they are closed, so that no other file gets their numbers."""
     number = os.open(os.devnull, os.O_RDWR)
     while number <= 2:  # the lowest that is free
         os.set_inheritable(number, True)

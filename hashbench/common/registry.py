@@ -120,7 +120,7 @@ _registered: dict[tuple[str, str], Mapping[str, Any]] = {}  # by kind and HASHBE
 _own_modules: dict[str, ModuleType] = {}  # by name: looked up too often to go through all of sys.modules
 _running: list[Path] = []  # files that run now because they are imported
 _unreadable: dict[str, str] = {}  # plug-ins that cannot be imported -> why
-_faulty: dict[str, list[str]] = {}  # plug-ins of which things are left out -> why
+_faulty: dict[str, list[str]] = {}  # plug-ins from which things are left out -> why
 _importing: list[str] = []  # the plug-in that is being imported, if any
 
 
@@ -183,7 +183,7 @@ def modules_of(package: str) -> tuple[ModuleType, ...]:
 
 
 def plugins(places: str) -> list[ModuleType]:
-    """The plug-ins of installed packages, and those that `places`, the text of HASHBENCH_PLUGINS, names.
+    """The plug-ins of installed packages, and the plug-ins that `places`, the text of HASHBENCH_PLUGINS, names.
 
     One that cannot be imported is left out, and so is a thing of one that has a fault, with one line on stderr. Raises
     InputError where a place is no plug-in.

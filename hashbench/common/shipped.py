@@ -57,7 +57,7 @@ def is_plain(name: str) -> bool:
 
 
 def hint_of(path: Path) -> str:
-    """The end of a message about an experiment that does not exist; "" for a path that no shipped one is meant by."""
+    """Hint for a missing experiment file; "" if no shipped experiment has a similar name."""
     names = list(experiments())
     if path.stem in names and path.suffix in YAML:
         return f"; the experiment of that name that comes with hashbench is written {path.stem}"

@@ -259,9 +259,8 @@ def bound_names(node: ast.stmt) -> list[str]:
 
 
 def _same_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of code, without those of functions, classes and comprehensions in it, whose names are others.
-
-    These themselves are among the nodes.
+    """The nodes of code, without what is inside functions, classes and comprehensions, where names mean other
+    things. The functions, classes and comprehensions themselves are among the nodes.
     """
     yield node
     for child in ast.iter_child_nodes(node):
@@ -311,7 +310,7 @@ def _depth(module: str, followed: tuple[str, ...]) -> int:
 
 
 def _written(module: str, node: ast.stmt, collected: Collected, names: dict[Definition, str]) -> str:
-    """The source of a statement with its decorators and comments, its names being those of the file."""
+    """The source of a statement with its decorators and comments, with names as in the file."""
     if isinstance(node, ast.ClassDef) and stays_behind(module, node):
         return STAYS.format(name=names[Definition(module, node.name)])
     changed: dict[str, str] = {}

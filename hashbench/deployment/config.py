@@ -52,7 +52,7 @@ def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict
 
 
 def _embedding_values(spec: ModelSpec, vocabulary_rows: int | None) -> dict[str, Any]:
-    """The plain values of an embedding, with those of the embedding that it is built over under "below"."""
+    """The plain values of an embedding; the embedding that it is built over is under "below"."""
     family, below = spec.embedding.family, spec.below()
     place = OWN if is_own(family.__module__) else family.__module__
     values = {

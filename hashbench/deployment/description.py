@@ -118,7 +118,7 @@ class WrittenSpec(WrittenEmbedding):
 
 
 class OfTransformers(WrittenValues):
-    """Keys that transformers reads in config.json, and those that it writes there; hashbench reads none of them."""
+    """Keys that transformers reads or writes in config.json; hashbench reads none of them."""
 
     model_type: Literal["hashed"] | None = None
     auto_map: dict[str, Any] = {}
@@ -191,9 +191,9 @@ def read_config(folder: Path) -> Config:
 
 
 def coder_arguments(config: Config, folder: Path, *, trust_code: bool) -> dict[str, Any]:
-    """The arguments of a model's coder, after those of its tokenizer and its own were checked. Raises InputError.
+    """The arguments of a model's coder, after these and the tokenizer's were checked. Raises InputError.
 
-    A coder may read a vocabulary of the hub: that of the training, whatever is newest. A regular expression that may
+    A coder may read a vocabulary of the hub: the training's, whatever is newest. A regular expression that may
     never end is refused unless `trust_code`.
     """
     values, where = config.spec, str(folder / CONFIG)

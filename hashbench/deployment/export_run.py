@@ -107,7 +107,7 @@ def compared_with_run(
 ) -> ExportedModel:
     """An exported model, without `parts` unless an export of its run would write the same beside the weights.
 
-    Its weights may be those of the run, its tokenizer, lengths or classes others: then it counts as a further model.
+    If its weights are the run's but its tokenizer, lengths or classes are not, it counts as a further model.
     """
     if not done_ids(store, [exported.run]):
         return exported

@@ -2,7 +2,7 @@
 
 Three files of code without hashbench are written: modeling_hashed.py, the classes of the model as they are here,
 tokenization_hashed.py, the generated text side as a tokenizer of `transformers`, and sentence_hashed.py for
-sentence-transformers. Weights stay those of the folder, with the buffers that a coder made. From transformers 5.2 on;
+sentence-transformers. Weights are the folder's, with the buffers that a coder made. From transformers 5.2 on;
 earlier 5.x ignored a tokenizer's auto_map. Then another process loads the folder, beside hashbench's outputs: it has no
 hashbench, no hub and an empty cache, as on a machine that only got the folder.
 """

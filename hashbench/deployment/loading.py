@@ -1,6 +1,6 @@
 """Inference with exported models: texts to labels, values, probabilities or vectors. Needs only the folder.
 
-Its weights are checked before anything is built of them or allocated.
+Its weights are checked before anything is built or allocated.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def read_folder(
     with one_line(place):
         spec = spec_of(config, place, trust_code=trust_code)
         header = stored_tensors(place / WEIGHTS)
-        # Once without weights: that the file has all of them is known before anything is allocated.
+        # Once without weights: so it is known that the file has all weights before anything is allocated.
         with on_meta(), header.bounded():
             with one_line(place / CONFIG, within=place):
                 parts = _modules(spec, config)
@@ -207,7 +207,7 @@ def exported_model(folder: str | Path, *, trust_code: bool = False) -> ExportedM
 
 
 def _stored_as(module: nn.Module, tensors: Mapping[str, Tensor]) -> str:
-    """SHA-256 of a module's tensors without buffers added for other libraries: equal to that of its fine-tuning."""
+    """SHA-256 of a module's tensors without buffers added for other libraries: equal to its fine-tuning's."""
     kept = module.state_dict()
     return hashlib.sha256(save({name: tensor for name, tensor in tensors.items() if name in kept})).hexdigest()
 

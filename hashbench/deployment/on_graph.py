@@ -1,7 +1,7 @@
 """Answers of a model to texts, from its outputs; inference with the ONNX graph of an exported folder, without torch.
 
 Answers are labels, values and probabilities, whatever computes the outputs: torch (`loading.py`), or here ONNX Runtime
-and the text side. The folder's own code is not run: its tokenizer and its coder are those that config.json names, as
+and the text side. The folder's own code is not run: its tokenizer and its coder are the ones that config.json names, as
 for torch, and the text side's code is the package's.
 """
 

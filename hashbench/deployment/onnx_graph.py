@@ -44,7 +44,7 @@ SHORTEST_INPUT = 3  # tokens of an input, padding included: a word and both its 
 
 
 class DeployedModel(nn.Module):
-    """Model and head in one module, whose inputs are those of an exported graph."""
+    """Model and head in one module, with the inputs of an exported graph."""
 
     def __init__(self, model: Model, head: ClassificationHead | None, pooling: Pooling, *, of_bits: bool) -> None:
         """Joins the parts. `of_bits`: codes are bits, as bytes 0 and 1."""

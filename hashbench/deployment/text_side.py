@@ -52,7 +52,7 @@ class TextSideParts:
     values: Mapping[str, Any]  # of assembling.py
 
     def texts(self, language: str) -> dict[str, str]:
-        """The sources to join by name, each after those that it needs. Raises InputError where two have one name."""
+        """The sources to join by name, each after what it needs. Raises InputError where two have one name."""
         texts: dict[str, str] = {}
         for part in (self.tokenizer, self.coder):
             texts |= {name: shipped_source(f"{name}.{language}") for name in part.needs}
@@ -155,9 +155,9 @@ def joined_parts(parts: TextSideParts, extra: Iterable[str]) -> tuple[str, str]:
 
 
 def joined_sources(texts: Mapping[str, str], extra: Iterable[str]) -> tuple[str, str]:
-    """Python sources by name, each behind those that it needs, as one text, and their and `extra` imports.
+    """Python sources by name, each behind the sources that it needs, as one text, and their and `extra` imports.
 
-    Raises InputError where two of them define one name, or one cannot be read.
+    Raises InputError where two sources define one name, or one cannot be read.
     """
     imports, bodies, names = set(extra), [], {}
     for name, text in texts.items():
@@ -203,7 +203,7 @@ def _camel(name: str) -> str:
 
 
 def _merged(imports: Iterable[str]) -> list[str]:
-    """Sorted import lines, those of one module merged into one.
+    """Sorted import lines, one for each module.
 
     >>> _merged({"from a import B\\n", "from a import C, D\\n", "import re\\n"})
     ['import re\\n', 'from a import B, C, D\\n']
@@ -263,7 +263,7 @@ def texts_to_prove() -> tuple[str, ...]:
 
 
 def texts_compared(predictor: Predictor) -> list[str]:
-    """The shorter ones of the test texts, on which a model's outputs are compared with those of its exported forms.
+    """The shorter ones of the test texts, on which a model's outputs are compared with its exported forms'.
 
     Those without a token are left out of a model without special tokens: a mean of no state has no value.
     """

@@ -97,7 +97,7 @@ class Metric(ABC):
         return predicted_classes(outputs) == targets if self.outputs == "classes" else None
 
     def under(self, condition: str) -> Metric | None:
-        """The metric of those examples alone that meet a stored condition; None where it knows no such condition."""
+        """The metric over examples that meet a stored condition; None where it does not know the condition."""
         return None
 
     def by_condition(self, targets: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
@@ -205,7 +205,7 @@ def _by_unit(table: np.ndarray, units: np.ndarray) -> np.ndarray:
 
 
 def metrics(*kinds: str) -> Mapping[str, Metric]:
-    """All metrics by name, or those of some kinds of output. Raises InputError where two have one name."""
+    """All metrics by name, or the metrics of some kinds of output. Raises InputError where two have one name."""
     by_name: Mapping[str, Metric] = registered("metric")
     order = kinds or dict.fromkeys((*OUTPUTS, *(metric.outputs for metric in by_name.values())))
     return {name: metric for kind in order for name, metric in by_name.items() if metric.outputs == kind}

@@ -1,7 +1,7 @@
 """Correlations of values.
 
 Spearman's takes ranks anew in every draw, without sorting anew: examples are sorted once, and in a draw the mean rank
-of a value is the number of drawn examples below it, plus half of those that share it. Counts laid out by
+of a value is the number of drawn examples below it, plus half of the examples that share it. Counts laid out by
 (example, draw) make that a running sum down the rows. Ranks are counted twice, so that they are whole numbers: in
 32 bits a running sum takes a third of the time.
 """
@@ -67,7 +67,7 @@ class Spearman(Metric):
     of_constant = 0.0  # a constant correlates with nothing
 
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
-        """The score of targets (n,) and values (n,): that of a draw that has each example once."""
+        """The score of targets (n,) and values (n,), as of a draw that has each example once."""
         value = float(self.scorer(targets, [outputs]).scores(np.ones((1, len(targets))))[0, 0])
         if np.isnan(value):
             raise UndefinedScore(constant_side(targets))
@@ -117,7 +117,7 @@ class Ranked:
     def twice_ranks(self, counts: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Twice the mean rank of each example less n + 1 (n, draws), and how often each value is drawn (g, draws).
 
-        `counts` (n, draws) integers that hold 2 n, of which every draw has the sum n.
+        `counts` (n, draws): integers that can hold 2 n; every draw sums to n.
         """
         drawn = counts.take(self.order, axis=0)
         upto = _running_sums(drawn)
@@ -170,7 +170,7 @@ def _running_sums(rows: np.ndarray) -> np.ndarray:
 
 
 def _squares(drawn: np.ndarray, n: int) -> np.ndarray:
-    """Sum of squares of n centred ranks (draws,), of which `drawn` (g, draws) share each value."""
+    """Sum of squares of n centred ranks (draws,); `drawn` (g, draws): how many ranks share each value."""
     counts = drawn.astype(np.float64)
     return (float(n) ** 3 - np.einsum("ij,ij,ij->j", counts, counts, counts)) / 12
 

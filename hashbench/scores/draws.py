@@ -2,7 +2,7 @@
 
 Draws depend on the seed and on the number of examples alone: what two calls draw from the same examples is paired.
 
-An estimate is a value with its interval, of a median or of draws. `quantity.py` makes those of models' scores.
+An estimate is a value with its interval, of a median or of draws. `quantity.py` makes estimates of models' scores.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def drawn(
 def drawn_together(parts: Sequence[Scored], *, draws: int = DRAWS, seed: int) -> list[np.ndarray]:
     """The result of `drawn` for each part, in less time: what draws from equally many units draws once. Raises so too.
 
-    The outputs of a part are of the same kind; those of several parts need not be.
+    The outputs of one part have the same kind; different parts may have different kinds.
     """
     results = [np.empty((len(part.outputs), draws)) for part in parts]
     # By what is drawn: the number of units, and the strata

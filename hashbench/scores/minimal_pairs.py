@@ -26,7 +26,7 @@ class PairAccuracy(SummedMetric):
     unit = "pair"
 
     def __init__(self, name: str, score: int, marked: int | None = None, undefined: str = "") -> None:
-        """`score`: the column of outcomes; `marked`: that of the mark; `undefined`: the reason if no pair has it."""
+        """`score`: column of outcomes; `marked`: column of the mark; `undefined`: the reason if no pair has it."""
         self.name, self._score, self._marked = name, score, marked
         self.undefined = undefined
 

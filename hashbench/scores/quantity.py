@@ -7,9 +7,9 @@ variance that this model brings in (Efron and Stein, The Annals of Statistics 9,
 freedom are Satterthwaite's over the models (Biometrics Bulletin 2, 1946, equation 17). Of the difference of two means
 this is Welch's interval. No other model enters.
 
-The examples are the same for all models, and their variance is that of the expression over draws of them. What units
-and examples vary only together is in both variances. It is read from the draws of the values with a unit left out, and
-taken from that of the examples. Both half-widths add in quadrature.
+The examples are the same for all models, and their variance is the variance of the expression over draws of examples.
+Variation of units and examples together is in both variances. It is read from the draws of the values with a unit left
+out, and subtracted from the examples' variance. Both half-widths add in quadrature.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hashbench.scores.draws import CONFIDENCE, Estimate, Spread, undefined_share
 
 Expression = Callable[..., float | np.ndarray]
 Unit = int | str | None  # of one model
-ENOUGH_UNITS = 4  # beside a model with more of them
+ENOUGH_UNITS = 4  # beside a model with more units
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Quantity:
         """A model's score: the mean over its units, one or more.
 
         `values`: of each unit; `draws`: its values in draws of the examples, each (draws,). `centre`: the value where
-        it is not the mean, such as a median, whose interval is as wide as that of the mean.
+        it is not the mean, such as a median, whose interval is as wide as the mean's.
         """
         units, mean = list(values), sum(values.values()) / len(values)
         moved = 0.0 if centre is None else centre - mean
@@ -181,7 +181,7 @@ class Uncertain:
 
     @cached_property
     def _freedom(self) -> float:
-        """Satterthwaite's degrees of freedom; those of the smallest model where it has two or three units, others more.
+        """Satterthwaite's degrees of freedom; the smallest model's, if it has two or three units and others have more.
 
         Two units that vary much against eight that do not would be covered in 89.5 % of cases, three in 92.5 %.
         """
@@ -199,7 +199,7 @@ class Uncertain:
 def apply(form: Expression, quantities: Sequence[Quantity]) -> Quantity:
     """The function applied to quantities: to their values, draw by draw, and with each unit of each model left out.
 
-    A model of several of them has the same units there. It is NaN where the function has no value (a
+    A model in several quantities has the same units in each. The result is NaN where the function has no value (a
     logarithm of 0, a division by it).
 
     >>> both = apply(minus, [Quantity.of_units("a", {0: 1.0, 1: 3.0}), Quantity.of_units("b", {0: 1.0, 1: 2.0})])

@@ -22,7 +22,7 @@ DECILE = "tenth="
 
 
 class RankingMetric(SummedMetric):
-    """The mean of a value of each case, over all cases or over those of one decile by frequency."""
+    """The mean of a value over all cases, or over the cases of one decile by frequency."""
 
     outputs = "rankings"
     unit = "page"
@@ -118,7 +118,7 @@ class ReciprocalRank(RankingMetric):
 
 
 class TokenRecall(RankingMetric):
-    """Share of all pairs of case and hash map in which the best bucket is that of the right item."""
+    """Share of all pairs of case and hash map in which the best bucket holds the right item."""
 
     name = "token_rec@1"
     trained_only = True
@@ -134,13 +134,13 @@ class TokenRecall(RankingMetric):
 
 
 class Certified(RankingMetric):
-    """Share of the cases whose ranking is certain to be that of a full search."""
+    """Share of the cases whose ranking is certain to equal a full search's."""
 
     name = "certified"
     trained_only = True
 
     def of_cases(self, outputs: np.ndarray) -> np.ndarray:
-        """1 where the ranking is certain to be that of a full search: (n, 3 + m) -> (n,)."""
+        """1 where the ranking is certain to equal a full search's: (n, 3 + m) -> (n,)."""
         return outputs[:, CERTIFIED].astype(np.float64)
 
 

@@ -47,9 +47,9 @@ def _pooled(counts: np.ndarray) -> np.ndarray:
 
 
 def class_shift(train: np.ndarray, other: np.ndarray, names: Sequence[str], split: str) -> str:
-    """A note on a split whose class shares differ from those of train by more than chance; "" where they do not.
+    """A note on a split whose class shares differ from train's by more than chance; "" where they do not.
 
-    Counts (k,) of the classes in each. Named are the classes that differ most, of those that differ by themselves.
+    Counts (k,) of the classes in each. Named are the classes that differ most, among classes that differ by themselves.
 
     >>> class_shift(np.array([680, 320]), np.array([250, 250]), ["world", "sports"], "test")
     'class shares differ by more than chance: world 68 % of train and 50 % of test, sports 32 % and 50 % (chi-squared)'
@@ -73,7 +73,7 @@ def class_shift(train: np.ndarray, other: np.ndarray, names: Sequence[str], spli
 
 
 def cut_otherwise(read: TextsRead, reported: str) -> str:
-    """A line on a reported split whose texts are cut more or less often than those of train; "" where they are not.
+    """A line on a reported split whose texts are cut more or less often than train's; "" where they are not.
 
     The difference must be more than chance, and more than two points.
     """

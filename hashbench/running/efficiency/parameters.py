@@ -21,7 +21,7 @@ from hashbench.models.objectives.heads import classification_head
 from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.models import ResolvedModel
 
-WORD = "language"  # the costs of a token are those of its vector; any common word serves
+WORD = "language"  # costs of a token are counted for this word; any common word serves
 
 
 def count(
@@ -42,7 +42,7 @@ def count(
     `vocabulary_rows` None the published vocabulary. `count_generic_row=False` leaves the ordinary-token row of
     HashFormers out of the embedding's count, as the equations of their appendix do; their table 2 has it. `deployed`
     counts what is in use after fine-tuning whatever the paper counts: encoder, embedding and head. `frame` is one of
-    the spec's `other_frames`, or that of another paper.
+    the spec's `other_frames`, or another paper's.
 
     >>> from hashbench.models.embeddings.registry import find_model
     >>> count(find_model("hashformer-md-proj"))
@@ -111,7 +111,7 @@ def token_cost(spec: ModelSpec, size: str, vocabulary_rows: int | None = None) -
 
 
 def _says_nothing(embedding: Embedding, method: str) -> bool:
-    """True for a user-defined embedding with the default of a method, which holds for those of the suite alone."""
+    """True for a user-defined embedding with the default of a method, which holds for the suite's embeddings alone."""
     family = type(embedding)
     return is_own(family.__module__) and getattr(family, method) is getattr(Embedding, method)
 

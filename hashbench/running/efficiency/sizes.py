@@ -2,7 +2,7 @@
 
 The costs follow from shapes alone (Sankar, Ravi and Kozareva 2021, table 1). The paper prints 92.16 MB (a table of
 30,000 x 768 floats) against 1.7 KB (420 numbers of four bytes, one a bit), which leaves out the trained map of the bits
-to d; `embedding_bytes` has both. It prints a saving of 16 x with K = 4, which is that of the attention scores of the
+to d; `embedding_bytes` has both. It prints a saving of 16 x with K = 4, which holds for the attention scores of the
 layers; `multiply_adds` counts all matrix products of a forward pass.
 """
 
@@ -98,7 +98,7 @@ def parameter_rows(
 ) -> list[SizeRow]:
     """A row of parameter counts for each model, named by itself, by a group, or as the experiment key `use` names it.
 
-    Where none is named: for all models, or for those of `printed`, the names in a paper's reference data. With `paper`
+    Where none is named: for all models, or for `printed`, the names in a paper's reference data. With `paper`
     models are counted in its frame, else each in the frame of the paper it is from. `all_frames` adds rows for other
     frames of a model. Raises InputError for an unknown model.
     """
@@ -150,7 +150,7 @@ def budget_rows(names: Sequence[str], size: str, budgets: Sequence[int]) -> tupl
     """A row for each model at each budget of embedding parameters, and a line for each budget that a model cannot meet.
 
     A model whose embedding has one size has one row without a budget. Parameters that one token uses, their bytes in
-    float32, and the multiply-adds of its vector are those of WORD. Raises InputError for an unknown model.
+    float32, and the multiply-adds of its vector are counted for WORD. Raises InputError for an unknown model.
     """
     rows, missed = [], []
     for spec in map(spec_of, dict.fromkeys(named_models(names) or models())):
@@ -197,7 +197,7 @@ class Spreads:
 
     @property
     def ratio(self) -> float | None:
-        """The spread of the word vectors over that of the position vectors; None where there are none."""
+        """The word vectors' spread over the position vectors' spread; None where there are none."""
         return None if self.positions is None else self.words / self.positions
 
     def row(self) -> dict[str, float | None]:
@@ -211,7 +211,7 @@ def spreads_at_start(spec: ModelSpec, size: str) -> Spreads | None:
     """The spreads of a model with fresh weights of seed 0 for an encoder of a size.
 
     Where a vocabulary is learned from data, each word of the list is an entry of it. None for models that begin with
-    published weights, and for those that read items, not words.
+    published weights, and for models that read items, not words.
     """
     if spec.training.weights not in (None, "random") or reads_items(spec):
         return None

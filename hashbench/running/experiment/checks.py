@@ -189,7 +189,7 @@ def _check_positions(loaded: Loaded, model: ResolvedModel, task: Task) -> None:
 def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
     """Raises InputError with file and line for published weights that are not there or of another shape.
 
-    The shape is that of their config; the tensors are read by the runs."""
+    The shape is read from their config; the tensors are read by the runs."""
     spec = model.spec
     if spec.training.weights is None or spec.training.weights == RANDOM:
         return

@@ -2,7 +2,7 @@
 
 A file that the user names runs what it names. An experiment out of a database may come from elsewhere: its code runs
 if the same bytes ran here before for an experiment file, by whatever command, or if the user trusts it. The bytes are
-those of the file and of the files beside it that it imports; not those of installed packages.
+of the file and of the files beside it that it imports, not of installed packages.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class NamedCode:
     def digest(self) -> str:
         """SHA-256 (hex) of the file's content and of the files beside it that it imports; empty where it is unreadable.
 
-        Of a file without such others it is that of its content.
+        If it imports none, the SHA-256 of its content.
         """
         digests = [sha256(path) for path in self.files()]
         return digests[0] if len(digests) == 1 else _of_all(digests) if digests and digests[0] else ""
@@ -53,7 +53,7 @@ class NamedCode:
         return list(files)
 
     def shown(self) -> str:
-        """The file, and the names of those that it brings along, for a line."""
+        """The file, and the names of the files that it brings along, for a line."""
         others = [os.path.relpath(path, self.path.parent) for path in self.files()[1:] if self.path is not None]
         return f"{self.path}" + (f" with {', '.join(sorted(others))} beside it" if others else "")
 
@@ -71,7 +71,7 @@ def _of_all(digests: list[str]) -> str:
 
 
 def _imported_beside(path: Path) -> Iterator[Path]:
-    """The Python files of the folder of a file, or of packages in it, that the file imports. None of them is run."""
+    """The Python files of the folder of a file, or of packages in it, that the file imports. None is run."""
     try:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -112,7 +112,7 @@ def code_of(loaded: Loaded) -> list[NamedCode]:
 
 
 def _references(use: object, *parts: object) -> Iterator[str]:
-    """The references to code among the values of an entry: those of `use`, and of `parts` that are FILE.py:Class."""
+    """The references to code among the values of an entry: `use`, and `parts` that are FILE.py:Class."""
     if isinstance(use, str) and not settled_keys(use):
         yield use
     for part in parts:

@@ -25,12 +25,12 @@ class HubEntry:
     kind: Literal["task", "corpus"]
     name: str
     tables: Mapping[str, HubTable]  # by split
-    columns: tuple[str, ...]  # that each of them must have, by their names here
+    columns: tuple[str, ...]  # that each table must have, by their names here
     rows: Mapping[str, int] = field(default_factory=dict)  # published ones, by split
 
     @property
     def first(self) -> HubTable:
-        """The first of the entry's tables, all of which are of one data set."""
+        """The first of the entry's tables, which all belong to one data set."""
         return next(iter(self.tables.values()))
 
 

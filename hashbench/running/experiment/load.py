@@ -241,7 +241,7 @@ def _parse(text: str, shown: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
 def _plain(node: Any, keys: KeyPath, lines: dict[KeyPath, int], numbers: Iterator[int]) -> Any:
     """ruamel's nodes -> dicts, lists and scalars; whole floats become integers, so that `1e5` counts as 100000.
 
-    `numbers` counts the nodes, those of merged keys too, which have no line. Raises InputError where aliases expand to
+    `numbers` counts the nodes, also of merged keys, which have no line. Raises InputError where aliases expand to
     more values than any experiment has.
     """
     if next(numbers) > MOST_VALUES or len(keys) > MOST_DEPTH:
@@ -272,7 +272,7 @@ def _note_line(node: Any, kind: str, key: Any, keys: KeyPath, lines: dict[KeyPat
 
 
 def _parse_override(override: str, values: Mapping[str, Any]) -> tuple[KeyPath, Any]:
-    """`key.key=value` -> the keys and the value, read by the rules of the file, of which `values` are."""
+    """`key.key=value` -> the keys and the value, read by the rules of the file, as `values` were."""
     name, equals, text = override.partition("=")
     if not equals or not name:
         data = f"; a further folder is given as --data {override}" if Path(override).is_dir() else ""

@@ -69,7 +69,7 @@ class ResolvedModel:
         return self.checkpoint is not None or self.train_rows is not None
 
     def seeds(self, task: str, others: Sequence[int]) -> tuple[int, ...]:
-        """The seeds of its trainings on a task: its own, or `others`, those of the experiment."""
+        """The seeds of its trainings on a task: its own, or `others`, the experiment's."""
         if self.train_rows is not None and self.train_rows not in self.recipe(task).train_rows:
             return ()
         return self.recipe(task).seeds or tuple(others)

@@ -54,7 +54,7 @@ class ResolvedExperiment:
     def trainings(self, wanted: Callable[[Task], bool]) -> Iterator[tuple[LocatedTask, ResolvedModel, int]]:
         """Task, model and seed of all trainings on the tasks that are wanted, so that a table fills evenly.
 
-        Seed by seed, those of the experiment first, and task by task.
+        Seed by seed, the experiment's seeds first, and task by task.
         """
         tasks = [task for task in self.tasks if wanted(task.task)]
         pairs = [
@@ -242,7 +242,7 @@ def pass_before(spec: ModelSpec) -> str:
 def model_rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
     """A row for each model with tokenizer, coder and recipe; None for meaningless values, as epochs beside steps.
 
-    `noise`, that of the training texts, is there where any model has some.
+    `noise` in the training texts is there if any model has some.
     """
     tasks = [entry.task.name for entry in resolved.tasks if entry.task.kind.learned]
     noises = [_training_noise(model, tasks) for model in resolved.models.values()]

@@ -178,7 +178,7 @@ def baseline_names() -> list[str]:
 
 
 def check_no_baseline(name: str, what: str, *, remedy: str, others: Iterable[str] = ()) -> None:
-    """Raises InputError if `name` is that of a trivial baseline, in whatever case, or of one of `others`.
+    """Raises InputError if a trivial baseline or one of `others` has this name, in any case of letters.
 
     `what`: the kind of thing with this name.
     """
@@ -462,7 +462,7 @@ class Experiment(Strict):
 def task_block_types() -> dict[str, type[Strict]]:
     """The blocks of keys that kinds of task add to a file, by their key: the name of the kind.
 
-    Raises InputError where such a key is one of every file.
+    Raises InputError where every file has a key of that name.
     """
     blocks = {name: kind.block for name, kind in registered("kind of task").items() if kind.block is not None}
     for name in blocks:
@@ -472,7 +472,7 @@ def task_block_types() -> dict[str, type[Strict]]:
 
 
 def fields_of(block: type[BaseModel]) -> dict[str, FieldInfo]:
-    """The keys of a block; those of `Experiment` are the keys of a file."""
+    """The keys of a block; `Experiment` has the keys of a file."""
     added = task_block_types() if block is Experiment else {}
     kinds = registered("kind of task")
     return {

@@ -35,7 +35,7 @@ class Sized:
 
     spec: ModelSpec
     size: int  # the value of its free argument
-    parameters: int  # of the embedding, all of them, counted
+    parameters: int  # all parameters of the embedding, counted
 
 
 def with_budget(spec: ModelSpec, dim: int, budget: int) -> Sized:
@@ -130,9 +130,9 @@ def with_free_size(spec: ModelSpec, argument: str | None = None) -> ModelSpec:
 
 
 def _arguments(spec: ModelSpec) -> tuple[dict[str, inspect.Parameter], dict[str, inspect.Parameter]]:
-    """The arguments of a model's coder, and those of its embedding and of the one below it.
+    """The arguments of a model's coder, and of its embedding together with the embedding below it.
 
-    Those that follow from other parts of a model are left out.
+    Arguments that follow from other parts of a model are left out.
     """
     coder = find_coder(spec.code.coder)
     of_coder = {} if coder is None else dict(inspect.signature(coder).parameters)

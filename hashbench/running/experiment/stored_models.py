@@ -38,7 +38,7 @@ class StoredModel:
     corpus: Mapping[str, Any] | None  # the part of the run's spec on texts that it learned from, apart from its task
 
     def sources(self, data: Sequence[str] | None) -> tuple[str, ...]:
-        """The sources for its text side: `data`, else those of its sweep.
+        """The sources for its text side: `data`, else its sweep's sources.
 
         Raises InputError where the texts there from which tokenizer or coder learn are others than the run's.
         """

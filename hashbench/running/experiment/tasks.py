@@ -1,4 +1,4 @@
-"""The tasks of an experiment, before their data are looked for; and those that a vocabulary is learned on."""
+"""The tasks of an experiment, before their data are looked for, and the tasks that a vocabulary is learned on."""
 
 from __future__ import annotations
 

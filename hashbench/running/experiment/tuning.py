@@ -60,7 +60,7 @@ def _entry_of(loaded: Loaded, model: ResolvedModel) -> ModelEntry | None:
 
 
 def _check_shared(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
-    """Raises InputError for a declaration for all models of a value that none of them has."""
+    """Raises InputError for a value declared for all models that no model has."""
     if not loaded.experiment.tuned:
         return
     names = {name for model in models for name in _values(model, loaded.experiment.encoder)}

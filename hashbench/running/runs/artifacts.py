@@ -109,8 +109,8 @@ class ArtifactFolder:
     def has(self, path: Path, sums: Collection[FileSum] = ()) -> bool:
         """True when a file that a run left is here undamaged, if need be fetched from the shared folder.
 
-        A damaged one is set aside with a line. `sums`: those of the file in the store; a file with one of them is
-        fetched, and a file that an earlier version left without checksums must have one of them.
+        A damaged one is set aside with a line. `sums`: the file's stored checksums; a file with one of
+        them is fetched, and a file that an earlier version left without checksums must match one.
         """
 
         def fetch(part: Path) -> None:
@@ -132,7 +132,7 @@ class ArtifactFolder:
 
 
 def objective_head(weights: Path) -> Path:
-    """File of the head of a pre-training's objective, beside that of the weights of embedding and encoder."""
+    """File of the head of a pre-training's objective, beside the weights of embedding and encoder."""
     return weights.with_suffix(".head.safetensors")
 
 

@@ -78,7 +78,7 @@ class RunKind(ABC):
 
     name: ClassVar[str]  # as it is stored
     # What its metrics are: "training", the scores of a model that it trains, which are averaged over seeds;
-    # "evaluation", those of a model that another run trained, in no average of trainings; "none", no scores.
+    # "evaluation", scores of a model that another run trained, in no average of trainings; "none", no scores.
     metrics: ClassVar[Metrics] = "evaluation"
     # Place in the plan; the kinds of the suite have 10, 20 ... 70.
     order: ClassVar[int]
@@ -88,13 +88,13 @@ class RunKind(ABC):
     in_sweeps: ClassVar[bool] = True
     # Whether a run may use as many devices as the experiment gives it.
     several_devices: ClassVar[bool] = False
-    # Whether it reads files that the runs it needs have left; others need them in the plan's order only.
+    # True: loads files of the runs that it needs. False: only has to come after them.
     reads_needs: ClassVar[bool] = True
     is_tracked: ClassVar[bool] = False  # whether Weights & Biases shows it while it runs
     is_training: ClassVar[bool] = False  # whether it trains a model
     # Whether a line says that a run begins, since it shows no steps and may last.
     announced: ClassVar[bool] = False
-    # Whether its runs call `progress` from their start on; those of other kinds count as hung only after a first call.
+    # Whether its runs call `progress` from their start on; runs of other kinds can hang only after a first call.
     gives_signs: ClassVar[bool] = False
 
     @abstractmethod
@@ -126,7 +126,7 @@ class RunKind(ABC):
         return 0
 
     def left_files(self, run: Run, artifacts: ArtifactFolder) -> list[dict[str, Path]]:
-        """Sets of files, by kind of file, that a run leaves for those that need it; of several sets one is enough."""
+        """Sets of files, by kind of file, that a run leaves for runs that need it; one of several sets is enough."""
         return []
 
     def temporary_files(self, run: Run, artifacts: ArtifactFolder) -> list[Path]:
@@ -234,7 +234,7 @@ def gives_signs(kind: str) -> bool:
 
 
 def names(*, measures_time: bool) -> tuple[str, ...]:
-    """Names of the kinds of run in sweeps that measure time, or of those that do not."""
+    """Names of the kinds of run in sweeps that measure time, or of all others."""
     return tuple(name for name, kind in kinds().items() if kind.in_sweeps and kind.measures_time == measures_time)
 
 
@@ -300,7 +300,7 @@ def storable(result: Result) -> Result:
 
 
 def _compact(item: Predictions, result: Result) -> Predictions:
-    """The outputs as the metrics with a score on their split read them, if every score of them stays what it is."""
+    """The outputs as the metrics with a score on their split read them, if no score changes by it."""
     read_by = _metrics(row.name for row in result.metrics if row.split == item.split)
     small = _smaller(item.outputs, read_by)
     equal = (metric.scored(item.targets, small) == metric.scored(item.targets, item.outputs) for metric in read_by)

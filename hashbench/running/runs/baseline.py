@@ -26,7 +26,7 @@ from hashbench.store.planning import Run
 from hashbench.store.result import Checkpoint, Result
 
 VERSION = 1  # raised when the meaning of a trivial baseline changes
-SIZE = "bytes"  # the option of those that have a size
+SIZE = "bytes"  # the option of baselines that have a size
 LOOK_EVERY_S = 0.2  # for a request to stop
 CHECKPOINTS: tuple[Checkpoint, ...] = ("best", "last")  # both are what was predicted once
 

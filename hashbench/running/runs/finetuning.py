@@ -289,7 +289,7 @@ def save_best(done: Finetuned, files: ModelFiles) -> None:
 def final_predictions(
     tuned: Tuned, points: list[MetricRow], model: ResolvedModel, machine: Machine
 ) -> list[Predictions]:
-    """Predictions of the best and the last evaluation; those on splits that select nothing are of the best alone.
+    """Predictions of the best and the last evaluation; on splits that select nothing, of the best alone.
 
     Their scores are added to the points.
     """

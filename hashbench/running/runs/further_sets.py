@@ -45,7 +45,7 @@ class FurtherSet:
     trained_on: str  # name of the task of the training
     # Classes (ids) that the training had; None: all that it knows by name
     seen: Collection[int] | None = field(default=None, repr=False)
-    # Data of the training, with whose rows those of the set are compared; None: not at hand
+    # Data of the training, whose rows are compared with the set's rows; None: not at hand
     trained: TaskData | None = field(default=None, repr=False, compare=False)
     kind: SourceKind = "own"
 
@@ -141,7 +141,7 @@ class FurtherRequest:
 
     on: Path
     name: str | None = None  # of the set in tables; None: the file's, of a folder the folder's
-    text: tuple[str, ...] = ()  # columns; () and None: those of the task
+    text: tuple[str, ...] = ()  # columns; () and None: the task's columns
     label: str | None = None
     labels: str | None = None  # as 0=no,1=yes: a label of the set, and its class; None: as in the task
 
@@ -180,7 +180,7 @@ class FurtherRequest:
 
 
 def default_name(path: Path) -> str:
-    """The name of a set to which none is given: that of its file or folder, with the folder above before a split's.
+    """The default name of a set: its file or folder, after the folder above if it has the name of a split.
 
     data/subj/test.csv is subj-test.
     """
@@ -227,7 +227,7 @@ def find_set(path: Path, reading: ReadOptions = PLAIN) -> FileTable:
 
 
 def with_classes(further: FurtherSet, trained: TaskData) -> FurtherSet:
-    """The set with the classes of the data that the model was trained on, and the ids of those in its train set."""
+    """The set with the classes of the model's training data, and with their ids there."""
     n_classes, order = trained.task.n_classes, trained.task.label_order
     task = replace(further.task, n_classes=n_classes, label_names=trained.label_names, label_order=order)
     seen = frozenset(np.unique(trained.splits["train"].labels).tolist()) if trained.label_names else None

@@ -109,7 +109,7 @@ def _columns_at(
 
 
 def _seen(data: TaskData, corpus: TypeTable) -> frozenset[str]:
-    """The words of the reporting sets, and forms of them, that occur in the corpus."""
+    """The words of the reporting sets, and their forms, that occur in the corpus."""
     texts = (text for split in data.task.report_splits for column in data.splits[split].texts for text in column)
     words = frozenset(word.lower() for text in texts for word in WORD.findall(text))
     return seen_among(with_forms(words), corpus)
@@ -171,7 +171,7 @@ class Texts:
         return self.coder.num_rows if self.outputs is None else self.outputs.num_rows or self.coder.num_rows
 
     def corpora_read(self) -> list[str]:
-        """Names of the corpora that were read, those of the hub with repository and commit."""
+        """Names of the corpora that were read, with repository and commit if they are from the hub."""
         parts = self.corpus.manifest["corpora"] if self.corpus else []
         read = [(part["name"], part["origin"], part["revision"], "") for part in parts]
         read += [(source.name, source.origin, source.revision, ", streamed") for source in self.streamed]
@@ -244,7 +244,7 @@ class Materials:
     def seen_types(self, words: Mapping[str, Any]) -> TypeTable:
         """The words of the experiment's corpora with their counts, whatever the tokenizers of its models are.
 
-        Raises InputError for a corpus that is not among those of the constructor.
+        Raises InputError for a corpus that was not given to the constructor.
         """
         for corpus in words["corpora"]:
             if corpus["fingerprint"] not in self._named:
@@ -297,7 +297,7 @@ class Materials:
             vocabulary_size=model.pretrain.vocabulary_size,
             first_chunk_only=model.pretrain.first_chunk_only,
             learned=learned,
-            # A vocabulary alone is learned from documents: rows are those of a pre-training.
+            # A vocabulary alone is learned from documents; rows are for a pre-training.
             words_per_row=model.pretrain.words_per_row if pretrains(spec) else None,
             progress=self._progress,
             shared=self._shared,

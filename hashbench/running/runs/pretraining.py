@@ -35,14 +35,14 @@ ELSEWHERE = {
 }  # fmt: skip
 # Values of a model that its pre-training does not know.
 OF_THE_HEAD = {"pooling", "dense_head", "dense_dropout"}
-# Of a spec: the step at which the weights of a training are taken.
+# Key of a spec: the step at which the weights of a training are taken.
 CHECKPOINT = "checkpoint"
-# Kind of the file with the head of the objective; "head" is that of a fine-tuning.
+# Kind of the file with the head of the objective; "head" is the head of a fine-tuning.
 OBJECTIVE_HEAD = "objective_head"
 
-# Of a word between white space, for estimates: 1.2 words of the tokenizer `words`, 2.2 pieces of a small vocabulary
+# Tokens of a word between white space, for estimates: 1.2 of the tokenizer `words`, 2.2 of a small vocabulary
 TOKENS_PER_WORD = 2
-# Tokens. At tiny such a step takes half a second, of which operations prepared anew take 1 %.
+# Tokens. At tiny a step of this length takes half a second; preparing its operations anew takes 1 % of that.
 LONG_STEP = 16_384
 
 
@@ -50,7 +50,7 @@ class Pretraining(TrainingKind):
     """Kind of run: the pre-training of a model with an objective on corpora, once for all tasks and seeds.
 
     An earlier step of a training that the experiment requests is another run, so that models can be fine-tuned from
-    it. Its weights are those that the training left at this step; they are made again where they are missing.
+    it. Its weights are what the training left at this step; they are made again where they are missing.
     """
 
     name = "pretrain"
@@ -140,7 +140,7 @@ class Pretraining(TrainingKind):
         return bool(recipe["batch_size"] * sequence_tokens(recipe) >= LONG_STEP)
 
     def kept_bytes(self, run: Run, resolved: ResolvedExperiment) -> int:
-        """About how many bytes of weights are kept: those of a fine-tuned model, or 0 with `keep_weights: none`."""
+        """About how many bytes of weights are kept: a fine-tuned model's, or 0 with `keep_weights: none`."""
         kept = resolved.experiment.keep_weights != "none"
         return weight_bytes(resolved.model(run.model), run.encoder) if kept else 0
 

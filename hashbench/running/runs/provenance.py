@@ -1,7 +1,7 @@
 """How a result was made: a fingerprint of the code that its spec uses, and commit, packages and machine.
 
 A commit may be rebased away, and most commits change nothing that a given run uses. So a run stores two fingerprints of
-source files: of those that every run of its kind and kind of task uses, and of those that its model adds to them.
+source files: of files that every run of its kind and kind of task uses, and of files that its model adds.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ DIGITS = 8  # hexadecimal, of each fingerprint
 
 
 def sources_of(run: Run, place: Workplace) -> str:
-    """Fingerprints of a run's source files, a blank between them: of its kind's, and of those that its model adds."""
+    """Fingerprints of a run's source files, a blank between them: its kind's files, and the files that its model adds."""
     kinds = [located.task.kind for located in place.resolved.tasks if located.task.name == run.task]
     heads = [task_head(kind.head) for kind in kinds if isinstance(kind, TextKind)]
     files = files_of(

@@ -42,7 +42,7 @@ class RobustnessEvaluation(RunKind):
     gives_signs = True
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
-        """Those of the fine-tunings, then those of the trivial baselines that read the texts."""
+        """Runs on the fine-tunings, then on the trivial baselines that read the texts."""
         block = resolved.experiment.robustness_block
         if block is None:
             return []

@@ -89,7 +89,7 @@ def block_without_weights(model: ResolvedModel, size: str) -> dict[str, Any]:
 def missing_of(runs: Sequence[Run]) -> dict[str, tuple[str, ...]]:
     """Names of missing data by run id, as 'corpus wikipedia', of the runs that it needs too."""
     missing: dict[str, tuple[str, ...]] = {}
-    for run in runs:  # each after those that it needs
+    for run in runs:  # each after the runs that it needs
         own = MARKED.findall(json.dumps(run.spec, ensure_ascii=False))
         needed = [what for need in run.needs for what in missing.get(need, ())]
         missing[run.id] = tuple(sorted({*own, *needed}, key=turn_of))

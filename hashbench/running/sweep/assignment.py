@@ -123,7 +123,7 @@ def files_in(packed: bytes) -> tuple[tuple[OwnFile, ...], bytes]:
 
 
 def _copies(files: Sequence[OwnFile], root: Path) -> list[Path]:
-    """Writes copies of all user-defined files below `root`, those of one folder together; returns their paths."""
+    """Writes copies of all user-defined files below `root`, files of one folder together; returns their paths."""
     mark(root.parent)
     digests: dict[Path, str] = {}
     for file in files:

@@ -24,7 +24,7 @@ NO_ID = "-" * 12  # the id of a run follows from what it reads
 
 
 def print_plan(planned: Plan, db: str, n_workers: int, *, artifacts: str = "") -> None:
-    """Prints the runs in the order in which they start, those that are done, and the time that the rest will take.
+    """Prints the runs in the order in which they start, which are done, and the time that the rest will take.
 
     Finished runs whose weights are gone are made again where others read them; with `artifacts` another machine may
     have them, which is not looked up.

@@ -161,7 +161,7 @@ class Subject(ABC):
 
 
 class TrainedRun(Subject):
-    """A finished fine-tuning of the database; its weights are those of `exported`, if there is one."""
+    """A finished fine-tuning of the database; its weights are taken from `exported`, if there is one."""
 
     def __init__(
         self, store: Store, run_id: str, data: Sequence[str] | None, exported: ExportedModel | None, *, trust_code: bool

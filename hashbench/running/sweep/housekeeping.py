@@ -58,8 +58,8 @@ def release_dead(
 ) -> None:
     """Frees the runs held by dead processes of this machine and by the worker named `gone`, before their leases end.
 
-    `counts_as_try`: the attempt of `gone` counts as a try, those of others do not: why others ended, perhaps workers
-    of another sweep, is not known here. `reason`: why `gone` is gone.
+    `counts_as_try`: the attempt of `gone` counts as a try. Attempts of others never do: they may be workers of another
+    sweep, and why they ended is not known here. `reason`: why `gone` is gone.
     """
     for held in running(store, experiment_id):
         if held.worker == gone or is_dead(held.worker):
@@ -77,7 +77,7 @@ def saved_copy(store: Store) -> str:
 
 
 def remove_temporary_files(assignment: Assignment, needed: Collection[str]) -> None:
-    """Removes the temporary files of a finished sweep's runs, except of those that another sweep still needs."""
+    """Removes the temporary files of a finished sweep's runs, except of runs that another sweep still needs."""
     artifacts = assignment.artifact_folder()
     for run in assignment.runs.values():
         for path in kind_of(run).temporary_files(run, artifacts) if run.id not in needed else ():

@@ -143,7 +143,7 @@ def share_rows(resolved: ResolvedExperiment) -> list[SummaryRow]:
 
 
 def share_notes(resolved: ResolvedExperiment) -> list[str]:
-    """Notes on tasks of which models read different shares, and on texts that are cut otherwise in train."""
+    """Notes on tasks where models read different shares of the texts, and on texts that are cut otherwise in train."""
     counts, lines = counted_texts(resolved), []
     by_task: dict[str, dict[str, float]] = {}
     for task, model in _pairs(resolved):
@@ -165,7 +165,7 @@ def share_notes(resolved: ResolvedExperiment) -> list[str]:
 
 
 def _caps(resolved: ResolvedExperiment, counts: Mapping[tuple[str, str], TextsRead | None]) -> list[str]:
-    """Lines on tasks of which models read less than the share that they are to keep, as the cap is too small."""
+    """Lines on tasks where models read a smaller share than they are to keep, as the cap is too small."""
     models: dict[str, list[str]] = {}
     for task, model in _pairs(resolved):
         limit, read = model.recipe(task.task.name).max_length, counts[task.task.name, model.label]
@@ -220,7 +220,7 @@ def _missing(model: ResolvedModel) -> str:
 
 
 SPREADS = "spread of word vectors at the start, of position vectors, and their ratio"
-APART = 2.0  # times as far apart as those of another model: noted
+APART = 2.0  # times as far apart as another model's: noted
 MATCH_THEM = "initial_spread: matched makes them begin alike"
 
 

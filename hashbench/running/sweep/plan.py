@@ -71,7 +71,7 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
 
     Everything is validated before the first run; raises InputError with file and line. `data` overrides the
     experiment's sources. `dry`: nobody will carry it out, so that data and weights need not be at hand.
-    `here`: this machine carries it out, and must have the devices; else a note names those that it lacks.
+    `here`: this machine carries it out, and must have the devices; else a note names the devices that it lacks.
     """
     absent = MissingInputs(refused=not dry)
     models = resolve_models(loaded, absent.errors.append if dry else None)
@@ -378,7 +378,7 @@ def _locate_corpora(
     *,
     counts_words: bool,
 ) -> dict[str, CorpusSource]:
-    """The corpora that models read and, with `counts_words`, those of the experiment, whose words count as seen."""
+    """The corpora that models read and, with `counts_words`, the experiment's corpora, whose words count as seen."""
     places: dict[str, str] = {}
     for model in models:
         for i, name in enumerate(model.pretrain.corpora if needs_corpus(model.spec) else ()):

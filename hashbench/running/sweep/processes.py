@@ -1,4 +1,4 @@
-"""Processes of a sweep: their names, which of them are dead, and the signals that end one."""
+"""Processes of a sweep: their names, which ones are dead, and the signals that end one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def name_of(process_id: int) -> str:
 
 
 def is_dead(name: str) -> bool:
-    """True when the process of that name ran on this machine since its boot and is gone; of others nothing is known."""
+    """True when the process of that name ran on this machine since its boot and is gone; False if this is unknown."""
     parts = name.split(":")
     if len(parts) != 4 or "-" in parts[1:] or parts[:2] != [socket.gethostname(), _place()]:
         return False
@@ -81,7 +81,7 @@ BATCH_SIGNALS = (signal.SIGUSR1, signal.SIGUSR2)
 
 
 class Stopped(Exception):
-    """A signal requests the end of the sweep; `exit_code` is that of a program ended by the signal."""
+    """A signal requests the end of the sweep; `exit_code` is the code of a program ended by the signal."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)

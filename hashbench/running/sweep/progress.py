@@ -1,4 +1,4 @@
-"""Events that workers report, in lines of JSON, and the progress that a sweep shows of them: bars or plain lines.
+"""Events that workers report, in lines of JSON, and how a sweep shows this progress: by bars or plain lines.
 
 A lost event of a run is a lost line on the screen, nothing else.
 """

@@ -1,7 +1,7 @@
-"""One run on several devices, with a process for each, the first of which returns the result.
+"""One run on several devices, with a process for each device; the first process returns the result.
 
-torchrun starts the processes of this machine (`torch.distributed.launcher`); those of a Ray cluster are started by Ray
-Train (`ray_train.py`). Both set the variables that Lightning reads, and end all processes when one fails.
+torchrun starts the processes of this machine (`torch.distributed.launcher`); Ray Train starts the processes of a Ray
+cluster (`ray_train.py`). Both set the variables that Lightning reads, and end all processes when one fails.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def run_on_devices(run: Run, assignment: Assignment, machine: Machine) -> Result
 def gather(
     launch: Future[Any], arrived: Callable[[], Iterable[Message]], ask_to_stop: Callable[[], object], machine: Machine
 ) -> Result:
-    """Waits for all processes of a run; returns its result. Raises what one of them raised."""
+    """Waits for all processes of a run; returns its result. Raises what a process raised."""
     result: Result | None = None
     failures: list[Exception] = []
     asked_to_stop, over = False, False

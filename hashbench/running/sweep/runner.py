@@ -130,8 +130,8 @@ def join(loaded: Loaded, *, db: str, data: Sequence[str] | None = None, workers:
     """Carries out runs of a stored experiment until none is left; returns the exit code, as `sweep` does.
 
     An experiment that the database does not know is written down first, so that any number of equal workers may start
-    without a sweep. Raises InputError where the plan of this machine is another than the stored one: its file, data,
-    own code or release differ, and its results would be those of other runs.
+    without a sweep. Raises InputError where this machine plans other runs than the stored ones, since its file,
+    data, own code or release differ.
     """
     planned = plan(loaded, data=data)
     shared = shared_at(artifacts)
@@ -162,7 +162,7 @@ def shared_at(url: str) -> str:
 
 
 def assign(planned: Plan, *, db: str, experiment_id: int, n_workers: int, artifacts: str = "") -> Assignment:
-    """The assignment for all workers in the first phase of a sweep, that of the runs that measure no time."""
+    """The assignment for all workers in the first phase of a sweep, with the runs that measure no time."""
     experiment = planned.resolved.experiment
     return Assignment(
         db=address_of(db),  # workers on other machines have another environment
@@ -255,7 +255,7 @@ class Crew:
         self._work, self._executor, self._progress, self._fail_fast = work, executor, progress, fail_fast
         self._n_workers = executor.n_workers
         self._at_work = set(range(self._n_workers))
-        self._names: dict[int, str] = {}  # under which workers claim runs, of those that have started
+        self._names: dict[int, str] = {}  # names under which started workers claim runs
         self._crashes, self._looked_at = 0, time.monotonic()
         self._nothing_left = self.gave_up = False
 
@@ -302,7 +302,7 @@ class Crew:
         if name:
             gone = partial(release_dead, gone=name, counts_as_try=event.is_try)
             self._work.retry.once(gone, self._work.store, self._work.experiment_id)
-        self._crashes += not event.hung  # a run that hangs is a try, of which it has few
+        self._crashes += not event.hung  # a run that hangs uses up one of its few tries
         self.gave_up |= bool(event.hung) and self._fail_fast
         if self._crashes > MAX_CRASHES * self._n_workers:
             self._progress.tell(f"{self._crashes} workers ended one after the other without finishing a run; giving up")

@@ -61,7 +61,7 @@ def data_origins(planned: Plan) -> dict[str, Any]:
 
 
 def of_phase(planned: Plan, measures_time: bool = False) -> set[Labelled]:
-    """Label and id of the planned runs that measure time, or of those that do not."""
+    """Label and id of the planned runs that measure time, or of all others."""
     kinds = names(measures_time=measures_time)
     return {(run.model, run.id) for run in planned.runs if run.kind in kinds}
 
@@ -69,7 +69,7 @@ def of_phase(planned: Plan, measures_time: bool = False) -> set[Labelled]:
 def refuse_another_plan(planned: set[Labelled], stored: Mapping[Labelled, str], where: str) -> None:
     """Raises InputError unless the planned runs are the stored ones that measure no time; `stored`: runs -> kinds.
 
-    Timings name the machine that they are made on, so those of another kind of machine differ in every plan.
+    Timings name the machine that they are made on, so they differ in the plans of different kinds of machines.
     """
     kinds = names(measures_time=False)
     wanted = {run for run, kind in stored.items() if kind in kinds}

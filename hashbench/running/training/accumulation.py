@@ -1,9 +1,9 @@
 """Batches computed a few rows at a time, one after the other or on several devices.
 
-Parts are weighted so that the gradients equal those of the whole batch.
+Parts are weighted so that the gradients equal the whole batch's.
 
 A term of a loss is a mean over labels, and parts of a batch have unequal numbers of labels. So a part's mean is
-weighted by its labels over those of the whole batch; the mean of the parts' means would be another loss.
+weighted by its share of the batch's labels; the mean of the parts' means would be another loss.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def micro_batches(
 
     For each term of the loss the parts' shares of the labels sum to 1.
 
-    Of several processes each takes every `world_size`-th row of the same batch. The shares of all of them sum to their
-    number, because gradients are averaged over processes. One that has fewer parts than another, or no row at all,
-    computes some for nothing: layers that are shared out over devices are computed by all of them at once.
+    With several processes each takes every `world_size`-th row of the same batch. The shares of all processes sum to
+    their number, because gradients are averaged over processes. A process with fewer parts than another, or without
+    rows, computes some for nothing: layers that are shared out over devices are computed by all processes at once.
     """
     totals = counts(batch)
     idle = rank >= len(batch)
@@ -65,7 +65,7 @@ def micro_batches(
 
 def some_rows(batch: Batch, rows: slice) -> Batch:
     """Some rows of a batch (B, L) -> (S, L), with the codes of the types that these rows have."""
-    # Each type of a batch occurs in it, so the largest position is that of the last type.
+    # Each type of a batch occurs in it, so the largest position belongs to the last type.
     specials = int(batch.positions.max()) + 1 - len(batch.codes)
     positions, mask = batch.positions[rows], batch.mask[rows]
     used, places = positions.unique(return_inverse=True)  # (s,), (S, L)

@@ -38,7 +38,7 @@ def pick_device(device: str) -> str:
 
 
 def precision_found(precision: Precision, device: str) -> Precision:
-    """The precision that training will have: that of the recipe if the hardware computes in it, else "32".
+    """The precision that training will have: the recipe's if the hardware computes in it, else "32".
 
     Torch emulates bf16 on what lacks it. On a processor with AVX2 alone a product then takes fourteen times as long as
     in float32.

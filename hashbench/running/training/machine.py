@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 from hashbench.common.shared import SharedFolder
 
 Returned = TypeVar("Returned")
-# Values by name, step, steps in all, and the number of points before, those of interrupted attempts included
+# Values by name, step, steps in all, and the number of points before, interrupted attempts included
 Watch = Callable[[dict[str, float], int, int, int], None]
 
 
@@ -64,5 +64,5 @@ class Machine:
 
     @property
     def local_rank(self) -> int:
-        """Index of this process's device among those of its node."""
+        """Index of this process's device among the devices of its node."""
         return self.rank % (self.devices // self.nodes)

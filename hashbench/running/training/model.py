@@ -51,7 +51,7 @@ class Model(nn.Module):
         return vectors * torch.where(words, self.scales[1], self.scales[0]).to(vectors.dtype)[..., None]
 
     def at(self, batch: Batch, columns: Tensor, kept: Tensor | None = None) -> Tensor:
-        """The states (n, d) at `columns` (B, M) alone, of which `kept` (n,) may number some; None: all."""
+        """The states (n, d) at `columns` (B, M), or at the columns numbered by `kept` (n,); None: all."""
         return self.encoder.at(self.vectors(batch), self._needed_mask(batch), batch.segments, columns, kept)
 
     def for_head(self, batch: Batch, pooling: Pooling) -> tuple[Tensor, Tensor | None]:

@@ -115,8 +115,8 @@ class RecipeModule(LightningModule):
     def _last_of(self, parts: list[MicroBatch]) -> Tensor:
         """The loss of all parts, of shape (), to run backward for the last part; for the others it has run.
 
-        Under several processes gradients made here, within the forward pass, stay with their process; those of the last
-        part are added and sent.
+        Under several processes gradients made here, within the forward pass, stay with their process; gradients of the
+        last part are added and sent.
         """
         self.zero_grad()
         before = torch.zeros((), device=self.device)
@@ -127,7 +127,7 @@ class RecipeModule(LightningModule):
         return weighted(self.loss_terms(parts[-1].batch), parts[-1].shares) + before
 
     def optimizer_zero_grad(self, epoch: int, batch_idx: int, optimizer: Optimizer) -> None:
-        """Clears the gradients, but not with micro-batches, of which all but the last have run before this call."""
+        """Clears the gradients, but not with micro-batches: all but the last one have run before this call."""
         if self.micro_batch_size is None:
             super().optimizer_zero_grad(epoch, batch_idx, optimizer)
 

@@ -155,9 +155,9 @@ def held_out(
 class AmongCandidates:
     """How often the likeliest of some types is the right one, at the labels of held-out rows.
 
-    `accuracy` is the share of all labels, `accuracy_outside_1000` that of the labels outside the 1,000 most frequent
+    `accuracy` is the share of all labels, `accuracy_outside_1000` the share of labels outside the 1,000 most frequent
     types; a label that is no candidate counts as wrong. `loss_among_candidates` is the loss of a softmax over the
-    candidates at the labels that are one, comparable with that of an output matrix for these types.
+    candidates at the labels that are candidates, comparable with the loss of an output matrix for these types.
     """
 
     def __init__(self, candidates: np.ndarray) -> None:

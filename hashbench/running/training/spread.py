@@ -1,4 +1,4 @@
-"""The spread of word vectors at the start, beside that of the position vectors, and models that begin with another one.
+"""The spread of word vectors at the start, beside the position vectors' spread, and models that begin with another one.
 
 Spread: the standard deviation of the vectors of WORDS frequent English words around their mean, over all coordinates,
 sqrt(mean_wi (e_wi - mean_w e_wi)^2). What all words share, such as a bias, is no part of it. Each word is one text
@@ -10,7 +10,7 @@ that word vectors are proportional to, which is found by doubling them: of the t
 one with the smallest values, so that Adam's steps, as large for every weight, move vectors as far as before; where
 there is none, the tensors that do it together, as the tables of a sum (of factors of a product again the smallest).
 Where vectors do not follow the weights, as correlations, a fixed factor is put on them (`Model.scales`). Adam's steps
-then move vectors by that factor less or more, as do those of layers before scaled ones.
+then move vectors by that factor less or more, and so do steps of layers before scaled ones.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def frequent_words() -> tuple[str, ...]:
 def batch_of_words(
     tokenize: Callable[[str], list[str]], coder: Coder, template: Template, words: Sequence[str] | None = None
 ) -> Batch:
-    """A batch (B, L) whose rows are the words, each as one text; None: those of `frequent_words`."""
+    """A batch (B, L) whose rows are the words, each as one text; None: `frequent_words`."""
     texts = list(frequent_words() if words is None else words)
     interner = DictInterner(tokenize)  # needs no compiled code
     as_ids = interner.add(texts)
@@ -72,7 +72,7 @@ def batch_of_codes(codes: np.ndarray) -> Batch:
 def word_vectors(part: Embedding | Model, batch: Batch) -> tuple[Tensor, Tensor]:
     """The vectors (n, d) of the tokens of words, and their weights (n,), which sum to 1.
 
-    They are those of an embedding, or those that the encoder of a model gets.
+    Vectors of an embedding, or the vectors that the encoder of a model gets.
     """
     embedding, vectors_of = (part, part) if isinstance(part, Embedding) else (part.embedding, part.vectors)
     training = embedding.training
@@ -139,7 +139,7 @@ def begin(model: Model, words: Batch, wanted: float | Literal["matched"]) -> Non
 
 
 def target_of(model: Model, wanted: float | Literal["matched"]) -> float:
-    """The spread that word vectors are to have: a number, or that of the position vectors of a model."""
+    """The spread that word vectors are to have: a number, or the spread of a model's position vectors."""
     if wanted != MATCHED:
         return float(wanted)
     return position_spread(model.embedding, model.encoder) or WITHOUT_POSITIONS
@@ -149,7 +149,7 @@ def target_of(model: Model, wanted: float | Literal["matched"]) -> float:
 def proportional_weights(embedding: Embedding, words: Batch) -> list[nn.Parameter]:
     """The parameters to which the vectors of words (B, L), around their mean, are proportional; empty: there are none.
 
-    By the rule of this file: one tensor, or those that are proportional together, one for each product.
+    By the rule of this file: one tensor, or several that are proportional together, one for each product.
     """
 
     def vectors() -> Tensor:
