@@ -105,7 +105,7 @@ class Corpus:
 
         Full packing: all documents end to end, cut into pieces of `sequence_length` minus the special tokens. A
         corpus prepared with `first_chunk_only` gives one such piece an article, but for the parts without articles. A
-        row of words is a sequence, and what is longer than such a piece is cut off.
+        row of words is a sequence, and what is longer than that is cut off.
         """
         body = sequence_length - n_specials
         if "words_per_row" in self.manifest:
@@ -122,7 +122,7 @@ class Corpus:
         return np.concatenate(starts), np.concatenate(ends)
 
     def row_facts(self, sequence_length: int, n_specials: int = 2) -> RowFacts:
-        """How many tokens the rows have, and what of them is cut off and trained, as sequences of at most so many."""
+        """How many tokens the rows have, and how many are cut off and trained on, in sequences of at most so many."""
         starts, ends = self.rows(sequence_length, n_specials)
         lengths = np.sort(ends - starts)[::-1] + n_specials
         cut = 1.0 - float((ends - starts).sum()) / max(1, self.manifest["tokens"])

@@ -54,7 +54,7 @@ from hashbench.models.text.compiled import thread_count
 from hashbench.models.text.types import Again
 from hashbench.models.text.unicode import offsets_from
 
-FORMAT = 1  # of a prepared corpus; a change makes all of them anew
+FORMAT = 1  # of a prepared corpus; a change makes every corpus anew
 BLOCK_IDS = 1 << 22  # written at a time
 WORK = ".shards"  # ends the name of the folder of what is finished
 MEMORY_REMEDY = "start it again with HASHBENCH_THREADS=1, or more memory; it goes on behind the finished shards"
@@ -73,7 +73,7 @@ class ShardWorkers(Protocol):
 
 
 class LocalShardWorkers:
-    """The cores of this machine, or as many of them as HASHBENCH_THREADS says."""
+    """The number of cores of this machine, or HASHBENCH_THREADS."""
 
     def tokenize(
         self, jobs: Sequence[tuple[ShardJob, Path]], report: Callable[[ShardFacts], None]
@@ -258,7 +258,7 @@ def _recipe(tokenizer: Tokenizer, vocabulary_size: int) -> dict[str, object]:
 
 
 def _write_ids(path: Path, tokenized: Sequence[TokenizedShard], of_types: Sequence[np.ndarray]) -> str:
-    """Writes the final ids of all shards, given those of their types; returns their SHA-256 (hex)."""
+    """Writes the final ids of all shards, given the final ids of their types; returns their SHA-256 (hex)."""
     checksum = hashlib.sha256()
     with path.open("wb") as file:
         for shard, final in zip(tokenized, of_types, strict=True):
@@ -269,7 +269,7 @@ def _write_ids(path: Path, tokenized: Sequence[TokenizedShard], of_types: Sequen
     return checksum.hexdigest()
 
 
-VOCABULARY_FORMAT = 1  # of a learned vocabulary; a change learns all of them anew
+VOCABULARY_FORMAT = 1  # of a learned vocabulary; a change learns every vocabulary anew
 # That a vocabulary is learned on, of all corpora together, and as many of all tasks; more changes few merges
 TRAINING_CHARACTERS = 500_000_000
 
@@ -278,9 +278,9 @@ TRAINING_CHARACTERS = 500_000_000
 class LearnedTexts:
     """Texts that a vocabulary is learned on, not read yet."""
 
-    fingerprint: str  # of the data and of what is read of them
+    fingerprint: str  # of the data and of the part that is read
     read: Callable[[], Iterable[str]]
-    most: int  # characters, about, that are read of them
+    most: int  # characters, about, that are read
 
 
 def corpus_texts(source: CorpusSource, max_documents: int | None, *, articles: bool, of: int) -> LearnedTexts:
@@ -293,7 +293,7 @@ def corpus_texts(source: CorpusSource, max_documents: int | None, *, articles: b
 
 
 def first_texts(parts: Sequence[LearnedTexts]) -> Iterator[str]:
-    """The first texts of each part, up to its number of characters; the last of them is whole."""
+    """The first texts of each part, up to its number of characters; the last text is whole."""
     for part in parts:
         remaining = part.most
         for text in part.read():

@@ -34,7 +34,7 @@ STREAMED = 31  # stream of random numbers
 HELD_OUT_EVERY, MOST_HELD_OUT = 100, 2_000
 # Types among which the likeliest word of a held-out place is looked for
 MOST_CANDIDATES = 20_000
-# Of held-out rows: one for all models and seeds, so that their losses are of the same corruption
+# One seed for the held-out rows of all models and seeds, so that all losses are measured on the same corruption
 HELD_OUT_SEED = 1234
 
 
@@ -156,7 +156,7 @@ class StreamPlace:
     batch: int = 0  # of the block
     block: int = 0  # of this pass
     epoch: int = 0  # passes before
-    # Where the block begins: shard, document of it, token of that.
+    # Where the block begins: shard, document in the shard, token in the document.
     shard: int = 0
     document: int = 0
     token: int = 0

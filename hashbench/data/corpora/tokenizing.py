@@ -113,7 +113,7 @@ class TokenizedShard:
             return Distinct(arrays["blob"], arrays["offsets"], arrays["counts"]), arrays["places"]
 
     def final_ids(self, of_types: np.ndarray, block: int) -> Iterator[np.ndarray]:
-        """Final ids (n,) int32 of the tokens, at most `block` at a time; `of_types` (t,): those of the types."""
+        """Final ids (n,) int32 of the tokens, at most `block` at a time; `of_types` (t,): final ids of the types."""
         meaning = looked_up(of_types, self.types()[1])
         with (self.folder / IDS).open("rb") as file:
             while len(ids := np.fromfile(file, np.int32, block)):
@@ -199,7 +199,7 @@ class PreparationProgress:
     ) -> None:
         self._say, self._total_bytes, self._clock = say, total_bytes, clock
         self._documents = self._tokens = self._bytes = 0  # of all finished shards
-        self._new_tokens = self._new_bytes = 0  # of those that were not found finished
+        self._new_tokens = self._new_bytes = 0  # of shards that were not found finished
         self._began = self._said = clock()
 
     def begin(self) -> None:

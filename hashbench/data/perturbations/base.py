@@ -4,7 +4,7 @@ A word is a run of letters, apostrophes inside included; the rate is the share o
 text is changed is a function of (seed, kind, rate, text) alone, never of its row, its batch or the worker. A higher
 rate changes the words that a lower one changes, in the same way, and some more; at rate 0 a text stays as it is. Words
 that a kind cannot change (a word that is on no list, a single letter) are passed over for others of the text, so that
-the share falls short of the rate only where a text has too few of them.
+the share falls short of the rate only where a text has too few words that can be changed.
 
 A perturbation is an entry of the list `PERTURBATIONS` in which a file of this folder ends. Its name is stored, and
 experiment files name it.
@@ -95,7 +95,7 @@ def perturbed(
 
 
 def n_words(text: str) -> int:
-    """The number of words of a text, of which a perturbation's rate is a share.
+    """The number of words of a text; a perturbation's rate is a share of it.
 
     >>> n_words("it 's 2 o'clock")
     3

@@ -1,12 +1,13 @@
 """Perturbations of words: slips of pen and keyboard, another case, common misspellings, and unseen forms.
 
-`distortion` is that of training texts in the released code of PRADO and pQRNN. Of a word to change one character is
-drawn: with 33 % it is left out, with 33 % moved to another place of a word of three or more (never to the end), else
-the one that was left out or moved last is put in before it.
+`distortion` is what the released code of PRADO and pQRNN does to training texts. It draws one character of each word to
+change: with 33 % it is left out, with 33 % moved to another place of a word of three or more (never to the end), else
+the character that was left out or moved last is put in before it.
 
-Differs from the released code: words are those of base.py, before any lower-casing, and characters are code points, not
-units of UTF-16. The last character is of the same text, in the order in which its words are drawn; there it is of any
-earlier word of the training. A word that would stay as it is, or become empty, is passed over for another one.
+Differs from the released code: words are defined by base.py, before any lower-casing, and characters are code points,
+not units of UTF-16. The character left out or moved last comes from the same text, in the order in which its words are
+drawn; in the released code it may come from any earlier word of the training. A word that would stay as it is, or become
+empty, is passed over for another one.
 
 `unseen` replaces English words by forms that pre-training lacks: inflections, else derived words.
 """

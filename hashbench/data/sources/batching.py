@@ -246,7 +246,7 @@ class PretrainingObjective(Protocol):
 
     @property
     def probe(self) -> Callable[[np.ndarray, np.ndarray], Any] | None:
-        """Function (ids (B, L), words (B, L)) -> which text each row is of (n,), ids (n, L) and labels (n, L)."""
+        """Function (ids (B, L), words (B, L)) -> the text of each row (n,), ids (n, L) and labels (n, L)."""
 
     @property
     def targets(self) -> str | None:

@@ -67,7 +67,7 @@ def sentences(
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[Line]]:
-    """The lines between empty ones, and those of `-DOCSTART-`."""
+    """The lines between empty lines and lines of `-DOCSTART-`."""
     block: list[Line] = []
     for number, line in enumerate(lines, start=1):
         text = line.rstrip("\r\n")
@@ -101,7 +101,7 @@ def _counts(first: Sequence[str]) -> bool:
 
 
 def _without_ranges(block: Sequence[Line]) -> list[Line]:
-    """The lines of a sentence but those of CoNLL-U's ranges and empty nodes, where its other lines are counted."""
+    """The lines of a sentence without CoNLL-U's ranges and empty nodes, if its other lines are numbered."""
     plain = [line.cells[0] for line in block if not RANGE.fullmatch(line.cells[0])]
     if not plain:
         # WebAnno's 4-1, 4-2 ... number the words of sentence 4

@@ -145,7 +145,7 @@ def is_own_corpus(name: str) -> bool:
 
 
 def own_corpus(pattern: str) -> CorpusSource:
-    """The corpus of all files that a path names: a file, all files of a folder, or those that fit a pattern.
+    """The corpus of all files that a path names: a file, all files of a folder, or the files that fit a pattern.
 
     It is called like its last file, without folders, so that a run is the same wherever the files lie. Raises
     InputError where there is no file, one that holds no documents, or shards that are not whole.
@@ -271,7 +271,7 @@ class CorpusShard:
         return f"{self.origin}: {', '.join(parts)}; limit {self.limit}, articles {self.articles}, {SHARD_BYTES}{rows}"
 
     def texts(self, skip: int = 0) -> Iterator[str]:
-        """The documents but the first `skip`, or their rows; a missing one is empty. Never all of them in memory.
+        """The documents but the first `skip`, or their rows; a missing one is empty. Never all documents in memory.
 
         Raises InputError for a file that cannot be read, and for a cell that is no text.
         """

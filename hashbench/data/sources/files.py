@@ -213,7 +213,7 @@ def column_blocks(
 ) -> Iterator[Sequence[Cells]]:
     """The columns of one file, some rows at a time, each block in the order of `columns`.
 
-    Cells of a CSV or TSV file are text, those of the others have their own types.
+    Cells of a CSV or TSV file are text, other formats have typed cells.
     """
     if format_of(path) == ".parquet":
         yield from _parquet_blocks(path, columns)

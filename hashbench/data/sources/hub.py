@@ -1,7 +1,7 @@
 """Tables on the Hugging Face hub. hub.json lists the corpora.
 
 A copy of a data set is a commit, of main or of the parquet files that the hub makes of scripts. A revision left open is
-resolved once. The package `datasets` refuses loading scripts. The hub converts many of them to parquet on another
+resolved once. The package `datasets` refuses loading scripts. The hub converts many scripts to parquet on another
 branch, as CONFIG/SPLIT/0000.parquet, or CONFIG/partial-SPLIT/... where it stopped after the first gigabytes. So main is
 read where it holds data files, else that branch where it is whole.
 """
@@ -36,9 +36,9 @@ class HubPlace:
     config: str | None = None
     # A commit; None: the newest one when it was first resolved
     revision: str | None = None
-    # Whether that commit is of the branch of parquet files that the hub makes of a script
+    # Whether that commit is on the branch of parquet files that the hub makes from a script
     converted: bool = False
-    # Of its splits, where they are not those of the task
+    # Rows of its splits, where they differ from the task's
     rows: Mapping[str, int] = field(default_factory=dict)
     # (name here, the columns it is made of there)
     columns: tuple[tuple[str, tuple[str, ...]], ...] = ()

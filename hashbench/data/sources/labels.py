@@ -280,7 +280,7 @@ def _of_several(cell: object) -> str:
 
 
 def _hint(cell: object) -> str:
-    """The end of a message about a label that is none."""
+    """The end of a message about a cell that is not a label."""
     label = label_of(cell)
     if label.kind == "decimal":
         return "; numbers to predict as such need metric: pearson or spearman, codes of classes labels: [...]"
@@ -399,7 +399,7 @@ class _Discovered:
         return tuple(map(str, numbers))
 
     def _names(self, texts: Mapping[Label, str]) -> tuple[str, ...]:
-        """The classes in the order of their names. Raises InputError where two of them may be one."""
+        """The classes in the order of their names. Raises InputError where two names may mean one class."""
         by_key: dict[str, set[str]] = {}
         for label, text in texts.items():
             number = str(int(text)) if label.kind in ("number", "code") else ""
@@ -423,7 +423,7 @@ class _Discovered:
         return tuple(sorted(set(texts.values())))
 
     def _in_one_split(self, *texts: str) -> bool:
-        """True where a split has all of these labels as texts, and no split has one of them as a number."""
+        """True where a split has all of these labels as texts, and no split has one as a number."""
         typed = any(label.text in texts and label.typed for counts in self._by_split.values() for label in counts)
         return not typed and any(set(texts) <= {label.text for label in counts} for counts in self._by_split.values())
 
@@ -501,8 +501,8 @@ def named_by_features(
 
     Raises:
         InputError: a table has a name twice, or some of the declared names alone. Its names and its numbers mean
-            different declared classes. Its names are other ones, in another order than those of train, or are numbers
-            out of place.
+            different declared classes. Its names differ from train's, in another order, or are numbers out of
+            place.
     """
     named = dict(columns)
     names: tuple[str, ...] = declared.names if declared else ()
@@ -559,7 +559,7 @@ def refuse_repeated(names: Sequence[str]) -> None:
 
 
 def _are_declared(of_table: Sequence[str], declared: Classes) -> bool:
-    """True where all names of a table are declared classes or spellings of them; then they count, not the numbers.
+    """True where all names of a table are declared classes or their spellings; then names count, not numbers.
 
     Raises InputError where some are, or where a mapping of the task gives their numbers other classes.
     """
@@ -584,7 +584,7 @@ def _are_declared(of_table: Sequence[str], declared: Classes) -> bool:
 
 
 def _refuse_other_order(of_table: Sequence[str], of_train: Sequence[str], names: Sequence[str]) -> None:
-    """Raises InputError where the numbers of a table, whose names are none of the task's, may not be those of train."""
+    """Raises InputError where a table has other names than the task, and its numbers may differ from train's."""
     numbers = [label_of(name) for name in of_table]
     if not _same_order(of_table, of_train) or any(
         label.kind == "number" and label.text != str(at) for at, label in enumerate(numbers)
@@ -600,7 +600,7 @@ def values_by_features(
 ) -> dict[str, Cells]:
     """The columns of a regression, with names of ClassLabel features that are numbers in place of their numbers.
 
-    Raises InputError where names are no numbers, and are not in the order of those of train.
+    Raises InputError where names are no numbers and have another order than train's.
     """
     named = dict(columns)
     for split, of_table in features.items():

@@ -1,6 +1,6 @@
 """Files of a folder: which hold which split of a data set, or the documents of a corpus. Nothing is opened.
 
-Names are those of the Hugging Face hub's layouts, in any case: `train.csv`, `data/train-00000-of-00002-a1b2.parquet`,
+Names are as in the Hugging Face hub's layouts, in any case: `train.csv`, `data/train-00000-of-00002-a1b2.parquet`,
 `val.jsonl.gz`, `train/0000.parquet`. A file is read, or passed over by name; where it is not plain what is read, it is
 an error. The package `datasets` reads the same names, but joins or drops what is refused here: shards of two writings,
 a file beside shards, two names of one split.
@@ -22,7 +22,7 @@ FORMATS = (".parquet", ".csv", ".tsv", ".jsonl", ".json")
 TAGGED = ".conll"  # words with tags, a format of tasks alone
 FORMATS_TEXT = ".parquet, .csv, .tsv, .jsonl or .json"
 CORPUS_FORMATS = (*FORMATS, ".txt")
-# The names of a split's files; those of the package datasets, but for eval and evaluation
+# The names of a split's files, as in the package datasets, but for eval and evaluation
 SPLITS = {
     "train": ("train", "training"),
     "validation": ("validation", "dev", "valid", "val"),
@@ -85,7 +85,7 @@ class Name:
 
 @dataclass(frozen=True)
 class SplitFiles:
-    """The files of each split of a data set, and those that look like one and are not read."""
+    """The files of each split of a data set, and files that look like a split and are not read."""
 
     folder: Path
     files: dict[str, tuple[Path, ...]]
@@ -231,7 +231,7 @@ def _unread(folder: Path, others: Sequence[Path], names: Collection[str], files:
 
 
 def whole(files: Sequence[Path], folder: Path, *, remedy: str = "rename the others") -> tuple[Path, ...]:
-    """The files of one source in their order: one file, or shards, each of them there and once.
+    """The files of one source in their order: one file, or shards, each there exactly once.
 
     `folder`: that messages begin with. `remedy`: where a shard is gone; "" where a pattern chose some of the shards.
 
@@ -321,7 +321,7 @@ def is_about(path: Path) -> bool:
 
 
 def listed(folder: Path, files: Sequence[Path], between: str = ", ") -> str:
-    """The names of files within a folder, some of them where they are many."""
+    """The names of files within a folder, only the first ones if they are many."""
     shown = [str(path.relative_to(folder)) if path.is_relative_to(folder) else path.name for path in files]
     return between.join(shown[:SHOWN_FILES]) + (
         f" and {len(shown) - SHOWN_FILES} more" if len(shown) > SHOWN_FILES else ""

@@ -122,7 +122,7 @@ class LoadedData(LightningDataModule, ABC):
         """A loader of the training batches with `state_dict` and `load_state_dict`, as Lightning resumes it."""
 
     def val_dataloader(self) -> object:
-        """The loader, or a list of loaders, that a training is evaluated on; none of them in this base."""
+        """The loader, or a list of loaders, that a training is evaluated on; this base has none."""
         return []
 
     @property
@@ -136,7 +136,7 @@ class LoadedData(LightningDataModule, ABC):
 
 
 class TrainingData(LoadedData):
-    """Base of training data with numbered rows, each of them once in an epoch.
+    """Base of training data with numbered rows, each once in an epoch.
 
     Every process makes whole batches, corruption and padding included, so that they are the same whatever the number of
     processes. Which rows of a batch a process computes is decided where its loss is weighted (`training/module.py`);
@@ -152,12 +152,12 @@ class TrainingData(LoadedData):
         """The function that makes a batch from numbers of training rows (B,) and an epoch."""
 
     def row_sizes(self) -> np.ndarray:
-        """The numbers (n,) by which training rows are sorted, so that those of a batch are of similar length."""
+        """The numbers (n,) by which training rows are sorted, so that a batch has rows of similar length."""
         return self.row_lengths()
 
     @property
     def n_rows(self) -> int:
-        """Number of training rows, each of them once in an epoch."""
+        """Number of training rows, each once in an epoch."""
         return len(self.row_lengths())
 
     @property

@@ -30,7 +30,7 @@ class MappedTexts(Sequence[Any]):
     """Texts of a column in mapped memory, which become Python's when they are read. A slice is a list."""
 
     def __init__(self, cells: pa.LargeStringArray, rows: np.ndarray | None = None, missing: str | None = None) -> None:
-        """`rows` (k,): the numbers of those that count, None: all; `missing`: what a missing one is read as."""
+        """`rows` (k,): the numbers of cells that count, None: all; `missing`: what a missing cell is read as."""
         self._cells, self._missing = cells, missing
         self._rows = np.arange(len(cells)) if rows is None else rows
 
@@ -85,7 +85,7 @@ class GatheredCells:
         self._valid: list[np.ndarray] = []  # whether it is not missing
 
     def extend(self, cells: Sequence[object]) -> None:
-        """Adds cells behind those that came before. Raises InputError where the disk is full."""
+        """Adds cells behind the earlier ones. Raises InputError where the disk is full."""
         if self._file is not None:
             if self._write(self._file, cells):
                 return
@@ -118,7 +118,7 @@ class GatheredCells:
         return MappedTexts(pa.LargeStringArray.from_buffers(len(valid), *buffers))
 
     def _write(self, file: IO[bytes], cells: Sequence[object]) -> bool:
-        """Writes cells behind those that came before; False where some are no texts, or have unpaired surrogates."""
+        """Writes cells behind the earlier ones; False where some are no texts, or have unpaired surrogates."""
         import pyarrow as pa
         import pyarrow.compute as pc
 

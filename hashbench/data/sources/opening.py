@@ -94,7 +94,10 @@ def first_wrong_byte(path: Path) -> int:
 
     Read block by block: a file without line breaks is no reason to hold it whole.
     """
-    decoder, at = codecs.getincrementaldecoder("utf-8")("surrogatepass"), 0  # bytes before those that it still holds
+    decoder, at = (
+        codecs.getincrementaldecoder("utf-8")("surrogatepass"),
+        0,
+    )  # `at`: bytes before what the decoder still holds
     with _bytes_of(path) as file:
         while True:
             block = bytes(file.read(READ_BLOCK))

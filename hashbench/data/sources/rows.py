@@ -67,8 +67,8 @@ def row_notes(
 ) -> list[str]:
     """Notes on copies of rows, on one text under several labels, and on texts with a NUL character.
 
-    `about`: the splits whose rows are counted; None: all. `selected`: those that the best evaluation is chosen on, of
-    which the others should have no rows, as of train.
+    `about`: the splits whose rows are counted; None: all. `selected`: the splits that the best evaluation is
+    chosen on. Other splits should share no rows with them or with train.
     """
     rows = {name: _Rows(split) for name, split in splits.items()}
     noted = {name: of for name, of in rows.items() if about is None or name in about}

@@ -31,7 +31,7 @@ class Place:
 
 @dataclass(frozen=True)
 class SplitTables:
-    """The tables that a source has of a task, by split, none of them read yet."""
+    """The tables that a source has of a task, by split, not read yet."""
 
     # Split -> table; a split that the source lacks is not among them.
     tables: dict[str, DataTable]
@@ -70,7 +70,7 @@ class Source(Protocol):
         """The source's name: hub, builtin, or the path of a folder."""
 
     def find_tables(self, place: Place) -> SplitTables | None:
-        """The tables of a task, by its locations; None where the source has none of them."""
+        """The tables of a task, by its locations; None where the source has no table."""
 
     def find_corpus(self, name: str) -> CorpusSource | None:
         """The corpus of this name in the source; None where it has none."""
@@ -112,7 +112,7 @@ class Folder:
     def find_corpus(self, name: str) -> CorpusSource | None:
         """The corpus in corpora/NAME, the train texts in multilingual/NAME, or the folder itself if NAME is its path.
 
-        Raises InputError where the folder of a corpus holds no files, or one of them packed and unpacked.
+        Raises InputError where the folder of a corpus holds no files, or a file both packed and unpacked.
         """
         if name == self.name:
             return own_corpus(name)
@@ -136,7 +136,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Hub:
-    """The Hugging Face hub: tasks by the repositories and revisions that they name, corpora by those of hub.json."""
+    """The Hugging Face hub: tasks by the repositories and revisions that they name, corpora by hub.json."""
 
     name: str = "hub"
 

@@ -1,7 +1,7 @@
 """Labels and predictions of a regression as numbers of 32 bits, where these are precise enough.
 
 A number of 32 bits has 24 binary digits. Labels that lie close together and far from 0, such as time stamps, become one
-there: models cannot learn the difference, and their scores are those of other labels.
+there: models cannot learn the difference, and scores would be measured against other labels.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _apart(cells: Cells, wide: np.ndarray) -> tuple[np.ndarray, Decimal]:
 
 
 def _exact(cell: object) -> Decimal:
-    """The number that a cell writes: a whole one with all digits, a fraction without those that are rounding alone."""
+    """The number that a cell writes: a whole one with all digits, a fraction without digits that are only rounding."""
     try:
         number = Decimal(repr(float(cell)) if isinstance(cell, float) else cell)  # type: ignore[arg-type]
     except InvalidOperation:  # an exponent of many digits, which as a float is 0
@@ -133,7 +133,7 @@ def _plainly(number: Decimal) -> str:
 def likeness(exact: np.ndarray, values: np.ndarray) -> float:
     """The lower of two correlations, of ranks and of values (n,), between numbers and their forms in another precision.
 
-    0 where they differ no more in one of them, 1 where they do not differ at all.
+    0 where `values` are all equal, 1 where `exact` are.
     """
     if (exact == exact[0]).all():
         return 1.0

@@ -192,7 +192,7 @@ def read_published(path: Path, config: Mapping[str, Any], where: str) -> Publish
 
 
 def _present(name: str) -> str:
-    """A tensor's current name: files of BERT's first years call those of a LayerNorm gamma and beta.
+    """A tensor's current name: files of BERT's first years call a LayerNorm's tensors gamma and beta.
 
     >>> _present("embeddings.LayerNorm.gamma")
     'embeddings.LayerNorm.weight'

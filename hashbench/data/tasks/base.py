@@ -40,7 +40,7 @@ class Task:
     kind: TaskKind
     text: tuple[str, ...]
     label: str = "label"
-    metrics: tuple[str, ...] = ("accuracy",)  # all of them are stored at every evaluation
+    metrics: tuple[str, ...] = ("accuracy",)  # all are stored at every evaluation
     select_metric: str = "accuracy"
     select_splits: tuple[str, ...] = ("validation",)  # several are selected on together, as one set
     report_splits: tuple[str, ...] = ("validation",)
@@ -89,7 +89,7 @@ class Task:
 
     @property
     def evaluation_splits(self) -> tuple[str, ...]:
-        """The sets to select on, then those that are only reported on."""
+        """The sets to select on, then the sets that are only reported on."""
         return tuple(dict.fromkeys(self.select_splits + self.report_splits))
 
     @property

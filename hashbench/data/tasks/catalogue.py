@@ -170,7 +170,7 @@ class Available:
 
 
 def available(sources: Sequence[Source]) -> list[Available]:
-    """The tasks and corpora of each source, with notes on those that cannot be read."""
+    """The tasks and corpora of each source, with notes on what cannot be read."""
     return [line for source in sources for line in (*_available_tasks(source), *_available_corpora(source))]
 
 

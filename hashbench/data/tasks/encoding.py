@@ -25,7 +25,7 @@ from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.types import Interner, TokenizedTexts, TypeTable
 from hashbench.models.text.unicode import offsets_from
 
-FORMAT = 1  # of the stored ids; a change makes all of them anew
+FORMAT = 1  # of the stored ids; a change makes all ids anew
 NOTED_UNKNOWN = 0.05  # a share of unknown tokens above which there is a note
 TEXTS_AT_ONCE = 1 << 15  # that are tokenized
 IDS_AT_ONCE = 1 << 22  # that are looked up
@@ -129,7 +129,7 @@ def counts_of(encoded: EncodedTask, tokenizer: Tokenizer, coder: Coder, codes: n
 
 
 def _n_true(marked: np.ndarray, ids: np.ndarray) -> int:
-    """How many of the ids (n,) are of types that are marked (t,) bool."""
+    """How many of the ids (n,) belong to marked types (t,) bool."""
     steps = range(0, len(ids), IDS_AT_ONCE)
     return sum(int(marked[ids[start : start + IDS_AT_ONCE]].sum()) for start in steps)
 

@@ -1,9 +1,9 @@
 """Which rows of train are held out, where a split or a value is to be chosen on rows that training does not see.
 
-Two rules, of which stored experiments name or mean the first:
+Two rules; stored experiments name or mean the first:
 
 - `rows`: a tenth of the rows, drawn one by one.
-- `groups`: rows of which one lies in the other (`Contained`) are one group, and groups are drawn, until a tenth of
+- `groups`: two rows are in one group if one lies in the other (`Contained`), and groups are drawn until a tenth of
   the rows is held out; a row whose class train would lose stays there with its group. Short texts may lie in so many
   rows that most of train is one group: then texts of fewer than t words bind no groups, t being the least number with
   which half of the rows are in groups small enough to be drawn. Such a text is held out only if all rows in which it
@@ -11,10 +11,10 @@ Two rules, of which stored experiments name or mean the first:
   the rows of the first rule.
 
 A text lies in another if its words are there, one behind the other. Words are the tokens of tokenizer `unicode`
-(version 2), so case, blanks and normal forms do not count. A text without words lies in no other but its equals. Of
-pairs both texts must lie in those of the other row, in this order or the other.
+(version 2), so case, blanks and normal forms do not count. A text without words lies only in its equals. For
+pairs both texts must lie in the two texts of the other row, in either order.
 
-A run of words has a hash of 64 bits at each power of two: that of 2 k words is mixed from those of its halves of k. A
+A run of words has a hash of 64 bits at each power of two: the hash of 2 k words is mixed from its halves' hashes. A
 text of n words, k <= n < 2 k, is two such runs that may overlap, its first and its last k words. Only places where the
 first run of some text begins are looked at for each number of words. For N words in all that takes N log(longest text)
 steps, and a step for each number of words and such place. Two different runs with equal hashes are not to be expected
@@ -62,7 +62,7 @@ def drawn_groups(contained: Contained, seed: int, count: CountClasses) -> np.nda
 
 
 def lost_classes(held: np.ndarray, count: CountClasses) -> np.ndarray:
-    """The classes that only held-out rows have, of which `held` (n,) is True; (0,) where labels are no classes."""
+    """The classes that only held-out rows have, where `held` (n,) is True; (0,) where labels are no classes."""
     kept = count(np.flatnonzero(~held))
     there = count(np.flatnonzero(held))
     return np.empty(0, np.int64) if kept is None or there is None else np.flatnonzero((kept == 0) & (there > 0))
@@ -78,7 +78,7 @@ def _tenth(n: int) -> int:
 
 
 class _Groups:
-    """The groups of distinct rows in the order in which they are drawn, and those that are never drawn."""
+    """The groups of distinct rows in the order in which they are drawn, and groups that are never drawn."""
 
     def __init__(self, contained: Contained, seed: int) -> None:
         self._contained = contained
@@ -130,7 +130,7 @@ class _Groups:
         return fewer if is_nearer or more.all() else more
 
     def _first(self, n_groups: int) -> np.ndarray:
-        """The rows (n,) of the first groups, but those that lie in a row of another one."""
+        """The rows (n,) of the first groups, without rows that lie in a row of another group."""
         is_drawn = np.zeros(int(self._group.max(initial=0)) + 1, bool)
         is_drawn[self._drawn[:n_groups]] = True
         distinct = is_drawn[self._group]
@@ -152,10 +152,10 @@ COMPARED_AT_ONCE = 4_000_000  # rows compared at a time: bounds the memory
 
 @dataclass(frozen=True)
 class Contained:
-    """The distinct rows of a table, and which of them lie in which.
+    """The distinct rows of a table, and which rows lie in which.
 
     `row_of` (n,): the distinct row of each row; `words` (m,): the words of each distinct row; `inner`, `outer` (p,):
-    distinct rows of which the first lies in the second, another one.
+    two different distinct rows, the first of which lies in the second.
     """
 
     row_of: np.ndarray

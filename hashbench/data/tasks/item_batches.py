@@ -71,7 +71,7 @@ class ItemData(TrainingData):
         """The function that makes a batch of a split's cases; its `row_ids` number them row by row, then by column."""
 
     def val_dataloader(self) -> EvaluationLoader:
-        """A loader of the cases by which the best evaluation is chosen, all of them in every process."""
+        """A loader of the cases by which the best evaluation is chosen, all cases in every process."""
         return self.case_loader("validation")
 
     def case_loader(self, split: str) -> EvaluationLoader:
@@ -86,7 +86,7 @@ class ItemData(TrainingData):
         return tokens
 
     def corrupted(self, ids: np.ndarray, rows: np.ndarray, epoch: int) -> tuple[np.ndarray, np.ndarray]:
-        """Items (B, L) of training rows (B,), some of them hidden, and the hidden ones as labels: two (B, L)."""
+        """Items (B, L) of training rows (B,), some hidden, and the hidden ones as labels: two (B, L)."""
         return self._corrupt(ids, rows, seed=self.seed, epoch=epoch, n_items=len(self.codes))
 
     def segment_batch(self, collate: Collator, ids: np.ndarray, labels: np.ndarray, row_ids: np.ndarray) -> Batch:

@@ -91,7 +91,7 @@ class SplitShares(Protocol):
 def split_pages(pages: np.ndarray, protocol: SplitShares, where: str) -> dict[str, np.ndarray]:
     """Train, validation and test pages, each (k,), ascending, of the pages (n,).
 
-    Which of them: a function of the number of pages and the seed alone.
+    Which pages: a function of the number of pages and the seed alone.
     """
     order = pages[np.random.RandomState([protocol.split_seed, SPLIT]).permutation(len(pages))]
     n_test = max(1, int(protocol.test_share * len(pages)))
@@ -147,7 +147,7 @@ class ItemKind(TaskKind):
 
     def stored_outputs(self, data: LinkSet) -> dict[str, tuple[int, int]]:
         links = {split: int(np.diff(data.pages.offsets)[data.splits[split]].sum()) for split in ("validation", "test")}
-        if sum(links.values()) < FEW_LINKS:  # of which each is one case at most; these take a while to make
+        if sum(links.values()) < FEW_LINKS:  # each link is one case at most; cases take a while to make
             return {split: (n, TOKENS + MAPS) for split, n in links.items()}
         return {split: (len(self.cases(data, split)), TOKENS + MAPS) for split in links}
 

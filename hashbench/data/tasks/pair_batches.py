@@ -27,14 +27,14 @@ PART = re.compile(r"\s*(?:\w+|[^\w\s]+)")  # a word or a run of punctuation, wit
 
 
 class ScoredBatch(NamedTuple):
-    """A batch with labels (B, L), and the sentence that each label is of, row by row."""
+    """A batch with labels (B, L), and the sentence of each label, row by row."""
 
     batch: Batch
     sentences: np.ndarray  # (n,), as many as there are labels
 
 
 class PairSentences:
-    """The distinct sentences of minimal pairs under a tokenizer, and which of them each pair holds."""
+    """The distinct sentences of minimal pairs under a tokenizer, and the two that each pair holds."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class PairSentences:
         if (self.n_tokens == 0).any():
             empty = texts[int(np.flatnonzero(self.n_tokens == 0)[0])]
             raise InputError(f"task {data.task.name!r}: {empty[:40]!r} has no token under tokenizer {tokenizer.kind}")
-        self.apart = 0  # sentences of which it is not known which tokens are of one word
+        self.apart = 0  # sentences where it is not known which tokens make one word
         self._words = Rows(np.full(len(self._rows.ids), -1, np.int32), self._rows.offsets)
         if objective.targets is not None:
             self._number_words(texts, tokenizer, encoded.types.strings())

@@ -1,8 +1,8 @@
 """Sequences of a corpus of items as batches: [CLS] A [SEP] B [SEP], or [CLS] A [SEP]; a share of the items is hidden.
 
 A document is cut into sequences, one behind the other. With two segments a sequence is parted at the end of a sentence,
-and in half of the training rows the second part is of another document. In held-out documents the same share of items
-is hidden, all of them by [MASK], and each is a case; their second segment always follows the first.
+and in half of the training rows the second part comes from another document. In held-out documents the same share of
+items is hidden, always by [MASK], and each hidden item is a case; their second segment always follows the first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FEWEST_ITEMS = 2  # items of a sequence: one hidden, one beside it
 SENTENCE_ENDS = (".", "!", "?")
 CUT, OTHER, NEXT = 41, 42, 43  # streams of random numbers
 HIDDEN = 44  # which held-out sequences are cases
-HIDDEN_SHARE, CHOICE = 0.15, 21  # of held-out items; drawn as the objective draws those that it predicts
+HIDDEN_SHARE, CHOICE = 0.15, 21  # of held-out items; drawn as the objective draws items to predict
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class PhraseData(ItemData):
     def _cuts(self, ids: np.ndarray, rows: np.ndarray, seed: int, epoch: int) -> np.ndarray:
         """How many items (B,) of `ids` (B, L) the first segment has; `rows` (B,) are the numbers of the sequences.
 
-        It ends with a sentence, any of them, and anywhere where none ends.
+        It ends where some sentence ends, or anywhere if none does.
         """
         lengths = (ids != PADDING).sum(1)  # at least FEWEST_ITEMS
         inside = np.arange(ids.shape[1]) < lengths[:, None] - 1
@@ -190,7 +190,7 @@ class PhraseData(ItemData):
     def _with_others(
         self, ids: np.ndarray, cuts: np.ndarray, rows: np.ndarray, epoch: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Sequences (B, L) in half of which another document gives the second segment, and 1 for the others (B,) int64.
+        """Sequences (B, L), half with a second segment of another document, and 1 for the others (B,) int64.
 
         The segment is the beginning of a sequence there. A row that draws its own document stays as it is.
         `ids` (B, L), `cuts` (B,), `rows` (B,) -> (B, L), (B,).
@@ -209,7 +209,7 @@ class PhraseData(ItemData):
 
 
 def pairs_with_specials(ids: np.ndarray, cuts: np.ndarray, template: Template) -> tuple[np.ndarray, np.ndarray]:
-    """Rows [CLS] A [SEP] B [SEP] of items (B, L) with -2 at the end, of which the first `cuts` (B,) are A.
+    """Rows [CLS] A [SEP] B [SEP] of items (B, L) with -2 at the end; the first `cuts` (B,) are A.
 
     -> (B, L + 3) int32, and the column (B, L) in it of each item.
     """

@@ -35,7 +35,7 @@ from hashbench.models.text.wordpieces import WordPieceTokenizer
 from hashbench.models.text.words import WordTokenizer
 
 NAME = "phrases"  # the kind, and the named task
-FORMAT = 1  # of the prepared files; a change makes all of them anew
+FORMAT = 1  # of the prepared files; a change makes all files anew
 BLOCK_WORDS = 1 << 24  # counted and cut at a time
 CHUNK_DOCUMENTS = 2_000  # read and cut into words at a time
 LEAST_DOCUMENTS = 3  # one for each split
@@ -228,7 +228,7 @@ class Words:
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray, int, int]]:
         """Blocks of whole documents, each of about BLOCK_WORDS words.
 
-        Words (n,) int32, which of them begin a paragraph (n,) bool, first document, document behind.
+        Words (n,) int32, which words begin a paragraph (n,) bool, first document, document behind.
         """
         first, n = 0, len(self.documents) - 1
         while first < n:

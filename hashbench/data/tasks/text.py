@@ -57,14 +57,14 @@ if TYPE_CHECKING:
 
 MAJORITY = "majority"
 BAG_OF_WORDS = "bag-of-words"
-BAG_OF_PAIRS = "bag-of-pairs"  # this trivial baseline and the next are of pairs alone
+BAG_OF_PAIRS = "bag-of-pairs"  # this trivial baseline and the next take pairs only
 BAG_OF_PAIRS_2 = "bag-of-pairs-2"  # its version 2: numbers alone, no weight of a word
 HASHED_WORDS = "hashed-words"
 
 
 @dataclass(frozen=True)
 class LocatedTexts:
-    """A task and the tables that hold it, none of them read yet."""
+    """A task and the tables that hold it, not read yet."""
 
     task: Task
     # Train and the evaluation splits, but for `holdout`, which is made from train
@@ -143,7 +143,7 @@ class LocatedTexts:
 
 
 def shift_notes(task: Task, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
-    """Notes, one a reported split, on class shares that differ from those of train by more than chance."""
+    """Notes, one a reported split, on class shares that differ from train's by more than chance."""
     kind = text_kind(task)
     reported = [split for split in task.report_splits if split in splits]
     train = kind.class_counts(splits["train"], len(names))
@@ -200,7 +200,7 @@ class TextKind(TaskKind):
     def read_labels(
         self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]
     ) -> tuple[dict[str, np.ndarray], Task]:
-        """Labels (n,) of each split, and the task with its classes known. `names`: those that a file gives them."""
+        """Labels (n,) of each split, and the task with its classes known. `names`: what a file calls them."""
 
     def class_names(self, names: Sequence[str]) -> tuple[str, ...]:
         """Names of classes that a file declares, as this kind spells them."""

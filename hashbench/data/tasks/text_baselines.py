@@ -91,7 +91,7 @@ def bag_of_pairs(data: TaskData, splits: Sequence[str], *, for_test: bool = Fals
 
 
 class PairFeatures:
-    """Features of the pairs of a split for `bag_of_pairs`, scaled as those of train are."""
+    """Features of the pairs of a split for `bag_of_pairs`, scaled as in train."""
 
     def __init__(self, train: Split) -> None:
         from sklearn.feature_extraction.text import TfidfVectorizer
@@ -142,7 +142,7 @@ def bag_of_pairs_2(
 
 
 class PairNumbers:
-    """Twelve numbers of each pair of a split for `bag_of_pairs_2`, scaled as those of train are.
+    """Twelve numbers of each pair of a split for `bag_of_pairs_2`, scaled as in train.
 
     They are `overlap_numbers`, then three cosines of TF-IDF: of words, of words without English stop words, and of
     n-grams of characters within words. Documents are the texts of train. Features are hashed, so that one that train
@@ -226,7 +226,7 @@ def hashed_words(
     return {split: model.predict(joined(data.splits[split])) for split in splits}
 
 
-# By their stored names; those of pairs are for pairs alone
+# By their stored names; baselines of pairs take pairs only
 BASELINES = {
     MAJORITY: majority,
     BAG_OF_WORDS: bag_of_words,
@@ -330,5 +330,5 @@ def bucket_values(texts: Sequence[str], buckets: int, *, pairs: bool) -> Any:
 
 
 def joined(split: Split) -> list[str]:
-    """The texts of a split; those of a pair one behind the other."""
+    """The texts of a split; the two of a pair one behind the other."""
     return [" ".join(texts) for texts in zip(*split.texts, strict=True)]

@@ -138,9 +138,9 @@ class FinetuningData(TrainingData):
 
 
 class TaggingData(FinetuningData):
-    """Batches of words. Each word is tokenized by itself, with the space before it, so that every token is of one word.
+    """Batches of words. Each word is tokenized by itself, with the space before it, so every token belongs to one word.
 
-    A row's tokens are those of its words in turn. The position of a word is where its first token is, or its second
+    A row's tokens are its words' tokens in turn. The position of a word is where its first token is, or its second
     one if the first is white space.
     """
 

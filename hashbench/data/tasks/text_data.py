@@ -67,7 +67,7 @@ class TaskData:
 
     @property
     def counted(self) -> dict[str, str]:
-        """The class that a metric counts, by metric; of those, as f1, that count one of two."""
+        """The class that a metric counts, by metric, for metrics that count one of two classes, as f1."""
         classes = {name: find_metric(name).counted_class for name in self.task.metrics}
         return {name: self.label_names[number] for name, number in classes.items() if number is not None}
 
@@ -213,7 +213,7 @@ def hold_out(task: Task, train: Split, seed: int = 0) -> HeldOut:
 def with_splits(task: Task, splits: Collection[str]) -> Task:
     """The task as these splits allow: selected on validation or a seeded tenth of train, reported on test if possible.
 
-    Published rows of a validation split that is not there are expected among those of train.
+    Published rows of a missing validation split are expected among the rows of train.
     """
     select = "validation" if "validation" in splits else HOLDOUT
     rows = dict(task.official_rows)

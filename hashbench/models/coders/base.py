@@ -1,7 +1,7 @@
 """The interface of a coder: from type strings to codes; the coders by name, and codes that are computed once.
 
-Those of a type table are kept on disk, those of types as they come in memory. Last, how well codes keep types apart:
-types that share a code, and words beside their misspellings.
+Codes of a type table are kept on disk, codes of types as they come in memory. At the end, how well codes keep types
+apart: types that share a code, and words beside their misspellings.
 """
 
 from __future__ import annotations
@@ -65,8 +65,10 @@ class Coder(ABC):
         """Packed strings (bytes, offsets (n + 1,)) -> codes (n, c). Must be safe to call from several threads."""
 
     def comparable(self, codes: np.ndarray) -> np.ndarray:
-        """Codes (n, c) as vectors whose cosine says how near they are, (n, m); those that pack several numbers override
-        it."""
+        """Codes (n, c) as vectors (n, m) whose cosine says how near they are.
+
+        Coders that pack several numbers into one override it.
+        """
         return codes
 
     def recipe(self) -> dict[str, object]:
@@ -78,7 +80,7 @@ class Coder(ABC):
         return self.encode_utf8(*pack(strings))
 
     def encode_few(self, strings: Sequence[str]) -> np.ndarray:
-        """The codes (n, c) of a handful of strings, equal to those of `encode` but made without waiting for numba.
+        """The codes (n, c) of a handful of strings, equal to `encode`'s but made without waiting for numba.
 
         It takes the coder's `portable` part, where there is one.
         """
@@ -245,7 +247,7 @@ class RememberedCodes(Coder):
         return self._codes.take(rows, axis=0) if rows else self._codes[:0].copy()
 
     def _learn(self, strings: Sequence[str]) -> np.ndarray:
-        """Codes (n, c) of strings of which some are new; the new ones are computed in one call."""
+        """Codes (n, c) of strings; new strings are computed in one call."""
         with self._lock:
             new = [string for string in dict.fromkeys(strings) if string not in self._rows]
             first = len(self)
@@ -276,7 +278,7 @@ def types_per_bucket(codes: np.ndarray) -> float | None:
 
 
 def shared_tokens(codes: np.ndarray, counts: np.ndarray) -> float | None:
-    """Share of the tokens, by the counts (n,) of their types, whose whole code (n, c) is that of another type too.
+    """Share of the tokens, by the counts (n,) of their types, whose whole code (n, c) another type has too.
 
     >>> shared_tokens(np.array([[3], [3], [8]]), np.array([1, 1, 2]))
     0.5
@@ -291,7 +293,7 @@ def shared_tokens(codes: np.ndarray, counts: np.ndarray) -> float | None:
 def agreement(coder: Coder, first: np.ndarray, second: np.ndarray) -> float | None:
     """Mean agreement of codes (n, c) pair by pair: the share of equal bits or row numbers, or the cosine.
 
-    The cosine is of features, sums and floats. None without pairs."""
+    The cosine is taken of features, sums and floats. None without pairs."""
     if not len(first):
         return None
     if coder.bits is not None:

@@ -86,7 +86,7 @@ class Bloom(Coder):
 
     @property
     def num_rows(self) -> int:
-        """V: rows of the table, those of the special items included."""
+        """V: rows of the table, special items included."""
         return self.n_maps * (self.n_buckets + self.special_items)
 
     @property
@@ -311,7 +311,7 @@ def coherent_map(vectors: np.ndarray, alpha: int, before: np.ndarray | None = No
 def _nearest(nearness: np.ndarray, rest: np.ndarray, wanted: int, opener: int, before: np.ndarray | None) -> np.ndarray:
     """The `wanted` nearest items (k,) that the constraint admits, filled up with refused ones.
 
-    `nearness` (r,) and the items `rest` (r,) it speaks of; `before` (N,) as in `coherent_map`.
+    `nearness` (r,) is of the items `rest` (r,); `before` (N,) as in `coherent_map`.
     """
     wanted = min(wanted, int(np.isfinite(nearness).sum()))
     if wanted == 0:

@@ -10,9 +10,9 @@ import numpy as np
 
 from hashbench.models.text.compiled import compiled, inlined
 
-# All are Appleby's. Of MurmurHash64A m and r:
+# All are Appleby's. m and r of MurmurHash64A:
 A_FACTOR, A_SHIFT = np.uint64(0xC6A4A7935BD1E995), np.uint64(47)
-# Of MurmurHash3 x64 128 the factors of its two halves, those of its finaliser, and what each round adds.
+# MurmurHash3 x64 128: the factors of its two halves and of its finaliser, and what each round adds.
 FIRST_64, SECOND_64 = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
 MIX_A, MIX_B = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 ADD_A, ADD_B = np.uint64(0x52DCE729), np.uint64(0x38495AB5)

@@ -6,7 +6,7 @@ corpus. Chosen here, where the paper is silent: weighted by how often each type 
 times 21 bits (code point + 1) and the fourth character's, so equal keys are equal n-grams. Tables are open-addressing
 with linear probing, at most half full.
 
-`SplitFeatures` are those of the released code: byte-level BPE of a word and of its splits, for the pieces f
+`SplitFeatures` are the released code's: byte-level BPE of a word and of its splits, for the pieces f
 x_f = count_f / max(len(word) + 1 - len(f), 1).
 """
 

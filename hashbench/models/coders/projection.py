@@ -136,7 +136,7 @@ class ProjectionCoder(Coder):
 
     def __init__(self, bits: int = BITS, places: int = 3, seed: int = 0) -> None:
         """`places` 1 leaves out the sums of a neighbour, which the projection of a whole sentence has no use for."""
-        # `bits` itself is of codes that are packed bits.
+        # `bits` itself belongs to codes that are packed bits.
         self.n_bits = checked_count(self.name, "bits", bits)
         self.places = checked_count(self.name, "places", places, most=3)
         self.seed = checked_count(self.name, "seed", seed, least=0)

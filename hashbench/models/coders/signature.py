@@ -34,7 +34,7 @@ def signatures(blob: np.ndarray, offsets: np.ndarray, hashes: int, num_buckets: 
 
 
 class Signature(Coder):
-    """A coder of words as K ids from 1 to B - 1, one of each of K tables: (n, K) int32. Id 0 is that of no word.
+    """A coder of words as K ids from 1 to B - 1, one of each of K tables: (n, K) int32. No word has id 0.
 
     id_k = MurmurHash3 x64 128 (UTF-8, seed k) mod (B - 1) + 1, k from 0.
     """

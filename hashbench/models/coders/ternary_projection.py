@@ -6,8 +6,8 @@ bits 2 j and 2 j + 1 of number i, the lowest first: 00 is 0, 01 is 1, 10 is -1, 
 
 - `murmur`: the first number is MurmurHash64A with seed 0, the second a mix of its inner states; both give all further
   ones, so that a code holds 128 bits of information, whatever its size. No word is like another to it.
-- `xfixhash8`, `xfixhash16`, `xfixhash32`: running products over the bytes of the word from both ends, again and again,
-  of which each step gives 8, 16 or 32 bits. Words of one length share what they have in common at their ends.
+- `xfixhash8`, `xfixhash16`, `xfixhash32`: running products over the bytes of the word from both ends, again and again;
+  each step gives 8, 16 or 32 bits. Words of one length share what they have in common at their ends.
 
 Bytes are unsigned here. In the released code `murmur` reads them as `char`, so that words outside ASCII have other
 codes where that is signed (x86) than where it is not (ARM). Its features of position, length and case are left out: a

@@ -24,7 +24,7 @@ from hashbench.models.text.unicode import CLASS_BITS, CODE_POINTS, NOT_BY_CHARAC
 from hashbench.models.text.unicode_values import case_values, packed
 
 FEATURES = ("norm", "prefix", "suffix", "shape")
-# spaCy's: the seed of the table of norm, which those of the others follow (`MultiHashEmbed`), and that of its strings.
+# spaCy's: the seed of norm's table, which the other tables' seeds follow (`MultiHashEmbed`), and its strings' seed.
 FIRST_SEED, STRING_SEED = 8, 1
 # Rows of each table for one of norm's: 5000, 1000, 2500, 2500 in spaCy's defaults.
 SHARES = {"norm": 1.0, "prefix": 0.2, "suffix": 0.5, "shape": 0.5}

@@ -49,8 +49,8 @@ class Batch:
     # (B,) int64, 1 where segment 1 followed segment 0 in its text, else 0
     follows: Tensor | None = None
     padded: bool = True  # False: `mask` is known to be True everywhere
-    # Where a head reads few states: their columns (B, M) int64, filled up; the numbers (N,) int64 of those that count
-    # among all B M, filled up; and how many of these numbers are no filler, which come first.
+    # Where a head reads few states: their columns (B, M) int64, filled up; the numbers (N,) int64 of the columns that
+    # count among all B M, filled up; and how many numbers come before the filler.
     columns: Tensor | None = None
     kept: Tensor | None = None
     n_kept: int = 0
@@ -127,9 +127,9 @@ class Embedding(ModelPart):
 
     @classmethod
     def following(cls, code: Mapping[str, Any]) -> dict[str, Any]:
-        """The embedding's arguments that follow from those of its coder, `code`, so that each is set in one place.
+        """The embedding's arguments that follow from its coder's, `code`, so that each is set in one place.
 
-        They are those of the same name: `bits` is the length of the bit vectors, `alpha` and `maps` decide the tokens
+        Arguments of the same name follow: `bits` is the length of the bit vectors, `alpha` and `maps` decide the tokens
         of an item. `num_buckets` decides the rows of a table, `num_rows`. An argument `hashing` gets them all, to hash
         special tokens as types are.
         """
@@ -173,7 +173,7 @@ class Embedding(ModelPart):
         """
 
     def vectors_mask(self, mask: Tensor) -> Tensor:
-        """Mask (B, L) of the tokens -> mask (B, L m) of the vectors that `forward` makes of them."""
+        """Mask (B, L) of the tokens -> mask (B, L m) of the vectors that `forward` makes."""
         m = self.tokens_per_item
         return mask if m == 1 else mask.repeat_interleave(m, dim=1)
 
@@ -184,7 +184,7 @@ class Embedding(ModelPart):
         """
 
     def widen(self) -> None:
-        """Undoes `narrow` after a training: all rows are back, and those that were trained have what they learned."""
+        """Undoes `narrow` after a training: all rows are back, and trained rows have what they learned."""
 
     def undecayed(self) -> Iterable[nn.Parameter]:
         """Parameters that weight decay leaves alone, besides biases and norms."""
@@ -318,7 +318,7 @@ class EmbeddingSpec(WithArgs):
     base: EmbeddingSpec | None = None  # the one below, which the class gets as its argument `base`
 
     def with_args(self, args: Mapping[str, Any]) -> EmbeddingSpec:
-        """This spec with `args` over its own arguments; those that its class lacks go to the embedding below."""
+        """This spec with `args` over its own arguments; arguments that its class lacks go to the embedding below."""
         parameters = inspect.signature(self.family).parameters
         own = {key: value for key, value in args.items() if self.base is None or key in parameters}
         others = {key: value for key, value in args.items() if key not in own}
@@ -326,7 +326,7 @@ class EmbeddingSpec(WithArgs):
         return replace(self, args={**self.args, **own}, base=base)
 
     def families(self) -> list[type[Embedding]]:
-        """The class of this embedding, and the classes of those below it."""
+        """The class of this embedding, and the classes of the embeddings below it."""
         return [self.family, *(self.base.families() if self.base is not None else ())]
 
     def made_small(self) -> EmbeddingSpec:

@@ -3,7 +3,7 @@ arXiv 2605.09751).
 
 x_i = s (2 b_(i mod T) - 1), b the first T bits of HMAC-MD5 of the word.
 
-Differs from the paper: a word has the bits of a hash, where a token of its vocabulary has those of its number; values
+Differs from the paper: a word has the bits of a hash, a token of its vocabulary the bits of its number; values
 are -s and s with s = 0.02, so that BERT's position vectors are not drowned; `values: bits` and `scale: 1` are the
 paper's 0 and 1. Special tokens have learned rows.
 """

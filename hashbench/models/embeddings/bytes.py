@@ -1,4 +1,4 @@
-"""ByT5's table of bytes: 256 rows and those of special tokens, one token a byte (Xue et al., TACL 2022, section 3).
+"""ByT5's table of bytes: 256 rows and rows of special tokens, one token a byte (Xue et al., TACL 2022, section 3).
 
 The trivial embedding without a vocabulary: nothing is hashed, and the encoder pays for it with longer sequences. Chosen
 here: BERT's encoder, no deeper than for other models, and its five special tokens in place of ByT5's three.

@@ -1,7 +1,7 @@
 """CANINE-C: characters hashed into eight small tables (Clark et al. 2022), a row of HashFormers' tables 1 to 3.
 
 A type is a code point c. Hash k of it is ((c + 1) p_k) mod 16,384 for the k-th of eight primes; the eight rows that the
-hashes look up, 96 wide each, are concatenated. The constants are those of the released code.
+hashes look up, 96 wide each, are concatenated. The constants are the released code's.
 
 All eight hashes collide together: each prime is odd, so multiplying by it is a bijection modulo 2^14, and two code
 points share either all rows or none. The embedding is one table of 16,384 whole vectors, indexed by c mod 16,384: the
@@ -131,7 +131,7 @@ def whole_checkpoint(parts: Parts) -> Counts:
 
 
 def published_frame(parts: Parts) -> Counts:
-    """Counts in the way that comes nearest to those that HashFormers print, 121.0M and 12.3M."""
+    """Counts in the way that comes nearest to the numbers that HashFormers print, 121.0M and 12.3M."""
     positions = parts.encoder.get_parameter("positions.weight")  # (P, d)
     unused = max(0, len(positions) - TRAINED_POSITIONS) * positions.shape[1]
     return Counts(whole_checkpoint(parts).total - unused, BUCKETS_IN_APPENDIX * positions.shape[1])

@@ -155,7 +155,7 @@ SIZES: dict[BertSize, dict[str, int]] = {
 }
 # Of BERT; the printed 312,506 parameters have 512 positions and two segments.
 BERT_POSITIONS: dict[str, Any] = {"max_positions": 512, "type_rows": 2, "eps": 1e-12, "first_position": 0}
-# The paper names no rates. Chosen here: those of the suite for these sizes, so that a model of a fixed size keeps its
+# The paper names no rates. Chosen here: the suite's rates for these sizes, so that a model of a fixed size keeps its
 # own under an experiment of another size.
 PRETRAIN_RATES: dict[BertSize, float] = {"base": 1e-4, "mini": 5e-4, "tiny": 1e-3}
 FINETUNE_RATES: dict[BertSize, float] = {"base": 3e-5, "mini": 3e-4, "tiny": 5e-4}
@@ -186,7 +186,7 @@ def _spec(name: str, size: BertSize, embedding: type[Embedding], group: str, sum
 
 
 def _named() -> list[ModelSpec]:
-    """All models of this file: those of tables 1 and 2, of table 3 and of table 4."""
+    """All models of this file: of tables 1 and 2, of table 3 and of table 4."""
     tables_1_2, table_3, table_4 = [], [], []
     for size in SIZES:
         bert = f"bert-{size}"

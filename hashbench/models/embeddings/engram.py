@@ -3,7 +3,7 @@
 With c_t the number of the token at t and odd factors m_k, mix_n(t) = xor over k < n of (c_(t-k) m_k), n = 2 ... N; head
 j of order n reads row mix_n mod P_nj, the P distinct primes. The rows side by side, e, give k = W_k e, v = W_v e and
 a gate a = sigmoid(signed root of <norm(k), norm(h)> / sqrt(d)); with u = a v, h + u + conv(u) is the vector, conv a
-short causal convolution. Numbers of a vocabulary are those of its pieces without case, accents and white space.
+short causal convolution. A vocabulary is numbered by its pieces without case, accents and white space.
 
 Chosen here: it is at the input alone, where h is the vector of the embedding below; factors are drawn by SplitMix64,
 for the rows of the vocabulary; rows begin as the suite's tables. A word's number is made of its code, so that only the
@@ -79,7 +79,7 @@ class Engram(OverNeighbours):
             self.canonical.copy_(torch.tensor(canonical_numbers(vocabulary)))
 
     def reads(self) -> Iterable[tuple[HashedRows, int]]:
-        """The table of all heads, of which a token reads a row for each head."""
+        """The table of all heads; a token reads a row for each head."""
         return [(self.table, len(self.sizes))]
 
     def rows(self, numbers: Tensor) -> Tensor:

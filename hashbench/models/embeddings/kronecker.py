@@ -34,7 +34,7 @@ class Kronecker(HashedTables):
             nn.init.normal_(self.table.weight, std=(BYTES * positions) ** -0.5)
 
     def tables(self, codes: Tensor) -> Iterable[tuple[HashedRows, Tensor]]:
-        """The one table, with its rows (n, P); all of them enter each word of the published form."""
+        """The one table, with its rows (n, P); all rows enter each word of the published form."""
         every = torch.arange(self.table.num_rows, device=codes.device)[None]
         yield self.table, every if self.published else codes
 

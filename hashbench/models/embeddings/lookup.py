@@ -51,7 +51,7 @@ class LookupTable(VocabularyTable):
         self.strings = vocabulary
 
     def check_published(self, config: Mapping[str, Any], where: str) -> None:
-        """Accepts any config, since the strings of the rows show whether they are those of the model's vocabulary."""
+        """Accepts any config, since the strings of the rows show whether they are the model's vocabulary."""
 
     def from_published(self, model: Published) -> dict[str, Tensor]:
         """Rows (R, d) of the token table of BERT or RoBERTa in hashbench's order: specials first, then pieces."""

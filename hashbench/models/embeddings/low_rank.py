@@ -16,7 +16,7 @@ from hashbench.models.embeddings.rows import VocabularyTable
 
 
 class LowRankTable(VocabularyTable):
-    """A table of narrow rows, special tokens first, and the linear map that makes vectors of them."""
+    """A table of narrow rows, special tokens first, and the linear map from rows to vectors."""
 
     def __init__(self, dim: int, num_rows: int = VOCABULARY_ROWS, rank: int = 16) -> None:
         super().__init__(num_rows, rank)

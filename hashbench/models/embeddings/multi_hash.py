@@ -72,7 +72,7 @@ class MultiHash(HashedTables):
 def _spec(name: str, summary: str, **embedding: Any) -> ModelSpec:
     return ModelSpec(
         name=name,
-        # Prefix, suffix and shape are those of the word as it is written.
+        # Prefix, suffix and shape are taken from the word as it is written.
         text=TextSpec(args={"lowercase": False}),
         code=CodeSpec("word-features", {"num_buckets": 5_000}, small={"num_buckets": 20}),
         embedding=EmbeddingSpec(MultiHash, embedding, small={"width": 8}),

@@ -118,7 +118,7 @@ def neighbour(numbers: Tensor, distance: int, missing: int) -> Tensor:
 
 
 def sides(window: Window) -> tuple[int, ...]:
-    """The sides of a window: 1 for n-grams that end at a token, -1 for those that begin at it. Raises InputError."""
+    """The sides of a window: 1 for n-grams that end at a token, -1 for n-grams that begin at it. Raises InputError."""
     places: dict[str, tuple[int, ...]] = {"left": (1,), "both": (1, -1)}
     if window not in places:
         raise InputError(f"embedding: window {window!r}; choose left or both")

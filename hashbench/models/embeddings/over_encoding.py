@@ -1,6 +1,6 @@
 """Hashed n-grams of tokens over another embedding: LongCat's form, over-encoding, and BigramHash.
 
-With x_t the stable number of the token at t, V of them, x = 0 before the start, and p_q = V^q:
+With x_t the stable number of the token at t, V numbers in all, x = 0 before the start, and p_q = V^q:
 LongCat (Liu et al. 2026, arXiv 2601.21204; as in mlx-lm): k tables for each order n = 2 ... N,
 id(t) = (x_t + sum_q x_(t-q) (p_q mod M_i)) mod M_i, M_i = m + 2 i + 1, width d // (k (N - 1)), a map W_i to d.
 Over-encoding (Huang et al., ICML 2025, arXiv 2501.16975): the same with M_i = m + 2 i and width d // (k N).
@@ -61,7 +61,7 @@ class ContextNgrams(OverNeighbours):
         self.ngrams = nn.ModuleList(HashedRows(size, width, signs=signs) for size in sizes)
 
     def reads(self) -> Iterable[tuple[HashedRows, int]]:
-        """Each table, of which a token reads one row."""
+        """Each table; a token reads one row of each."""
         return ((cast(HashedRows, table), 1) for table in self.ngrams)
 
     def hashed(self, parts: Sequence[Tensor], num_rows: int) -> Tensor:

@@ -9,7 +9,7 @@ Counting: batch normalisations that are left out here count as in the released c
 scale: the outputs, and pQRNN's one attention logit, which has a bias there too.
 
 Differs from the released code: the dense layer is computed once for each distinct word, so it has no dropout of single
-tokens but that of the encoder; see encoders/prado.py and encoders/qrnn.py.
+tokens but the encoder's; see encoders/prado.py and encoders/qrnn.py.
 
 `TernaryDense` is their input (arXiv 2101.08890), and that of `ternary-dense` with the encoder of an experiment:
 

@@ -1,6 +1,6 @@
 """BERT and RoBERTa as they were published: their weights, their vocabularies.
 
-BERT is of Devlin et al. (2019, section 3), RoBERTa of Liu et al. (2019, section 4.4: byte-level BPE). e = T[row],
+BERT: Devlin et al. (2019, section 3), RoBERTa: Liu et al. (2019, section 4.4: byte-level BPE). e = T[row],
 before position and segment are added (figure 2 of Devlin et al.).
 
 A model of other weights is a variation: `like: bert-base-uncased` or `like: roberta-base` with `weights: FOLDER`.

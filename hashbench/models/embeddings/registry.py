@@ -71,7 +71,7 @@ def build_embedding(spec: ModelSpec, dim: int, *, vocabulary_rows: int | None = 
 
 
 def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) -> dict[str, object]:
-    """The arguments of a spec's embedding, with those that follow from its coder and from the data over its own."""
+    """The arguments of a spec's embedding; what follows from its coder and the data replaces its own."""
     family = spec.embedding.family
     arguments = {**spec.embedding.args, **family.following(spec.code.args)}
     if vocabulary_rows is not None and "num_rows" in inspect.signature(family).parameters:

@@ -21,7 +21,7 @@ SIGN_SEED = 20  # of the fixed signs
 
 
 class RowMatrix(nn.Module):
-    """A learned matrix (R, w) whose rows are looked up, and which a training may narrow to some of them."""
+    """A learned matrix (R, w) whose rows are looked up; a training may narrow it to some rows."""
 
     def __init__(self, num_rows: int, width: int) -> None:
         super().__init__()
@@ -33,8 +33,8 @@ class RowMatrix(nn.Module):
     def keep(self, rows: Tensor) -> None:
         """Reduces the parameters to these rows, sorted (r,) without repeats, until `widen`.
 
-        Optimizer, clipping and the clearing of gradients pass over a table's every row at each step, and a task has a
-        fraction of them. Any other row would get no gradient, and without weight decay stay what it is.
+        Optimizer, clipping and the clearing of gradients pass over a table's every row at each step, and a task reads a
+        fraction of the rows. Any other row would get no gradient, and without weight decay stay what it is.
         """
         self.widen()
         self.whole = self.weight.detach()
@@ -94,7 +94,7 @@ class VocabularyTable(RowTable):
 
     @property
     def vocabulary_rows(self) -> int:
-        """R, the number of rows, all of which belong to the vocabulary."""
+        """R, the number of rows, which all belong to the vocabulary."""
         return self.rows_in_all
 
 
@@ -130,13 +130,13 @@ class HashedRows(RowMatrix):
         return self._averaged(vectors, lengths)
 
     def _summed(self, codes: Tensor, present: Tensor, weights: Tensor | None) -> Tensor:
-        """Codes (n, m), which of them are rows (n, m), factors (n, m) or None -> vectors (n, w)."""
+        """Codes (n, m), which codes are rows (n, m), factors (n, m) or None -> vectors (n, w)."""
         factors = present.to(self.weight.dtype) if weights is None else present * weights
         vectors = torch.einsum("nmw,nm->nw", self.signed_rows(codes.clamp(min=0)), factors)
         return self._averaged(vectors, present.sum(1))
 
     def signed_rows(self, codes: Tensor) -> Tensor:
-        """Codes (n, ...), none of them NO_ROW -> each one's row with its signs (n, ..., w)."""
+        """Codes (n, ...), none NO_ROW -> each one's row with its signs (n, ..., w)."""
         if not len(self.patterns):
             return self.look_up(codes)
         return self.look_up(codes % self.num_rows) * self.patterns[codes // self.num_rows].to(self.weight)

@@ -1,7 +1,7 @@
 """Superbloom: m tokens an item, attention instead of a sum (Anderson, Huang, Krichene, Rendle, Zhang 2020; section 2).
 
 An item is m tokens of the sequence, which its maps give it (coders/bloom.py); each has a row of one table,
-which is the output matrix too. The named models are the rows of tables 1, 3 and 7 on page-link sets, and those of
+which is the output matrix too. The named models are the rows of tables 1, 3 and 7 on page-link sets, and of
 table 4 on text, where the m tokens of an item share its position.
 
 Counts are in the frame that gives the printed ones: table, output bias, LayerNorm behind the embedding, layers with
@@ -154,7 +154,7 @@ RECIPE: dict[str, Any] = {
 }
 WIKIPEDIA_RECIPE = {**RECIPE, "batch_size": 1024, "learning_rate": 1e-4}  # all of Wikipedia
 MOST_LINKED_RECIPE = {**RECIPE, "batch_size": 4096, "learning_rate": 2e-4}  # its 500,000 most linked pages
-# Not stated for text; chosen here: that of the million-row set.
+# Not stated for text; chosen here: as for the million-row set.
 TEXT = {**RECIPE, "batch_size": 1024, "learning_rate": 1e-4}
 
 

@@ -83,7 +83,7 @@ class Encoder(ModelPart):
         raise NotImplementedError
 
     def token_states(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
-        """A state for each vector, (B, L, w): those of `forward`, each again for all neighbours that share it.
+        """A state for each vector, (B, L, w): the states of `forward`, repeated for all neighbours that share one.
 
         w is d where `token_layers` makes none.
         """
@@ -100,7 +100,7 @@ class Encoder(ModelPart):
     def at(
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None, columns: Tensor, kept: Tensor | None
     ) -> Tensor:
-        """States (n, d) at some positions: `columns` (B, M) int64 of each row, of which `kept` selects some.
+        """States (n, d) at some positions: `columns` (B, M) int64 of each row; `kept` selects some.
 
         `kept` (n,) int64: numbers among all B M columns, row by row; None for all. A family may spare what no wanted
         state needs; here all states are made.

@@ -1,6 +1,6 @@
 """BERT's encoder (Devlin et al. 2019, section 3 and figure 2) with RoBERTa's positions (Liu et al. 2019), tiny to base.
 
-x = LayerNorm(vector + position + segment). A layer is that of Vaswani et al. (2017, sections 3.1 to 3.3, eq. 1 and 2)
+x = LayerNorm(vector + position + segment). A layer is as in Vaswani et al. (2017, sections 3.1 to 3.3, eq. 1 and 2)
 with exact GELU in place of ReLU: x = LayerNorm(x + attention(x)), then x = LayerNorm(x + W2 gelu(W1 x + b1) + b2).
 RoBERTa's code counts positions from 2, BERT's from 0.
 """

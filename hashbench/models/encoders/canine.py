@@ -7,8 +7,8 @@ m = `layers` BERT layers                                     molecules
 
 The head of a whole text takes molecule 0. What the published model has behind this (a way back to characters) does not
 reach it and is left out: the outputs are the same. A head of words has it for its own (`Upsampling`), freshly drawn.
-The last molecule of a full row gives way to the one of CLS, so that the mask of molecule j is that of characters
-4j .. 4j+3, although it is made of the four before them (released code).
+The last molecule of a full row gives way to the one of CLS, so that the mask of molecule j is the mask of
+characters 4j .. 4j+3, although it is made of the four before them (released code).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hashbench.models.layers import Dropout, init_weights
 
 @dataclass(frozen=True)
 class CanineConfig(BertConfig):
-    """The shape of CANINE's encoder. Defaults: the published model's, but for positions, of which it has 16,384."""
+    """The shape of CANINE's encoder. Defaults: the published model's, but for its 16,384 positions."""
 
     max_positions: int = 2048  # longer inputs were never trained
     type_rows: int = 16
@@ -52,7 +52,7 @@ SIZES["base"] = replace(SIZES["base"], max_positions=16_384)
 
 
 class LocalLayer(TransformerLayer):
-    """A BERT layer whose tokens attend to those of their block alone; the last block may be shorter."""
+    """A BERT layer whose tokens attend only within their block; the last block may be shorter."""
 
     def __init__(self, config: CanineConfig) -> None:
         super().__init__(config)
@@ -140,7 +140,7 @@ class CanineEncoder(PublishedBert):
         return self.local(self.enter(vectors, segments), mask), mask
 
     def token_states(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
-        """Each character's own state beside that of the molecule that it is part of: (B, L, 2 d)."""
+        """Each character's own state beside the state of its molecule: (B, L, 2 d)."""
         length, rate = vectors.shape[1], self.config.downsampling
         characters, filled = self._characters(vectors, mask, segments)  # (B, 4 n, d)
         molecules, seen = self._molecules(characters), None if filled is None else self.states_mask(filled)
@@ -188,7 +188,7 @@ class CanineEncoder(PublishedBert):
 class Upsampling(nn.Module):
     """A state for each character again (section 3.2): a convolution over four neighbours, and one BERT layer.
 
-    Its input is each character's own state beside that of its molecule. Padding reaches a character by the convolution
+    Its input is each character's own state beside its molecule's state. Padding reaches a character by the convolution
     in the released code; here it is cleared before.
     """
 

@@ -25,7 +25,7 @@ from hashbench.models.encoders.transformer import SHAPES, without_padding
 from hashbench.models.text.library import library
 
 BERT = {"model_type": "bert"}
-# hashbench's name -> names in configs of the library, of which the first that a config has counts.
+# hashbench's name -> names in configs of the library; the first one that a config has counts.
 CONFIG_NAMES = {
     "layers": ("num_hidden_layers",),
     "heads": ("num_attention_heads",),

@@ -10,7 +10,7 @@ It is never pre-trained: there is no state of a token that an objective could sc
 
 `perceptron`: the two hidden layers of SGNN (Ravi and Kozareva 2018): sigmoid and dropout, each vector by itself.
 
-Sizes and activation are those of the public re-implementation glicerico/SGNN, as ProFormer's paper names none.
+Sizes and activation are taken from the public re-implementation glicerico/SGNN, as ProFormer's paper names none.
 
 `plain`: the encoder of the original Transformer over a set of items (Vaswani et al. 2017; Superbloom, appendix A).
 
@@ -35,7 +35,7 @@ from hashbench.models.layers import ACTIVATIONS, Dropout
 
 @dataclass(frozen=True)
 class AverageConfig:
-    """The width of the vectors, and the dropout before the linear layer, of which fastText has none."""
+    """The width of the vectors, and the dropout before the linear layer (none in fastText)."""
 
     dim: int
     dropout: float = 0.0
@@ -106,7 +106,7 @@ def of_model(spec: ModelSpec) -> ModelSpec:
 
 @dataclass(frozen=True)
 class PerceptronConfig:
-    """The shape of the hidden layers. The map to the first of them is the embedding's."""
+    """The shape of the hidden layers. The map to the first layer is the embedding's."""
 
     layers: int = 2
     dim: int = 256  # units of every hidden layer

@@ -5,7 +5,7 @@ For each kind of n-gram, with c channels and windows t .. t + k - 1, zeros outsi
     v = LayerNorm(W_v window of x + b_v)     a = standardised(W_a window of y + b_a), over the tokens of the text
     out_c = sum_t softmax_t(a_tc) v_tc       attention for each channel
 All kinds side by side are the vector of the text, of width sum c; one linear layer follows. Of a skip-gram's window
-only the first and the last token count; weights of those between are stored and counted, as in the public code.
+only the first and the last token count; weights of tokens between are stored and counted, as in the public code.
 
 Differs from the public code (tensorflow/models, seq_flow_lite): batch normalisation, which depends on how a batch is
 split, is a LayerNorm of values and, for logits, of each channel over its text, with as many weights; none is on the

@@ -50,7 +50,7 @@ class ProformerConfig(TransformerConfig):
             raise InputError(f"encoder: {positions} is no multiple of group {self.group}; choose one that is")
 
 
-# Two layers at every size, as the paper has them beside BERT's twelve; widths are those of BERT's sizes.
+# Two layers at every size, as the paper has them beside BERT's twelve; widths are as in BERT's sizes.
 SIZES = {size: ProformerConfig(**shape | {"layers": 2}) for size, shape in SHAPES.items()}
 
 
@@ -85,7 +85,7 @@ class ProformerEncoder(TransformerEncoder):
     config: ProformerConfig
     local: LocalProjectionAttention | None  # None where K is 1
     unit = "words"
-    # All states are made, since dropout draws its masks for all of them.
+    # All states are made, since dropout draws its masks for all states.
     at = Encoder.at
 
     def parts_before_layers(self) -> dict[str, nn.Module | None]:

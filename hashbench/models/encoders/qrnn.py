@@ -266,7 +266,7 @@ def _neighbours(n: int, backwards: bool) -> Iterator[tuple[int, int]]:
 
 
 def _doubled(keep: Tensor, entering: Tensor, backwards: bool, longest: int) -> Tensor:
-    """`recurrence` in log2(longest) steps, after each of which twice as many neighbours are summed up."""
+    """`recurrence` in log2(longest) steps; each step doubles the number of neighbours that are summed up."""
     reach = 1
     while reach < longest:
         entering = entering + keep * _shifted(entering, reach, backwards)

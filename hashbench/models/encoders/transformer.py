@@ -1,7 +1,7 @@
 """A transformer encoder (Vaswani et al. 2017, section 3.1) with a hook before its layers, where families differ.
 
 Post-LayerNorm layers: x = LayerNorm(x + dropout(Attention(x))), x = LayerNorm(x + dropout(W2 f(W1 x))). What enters the
-first of them is x = dropout(LayerNorm(vector [+ position] [+ segment])), unless a family does more.
+first layer is x = dropout(LayerNorm(vector [+ position] [+ segment])), unless a family does more.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 
 class TransformerConfig:
-    """The shape of a transformer encoder: a family's is a dataclass that declares those of its values users may set."""
+    """The shape of a transformer encoder: a family's dataclass declares the values that users may set."""
 
     layers: int
     heads: int
@@ -99,7 +99,7 @@ class TransformerLayer(SelfAttention):
     ) -> Tensor:
         """States (B, L, d), mask (B, L) or None -> (B, L, d); with `columns` (B, M) only the states at these, (n, d).
 
-        `kept` (n,): numbers of those of the B M columns that count, or None for all of them.
+        `kept` (n,): the numbers of the wanted columns among all B M; None for all.
         """
         if columns is None:
             return self.feed(states, self.attend(states, mask))
@@ -153,7 +153,7 @@ class TransformerEncoder(Encoder):
         return self.config.type_rows or None
 
     def parts_to_compile(self) -> list[nn.Module]:
-        """The layers, those before the first of them included."""
+        """The layers, with what is before the first one."""
         return [part for part in self.modules() if isinstance(part, SelfAttention)]
 
     def forward(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
@@ -172,7 +172,7 @@ class TransformerEncoder(Encoder):
     ) -> Tensor:
         """States (n, d) at some positions: the last layer computes no others, which at two layers halves the work.
 
-        The dropout masks are others than those of `forward`, which draws them for all positions.
+        The dropout masks differ from `forward`'s, which draws them for all positions.
         """
         states, mask = self.before_layers(vectors, mask, segments)
         for layer in self.layers[:-1]:

@@ -28,7 +28,7 @@ class States(Protocol):
         """States of all positions (B, L, d)."""
 
     def at(self, batch: Batch, columns: Tensor, kept: Tensor) -> Tensor:
-        """States (n, d) at those of the columns (B, M) of all rows whose numbers are `kept` (n,)."""
+        """States (n, d) at the columns (B, M) of all rows that are numbered by `kept` (n,)."""
 
     def for_head(self, batch: Batch, pooling: Pooling) -> tuple[Tensor, Tensor | None]:
         """States (B, L', d) that a head with this pooling reads, and their mask (B, L') or None without padding."""
@@ -56,7 +56,7 @@ class Head(nn.Module):
         raise NotImplementedError
 
     def separation(self, model: States, batch: Batch) -> tuple[Tensor, Tensor] | None:
-        """Scores (n,) of labelled tokens of a batch (B, L), and which of them (n,) should have the higher ones.
+        """Scores (n,) of labelled tokens of a batch (B, L), and which tokens (n,) should have the higher ones.
 
         Where they are separated no better than by chance, the head has not learned what its objective is about. None:
         the objective has nothing of the kind.
@@ -112,7 +112,7 @@ class TaskHead(nn.Module):
 class Probed(NamedTuple):
     """Rows in which every ordinary token of some texts has its label once, for the scores of these texts."""
 
-    texts: np.ndarray  # (n,) which text each row is of
+    texts: np.ndarray  # (n,) the text of each row
     ids: np.ndarray  # (n, L) int32
     labels: np.ndarray  # (n, L) int32, -100 where none
 
@@ -128,7 +128,7 @@ class Objective:
     trained_on: str
     # Makes the head of an embedding and the encoder's config; None: an objective of items.
     head: Callable[..., Head] | None = None
-    # Arguments of the head by name, each with its values; the others are those of `corrupt`.
+    # Arguments of the head by name, each with its values; all others belong to `corrupt`.
     head_args: Mapping[str, Sequence[str]] = field(default_factory=dict)
     # (ids (B, L), words (B, L) that number the words of each text) -> the rows whose labels score these texts; None:
     # its models score no texts without fine-tuning
@@ -182,7 +182,7 @@ def mean_cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
 
 
 def objectives() -> Mapping[str, Objective]:
-    """All objectives by name, those of texts first. Raises InputError where two have one name."""
+    """All objectives by name, objectives on texts first. Raises InputError where two have one name."""
     return dict(sorted(registered("objective").items(), key=lambda item: (item[1].reads_items, item[0])))
 
 

@@ -118,7 +118,7 @@ class EntityHead(nn.Module):
         next_sentence: bool = False,
         row_counts: NDArray[np.int64] | None = None,
     ) -> None:
-        """`row_counts` (V,): how often each row occurs in training; negatives are drawn by the rank of that.
+        """`row_counts` (V,): how often each row occurs in training; negatives are drawn by the rank of this count.
 
         `next_sentence`: with a pooler and a head that tell whether a second segment followed the first.
         """

@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-# Items: below, scoring all of them is faster than looking for candidates.
+# Items: below this number, scoring every item is faster than looking for candidates.
 EXHAUSTIVE_BELOW = 30_000
 CELLS = 1 << 24  # scores that exist at a time: 64 MB in float32
-NEIGHBOURS = 64  # neighbouring buckets of which the highest is found first
+NEIGHBOURS = 64  # neighbouring buckets; the highest among them is found first
 NOBODY = -1  # fills up a ranking with fewer items than were requested
 
 
@@ -44,7 +44,7 @@ class ItemSearch:
         places = self.n_buckets * alpha
         filled = np.full((m, places), NOBODY, np.int32)
         filled[:, : self.n_items] = np.argsort(maps, axis=1, kind="stable")
-        # A member's buckets in the other maps lie beside those of its bucket's other members: a bucket is scored
+        # A member's buckets in the other maps lie beside the buckets of its fellow members: a bucket is scored
         # from neighbouring memory, where looking each member up in the maps would go all over it.
         elsewhere = np.zeros((m, places, m - 1), np.int32)
         for j, i in permutations(range(m), 2):
@@ -55,7 +55,7 @@ class ItemSearch:
 
     @property
     def scores_all(self) -> bool:
-        """True where the items are so few that all of them are scored."""
+        """True where the items are so few that every item is scored."""
         return self.n_items < EXHAUSTIVE_BELOW
 
     def exhaustive(self, logs: Tensor, k: int) -> ItemRanking:
@@ -79,7 +79,7 @@ class ItemSearch:
     def exact(self, logs: Tensor, k: int) -> ItemRanking:
         """The k best of all items: by a beam of width k, and of all items where that is not certified.
 
-        Where items are few, all of them are scored at once. `logs` (Q, m, NB).
+        Where items are few, all are scored at once. `logs` (Q, m, NB).
         """
         if self.scores_all:
             return self.exhaustive(logs, k)
@@ -125,7 +125,7 @@ class ItemSearch:
     def _candidates(self, logs: Tensor, values: Tensor, best: Tensor) -> tuple[Tensor, Tensor]:
         """Indexes of the items in the buckets `best`, and their scores, both (q, m beam alpha).
 
-        `logs` (q, m, NB); `values` (q, m, beam) are those of `best` (q, m, beam). Indexes are into the flattened
+        `logs` (q, m, NB); `values` (q, m, beam) are the scores of `best` (q, m, beam). Indexes are into the flattened
         members of all buckets. An item's score is at its first index; at others, and where there is no item, it is
         -inf.
         """
@@ -154,7 +154,7 @@ class ItemSearch:
 def top_buckets(logs: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The k highest of logs of shape (..., NB), highest first, and their indexes, both (..., k).
 
-    As `topk`, but faster where NB is large: they are in the k blocks with the highest maxima, or equals of them do.
+    As `topk`, but faster where NB is large: the k blocks with the highest maxima hold the k highest, or their equals.
     """
     n = logs.shape[-1]
     if n < 4 * k * NEIGHBOURS:

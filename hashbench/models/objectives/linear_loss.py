@@ -180,7 +180,7 @@ def linear_cross_entropy(states: Tensor, matrix: Tensor, bias: Tensor, labels: T
     """Mean cross-entropy of the logits states @ matrix' + bias, 0 where there are no labels.
 
     states (n, d), matrix (V, d), bias (V,), labels (n,) int64 -> scalar. Products run in autocast's dtype, where it is
-    on; softmax and sums in float32 or wider. Gradients equal those of the plain form to rounding; there is no second
+    on; softmax and sums in float32 or wider. Gradients equal the plain form's to rounding; there is no second
     derivative.
     """
     kind = states.device.type

@@ -6,7 +6,7 @@ The score of a word is s(w) = sum_k log q_k[id_k]; the probabilities of all B^K 
 target, rare or unseen, and all models have the same ones, of 4 tables of 399 buckets, so that their losses compare.
 
 E_k are the rows of the embedding where it has them in this shape, else rows of the head, dropped with it. The loss is
-the mean over the K softmaxes: it begins at ln B, and is not comparable with that of `mlm`, whose targets are others.
+the mean over the K softmaxes: it begins at ln B, and is not comparable with the loss of `mlm`, which has other targets.
 
 Differs from the paper: an encoder's masked positions in place of the next token; BERT's transform before the first
 softmax and a bias behind each, as BERT's head has them; GELU in place of SiLU; the loss is divided by K.
@@ -115,12 +115,12 @@ class SignatureHead(Head):
 
 
 def _picked(logs: Tensor, ids: Tensor) -> Tensor:
-    """Of logarithms (n, K, B) those of ids (n, K), (n, K)."""
+    """Picks the logarithms (n, K) of ids (n, K) from all (n, K, B)."""
     return logs.gather(2, ids[..., None])[..., 0]
 
 
 def make_head(embedding: Embedding, config: Any, cascade: Literal["soft", "none"] = "soft") -> SignatureHead:
-    """A head over an embedding's rows where they are of the targets' shape, else over separate ones."""
+    """A head over an embedding's rows where they have the targets' shape, else over separate ones."""
     rows = embedding.signature_rows()
     tied = rows is not None and rows.shape[:2] == (PREDICTED_HASHES, PREDICTED_BUCKETS)
     return SignatureHead(config.dim, config.eps, tied=tied, cascade=cascade)

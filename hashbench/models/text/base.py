@@ -201,7 +201,7 @@ def end_of_tokens(text: str, tokens: Iterable[str]) -> int:
 class NormalisedTokenizer:
     """A tokenizer of any kind, on texts that are brought to a normal form of Unicode before.
 
-    All that it does not have itself is that of the tokenizer within.
+    All other attributes are the inner tokenizer's.
     """
 
     def __init__(self, within: Tokenizer, reading: TextForm) -> None:
@@ -296,7 +296,7 @@ def lasting(kind: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parted(kind: str, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], TextForm]:
-    """Arguments -> those of the class of this kind, and the reading that `normalise` means for a class without it."""
+    """Arguments -> arguments of this kind's class, and the reading that `normalise` means for a class without it."""
     cls = find_tokenizer(kind)
     if cls is None or ARGUMENT not in arguments or ARGUMENT in _parameters(cls):
         return dict(arguments), TextForm()

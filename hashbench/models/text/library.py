@@ -33,7 +33,7 @@ SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.js
 FIRST_TEXT, SECOND_TEXT = "A", "B"  # the place of a text in a layout
 # Chosen here: two texts of different length by which a layout is found, and one that is longer than what is kept of it.
 PROBES, LONG = ("a", "a b"), "a " * 40
-# Texts by which the library's reading is held against that of a tokenizer.json: blank lines, case, accents,
+# Texts on which the library and a tokenizer.json are compared: blank lines, case, accents,
 # apostrophes, digits, signs, other scripts, compatibility characters, what shows nothing
 TEXTS = (
     "a\n\n\nb\t c  d \r\n",
@@ -72,7 +72,7 @@ class TokenLayout:
     pair: tuple[int | str, ...]
     # Start, padding, end, unknown, mask; padding where there is none.
     specials: tuple[int, int, int, int, int]
-    # Whether the second text and what follows it are of type 1, all else of type 0.
+    # Whether the second text and what follows it have type 1, all else type 0.
     segments: bool
     truncation: Literal["longest_first", "longer_keeps"]  # as in `embeddings.base.Template`
 
@@ -242,7 +242,7 @@ def _holds_vocabulary(file: Path) -> bool:
 def loaded(folder: Path, digest: str, where: str) -> tuple[Any, tuple[str, ...]]:
     """-> (the library's tokenizer of a folder, its parts that are from tokenizer.json against the library's reading).
 
-    `digest` is of its files, so that changed ones are read anew.
+    `digest`: of its files, so that changed files are read anew.
     """
     package = library()
     try:
@@ -320,6 +320,6 @@ def _words(tokenizer: LibraryTokenizer, text: str) -> list[str]:
 
 
 def _state(tokenizer: LibraryTokenizer, part: str) -> Any:
-    """The settings of a part of a tokenizer; those of a model without its vocabulary, which both have."""
+    """The settings of a part of a tokenizer; for a model without its vocabulary, which both have."""
     value = json.loads(tokenizer.to_str())[part]
     return {key: of for key, of in value.items() if key not in ("vocab", "merges")} if part == "model" else value

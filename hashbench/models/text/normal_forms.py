@@ -1,10 +1,10 @@
 """One spelling of a text for its tokenizer: Unicode's normal forms, and characters that show nothing left out.
 
 The same word may be written as several sequences of code points: é is one or two, a word may hold a soft hyphen or a
-direction mark. A hash sees other words then. Normal forms are those of UAX 15, by the Unicode version of this Python.
+direction mark. A hash sees other words then. Normal forms are defined by UAX 15, here in this Python's version.
 
-A lower-cased text may leave the form: H with a line below is two code points, h with one is a single one. For a
-tokenizer that lower-cases, a text of which that is so is lower-cased here and brought to the form once more.
+A lower-cased text may leave the form: H with a line below is two code points, h with one is a single one. If a
+tokenizer lower-cases, such texts are lower-cased here and brought to the form once more.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class TextForm:
         """Values for `reading` of portable/letters.py; empty where texts stay as they are.
 
         A form is normalised by the device's Unicode. Characters that this Python does not know are left alone there,
-        too, and those that it knows have one normal form in every version of Unicode (the stability policy).
+        too, and known ones have the same normal form in every version of Unicode (the stability policy).
         """
         dropped = {"dropped": packed(members(self.dropped))} if self.dropped else {}
         if self.form == "none":
@@ -96,7 +96,7 @@ class TextForm:
     def reach(
         self, texts: Sequence[str], kept: Sequence[int], inner: Callable[[Sequence[str], Sequence[int]], list[int]]
     ) -> list[int]:
-        """The number of characters of each text of which the first `kept` tokens are made; `inner`: after the reading.
+        """How many characters of each text make the first `kept` tokens; `inner`: the same for the read text.
 
         >>> TextForm("NFC").reach(["e\\u0301 a"], [1], lambda texts, kept: [1])
         [2]
@@ -105,7 +105,7 @@ class TextForm:
         return [self._place(text, end) for text, end in zip(texts, ends, strict=True)]
 
     def _place(self, text: str, end: int) -> int:
-        """The end of the longest part of a text of which no more than `end` characters are made."""
+        """The end of the longest beginning of a text that becomes at most `end` characters."""
         if text.isascii() or self(text) == text:
             return end
         return bisect_right(range(len(text) + 1), end, key=lambda n: len(self(text[:n]))) - 1

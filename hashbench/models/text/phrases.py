@@ -68,7 +68,7 @@ class PairCounts:
         self.keys, self.counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
 
     def add(self, ids: np.ndarray, begins: np.ndarray) -> None:
-        """Counts the pairs in words (n,), of which `begins` (n,) bool marks those that begin a paragraph."""
+        """Counts the pairs in words (n,); `begins` (n,) bool marks words that begin a paragraph."""
         wanted = self._wanted[ids]
         inside = wanted[:-1] & wanted[1:] & ~begins[1:]
         keys = ids[:-1][inside].astype(np.int64) * len(self._wanted) + ids[1:][inside]
@@ -92,7 +92,7 @@ class Phrases:
     def segment(self, ids: np.ndarray, begins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Words (n,) and which begin a paragraph -> items (total,) int32, and where each word's items begin (n + 1,).
 
-        Left to right, longest first: in a run of words of which each makes a listed pair with the next, the pairs at
+        Left to right, longest first: in a run of words where each makes a listed pair with the next, the pairs at
         even places are taken. The second word of a pair has no separate items.
         """
         n_words = len(self.word_offsets) - 1

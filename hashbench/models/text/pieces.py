@@ -39,7 +39,7 @@ class PieceTokenizer(Tokenizer):
         return [strings[i] for i in self.piece_ids([text])[0]]
 
     def interner(self) -> Interner:
-        """A counter of pieces, whose provisional ids are those of the file."""
+        """A counter of pieces, whose provisional ids are the file's."""
         spellings = self.spellings()
         return NumberedInterner(
             len(spellings), lambda texts: lay_end_to_end(self.piece_ids(texts)), spellings.__getitem__
@@ -107,7 +107,7 @@ class TrainablePieces(PieceTokenizer):
 
     @classmethod
     def saved(cls, folder: Path, arguments: Mapping[str, Any]) -> Tokenizer:
-        """A tokenizer with these arguments, its vocabulary that of the folder."""
+        """A tokenizer with these arguments and the folder's vocabulary."""
         tokenizer = cls(**{key: TRAIN if key == cls.argument else value for key, value in arguments.items()})
         tokenizer.load(folder)
         return tokenizer
@@ -208,7 +208,7 @@ _commits: dict[str, str] = {}  # name of a model of the hub -> the commit that t
 
 
 def noted(name: str, path: Path) -> Path:
-    """`path`, a file or folder in the hub's cache; the commit in it is kept as that of `name`."""
+    """`path`, a file or folder in the hub's cache; the commit in it is kept as the commit of `name`."""
     parts = path.parts
     if SNAPSHOTS in parts[:-1]:
         _commits[name] = parts[parts.index(SNAPSHOTS) + 1]
@@ -216,7 +216,7 @@ def noted(name: str, path: Path) -> Path:
 
 
 def commits_of(arguments: Mapping[str, Any]) -> dict[str, str]:
-    """The names among these arguments that are of the hub and name no commit, each with the commit that was read.
+    """The names of the hub among these arguments that name no commit, each with the commit that was read.
 
     >>> _ = noted("of/doctest", Path("hub/models--of--doctest/snapshots/0123abc/vocab.txt"))
     >>> commits_of({"vocab": "of/doctest", "lowercase": True})

@@ -147,7 +147,7 @@ def without_specials(text: str, where: str) -> Tokenizer:
 def byte_level_classes() -> dict[str, str]:
     """Values for portable/byte_pairs.py: the characters that byte-level BPE cuts as letters, figures or white space.
 
-    Characters that follow each other in Unicode and are of one class are one piece; its class is that of its last one.
+    Neighbours in Unicode with one class make one piece, whose class is read from its last character.
     """
     splits = pre_tokenizers.ByteLevel(add_prefix_space=False)
     classes = {kind: np.zeros(CODE_POINTS, bool) for kind in ("letter", "figure", "space", "other")}
@@ -163,7 +163,7 @@ def byte_level_classes() -> dict[str, str]:
 
 
 def _class_of(character: str, splits: pre_tokenizers.ByteLevel) -> str:
-    """The class of a character: that of the one before it from which it is not parted."""
+    """The class of a character: letter, figure or other, whichever example it is not parted from."""
     for kind, before in (("letter", "a"), ("figure", "1"), ("other", "!")):
         if len(splits.pre_tokenize_str(before + character)) == 1:
             return kind

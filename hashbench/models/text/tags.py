@@ -2,7 +2,7 @@
 
 A span is a run of words under one type. `B` begins one, `I` goes on; IOB1, IOB2 and IOBES are read in one way: an `I`
 or `E` behind another type, or behind `O`, begins a new span, `E` ends one, `S` is one of a single word. Since words are
-whole, a span of words is a span of characters, whatever pieces a tokenizer makes of them.
+whole, a span of words is a span of characters, whatever pieces a tokenizer makes of it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Spans(NamedTuple):
 
 
 class TagScheme:
-    """The meaning of a task's tag ids: which tag begins or continues a span, and of which type."""
+    """The meaning of a task's tag ids: which tag begins or continues a span, and the type of the span."""
 
     def __init__(self, tags: Sequence[str]) -> None:
         """Raises InputError for a tag outside the scheme."""
@@ -82,8 +82,8 @@ class TagScheme:
     def counts(self, gold: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         """Ids of tags (B, W) each, gold below 0 where there is no word -> (B, 5) int64.
 
-        Columns: spans in gold, spans predicted, those of them that are equal in both ends and type, words, words with
-        the right tag.
+        Columns: spans in gold, predicted spans, predicted spans that are equal in both ends and type, words, words
+        with the right tag.
         """
         is_word = gold >= 0
         predicted = np.where(is_word, predicted, -1)

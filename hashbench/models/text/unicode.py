@@ -15,8 +15,8 @@ CODE_POINTS = 0x110000
 # Classes of a code point. A token is a run of WORD or of OTHER, or one LETTER, each with the MARKs behind it.
 SPACE, WORD, OTHER, LETTER, MARK = 0, 1, 2, 3, 4
 CLASS_BITS = 3  # scan.py has this number written out
-# Letters of scripts that put no white space between words, as ranges of code points, both ends included: of these
-# blocks those that Unicode calls letters, or numbers that are written with them
+# Blocks of scripts that put no white space between words, as ranges of code points, both ends included. Within them
+# count what Unicode calls letters, and numbers that are written with them
 UNSPACED = (
     # Thai, Lao, Myanmar, Khmer
     (0x0E00, 0x0EFF), (0x1000, 0x109F), (0xA9E0, 0xA9FF), (0xAA60, 0xAA7F), (0x1780, 0x17FF),
@@ -28,10 +28,10 @@ UNSPACED = (
 FIGURES = ("Nd", "No", "Pc")  # these make runs in every script
 # Vowels of Thai and Lao that are letters, and part of the cluster before them (UAX 29)
 AM = "\u0e33\u0eb3"
-# Format characters (category Cf) of version 2 of the tokenizer `unicode`. By rule WB4 of UAX 29 they part no word, all
-# but the zero width space. Those that show nothing (Default_Ignorable_Code_Point) would make another word of each that
-# holds one and are left out, but for those that change the letters beside them or an emoji: joiners, Mongolian vowel
-# separator, tags.
+# Format characters (category Cf) that version 2 of the tokenizer `unicode` leaves out. By rule WB4 of UAX 29 format
+# characters part no word, except the zero width space. One that shows nothing (Default_Ignorable_Code_Point) would make
+# another word of the word that holds it. Kept are the ones that change the letters beside them or an emoji: joiners,
+# Mongolian vowel separator, tags.
 IGNORED: Ranges = (
     (0x00AD, 0x00AD), (0x061C, 0x061C), (0x200E, 0x200F), (0x202A, 0x202E), (0x2060, 0x2064), (0x2066, 0x206F),
     (0xFEFF, 0xFEFF), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0001, 0xE0001),
@@ -39,10 +39,10 @@ IGNORED: Ranges = (
 # What the versions of the tokenizer `unicode` leave out. Version 3: all that shows nothing, but for joiners, which
 # change the letters beside them, and the zero width space, which parts words.
 LEFT_OUT: dict[int, Ranges] = {1: (), 2: IGNORED, 3: without(INVISIBLE, map(ord, JOINERS + ZERO_WIDTH_SPACE))}
-# Signs that begin a number or a word and enclose it (Prepended_Concatenation_Mark), which WB4 does not speak of
+# Signs that begin a number or a word and enclose it (Prepended_Concatenation_Mark), which WB4 does not mention
 PREPENDED = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
 # str.lower() works character by character but for these two: U+0130 becomes two characters, and capital sigma
-# becomes a final sigma at the end of a word. A text that holds one of them is lower-cased by Python beforehand.
+# becomes a final sigma at the end of a word. A text that holds one of the two is lower-cased by Python beforehand.
 NOT_BY_CHARACTER = ("\u0130", "\u03a3")
 
 
@@ -158,7 +158,7 @@ def fold_table(words_apart: bool, lowercase: bool) -> np.ndarray:
     """Code point -> (its lower case << 3) | class: (n,) int32, n = 0x110000.
 
     `words_apart` separates word characters (`\\w`) from the rest, as `\\w+|[^\\w\\s]+` does; without it a run is all
-    that is not white space. The class is that of the lower-cased character, since `re` reads the lower-cased text.
+    that is not white space. The lower-cased character decides the class, since `re` reads the lower-cased text.
     """
     classes = np.full(CODE_POINTS, OTHER, dtype=np.int32)
     everything = _string(np.arange(CODE_POINTS, dtype="<u4"))
@@ -173,7 +173,7 @@ def fold_table(words_apart: bool, lowercase: bool) -> np.ndarray:
 def unicode_table(lowercase: bool, version: int = 1) -> np.ndarray:
     """Code point -> (its lower case << 3) | class: (n,) int32, by Unicode's categories.
 
-    Letters, numbers and connectors (`_`) are WORD, those of scripts without white space LETTER; marks and joiners
+    Letters, numbers and connectors (`_`) are WORD, in scripts without white space LETTER; marks and joiners
     belong to the character before them, and from `version` 2 on other format characters too.
     """
     classes = np.full(CODE_POINTS, OTHER, dtype=np.int32)

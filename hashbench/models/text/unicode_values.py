@@ -22,7 +22,7 @@ from hashbench.models.text.unicode import (
 
 SIGMA = "\u03a3"
 SURROGATES = range(0xD800, 0xE000)
-# One character of a regular expression: a set, a class, or itself; and the text between two of them
+# One character of a regular expression: a set, a class, or itself; and the text between two such parts
 CLASS_OF_CHARACTERS = re.compile(r"(\[\^?(?:\\.|[^\]\\\[])+\]|\\[wWdDsS]|[\w-])(\+?)", re.ASCII)
 SEPARATOR = re.compile(r"\|(?![^\[]*\])")
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"

@@ -56,7 +56,7 @@ class WordPieceFile:
 
     tokenizer: Tokenizer
     identity: str  # a text that differs where pieces, ids or reading differ; of BERT's reading the pieces alone
-    size: int  # ids, those of special tokens included
+    size: int  # ids, special tokens included
 
 
 def read_word_pieces(name: str, lowercase: bool | None) -> WordPieceFile:
@@ -254,7 +254,7 @@ def _made(content: dict[str, Any], where: str) -> WordPieceFile:
 
 
 def _unlike_bert(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a reading that are not those of BERT, cased or uncased; {} for BERT's."""
+    """The parts of a reading that differ from BERT's, cased or uncased; {} for BERT's."""
     normalizer, model = content["normalizer"] or {}, content["model"]
     case = bool(normalizer.get("lowercase"))
     parts = {

@@ -1,4 +1,4 @@
-"""Word pieces: BERT's uncased subwords trained on a corpus, or those of any file (the `tokenizers` library).
+"""Word pieces: BERT's uncased subwords trained on a corpus, or read from any file (the `tokenizers` library).
 
 Text is normalised and split as BERT does it, or as the file says (`wordpiece_files`); a word is cut greedily into the
 longest pieces, all but the first spelled with "##" before them. A word that cannot be cut is one [UNK].
@@ -165,7 +165,7 @@ def continues(tokenizer: Tokenizer, character: str) -> bool:
 
 
 def normaliser_values(tokenizer: Tokenizer) -> dict[str, Any]:
-    """Values for portable/wordpieces.py: sets of characters by what becomes of them, and tables of replacements."""
+    """Values for portable/wordpieces.py: sets of characters by their treatment, and tables of replacements."""
     points = [point for point in range(CODE_POINTS) if point not in SURROGATES]
     kinds = {kind: np.zeros(CODE_POINTS, bool) for kind in ("dropped", "spaces", "alone", "punctuation")}
     single: dict[int, int] = {}

@@ -43,7 +43,7 @@ DIGITS = 8  # hexadecimal, of each fingerprint
 
 
 def sources_of(run: Run, place: Workplace) -> str:
-    """Fingerprints of a run's source files, a blank between them: its kind's files, and the files that its model adds."""
+    """Fingerprints of a run's source files, a blank between them: its kind's files, and files that its model adds."""
     kinds = [located.task.kind for located in place.resolved.tasks if located.task.name == run.task]
     heads = [task_head(kind.head) for kind in kinds if isinstance(kind, TextKind)]
     files = files_of(

@@ -180,7 +180,7 @@ def _collect(files: Sequence[Path], marks: Meanings | None) -> Titles:
 
 
 def resolve(keys: np.ndarray, redirects: np.ndarray, targets: np.ndarray) -> Meanings:
-    """The page number of each title: of a page its own, of a redirect that of the page at the end of its chain.
+    """The page number of each title: a page's own, or for a redirect the page at the end of its chain.
 
     `keys` (n,) of the pages; `redirects` and their `targets` (m,): all are uint64 keys. A redirect to nothing, or in a
     circle, means none. Of two pages with one key the first counts.
@@ -228,7 +228,7 @@ def _kept(pages: pa.Table, marks: Meanings | None) -> np.ndarray:
 
 
 def _links(file: Path, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Keys of the links (total,) of those pages of a file that stay, and the number of links of each page (n,)."""
+    """Keys of the links (total,) on the pages of a file that stay, and the number of links of each page (n,)."""
     table = feather.read_table(file, columns=["namespace", "redirect", "links"])
     is_page = pc.and_(pc.equal(table["namespace"], ARTICLES), pc.is_null(table["redirect"]))
     links = table.filter(is_page)["links"].combine_chunks().filter(pa.array(kept))

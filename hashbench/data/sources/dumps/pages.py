@@ -1,7 +1,7 @@
 """The pages of a dump's XML as a stream, facts of its wiki, the normal form of titles, and links in wikitext.
 
-In wikitext nothing is expanded. Regular expressions rather than a parser: mwparserfromhell builds a tree of everything,
-of which two kinds of nodes are wanted, and takes longer by a factor that `docs/experiments.md` states.
+In wikitext nothing is expanded. Regular expressions rather than a parser: mwparserfromhell builds a tree of everything
+where two kinds of nodes are wanted, and takes longer by a factor that `docs/experiments.md` states.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ MAX_ITERATIONS = 1_000
 # Of the linear support vector machines that are chosen among
 SVM_C = (0.01, 0.03, 0.1, 0.3, 1.0)
 SVM_TOLERANCE = 1e-3  # a tenth of liblinear's own for this solver
-MANY_ROWS = 20  # of train, from which on it is strange that half of them have a class that no other has
+MANY_ROWS = 20  # of train; from here on it is strange if there are more classes than half the rows
 
 
 class Classification(TextKind):
@@ -109,7 +109,7 @@ class Classification(TextKind):
         return np.bincount(labels).argmax()
 
     def linear_model(self, labels: np.ndarray, tolerance: float) -> Any:
-        """An untrained logistic regression; None where labels (n,) are of one class."""
+        """An untrained logistic regression; None where all labels (n,) are one class."""
         from sklearn.linear_model import LogisticRegression
 
         if len(np.unique(labels)) < 2:
@@ -117,7 +117,7 @@ class Classification(TextKind):
         return LogisticRegression(C=C, max_iter=MAX_ITERATIONS, tol=tolerance)
 
     def linear_models(self, labels: np.ndarray) -> list[Any]:
-        """Untrained linear support vector machines; [] where labels (n,) are of one class."""
+        """Untrained linear support vector machines; [] where all labels (n,) are one class."""
         from sklearn.svm import LinearSVC
 
         if len(np.unique(labels)) < 2:
@@ -127,7 +127,7 @@ class Classification(TextKind):
 
 
 def _own_notes(task: Task, read: ReadClasses) -> list[str]:
-    """Notes on the classes: those that no row has, names that may be several, and which one a metric counts."""
+    """Notes on the classes: classes without rows, names that may be several, and which class a metric counts."""
     present = {number for ids in read.ids.values() for number in ids.tolist()}
     absent = [repr(name) for number, name in enumerate(read.names) if number not in present]
     notes = [f"no row has a label of these classes: {listed(absent)}"] if absent and task.is_own else []
@@ -150,7 +150,7 @@ def _counted_note(task: Task, names: Sequence[str]) -> list[str]:
 
 
 def _remedy(cells: Cells, trained: Sequence[str]) -> str:
-    """The remedy for labels of a further set that training never saw; `cells`: those that are no class of the model.
+    """The remedy for labels of a further set that training never saw; `cells`: labels that are no class of the model.
 
     Numbers need a mapping where the classes have names and no order.
     """

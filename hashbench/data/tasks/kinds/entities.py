@@ -1,4 +1,4 @@
-"""Hidden links of pages (Superbloom, section 3.1): a page-link set, of which a tenth of the pages is tested."""
+"""Hidden links of pages (Superbloom, section 3.1): a page-link set, tested on a tenth of its pages."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class MinimalPairs(TaskKind):
         return f"{task.home}/{SPLIT}.parquet"
 
     def predictions(self, baseline: str, data: PairData, words: TypeTable | None = None) -> dict[str, SplitOutputs]:
-        """A trivial baseline's outcomes (n, 5) and the paradigms; `words`: those of the corpora with their counts."""
+        """A trivial baseline's outcomes (n, 5) and the paradigms; `words`: the corpora's, with their counts."""
         score: Callable[..., Sequence[float]] = self.baselines[baseline]
         arguments = (_log_shares(words),) if baseline in self.reads_words and words is not None else ()
         read = WordTokenizer().tokenize
@@ -182,7 +182,7 @@ def pair_task(name: str, **columns: Any) -> PairTask:
 
 
 SPLIT = "test"
-ONE_PARADIGM = "all pairs"  # the paradigm of a set without a column of them
+ONE_PARADIGM = "all pairs"  # the paradigm of a set without a column of paradigms
 
 
 @dataclass(frozen=True)

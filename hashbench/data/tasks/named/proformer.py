@@ -1,7 +1,7 @@
 """The data sets of ProFormer's tables 2 to 4 (Sankar, Ravi and Kozareva 2021): intents, dialogue acts and topics.
 
 Selecting happens on the validation set, or on a seeded tenth of train where there is none; the test set is read once.
-Labels are those that the data name. Intents that only ATIS' test set has count as errors. The paper has 21 intents and
+Labels are as the data name them. Intents that only ATIS' test set has count as errors. The paper has 21 intents and
 6 dialogue acts and gives no map of labels; of MRDA the five basic acts are used.
 """
 
@@ -56,7 +56,7 @@ YAHOO_ANSWERS = HubPlace(
 )
 
 # Rows. ATIS: the split of Goo et al. 2018; a copy without validation has its rows in train. MRDA: the split of
-# NathanDuran/MRDA-Corpus; the paper's 78,000 and 15,000 are of another one. AG News, Yahoo! Answers: Zhang et al. 2015.
+# NathanDuran/MRDA-Corpus; the paper's 78,000 and 15,000 are another split. AG News, Yahoo! Answers: Zhang et al. 2015.
 TASKS = [
     _task("atis", ATIS, train=4_478, validation=500, test=893),
     _task("mrda", MRDA, train=75_067, validation=16_433, test=16_702),

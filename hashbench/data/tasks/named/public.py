@@ -1,4 +1,4 @@
-"""Public data sets beside those of the papers: topics in 13 languages, slots, questions, Thai and Japanese texts,
+"""Public data sets that no paper has: topics in 13 languages, slots, questions, Thai and Japanese texts,
 pairs.
 
 SIB-200: the same sentences by topic in every language (Adelani et al. 2024), a task a language: `sib200:hin_Deva`. A

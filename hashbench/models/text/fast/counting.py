@@ -1,8 +1,8 @@
 """Counts word types with the compiled scanner: one table per thread, merged after every call.
 
 Words are looked up in a table that all interners of one recipe share, so that a later one finds most of its words
-there. From it come only the numbers by which an interner knows a word again: ids, counts and strings are those of the
-interner's own texts, and cost what these cost, however large the shared table is.
+there. It only gives the numbers by which an interner knows a word again. Ids, counts and strings come from the
+interner's own texts, so their cost does not depend on the size of the shared table.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PackedUtf8 = tuple[np.ndarray, np.ndarray, np.ndarray]  # texts end to end, wher
 
 
 def _empty_slots(n: int) -> np.ndarray:
-    """`n` free slots as (4 n,) uint64, none of which lies across two cache lines."""
+    """`n` free slots as (4 n,) uint64; no slot lies across two cache lines."""
     numbers = np.zeros(4 * n + CACHE_LINE // 8, dtype=np.uint64)
     skip = -numbers.ctypes.data % CACHE_LINE // 8
     return numbers[skip : skip + 4 * n]
@@ -119,7 +119,7 @@ class _Ids:
     """Ids that come in pieces, in one array; its memory costs nothing before it is written."""
 
     def __init__(self, characters: int) -> None:
-        """`characters` of the texts, of which a token has some five."""
+        """`characters`: of the texts; a token has some five."""
         n = characters // CHARACTERS_OF_A_TOKEN + min(characters, CHUNK_CHARACTERS)  # a chunk that is being read, too
         self._array, self._n = np.empty(n, np.int32), 0
 
@@ -145,7 +145,7 @@ class _Ids:
 
 
 class _Reader:
-    """The types that one thread met: their words, how often each came, and their ids among those of all threads."""
+    """The types that one thread met: their words, how often each came, and their ids among all threads' types."""
 
     def __init__(self, shared: _Words) -> None:
         """`shared` is used unless another interner is reading with it when this one begins."""
@@ -158,7 +158,7 @@ class _Reader:
         self._met = np.zeros(FIRST_SLOTS, np.int64)
         self._cursor = np.zeros(codes.PLACES, np.int64)
         self._low, self._tokens = np.empty(BUFFER_BYTES, np.uint8), np.empty((2, BUFFER_TOKENS), np.int64)
-        self.meaning = np.zeros(0, np.int32)  # id here -> id among those of all threads
+        self.meaning = np.zeros(0, np.int32)  # id here -> id among all threads' types
 
     def __len__(self) -> int:
         return int(self._cursor[codes.N_MET])

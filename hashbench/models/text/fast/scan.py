@@ -41,12 +41,12 @@ TOP_BITS = np.uint64(0x8080808080808080)
 ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
 NO_BITS = np.uint64(0)
 SPACE, WORD, OTHER, LETTER, MARK = 0, 1, 2, 3, 4  # as in unicode.py
-OWN_BYTES = 16  # of a token that is its own key
+OWN_BYTES = 16  # the longest token that is its own key
 # Added to the end of a token that holds a NUL, so that it counts as a long one
 HOLDS_NUL = 1 << 40
 # Bytes of the buffer that one step of the reading may need
 STEP = 2 * SCAN_BLOCK + SLACK
-# What a scan came to an end for: all texts are read, or an array must grow first
+# Why a scan ended: all texts are read, or an array must grow first
 DONE, LOW, WORDS, OWN_WORDS, MET = 0, 1, 2, 3, 4
 # The places in `cursor`: text and byte to go on at; tokens begun and ended in the buffer and its bytes; class of the
 # token that is open (0: none) and whether it holds a NUL; tokens looked up; ids of earlier buffers; types met
@@ -68,8 +68,8 @@ def read_block(
 ) -> tuple[int, int]:
     """Tokens of up to 64 ASCII bytes, which are low[tail:] -> (tokens begun, ended).
 
-    The bits of `valid` are the bytes to read, `word` and `other` those of either class; `run` is the class of the token
-    that was open.
+    The bits of `valid` are the bytes to read, `word` and `other` the bytes of either class; `run` is the class of
+    the token that was open.
     """
     words_before = (word << ONE) | np.uint64(run == WORD)
     others_before = (other << ONE) | np.uint64(run == OTHER)
@@ -202,7 +202,7 @@ def fill(
 ) -> bool:
     """Fills the buffers with tokens of the texts from `cursor` on; False where one token is larger than the buffer.
 
-    The open token, of which a part is there, comes to the front; all others in the buffers have been looked up.
+    A token that is only partly read comes to the front; all others in the buffers have been looked up.
     """
     tail = 0
     if cursor[RUN] != 0:
@@ -326,7 +326,7 @@ def add_words(
     keys: np.ndarray,
     words: np.ndarray,
 ) -> None:
-    """Ids of those tokens that have none in `words` (BATCH,), of a table: where not `enters`, -1 - the id."""
+    """Fills in ids of a table for tokens without one in `words` (BATCH,); where not `enters`, as -1 - the id."""
     for j in range(n):
         if words[j] < 0:
             at, end = begins[first + j], ends[first + j]

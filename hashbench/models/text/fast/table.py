@@ -53,7 +53,7 @@ def long_key(low: np.ndarray, at: int, n: int) -> tuple[np.uint64, np.uint64]:
 
 @inlined
 def mixed(first: np.uint64, second: np.uint64) -> np.uint64:
-    """A key -> 64 bits of which the highest choose the slot."""
+    """A key -> 64 bits; the highest ones choose the slot."""
     bits = (first ^ (second * OTHER_ODD)) * GOLDEN
     return (bits ^ (bits >> HALF)) * GOLDEN
 
@@ -165,7 +165,7 @@ def unite(
     size: np.ndarray,
     ids: np.ndarray,
 ) -> None:
-    """The ids (n,) of `tokens`, laid end to end with `places` (n + 1,), in a table with room for those that are new."""
+    """The ids (n,) of `tokens`, laid end to end with `places` (n + 1,), in a table with room for new ones."""
     keys, shift = np.empty((BATCH, 4), dtype=np.uint64), shift_of(slots)
     for first in range(0, len(ids), BATCH):
         count = min(BATCH, len(ids) - first)
