@@ -6,8 +6,8 @@ the character that was left out or moved last is put in before it.
 
 Differs from the released code: words are defined by base.py, before any lower-casing, and characters are code points,
 not units of UTF-16. The character left out or moved last comes from the same text, in the order in which its words are
-drawn; in the released code it may come from any earlier word of the training. A word that would stay as it is, or become
-empty, is passed over for another one.
+drawn; in the released code it may come from any earlier word of the training. A word that would stay as it is, or
+become empty, is passed over for another one.
 
 `unseen` replaces English words by forms that pre-training lacks: inflections, else derived words.
 """
