@@ -155,7 +155,7 @@ PASSWORD = re.compile(r"(://[^:/\s]*):[^\s]*@")
 NAMED_PASSWORD = re.compile(
     r"""(?i)\b(\w*(?:password|passwd|pwd|secret_key|access_key|api_key))(\s*=\s*)('(?:\\.|[^'])*'|"[^"]*"|[^\s&]+)"""
 )
-# Of a command that was stored as one line, in which an address with blanks ends nowhere
+# For a command that was stored as one line, where the end of an address with blanks is not known
 STORED_ADDRESS = re.compile(r"(--db[ =]\S+?://[^:/]*):.*@")
 STORED_NAMED = re.compile(r"(?i)(--db[ =].*?password\s*=).*?(?= --|$)")
 HUB_TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{16,}")

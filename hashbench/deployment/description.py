@@ -56,7 +56,7 @@ class Config:
     labels: tuple[str, ...] = ()
     # Classes by the numbers that they may have in data; () where no order was declared
     label_order: tuple[str, ...] = ()
-    # Of hub names in the spec that name no commit: the commit that was read; {} in folders of earlier versions
+    # Hub names in the spec without a commit -> the commit that was read; {} in folders of earlier versions
     commits: dict[str, str] = field(default_factory=dict)
     format: int = FORMAT
 

@@ -37,7 +37,7 @@ from hashbench.models.names import Pooling
 from hashbench.models.objectives.heads import ClassificationHead, pool
 from hashbench.running.training.model import Model
 
-# Of the example that is traced: at least 2 and all different, since an axis of size 1 would be taken for fixed.
+# Sizes of the traced example: at least 2 and all different, since an axis of size 1 would be taken for fixed.
 TYPES, ROWS, BLOCKS = 5, 2, 3
 LONGEST_INPUT = 512  # tokens, where an encoder has no limit
 SHORTEST_INPUT = 3  # tokens of an input, padding included: a word and both its neighbours

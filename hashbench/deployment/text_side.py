@@ -102,7 +102,7 @@ def assembling_values(predictor: Predictor) -> dict[str, Any]:
         "width": coder.width if coder.bits is None else coder.bits,
         "remembered": REMEMBERED,
         "kind": kind_of_numbers(coder),
-        # Of the graph's input
+        # Type of the graph's input
         "graph_codes": str(graph_codes(coder, torch.from_numpy(coder.encode(["a"]))).dtype).removeprefix("torch."),
         "labels": list(predictor.labels),
     }

@@ -100,7 +100,7 @@ class CardFacts:
     pretrain: Mapping[str, Any] | None  # the spec of its pre-training, None where there was none
     scores: Sequence[Mapping[str, Any]]  # metric, split, value of the exported checkpoint
     constant: Sequence[str]  # the splits on which it predicts one and the same for every text
-    # Of its attempt: origin of the data, and warnings.
+    # Notes of its attempt: origin of the data, and warnings.
     notes: Mapping[str, str]
     # How recipe values were chosen, as far as the experiment declares it: by name tried, on, by.
     tuned: Mapping[str, Mapping[str, Any]]

@@ -98,7 +98,7 @@ def _deletion(store: Store, connection: Connection, name: str) -> Deletion:
 
 
 def _needed_by_others(runs: set[str], needs: list[tuple[str, str]]) -> set[str]:
-    """Those of the runs that others need, at once or through each other. `needs`: (run, run that it needs)."""
+    """The runs among these that others need, directly or through each other. `needs`: (run, run that it needs)."""
     needs_of: dict[str, list[str]] = defaultdict(list)
     for run_id, need in needs:
         needs_of[run_id].append(need)

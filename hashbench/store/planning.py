@@ -149,7 +149,7 @@ def retry_failed(store: Store, experiment_id: int) -> int:
 
 
 def known_ids(connection: Connection, ids: Sequence[str], *conditions: sa.ColumnElement[bool]) -> set[str]:
-    """Those of the run ids that the database holds (under the conditions)."""
+    """The ids among these that the database holds (under the conditions)."""
     stored: set[str] = set()
     for part in chunks(ids):
         stored.update(connection.execute(sa.select(run.c.id).where(run.c.id.in_(part), *conditions)).scalars())

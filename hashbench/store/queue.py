@@ -55,7 +55,7 @@ class ClaimedRun:
     spec: dict[str, Any]
     needs: tuple[str, ...]
     again: bool = False  # a finished run whose files are made again (store/reruns.py)
-    # Of the time since the claim; None in a process that did not claim it
+    # Measures the time since the claim; None in a process that did not claim the run
     watch: Stopwatch | None = field(default_factory=Stopwatch, compare=False, repr=False)
 
     def stopped(self) -> ClaimedRun:

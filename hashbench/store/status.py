@@ -114,8 +114,8 @@ COUNTS = """
 SELECT state, COUNT(*) AS n FROM run
 WHERE id IN (SELECT run_id FROM experiment_run WHERE experiment_id = :experiment) GROUP BY state
 """
-# Of a finished run the attempt that counts, since a merge may bring newer ones; else the newest. The reason may be that
-# of a later attempt, by which files were made again.
+# A finished run is shown by the attempt that counts, since a merge may bring newer ones; any other run by its newest.
+# The reason may come from a later attempt, by which files were made again.
 RUNS = """
 SELECT r.id AS run_id, r.kind, er.model, r.task, r.seed, r.encoder, r.state,
        (SELECT COUNT(*) FROM attempt n WHERE n.run_id = r.id) AS attempts, r.tries,
@@ -225,7 +225,7 @@ def counts(store: Store, experiment_id: int) -> dict[str, int]:
 
 
 def done_ids(store: Store, run_ids: Iterable[str]) -> set[str]:
-    """Those of the run ids that are finished, of any experiment."""
+    """The ids among these that belong to finished runs, of any experiment."""
     with store.read() as connection:
         return known_ids(connection, list(run_ids), run.c.state == "done")
 

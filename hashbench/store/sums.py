@@ -79,7 +79,7 @@ def wrong(connection: Connection, kind: str, ids: Sequence[Any] | None = None) -
 
 
 def changed_results(store: Store, run_ids: Iterable[str]) -> list[str]:
-    """Those of the finished runs whose stored results are no longer what was written."""
+    """The finished runs whose stored results are no longer what was written."""
     changed: list[str] = []
     with store.read() as connection:
         for part in chunks(sorted(run_ids)):

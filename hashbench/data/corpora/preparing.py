@@ -270,7 +270,7 @@ def _write_ids(path: Path, tokenized: Sequence[TokenizedShard], of_types: Sequen
 
 
 VOCABULARY_FORMAT = 1  # of a learned vocabulary; a change learns every vocabulary anew
-# That a vocabulary is learned on, of all corpora together, and as many of all tasks; more changes few merges
+# A vocabulary is learned on so many characters of all corpora, and as many of all tasks; more changes few merges
 TRAINING_CHARACTERS = 500_000_000
 
 

@@ -30,7 +30,7 @@ from hashbench.models.text.unicode import in_chunks
 BLOCK_ROWS = 4_096
 CHUNK_CHARACTERS = 250_000  # read and tokenized at a time
 STREAMED = 31  # stream of random numbers
-# Of rows of words one in so many is never trained on, and of a large corpus so many rows in all
+# One in so many rows of words is never trained on, and in a large corpus at most so many rows in all
 HELD_OUT_EVERY, MOST_HELD_OUT = 100, 2_000
 # Types among which the likeliest word of a held-out place is looked for
 MOST_CANDIDATES = 20_000
@@ -121,7 +121,7 @@ class PretrainingData(TrainingData):
         return read + sum(int(lengths[rows].sum()) for rows in self._plan(epochs)[:rest])
 
     def facts(self) -> list[MetricRow]:
-        """Of rows of words the share of tokens that is cut off, and the positions that are trained; else nothing."""
+        """For rows of words the share of tokens that is cut off, and the positions that are trained; else nothing."""
         if self._sizes is None:
             return []
         facts = self.corpus.row_facts(self._sequence_length, self._n_specials)

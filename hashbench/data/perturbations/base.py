@@ -27,7 +27,7 @@ from hashbench.common.splitmix import GAMMA, mix
 
 # A word and a random number -> the changed word, None where it has none.
 Change = Callable[[str, int], str | None]
-# Of what the kinds do and of the list of misspellings; a change makes all robustness runs anew.
+# Version of what the kinds do and of the list of misspellings; a change makes all robustness runs anew.
 VERSION = 1
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
@@ -84,7 +84,7 @@ def perturbed(
     draws = _draws(f"{seed} {kind}\0{text}", 2 * len(words) + 1)
     fraction = (int(draws[0]) >> 11) * 2.0**-53
     budgets = [math.floor(rate * len(words) + fraction) for rate in rates]
-    # Of the words in random order: begin, end, the word in its place.
+    # By word, in random order: begin, end, and the word in its place.
     changed: list[tuple[int, int, str]] = []
     for i in np.argsort(draws[1 : len(words) + 1], kind="stable").tolist():
         if len(changed) == max(budgets):

@@ -179,7 +179,7 @@ def _chosen(pattern: str) -> tuple[tuple[Path, ...], tuple[str, ...]]:
 
 
 TEXT_COLUMN = "text"
-# Of text; a part of the names of finished shards, so a change begins these anew.
+# Bytes of text. Part of the names of finished shards, so a change begins them anew.
 SHARD_BYTES = 64 << 20
 # Releases of HashFormers' code: an article ends at the first of them
 ARTICLE_END = ("See also", "References", "Category")

@@ -155,7 +155,7 @@ def plain(text: str) -> str:
 
 
 def _before(keys: np.ndarray) -> np.ndarray:
-    """Of each of the keys (n,) whether an earlier one is equal: bool (n,)."""
+    """True for each key (n,) that equals an earlier one: bool (n,)."""
     again = np.ones(len(keys), bool)
     again[np.unique(keys, return_index=True)[1]] = False
     return again

@@ -61,7 +61,7 @@ class Task:
     files: Mapping[str, str] | None = None  # of an own data set's splits, where they are named
     max_rows: int | None = None  # of each split of an own data set, a seeded sample; None: all
     collection: str = ""  # the part of a data folder that holds it
-    # Of one of many tasks of one form, called COLLECTION:PART: which one; its folder in the collection
+    # For one of many tasks of one form, called COLLECTION:PART: which one; its folder in the collection
     part: str = ""
     # What tasks are grouped by in tables, as language and script
     traits: dict[str, str] = field(default_factory=dict)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # [CLS], [MASK], [SEP], m tokens each; more are reserved, the first of them for [UNK].
 SPECIAL_ITEMS = 3
-# Of `separate`; where two buckets must share an item, no number of rounds helps.
+# Rounds of `separate`; where two buckets must share an item, no number of rounds helps.
 ROUNDS = 100
 
 
@@ -237,9 +237,9 @@ def separate(maps: np.ndarray, seed: int) -> int:
     return int(twins(maps).sum())
 
 
-# Of the vectors. Chosen here, as the factorisation is.
+# Dimensions of the items' vectors. Chosen here, as the factorisation is.
 DIMENSIONS = 64
-# Of the vector that the iteration of the decomposition begins with.
+# Seed of the vector that the iteration of the decomposition begins with.
 START_SEED = 0
 
 

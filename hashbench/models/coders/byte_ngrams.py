@@ -40,7 +40,7 @@ PRIME = np.int64(1_000_000_007)
 # The paper has 3 to 8 (section 4.8) for texts. Chosen here: a word has few n-grams of the longer sizes, and short ones
 # matter most (table 8).
 SIZES = (3, 4, 5)
-# Of the n-grams. Chosen here: twice the paper's largest.
+# Size of an n-gram. Chosen here: twice the paper's largest.
 LARGEST_NGRAM = 16
 
 

@@ -16,8 +16,8 @@ MOST_POSITIONS = 256  # chosen here: a table of 65,536 rows
 class BytePositions(PortableCoder):
     """A coder of words as rows of bytes at positions, row v P + p of byte v at position p, -1 behind: (n, P) int32.
 
-    Of a longer word the first P bytes are kept, less what they hold of a character that is cut. `ends`: of a longer
-    word the first bytes, P // 2 rounded up, and the last P // 2, of whole characters.
+    A longer word keeps its first P bytes, without bytes of a character that is cut. `ends`: a longer word keeps its
+    first bytes, P // 2 rounded up, and its last P // 2, of whole characters.
     """
 
     name = "byte-positions"

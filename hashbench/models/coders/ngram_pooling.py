@@ -118,7 +118,7 @@ def pooled(
 
 
 ORDERS, MODULUS = 3, 1_000_000_007  # N and B (section 3.2)
-# Of the rolling hash: no two n-grams of bytes collide, since 257^3 < B.
+# Base of the rolling hash: no two n-grams of bytes collide, since 257^3 < B.
 BASE = 257
 SEED = 42  # the random state
 MARKER = "##"  # of a word piece that goes on

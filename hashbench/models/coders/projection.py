@@ -30,7 +30,7 @@ from hashbench.models.text.unicode import pack, split
 from hashbench.models.text.unicode_values import case_values
 
 LONGEST_NGRAM = 5  # characters of an n-gram: the paper, section 3
-# Of counters below 4,096; a word of 256 characters has 1,534 features.
+# Bits of a counter, which stays below 4,096: a word of 256 characters has 1,534 features.
 PLANES = 12
 # An n-gram is hashed as n:cat, a pair of characters one apart as s:ct.
 KIND_N, KIND_S, COLON = np.uint8(ord("n")), np.uint8(ord("s")), np.uint8(ord(":"))

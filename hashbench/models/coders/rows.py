@@ -120,7 +120,7 @@ class ByteRows(PortableCoder):
 
 
 LENGTH = 50  # ids of a word, its frame included
-# Of a word; ids are bytes, and each is raised by 1, so that 0 is padding.
+# Ids that frame a word, whose other ids are bytes. Each is raised by 1, so that 0 is padding.
 BEGIN, END = 258, 259
 ROWS = 263  # of the table
 

@@ -405,7 +405,7 @@ class ModelSpec:
     head: HeadSpec = HeadSpec()
     training: TrainingSpec = TrainingSpec()
     origin: OriginSpec = OriginSpec()
-    # Of word vectors at the start: a number, or "matched" to position vectors; None: the embedding's own.
+    # Spread of word vectors at the start: a number, or "matched" to position vectors; None: the embedding's own.
     initial_spread: float | Literal["matched"] | None = None
     free_size: FreeSize | None = None  # None: its embedding has one size
     groups: tuple[str, ...] = ()  # names under which an experiment may ask for several models

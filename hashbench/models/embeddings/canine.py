@@ -42,7 +42,7 @@ PRIMES = (31, 43, 59, 61, 73, 97, 103, 113, 137, 149, 157, 173, 181, 193, 211, 2
 SPECIAL_POINTS = {"[CLS]": 0xE000, "[PAD]": 0x0000, "[SEP]": 0xE001, "[BOS]": 0xE002, "[MASK]": 0xE003}
 HUB_NAME = "google/canine-c"
 MAX_CHARACTERS = 2048  # of an input; the released model was trained on no more
-# Of 16,384, says the read-me of the released code, and counts no others.
+# Out of 16,384, by the read-me of the released code, which counts no others.
 TRAINED_POSITIONS = 2048
 BUCKETS_IN_APPENDIX = 16_000  # HashFormers, appendix B, eq. 10; the checkpoint has 16,384
 

@@ -153,7 +153,7 @@ SIZES: dict[BertSize, dict[str, int]] = {
     "mini": {"layers": 4, "heads": 4, "dim": 256, "feed_forward": 1024},
     "tiny": {"layers": 2, "heads": 2, "dim": 128, "feed_forward": 512},
 }
-# Of BERT; the printed 312,506 parameters have 512 positions and two segments.
+# As BERT; the printed 312,506 parameters have 512 positions and two segments.
 BERT_POSITIONS: dict[str, Any] = {"max_positions": 512, "type_rows": 2, "eps": 1e-12, "first_position": 0}
 # The paper names no rates. Chosen here: the suite's rates for these sizes, so that a model of a fixed size keeps its
 # own under an experiment of another size.

@@ -67,7 +67,7 @@ def _hashed(combine: Combine, summary: str) -> ModelSpec:
             QuotientRemainder, {"num_rows": HASHED_NUMBERS, "collisions": 512, "combine": combine},
             small={"num_rows": 100, "collisions": 10},
         ),
-        # Of two c with one number of rows the larger; below it rows grow again.
+        # If two values of c give one number of rows, the larger counts; below it rows grow again.
         free_size=FreeSize("embedding", "collisions", least=512),
         groups=("quotient-remainder",),
         summary=summary,

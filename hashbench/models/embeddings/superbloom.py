@@ -35,7 +35,7 @@ from hashbench.models.embeddings.base import (
 from hashbench.models.layers import draw_weights
 
 CLS, MASK, SEP = range(SPECIAL_ITEMS)  # behind the hashed rows
-# Of <s>, <pad>, </s>, <unk>, <mask>: no separate row for padding.
+# For <s>, <pad>, </s>, <unk>, <mask>: no separate row for padding.
 ROWS_OF_SPECIALS = (CLS, SEP, SEP, MASK, MASK)
 # <unk> is item 3 of the special ones where there are more than three, and name 3 of the five.
 UNKNOWN, SPELLED = 3, 3

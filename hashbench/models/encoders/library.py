@@ -33,9 +33,9 @@ CONFIG_NAMES = {
     "feed_forward": ("intermediate_size", "hidden_dim"),
     "dropout": ("hidden_dropout_prob", "dropout"),
 }
-# Of a config.json: what says nothing of the shape.
+# Keys of a config.json that do not describe the shape.
 NO_SHAPE = {"_name_or_path", "transformers_version", "torch_dtype", "dtype", "architectures"}
-# Of a config.json: what names code to run or to fetch, other files, or how numbers are computed.
+# Keys of a config.json that name code to run or to fetch, other files, or how numbers are computed.
 NOT_TAKEN = {"auto_map", "attn_implementation", "_attn_implementation", "experts_implementation", "quantization_config"}
 AUTO = "transformers.models.auto.modeling_auto"
 ENCODER_REMEDY = "take an encoder of text, as BERT, DistilBERT, RoBERTa or ELECTRA are"

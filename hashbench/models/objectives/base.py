@@ -150,7 +150,7 @@ class Objective:
         return self.targets == "rows" or self.reads_items
 
     def corruption_args(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of the objective's arguments that `corrupt` gets."""
+        """The arguments of the objective that `corrupt` gets."""
         return {key: value for key, value in arguments.items() if key not in self.head_args}
 
     def check_arguments(self, arguments: Mapping[str, Any]) -> None:

@@ -86,7 +86,7 @@ class Tokenizer(ABC):
     makes_words = False
     # The token of a word that it cannot spell; None: it spells all.
     unknown: str | None = None
-    # Of a vocabulary of pieces (`text.pieces`): its name in messages, and the argument that names it; None: no pieces.
+    # For a vocabulary of pieces (`text.pieces`): its name in messages, and the argument that names it; None: no pieces.
     title = ""
     argument: str | None = None
     # Whether `pretrain.vocabulary` of a recipe may replace that argument.

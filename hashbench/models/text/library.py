@@ -28,7 +28,7 @@ from hashbench.models.text.unicode import well_formed
 from hashbench.models.text.wordpiece_files import LIST, disagreement, not_read, read_config
 
 PACKAGE = "transformers"
-# Of these the identity is made, besides the files that hold a vocabulary.
+# Files that make the identity, besides the files that hold a vocabulary.
 SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
 FIRST_TEXT, SECOND_TEXT = "A", "B"  # the place of a text in a layout
 # Chosen here: two texts of different length by which a layout is found, and one that is longer than what is kept of it.

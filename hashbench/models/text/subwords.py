@@ -22,7 +22,7 @@ MIN_FREQUENCY = 2  # of a merged pair; RoBERTa's BPE training
 MERGES = "merges.txt"
 CHARACTERS_AT_ONCE = 8_192  # characters in one call of the library
 SPACE = ord(" ")  # joins the piece behind it
-# Of a tokenizer.json: what a text side without the library can do; what else is in it must be absent or empty.
+# Parts of a tokenizer.json that a text side without the library can do; other parts must be absent or empty.
 PLAIN_MODEL = {"type", "vocab", "merges"}
 NORMALISERS = (None, "Lowercase")
 

@@ -21,7 +21,7 @@ from hashbench.results.read.origins import task_origins
 from hashbench.results.tables.paper import ANY_TASK, printed_number
 
 ALIASES = {"rec@1": "entity_rec@1"}  # one column under two names
-# Of a parameter in float32, in which the papers give sizes.
+# Bytes of a parameter in float32, in which the papers give sizes.
 FLOAT_BYTES = 4
 # Ends the name of a column of exact integers in the reference data.
 EXACT = "_exact"

@@ -41,7 +41,7 @@ class Column:
     subtitle: str = ""  # the metric that is read
     metric: str = ""  # of a score: read instead of the paper's choice for the task
     split: str = ""
-    # Of an average: columns; those in brackets count together as one
+    # Columns of an average; columns in brackets count together as one
     tasks: tuple[str | tuple[str, ...], ...] = ()
     fact: str = ""  # a stored fact of another name than the column's
     factor: float = 1.0  # by which a fact is multiplied

@@ -18,7 +18,7 @@ from hashbench.scores.base import metric_of
 BUILT_IN = ("builtin", "built-in")  # in the origin or a note of generated texts
 SAMPLE = "sample"
 SOURCES = "sources"  # the topic of a run's notes that holds the fingerprints of its code
-# Of runs that were stored before they noted it: the class whose F1 GLUE's tasks report
+# For runs that were stored before they noted it: the class whose F1 GLUE's tasks report
 F1_OF = {"mrpc": "equivalent", "qqp": "duplicate"}
 UNDEFINED_DRAWS = (
     "Intervals leave out draws without a value (such as draws without an example of the class), which makes them too "

@@ -28,7 +28,7 @@ from hashbench.store.engine import Store
 from hashbench.store.result import Predictions
 from hashbench.store.status import StoredExperiment, find_experiment
 
-# Of the examples: a report has thousands of intervals, and their ends move by a thirtieth of their width at most times.
+# Fewer draws than elsewhere: a report has thousands of intervals, and their ends mostly move by a thirtieth of the width.
 DRAWS = 2_000
 # (seeds, rates), and (seeds, draws, rates): None without predictions
 CurveValues = tuple[np.ndarray, np.ndarray | None]

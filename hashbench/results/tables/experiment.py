@@ -113,7 +113,7 @@ def own_table(
 
 
 def without_minutes(notes: Sequence[str]) -> tuple[str, ...]:
-    """Those of a table's notes that are not on its column of minutes."""
+    """The notes of a table that are not on its column of minutes."""
     return tuple(note for note in notes if not note.startswith(OF_MINUTES))
 
 

@@ -121,7 +121,7 @@ def entry_row(entry: Entry, cells: dict[str, Cell]) -> Row:
 
 
 def measured_columns(measured: Measured, columns: Sequence[Column]) -> list[Column]:
-    """Those of some columns of facts that any row has a value for."""
+    """The columns of facts in which some row has a value."""
     having = {name for (_, _, name), fact in measured.facts.items() if fact.value is not None}
     return [column for column in columns if column.name in having]
 

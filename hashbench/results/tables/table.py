@@ -50,7 +50,7 @@ class Cell:
     group: str = ""  # cells of different groups (encoder, data, precision) are not compared
     marks: tuple[int, ...] = ()  # footnotes
     best: bool = False  # of scores: not separable from the best of the column
-    # Of a compared score "best" or "below"; "not compared: WHY"; '' without a group
+    # "best" or "below" for a compared score; "not compared: WHY"; '' without a group
     rating: str = ""
     rank: int = 0  # in the column, 1 is the best; 0 where it is not compared
     ranks: tuple[int, int] = (0, 0)  # the interval of the rank, of all models of the column at once
@@ -78,7 +78,7 @@ class Row:
     section: str = ""
     settings: str = ""  # what sets this row apart from another row of the same model
     key: str = ""  # its name in the reference data, where that is not the model's
-    # Of a table of words: what a terminal has below the row, in sentences
+    # In a table of words: sentences that a terminal prints below the row
     details: tuple[str, ...] = ()
 
     @property

@@ -355,7 +355,7 @@ def _named_in_file(values: Mapping[str, Any], keys: KeyPath, value: Any) -> Any:
 
 
 def _own_entries(listed: Any) -> dict[str, Any]:
-    """Those entries of a list of models or tasks that are blocks of keys, by their names."""
+    """The entries of a list of models or tasks that are blocks of keys, by their names."""
     blocks = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
     return {entry["name"]: entry for entry in blocks if isinstance(entry.get("name"), str)}
 

@@ -68,7 +68,7 @@ def _processor_has_bf16() -> bool:
     return any(has.get(unit) for unit in ("avx512_bf16", "amx_bf16", "avx10_2", "bf16", "sve_bf16"))
 
 
-# Of the free memory that a training may fill: trials do not see what fragments it later.
+# The share of free memory that a training may fill: trials do not see what fragments it later.
 SHARE = 0.9
 # Copies of the trained parameters that a step needs beside its gradients: AdamW's two moments.
 MOMENTS = 2

@@ -25,8 +25,8 @@ from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model
 from hashbench.running.training.module import RecipeModule
 
-# Of the code of a layer: with and without padding, at all places or some, in training and evaluation, of one shape and
-# of any. Beyond torch's own limit of 8 the code runs uncompiled.
+# Compiled versions of a layer's code: with and without padding, at all places or some, in training and evaluation, for
+# one shape and for any. Beyond torch's own limit of 8 the code runs uncompiled.
 VERSIONS = 16
 
 

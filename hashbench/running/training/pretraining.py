@@ -204,7 +204,7 @@ def area(scores: np.ndarray, positive: np.ndarray) -> float:
 
 
 def sentence_scores(model: Model, head: Head, sentences: PairSentences, machine: Machine) -> np.ndarray:
-    """Of each sentence the sum, mean and minimum of its tokens' log-probabilities, and their number: (n, 4) float64.
+    """The sum, mean and minimum of each sentence's token log-probabilities, and their number: (n, 4) float64.
 
     Raises:
         NotFinite: a score is no finite number.

@@ -27,10 +27,10 @@ from hashbench.data.tasks.text_baselines import BASELINES
 from hashbench.data.tasks.text_data import Split
 from hashbench.scores.base import find_metric
 
-# Of the logistic regression. 10 fits short texts better than scikit-learn's 1, which holds words back too much.
+# Of the logistic regression: 10 fits short texts better than scikit-learn's 1, which holds words back too much.
 C = 10.0
 MAX_ITERATIONS = 1_000
-# Of the linear support vector machines that are chosen among
+# Values of C of the linear support vector machines; the best one is chosen
 SVM_C = (0.01, 0.03, 0.1, 0.3, 1.0)
 SVM_TOLERANCE = 1e-3  # a tenth of liblinear's own for this solver
 MANY_ROWS = 20  # of train; from here on it is strange if there are more classes than half the rows

@@ -308,7 +308,7 @@ def _group_of_each(
 
 
 def _hold_same_words(pairs: Split, n_paradigms: int) -> tuple[bool, ...]:
-    """Of each paradigm whether all of its pairs hold the same words on both sides, in another order."""
+    """For each paradigm whether all its pairs hold the same words on both sides, in another order."""
     words = WordTokenizer().tokenize
     same = np.array([sorted(words(good)) == sorted(words(bad)) for good, bad in zip(*pairs.texts, strict=True)])
     others = np.bincount(pairs.labels[~same], minlength=n_paradigms)

@@ -152,9 +152,9 @@ class _Reader:
         self._shared = shared
         self._words: _Words | None = None
         self._own = _Words()  # for what does not fit into the first table
-        # Of each word of either table: its id + 1 here, 0 for one that was not met, and how often it came
+        # A row for each word of either table: its id + 1 here, 0 for a word that was not met, and how often it came
         self._tallies = np.zeros((0, 2), np.int64), np.zeros((0, 2), np.int64)
-        # Of each id: its word in the first table, or -1 - its word in the second
+        # By id: its word in the first table, or -1 - its word in the second
         self._met = np.zeros(FIRST_SLOTS, np.int64)
         self._cursor = np.zeros(codes.PLACES, np.int64)
         self._low, self._tokens = np.empty(BUFFER_BYTES, np.uint8), np.empty((2, BUFFER_TOKENS), np.int64)

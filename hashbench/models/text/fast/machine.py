@@ -76,7 +76,7 @@ def _prefetch(context: Any, builder: Any, signature: Any, values: Any) -> Any:
     module = builder.module
     function = module.globals[name] if name in module.globals else ir.Function(module, kind, name)
     pointer = builder.bitcast(_address(context, builder, signature.args[0], *values), byte)
-    # To be read, in all caches, as data
+    # The request is for reading, into all caches, of data
     builder.call(function, [pointer, *(ir.Constant(number, value) for value in (0, 3, 1))])
     return context.get_dummy_value()
 

@@ -18,8 +18,8 @@ from hashbench.models.text.compiled import code_point, compiled, inlined
 from hashbench.models.text.fast.machine import SCAN_BLOCK, masks, trailing_zeros
 from hashbench.models.text.unicode import CODE_POINTS, NOT_BY_CHARACTER
 
-# Of a code point, above its canonical combining class: a text with it may change; it begins a composition, or may join
-# what begins one
+# Bits of a code point above its canonical combining class: a text with it may change; it begins a composition; it may
+# join what begins one
 CHANGES, BEGINS, JOINS = 1 << 8, 1 << 9, 1 << 10
 CLASS = 0xFF
 ASSIGNED = (range(0x33480), range(0xE0000, 0xE01F0))  # others have no characters but for private use

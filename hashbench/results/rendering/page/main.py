@@ -166,7 +166,7 @@ def document(content: Content) -> str:
         name=content.measured.experiment.name,
         title=f"{content.measured.experiment.name} · hashbench",
         facts=_facts(content),
-        # Of several warnings with one beginning the last, which is the longest.
+        # Among warnings with one beginning the last, which is the longest.
         warnings=list({line.partition(":")[0]: line for line in lines}.values()),
         sections={name: title for name, (title, there) in shown.items() if there},
         provenance=content.own[0].provenance,
