@@ -62,7 +62,8 @@ def write_library_files(predictor: Predictor, folder: Path) -> list[str]:
     parts = parts_of(predictor)
     code, needed = joined_parts(parts, extra=("import torch\n", *TOKENIZER_IMPORTS))
     values = {"tokenizer": parts.tokenizer.entry, "coder": parts.coder.entry, "version": hashbench.__version__}
-    values["files"] = json.dumps({_field(name): name for name in (VALUES, *sorted(parts.files))})
+    read = (VALUES, *sorted(parts.files))
+    values["files"] = json.dumps({f"{name.replace('.', '_')}_file": name for name in read})
     files: dict[str, bytes] = {
         TOKENIZATION: _template("tokenization.txt", values | {"parts": code, "imports": needed}).encode(),
         MODELING: _modeling(predictor).encode(),
@@ -168,10 +169,6 @@ def _pooling(predictor: Predictor) -> dict[str, Any]:
     modes = {f"pooling_mode_{mode}": mode == chosen for mode in POOLING.values()}
     width = predictor.model.encoder.text_width(predictor.config.n_texts)
     return {"word_embedding_dimension": width, **modes}
-
-
-def _field(file: str) -> str:
-    return file.replace(".", "_") + "_file"
 
 
 def _template(name: str, values: dict[str, str]) -> str:

@@ -28,7 +28,7 @@ from hashbench.store.engine import Store
 from hashbench.store.result import Predictions
 from hashbench.store.status import StoredExperiment, find_experiment
 
-# Fewer draws than elsewhere: a report has thousands of intervals, and their ends mostly move by a thirtieth of the width.
+# Fewer draws than elsewhere: a report has thousands of intervals, and their ends mostly move by a thirtieth.
 DRAWS = 2_000
 # (seeds, rates), and (seeds, draws, rates): None without predictions
 CurveValues = tuple[np.ndarray, np.ndarray | None]

@@ -109,7 +109,8 @@ def budget_table(source: ReportSource) -> list[Table]:
             section = ONE_SIZE if size is None else amount(size)
             by_size.setdefault(size or math.inf, []).append(_costed(source.measured, row, entry, columns, section))
     rows = [row for _, models in sorted(by_size.items()) for row in mark_best(models, columns)]
-    rows += [replace(row, cells={**row.cells, **_no_costs(row)}) for row in own.rows if row.is_baseline]
+    no_costs = {column.name: Cell(unit=column.unit) for column in COSTS}
+    rows += [replace(row, cells={**row.cells, **no_costs}) for row in own.rows if row.is_baseline]
     return [
         replace(
             own, number="budgets", title=f"Experiment {own.experiment}: embeddings at equal parameters",
@@ -123,10 +124,6 @@ def _costed(measured: Measured, row: Row, entry: Entry, columns: Sequence[Column
     cells = {**row.cells, **View(measured=measured, columns={}).cells(entry, COSTS)}
     kept = {column.name: replace(cells[column.name], best=False) for column in columns}
     return replace(row, cells=kept, section=section)
-
-
-def _no_costs(row: Row) -> dict[str, Cell]:
-    return {column.name: Cell(unit=column.unit) for column in COSTS}
 
 
 TITLES = {"bert": "transformer", "qrnn": "QRNN", "prado": "PRADO", "average": "mean of words"}
