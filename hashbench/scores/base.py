@@ -20,7 +20,7 @@ from hashbench.common.errors import InputError, near_match
 from hashbench.common.measured import MetricRow
 from hashbench.common.registry import registered, unreadable
 
-# What metrics score; one of a user's kind of task may have a word of its own
+# What metrics score; a user-defined kind of task may have another word
 OUTPUTS = ("classes", "values", "rankings", "spans", "pairs")
 CELLS = 1_000_000  # counts in a block of draws: some megabytes, which a processor keeps near
 EXACT = 2**24  # below it whole numbers have an exact float32, whose products take half the time
