@@ -14,7 +14,9 @@ from typing import Generic, Literal, TypeVar
 
 from hashbench.scores.quantity import Quantity, apply, mean, minus, over
 
-SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+SLUG = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9._-]*(?:@[0-9]+(?:rows)?)?"
+)  # a model, perhaps at an earlier step or on fewer rows
 # A task of a language is called COLLECTION:LANGUAGE_Script
 COLUMN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._@+-]*?(?::[a-z]+_[A-Z][a-z]+)?)(?::(low|high|value))?")
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")

@@ -21,7 +21,14 @@ from hashbench.models.objectives.base import objectives, pretrains, reads_items
 from hashbench.models.text.base import LEARN_ON, Tokenizer, find_tokenizer, make_tokenizer
 from hashbench.running.experiment.code import allow_code
 from hashbench.running.experiment.load import KeyPath, Loaded, validate
-from hashbench.running.experiment.recipes import Finetune, Pretrain, complete_finetune, complete_pretrain, without_gone
+from hashbench.running.experiment.recipes import (
+    Finetune,
+    Pretrain,
+    at_rows,
+    complete_finetune,
+    complete_pretrain,
+    without_gone,
+)
 from hashbench.running.experiment.schema import ModelEntry
 from hashbench.running.experiment.sizing import at_budgets, encoder_width, vocabulary_rows, with_free_size
 from hashbench.running.experiment.tasks import learned_tasks
@@ -128,11 +135,6 @@ def resolve_models(loaded: Loaded, absent: Callable[[NotAtHand], None] | None = 
                 model = _complete(loaded, spec, own_entry, place)
                 resolved |= {taken.label: taken for taken in (model, *model.checkpoints(), *model.on_fewer_rows())}
     return resolved
-
-
-def at_rows(label: str, number: int) -> str:
-    """The label of a model or trivial baseline that is trained on so many rows of train."""
-    return f"{label}@{number}rows"
 
 
 def resolve_baseline(loaded: Loaded, resolved: Mapping[str, ResolvedModel]) -> ResolvedModel:

@@ -329,6 +329,10 @@ class Finetune(OnHardware):
         """The largest number of tokens that an input may have, special tokens included."""
         return self.max_length if isinstance(self.max_length, int) else self.max_length.at_most
 
+    def rows_on(self, task: str) -> tuple[int, ...]:
+        """The numbers of train rows of the trivial baselines on a task, in a file's own block."""
+        return tuple(self.per_task.get(task, {}).get("train_rows", self.train_rows))
+
     @property
     def searches(self) -> bool:
         """True where values are searched: several recipes, or a list of one learning rate."""
@@ -399,6 +403,11 @@ def complete_pretrain(pretrain: Pretrain, *, objective: str, encoder: str) -> Pr
     if pretrain.warmup_steps is None:
         changes["warmup_steps"] = min(WARMUP_STEPS, int(WARMUP_SHARE * pretrain.steps))
     return pretrain.model_copy(update=changes)
+
+
+def at_rows(label: str, number: int) -> str:
+    """The label of a model or trivial baseline that is trained on so many rows of train."""
+    return f"{label}@{number}rows"
 
 
 def complete_finetune(finetune: Finetune, *, encoder: str) -> Finetune:

@@ -19,7 +19,7 @@ from hashbench.data.tasks.blocks import BY_GROUPS, HASHED_BYTES, HoldOut, NameOf
 from hashbench.models.names import EncoderSize, Pooling
 from hashbench.results.dashboard.live import PROJECT, Mode
 from hashbench.running.experiment.claims import ClaimEntry
-from hashbench.running.experiment.recipes import Finetune, Pretrain
+from hashbench.running.experiment.recipes import Finetune, Pretrain, at_rows
 
 DEVICES = r"auto|cpu|gpu|mps|cuda(:[0-9]{1,3})?"
 
@@ -421,6 +421,14 @@ class Experiment(Strict):
             for entry in entries
             for floor in (entry.floors if isinstance(entry, FloorEntry) else [FloorChoice(entry, entry)])
         ]
+
+    def floor_labels(self) -> list[str]:
+        """The labels of the trivial baselines, on all rows of train and on fewer."""
+        tasks = [self.tasks] if isinstance(self.tasks, str) else self.tasks
+        names = [task if isinstance(task, str) else task.name for task in tasks]
+        numbers = sorted({number for name in names for number in self.finetune.rows_on(name)})
+        labels = [floor.label for floor in self.all_floors]
+        return labels + [at_rows(label, number) for number in numbers for label in labels]
 
     @property
     def hang_s(self) -> float | None:

@@ -8,7 +8,7 @@ from typing import Any
 from hashbench.common.measured import LEARNED, LEARNED_MORE, MetricRow
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.text_data import reports_elsewhere
-from hashbench.running.experiment.models import at_rows
+from hashbench.running.experiment.recipes import at_rows
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.experiment.schema import FloorChoice
 from hashbench.running.runs.base import (
@@ -56,8 +56,8 @@ class TrivialBaseline(RunKind):
         words = {"corpus_words": resolved.seen_words()} if floor.name in task.task.kind.reads_words else {}
         spec = {**floor_spec(floor), **task.task.kind.protocol_spec(task.task), **learned, **words}
         size, recipe = resolved.experiment.encoder, resolved.experiment.finetune
-        numbers = recipe.per_task.get(task.task.name, {}).get(TRAIN_ROWS, recipe.train_rows)
-        numbers = numbers if task.task.kind.learned and not task.task.kind.reads_items else ()
+        of_texts = task.task.kind.learned and not task.task.kind.reads_items
+        numbers = recipe.rows_on(task.task.name) if of_texts else ()
         return [self.make(size, floor.label, spec, task=task)] + [
             self.make(size, at_rows(floor.label, rows), {**spec, TRAIN_ROWS: rows, "seed": seed}, task=task, seed=seed)
             for rows in numbers

@@ -133,8 +133,7 @@ def labelled(notes: Iterable[tuple[str, str]]) -> list[str]:
 def _claim_notes(loaded: Loaded, resolved: ResolvedExperiment) -> tuple[str, ...]:
     claims = resolved.experiment.claims
     assert not isinstance(claims, str)  # the rows of a file are in its place
-    floors = (floor.label for floor in resolved.experiment.all_floors)
-    labels = dict.fromkeys((*resolved.models, resolved.baseline.label, *floors))
+    labels = dict.fromkeys((*resolved.models, resolved.baseline.label, *resolved.experiment.floor_labels()))
     metrics = {entry.task.name: entry.task.metrics for entry in resolved.tasks}
     where = [loaded.where("claims", place) for place in range(len(claims))]
     return tuple(absent_from(claims, list(labels), metrics, where, selected=("models",) in loaded.overrides))
