@@ -2,8 +2,8 @@
 
 A fault changes one operator, one small number or one truth value of a line. `tests/faults.json` has 368 of them, drawn
 by seed over all folders and stored by the text of the line and the name of its function, so that they outlive a move
-to another file. Each is applied in a copy of the checkout, where the tests that mirror the file run:
-`tests/ROOM/test_FILE.py`, those that `tests/covered_by.txt` names for it, and the examples in its docstrings. Exit
+to another file. Each is applied in a copy of the checkout, where the tests of the file run: `tests/ROOM/test_FILE.py`,
+those that `tests/covered_by.txt` names for it, those of the room that import it, and its docstrings' examples. Exit
 code 1 if a fault survives that was caught when it was stored.
 """
 
@@ -188,7 +188,13 @@ def tests_of(file: str, root: Path = ROOT) -> list[str]:
     own = folder / f"test_{source.name}"
     module = ".".join(Path(file).with_suffix("").parts)
     examples = [f"tests/test_doctests.py::test_docstrings[{module}]"] if ">>> " in (root / file).read_text() else []
-    return ([*([str(own)] if (root / own).is_file() else []), *tests] or [str(folder)]) + examples
+    tests += [
+        str(test.relative_to(root))
+        for test in sorted((root / "tests" / source.parts[0]).rglob("test_*.py"))
+        if f"from {module} import" in test.read_text(encoding="utf-8")
+    ]
+    tests = list(dict.fromkeys([*([str(own)] if (root / own).is_file() else []), *tests]))
+    return (tests or [str(folder)]) + examples
 
 
 def copy_checkout(copy: Path) -> None:

@@ -223,7 +223,8 @@ def _holds_as_data(folder: Path, output: Path) -> bool:
 
     Where the output lies in the folder itself, a report may do so too: then its name or folder must be one of data.
     """
-    from hashbench.data.sources.layout import CORPUS_FORMATS, SPLITS, TAGGED, named
+    from hashbench.data.sources.layout import CORPUS_FORMATS, SPLITS, named
+    from hashbench.data.sources.text_tables import TAGGED
 
     own = output.resolve().is_relative_to(folder.resolve())
     stems = {stem for stems in SPLITS.values() for stem in stems}

@@ -19,11 +19,12 @@ from typing import Literal
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources import builtin
-from hashbench.data.sources.files import Remarks, check_file, iterate_column, iterate_rows, open_parquet
+from hashbench.data.sources.files import iterate_column, open_parquet
 from hashbench.data.sources.fingerprints import files_fingerprint
 from hashbench.data.sources.hub import HubTable, copy_read
 from hashbench.data.sources.layout import CORPUS_FORMATS, checked_documents, find_corpus_files, is_about, listed
 from hashbench.data.sources.opening import COMPRESSED, format_of, read_text
+from hashbench.data.sources.text_tables import Remarks, check_file, iterate_rows
 
 FORMATS_SAID = f"{', '.join(CORPUS_FORMATS)}, or with {' or '.join(COMPRESSED)} behind it"
 COUNTED_BYTES = 64 << 20  # of files that are read to count their documents

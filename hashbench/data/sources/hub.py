@@ -21,8 +21,9 @@ import pyarrow.parquet as pq
 
 from hashbench.common.errors import InputError, located
 from hashbench.common.hub import OTHER_DATA, REACH_SECONDS, answering, fetched, hub_error, import_package, meaning
-from hashbench.data.sources.files import Cells, DataTable, FileTable, column_hint
+from hashbench.data.sources.files import Cells, DataTable, FileTable
 from hashbench.data.sources.fingerprints import cache_room, digest, read_note, write_note
+from hashbench.data.sources.text_tables import column_hint
 
 FILES_AT_ONCE = 4  # of one table, while it is checked
 SHORT_COMMIT = 12  # letters of a commit that name it to people

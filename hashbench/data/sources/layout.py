@@ -17,10 +17,8 @@ from pathlib import Path
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources.opening import COMPRESSED, ending_of, format_of
+from hashbench.data.sources.text_tables import FORMATS, TAGGED
 
-FORMATS = (".parquet", ".csv", ".tsv", ".jsonl", ".json")
-TAGGED = ".conll"  # words with tags, a format of tasks alone
-FORMATS_TEXT = ".parquet, .csv, .tsv, .jsonl or .json"
 CORPUS_FORMATS = (*FORMATS, ".txt")
 # The names of a split's files, as in the package datasets, but for eval and evaluation
 SPLITS = {

@@ -17,9 +17,10 @@ import numpy as np
 
 from hashbench.common.errors import NotAtHand
 from hashbench.common.measured import MetricRow
-from hashbench.data.sources.files import PLAIN, DataTable, ReadOptions
+from hashbench.data.sources.files import DataTable
 from hashbench.data.sources.hub import HubPlace
 from hashbench.data.sources.sources import Source, SourceKind, names_of
+from hashbench.data.sources.text_tables import PLAIN, ReadOptions
 from hashbench.data.tasks.blocks import BY_GROUPS, HoldOut, Strict, TaskEntry
 
 if TYPE_CHECKING:  # kinds are listed to check the names in a file: that loads nothing that trains

@@ -16,7 +16,7 @@ from hashbench.common.errors import InputError
 from hashbench.common.invisible import invisible_notes
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.builtin import NOTE
-from hashbench.data.sources.files import Cells, DataTable, ReadOptions
+from hashbench.data.sources.files import Cells, DataTable
 from hashbench.data.sources.fingerprints import digest, file_fingerprint, refuse_changed
 from hashbench.data.sources.hub import copy_read
 from hashbench.data.sources.labels import (
@@ -25,11 +25,12 @@ from hashbench.data.sources.labels import (
     named_by_features,
     values_by_features,
 )
-from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS, TAGGED
+from hashbench.data.sources.layout import SPLITS
 from hashbench.data.sources.mapped import MappedTexts
 from hashbench.data.sources.opening import format_of
 from hashbench.data.sources.rows import missing_texts, row_notes
 from hashbench.data.sources.sources import Place, Source, SourceKind, find_label_names
+from hashbench.data.sources.text_tables import FORMATS_TEXT, TAGGED, ReadOptions
 from hashbench.data.tasks.base import CheckedData, SplitOutputs, Task, TaskKind
 from hashbench.data.tasks.blocks import BY_ROWS, TaskEntry
 from hashbench.data.tasks.text_data import (

@@ -14,12 +14,13 @@ from pathlib import Path
 import numpy as np
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources.files import PLAIN, FileTable, ReadOptions, check_file
+from hashbench.data.sources.files import FileTable
 from hashbench.data.sources.fingerprints import digest
 from hashbench.data.sources.labels import listed
-from hashbench.data.sources.layout import FORMATS_TEXT, find_splits, named_splits
+from hashbench.data.sources.layout import find_splits, named_splits
 from hashbench.data.sources.mapped import taken
 from hashbench.data.sources.sources import LABEL_NAMES, SourceKind
+from hashbench.data.sources.text_tables import FORMATS_TEXT, PLAIN, ReadOptions, check_file
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.blocks import BY_ROWS
 from hashbench.data.tasks.holding_out import Contained, drawn_groups, drawn_rows, lost_classes

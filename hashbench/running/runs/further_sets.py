@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources.files import PLAIN, DataTable, FileTable, MissingColumn, ReadOptions, find_table
+from hashbench.data.sources.files import DataTable, FileTable, find_table
 from hashbench.data.sources.fingerprints import digest, file_fingerprint
 from hashbench.data.sources.labels import (
     Classes,
@@ -23,9 +23,10 @@ from hashbench.data.sources.labels import (
     respelled,
     values_by_features,
 )
-from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS, is_table, listed, only_table, whole
+from hashbench.data.sources.layout import SPLITS, is_table, listed, only_table, whole
 from hashbench.data.sources.opening import ending_of
 from hashbench.data.sources.sources import SourceKind, find_label_names
+from hashbench.data.sources.text_tables import FORMATS_TEXT, PLAIN, MissingColumn, ReadOptions
 from hashbench.data.tasks.base import CheckedData, Task
 from hashbench.data.tasks.text import shift_notes, text_kind, text_notes, undefined_notes
 from hashbench.data.tasks.text_data import HOLDOUT, Split, TaskData, label_names, reports_elsewhere

@@ -11,8 +11,8 @@ from hashbench.cli.app import main
 from hashbench.common.errors import InputError
 from hashbench.data.sources import opening
 from hashbench.data.sources.documents import own_corpus
-from hashbench.data.sources.files import QUOTED, ROWS_IN_A_CELL
 from hashbench.data.sources.sources import locate_corpus, open_sources
+from hashbench.data.sources.text_tables import QUOTED, ROWS_IN_A_CELL
 from hashbench.data.tasks.catalogue import available
 from hashbench.running.experiment.load import load_experiment
 from hashbench.running.sweep.plan import plan

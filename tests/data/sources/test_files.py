@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources import files
-from hashbench.data.sources.files import FileTable, ReadOptions, find_table, iterate_column
+from hashbench.data.sources import text_tables
+from hashbench.data.sources.files import FileTable, find_table, iterate_column
+from hashbench.data.sources.text_tables import ReadOptions
 
 EMOJI = "emoji \U0001f600\U0001f468\u200d\U0001f469"
 ODD_TEXTS = ["", EMOJI, "x" * 100_000, "NUL \0 inside", 'a,b "c"\nd', "y" * 200_000]
@@ -307,7 +308,7 @@ def notes(path: Path, reading: ReadOptions = files.PLAIN) -> list[str]:
 def test_a_lone_quotation_mark_that_takes_rows_with_it_is_noted_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('text,label\na,0\n"cold soup,0\ngreat tea,1\nends here",1\nb,1\n')
-    assert notes(path) == [f"{files.ROWS_IN_A_CELL}: 1, the first in t.csv, line 3"]
+    assert notes(path) == [f"{text_tables.ROWS_IN_A_CELL}: 1, the first in t.csv, line 3"]
     path.write_text('text,label\na,0\n"two\nlines",0\n"two\rmore, and a comma",0\n')
     assert notes(path) == ["quoted cells that hold line ends: 2, the first in t.csv, line 3"]
     path.write_text('text,label\n"a, ""b""",0\n')
@@ -320,13 +321,13 @@ def test_a_lone_quotation_mark_that_takes_rows_with_it_is_noted_with_its_line(tm
 def test_cells_of_a_tsv_that_look_quoted_are_noted(tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
     path.write_text('text\tlabel\nplain "a" b\t0\n"he said ""hi"" 1"\t1\n"quoted"\t1\n"open\t0\nplain\t"pos"\n')
-    assert notes(path) == [f"{files.QUOTED}: 3, the first in t.tsv, line 3"]
+    assert notes(path) == [f"{text_tables.QUOTED}: 3, the first in t.tsv, line 3"]
 
 
 def test_a_quoted_cell_of_a_csv_behind_a_blank_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('text,label\na,0\nx, "hello"\n, 0\n "a" b,0\n')
-    assert notes(path) == [f"{files.BLANK_BEFORE}: 1, the first in t.csv, line 3"]
+    assert notes(path) == [f"{text_tables.BLANK_BEFORE}: 1, the first in t.csv, line 3"]
 
 
 @pytest.mark.parametrize(
@@ -376,7 +377,7 @@ def test_bad_lines_are_left_out_where_that_is_asked_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "json", "conll"])
 def test_a_line_without_end_is_one_line_of_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
-    monkeypatch.setattr(files, "LONGEST_LINE", 1_000)
+    monkeypatch.setattr(text_tables, "LONGEST_LINE", 1_000)
     path = tmp_path / f"t.{suffix}"
     begin = {"csv": "text,label\n", "tsv": "text\tlabel\n"}.get(suffix, "")
     path.write_text(begin + "x" * 2_000)
@@ -385,6 +386,6 @@ def test_a_line_without_end_is_one_line_of_error(tmp_path: Path, monkeypatch: py
 
 
 def test_quoted_cells_have_the_same_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LONGEST_LINE", 1_000)
+    monkeypatch.setattr(text_tables, "LONGEST_LINE", 1_000)
     (tmp_path / "t.csv").write_text('text,label\n"' + "x\n" * 2_000 + '",0\n')
     wrong(tmp_path / "t.csv", r"t\.csv:\d+: the row that begins in line 2 is not CSV \(field larger than field limit")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources import files, opening
+from hashbench.data.sources import opening, text_tables
 from hashbench.data.sources.files import iterate_column
 from hashbench.data.sources.opening import first_wrong_byte, read_text
 
@@ -70,7 +70,7 @@ LONG = 3 * opening.READ_BLOCK
 
 @pytest.mark.parametrize("ending", [".jsonl", ".csv", ".tsv", ".json", ".conll", ".jsonl.gz", ".csv.gz"])
 def test_no_reader_of_tables_holds_a_line_above_the_limit(tmp_path: Path, monkeypatch, ending: str) -> None:
-    monkeypatch.setattr(files, "LONGEST_LINE", 1_000)
+    monkeypatch.setattr(text_tables, "LONGEST_LINE", 1_000)
     path = write(tmp_path / f"a{ending}", '[{"text": "' + "a" * LONG if ending == ".json" else "a" * LONG)
     column = "tokens" if ending == ".conll" else "text"
     with pytest.raises(InputError, match=r"a\.\w+(\.gz)?(:1)?: (a line of more than 1,000 characters|is not JSON)"):

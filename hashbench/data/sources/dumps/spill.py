@@ -29,7 +29,7 @@ from hashbench.data.sources.dumps.pages import (
     title_of,
     visible,
 )
-from hashbench.data.sources.files import check_file
+from hashbench.data.sources.text_tables import check_file
 from hashbench.data.sources.workers import call_each
 
 PAGES_IN_A_FILE = 51_200

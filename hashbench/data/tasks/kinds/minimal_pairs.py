@@ -22,12 +22,13 @@ from pydantic import Field
 from hashbench.common.errors import InputError
 from hashbench.common.invisible import invisible_notes
 from hashbench.common.measured import PARADIGMS_NOTE, MetricRow, Paradigms
-from hashbench.data.sources.files import Cells, DataTable, FileTable, ReadOptions
+from hashbench.data.sources.files import Cells, DataTable, FileTable
 from hashbench.data.sources.fingerprints import digest, refuse_changed
 from hashbench.data.sources.hub import copy_read
-from hashbench.data.sources.layout import FORMATS_TEXT, SPLITS, find_splits, named_splits
+from hashbench.data.sources.layout import SPLITS, find_splits, named_splits
 from hashbench.data.sources.rows import plain, row_notes
 from hashbench.data.sources.sources import Place, Source, SourceKind
+from hashbench.data.sources.text_tables import FORMATS_TEXT, ReadOptions
 from hashbench.data.tasks.base import CheckedData, SplitOutputs, Task, TaskKind
 from hashbench.data.tasks.blocks import Strict, TaskEntry
 from hashbench.data.tasks.text_data import Split, TaskData
