@@ -12,14 +12,14 @@ import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources import text_tables
-from hashbench.data.sources.files import FileTable, find_table, iterate_column
+from hashbench.data.sources.files import Cells, FileTable, find_table, iterate_column
 from hashbench.data.sources.text_tables import ReadOptions
 
 EMOJI = "emoji \U0001f600\U0001f468\u200d\U0001f469"
 ODD_TEXTS = ["", EMOJI, "x" * 100_000, "NUL \0 inside", 'a,b "c"\nd', "y" * 200_000]
 
 
-def read_columns(path: Path, columns: list[str]) -> dict[str, files.Cells]:
+def read_columns(path: Path, columns: list[str]) -> dict[str, Cells]:
     return FileTable((path,)).read(columns)
 
 
@@ -299,7 +299,7 @@ def test_a_column_that_is_there_twice(tmp_path: Path, suffix: str) -> None:
         list(iterate_column(path, "n"))
 
 
-def notes(path: Path, reading: ReadOptions = files.PLAIN) -> list[str]:
+def notes(path: Path, reading: ReadOptions = text_tables.PLAIN) -> list[str]:
     found: list[str] = []
     FileTable((path,), reading).read(["text", "label"], found)
     return found
