@@ -106,6 +106,7 @@ def test_from_a_sweep_to_a_folder(tmp_path: Path, monkeypatch, capsys) -> None:
     Path("floors.yaml").write_text(EXPERIMENT.replace("[majority, bag-of-words]", floors))
     code, out, err = command(capsys, "sweep", "floors.yaml")
     assert code == 0 and "hashed-words-2000" in out and "hashed-words-4000" in out, err
+    code, out, err = command(capsys, "report", "--provenance")
     assert "Best trivial baselines: SST-2 " in out and "hashed-words" in out and "00 bytes)" in out
     asked = ("export", "--experiment", "floors", "--task", "sst2", "--model", "hashed-words-4000", "hashed")
     code, out, err = command(capsys, *asked, "--evaluate")

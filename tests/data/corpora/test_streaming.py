@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.data.corpora import batches as streaming
+from hashbench.data.corpora import pretraining_data as streaming
 from hashbench.data.corpora.pretraining_data import RowStream, StreamedData, StreamLoader, StreamPlace
 from hashbench.data.sources import documents as shards_module
 from hashbench.data.sources.documents import CorpusShard, folder_corpus
