@@ -58,8 +58,10 @@ def merged(rows: Mapping[str, str], before: Mapping[str, str], now: Mapping[str,
     Raises ValueError if one fingerprint of `before` is several now: then runs that shared code no longer do.
     """
     step: dict[str, set[str]] = {}
-    for key in before.keys() & now.keys():
-        step.setdefault(before[key], set()).add(now[key])
+    # Those without a task last: kinds that have one make no such run, and what they share with others is no conflict
+    for key in sorted(before.keys() & now.keys(), key=lambda key: "|None" in key):
+        if "|None" not in key or before[key] not in step:
+            step.setdefault(before[key], set()).add(now[key])
     several = {old: sorted(new) for old, new in step.items() if len(new) > 1}
     if several:
         raise ValueError(f"one fingerprint became several: {several}")
