@@ -3,6 +3,7 @@
     python benchmarks/pretraining.py                      # tiny, the two objectives, on the CPU
     python benchmarks/pretraining.py --size base --rounds 1 --steps 2 --batch 8 --length 512
     python benchmarks/pretraining.py --device cuda --size base --batch 64 --length 512 --precision bf16 --peak 989
+    python benchmarks/pretraining.py --objective mlm_signatures --batch 64 --vocabulary 1797    # peer: mlm over these
 
 Peers: BertForMaskedLM and BertForTokenClassification of the same shape and dropout, logits at every position, with
 `torch.optim.AdamW(model.parameters(), lr=...)` at torch's defaults, as a user would write it. Ours: the suite's
@@ -27,6 +28,7 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.common.process import keep_freed_memory
+from hashbench.models.coders.signature import PREDICTED_BUCKETS, PREDICTED_HASHES
 from hashbench.models.embeddings.base import SPECIALS, Batch
 from hashbench.models.embeddings.registry import build_embedding, find_model
 from hashbench.models.encoders.bert import SIZES, BertConfig, BertEncoder
@@ -35,8 +37,6 @@ from hashbench.running.training.fit import compile_parts
 from hashbench.running.training.model import Model, make_head
 from hashbench.running.training.recipe import adamw
 
-VOCABULARY = 50_265
-N_TYPES = VOCABULARY - len(SPECIALS)
 LEARNING_RATE = 1e-4
 IGNORED = -100
 
@@ -64,9 +64,10 @@ class Contestant:
 
 def zipf_ids(options: argparse.Namespace, seed: int) -> np.ndarray:
     """Type ids (B, L) int32 by Zipf's law, each row between <s> and </s>."""
-    weights = 1.0 / np.arange(2, N_TYPES + 2)
+    n_types = options.vocabulary - len(SPECIALS)
+    weights = 1.0 / np.arange(2, n_types + 2)
     shape = (options.batch, options.length)
-    ids = np.random.default_rng(seed).choice(N_TYPES, size=shape, p=weights / weights.sum()).astype(np.int32)
+    ids = np.random.default_rng(seed).choice(n_types, size=shape, p=weights / weights.sum()).astype(np.int32)
     ids[:, 0], ids[:, -1] = -1, -3
     return ids
 
@@ -76,8 +77,8 @@ def make_steps(options: argparse.Namespace, objective: str, codes: np.ndarray) -
     steps = []
     for number in range(options.steps):
         ids, row_ids = zipf_ids(options, number), np.arange(options.batch) + number * options.batch
-        corrupt = mlm.corrupt if objective == "mlm" else shuffle_random.corrupt
-        corrupted, labels = corrupt(ids, row_ids, seed=0, epoch=0, n_types=N_TYPES)
+        corrupt = shuffle_random.corrupt if objective == "shuffle_random" else mlm.corrupt
+        corrupted, labels = corrupt(ids, row_ids, seed=0, epoch=0, n_types=options.vocabulary - len(SPECIALS))
         rows = np.where(corrupted < 0, -1 - corrupted, corrupted + len(SPECIALS))
         if objective == "mlm":
             labels = np.where(labels == IGNORED, IGNORED, labels + len(SPECIALS))
@@ -90,8 +91,9 @@ def make_steps(options: argparse.Namespace, objective: str, codes: np.ndarray) -
             mask=torch.ones(ids.shape, dtype=torch.bool),
             labels=torch.from_numpy(labels).long(),
             padded=False,
+            label_codes=torch.from_numpy(signatures(options)) if objective == "mlm_signatures" else None,
         )
-        if objective == "mlm" and options.device != "cpu":  # as a training does before it sends a batch
+        if objective != "shuffle_random" and options.device != "cpu":  # as a training does before it sends a batch
             batch = mlm.with_columns(batch, fixed_shapes=True)
         batch = batch.to(options.device)
         assert batch.labels is not None
@@ -99,16 +101,30 @@ def make_steps(options: argparse.Namespace, objective: str, codes: np.ndarray) -
     return steps
 
 
-def our_codes(name: str) -> np.ndarray:
-    """Codes of all types for a model: rows of the vocabulary, or random bits, which cost the same as true ones."""
-    if find_model(name).code.coder == "vocabulary":
-        return np.arange(N_TYPES)[:, None] + len(SPECIALS)
-    return np.random.default_rng(1).integers(0, 256, size=(N_TYPES, 16), dtype=np.uint8)
+def our_codes(name: str, options: argparse.Namespace) -> np.ndarray:
+    """Codes of all types for a model: rows of the vocabulary, or random numbers, which cost the same as true ones."""
+    coder, n_types = find_model(name).code.coder, options.vocabulary - len(SPECIALS)
+    if coder == "vocabulary":
+        return np.arange(n_types)[:, None] + len(SPECIALS)
+    if coder == "signature":
+        return signatures(options)
+    return np.random.default_rng(1).integers(0, 256, size=(n_types, 16), dtype=np.uint8)
+
+
+def signatures(options: argparse.Namespace) -> np.ndarray:
+    """A random signature of each type (n_types, 4) int32."""
+    shape = (options.vocabulary - len(SPECIALS), PREDICTED_HASHES)
+    return np.random.default_rng(2).integers(1, PREDICTED_BUCKETS, size=shape, dtype=np.int32)
 
 
 def ours(name: str, objective: str, config: BertConfig, options: argparse.Namespace) -> Contestant:
     """A model of the suite with its pre-training head."""
-    model = Model(build_embedding(find_model(name), config.dim), BertEncoder(config))
+    spec = find_model(name)
+    if spec.code.coder == "vocabulary":
+        spec = replace(
+            spec, embedding=replace(spec.embedding, args={**spec.embedding.args, "num_rows": options.vocabulary})
+        )
+    model = Model(build_embedding(spec, config.dim), BertEncoder(config))
     head = make_head(model, objective)
     module = nn.ModuleList([model, head]).to(options.device).train()
 
@@ -122,7 +138,7 @@ def ours(name: str, objective: str, config: BertConfig, options: argparse.Namesp
     everywhere = objective == "mlm" and options.logits == "all"
     share = 1.0 if everywhere else mlm.PREDICT_PROB
     return Contestant(
-        f"hashbench {name}", module, loss, optimizer, True, token_flops(config, objective, options, share)
+        f"hashbench {name}, {objective}", module, loss, optimizer, True, token_flops(config, objective, options, share)
     )
 
 
@@ -132,7 +148,7 @@ def peer(objective: str, config: BertConfig, options: argparse.Namespace) -> Con
 
     kind = BertForMaskedLM if objective == "mlm" else BertForTokenClassification
     shape = BertConfig(
-        vocab_size=VOCABULARY,
+        vocab_size=options.vocabulary,
         hidden_size=config.dim,
         num_hidden_layers=config.layers,
         num_attention_heads=config.heads,
@@ -160,7 +176,8 @@ def peer(objective: str, config: BertConfig, options: argparse.Namespace) -> Con
 def token_flops(config: BertConfig, objective: str, options: argparse.Namespace, share: float) -> float:
     """Floating-point operations of a token in a training step: 6 for each multiplied weight, 12 d L for attention."""
     layer = 4 * config.dim**2 + 2 * config.dim * config.feed_forward
-    head = share * config.dim * (config.dim + VOCABULARY) if objective == "mlm" else 3 * config.dim
+    rows = {"mlm": options.vocabulary, "mlm_signatures": PREDICTED_HASHES * PREDICTED_BUCKETS}.get(objective)
+    head = 3 * config.dim if rows is None else share * config.dim * (config.dim + rows)
     return 6 * (config.layers * layer + head) + 12 * config.layers * config.dim * options.length
 
 
@@ -186,14 +203,24 @@ def seconds(contestant: Contestant, steps: list[Step], options: argparse.Namespa
 def contests(
     config: BertConfig, options: argparse.Namespace
 ) -> Iterator[tuple[str, list[Contestant], list[list[Step]]]]:
-    """For each objective the peer, then ours, and the steps of each (the same corruption)."""
+    """For each objective the peer, then ours, and the steps of each (the same corruption).
+
+    The peer of signatures is our `mlm` over the vocabulary, with the same rows and labels.
+    """
+    if options.objective == "mlm_signatures":
+        names = {"bert-mlm": ["mlm", "mlm_signatures"], "multihashformer": ["mlm_signatures"]}
+        pairs = [(name, objective) for name, objectives in names.items() for objective in objectives]
+        contestants = [ours(name, objective, config, options) for name, objective in pairs]
+        steps = [make_steps(options, objective, our_codes(name, options)) for name, objective in pairs]
+        yield options.objective, contestants, steps
+        return
     for objective, names in (("mlm", ["bert-mlm"]), ("shuffle_random", ["bert-sr", "hashformer-lsh-proj"])):
         if options.objective in (objective, "both"):
             contestants = [
                 peer(objective, config, options),
                 *(ours(name, objective, config, options) for name in names),
             ]
-            steps = [make_steps(options, objective, our_codes(name)) for name in (names[0], *names)]
+            steps = [make_steps(options, objective, our_codes(name, options)) for name in (names[0], *names)]
             yield objective, contestants, steps
 
 
@@ -214,7 +241,8 @@ def parse() -> argparse.Namespace:
     """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=list(SIZES), default="tiny")
-    parser.add_argument("--objective", choices=["mlm", "shuffle_random", "both"], default="both")
+    parser.add_argument("--objective", choices=["mlm", "shuffle_random", "mlm_signatures", "both"], default="both")
+    parser.add_argument("--vocabulary", type=int, default=50_265, help="rows of it, special tokens included")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--steps", type=int, default=4, help="steps of a round")
