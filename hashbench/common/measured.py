@@ -49,6 +49,7 @@ STORED = "tuning"  # key of a stored experiment: by model, by name of the value
 CHOSEN_NOTE, SEARCHED_ON_NOTE, UNSELECTED_NOTE = "searched", "searched_on", "unselected"
 # Key of a trivial baseline's spec and its value, where it learns from the rows too that are held out of train
 LEARNED, LEARNED_MORE = "learned", "train and holdout"
+TRAIN_ROWS = "train_rows"  # in the spec of a training: the number of rows of train that its seed draws
 Declaration = Mapping[str, Any]  # tried, on, by
 
 

@@ -76,7 +76,7 @@ def test_what_was_measured_of_the_forms_is_a_column_of_the_report(tmp_path: Path
     assert said == f"{tmp_path / 'r.db'}: bytes, scores and times of the forms are columns of hashbench report"
     table = tables(open_store(tmp_path / "r.db"))[0]
     task = store.query("SELECT task FROM run WHERE kind = 'finetune'")[0]["task"]
-    assert any(f"fine-tuned on {task}; scores are" in note for note in table.details)
+    assert any(f"fine-tuned on {task}; scores are" in note for note in table.notes)
     cells = table.rows[0].cells
     assert {name: cell.value for name, cell in cells.items() if name.startswith(("float32", "int8"))} == {
         "float32_bytes": 4.0, "float32_score": 80.0, "float32_latency": 0.25,

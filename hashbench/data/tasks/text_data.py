@@ -89,11 +89,11 @@ class TaskData:
         return replace(self, splits=splits, fingerprint=digest(self.fingerprint, "train", what))
 
     def on_rows(self, number: int, seed: int) -> TaskData:
-        """A copy with so many rows of train, drawn by a seed; where a tenth of train is held out, a tenth of these is.
+        """A copy with so many rows of train, drawn by a seed. If a tenth of train selects, a tenth of these rows does.
 
         Raises InputError for as many rows as there are, or more.
         """
-        holds_out = HOLDOUT in self.splits
+        holds_out = reports_elsewhere(self.task)  # else the held-out rows are reported, and stay
         whole = self.with_held_out_rows() if holds_out else self
         train = whole.splits["train"]
         if number >= len(train):

@@ -109,8 +109,11 @@ TRAINED_RUNS = of_version(
 SELECT s.task, s.model, s.seed, s.run_id, s.kind, s.data_fingerprint, s.metric, COALESCE(c.split, s.split) AS split,
        COALESCE(c.value, s.value) AS value,
        CASE WHEN EXISTS (SELECT 1 FROM artifact a WHERE a.attempt_id = s.attempt_id AND a.kind = 'head')
-       THEN 1 ELSE 0 END AS kept
-FROM scores s LEFT JOIN scores c ON c.experiment_id = s.experiment_id AND c.model = s.model AND c.run_id = s.run_id
+       THEN 1 ELSE 0 END AS kept,
+       -- only a training on fewer rows of train has this key in its spec
+       CASE WHEN r.spec LIKE '%"train_rows":%' THEN 1 ELSE 0 END AS on_fewer_rows
+FROM scores s JOIN run r ON r.id = s.run_id
+  LEFT JOIN scores c ON c.experiment_id = s.experiment_id AND c.model = s.model AND c.run_id = s.run_id
   AND c.metric = s.metric AND c.checkpoint = s.checkpoint AND c.split IN ('validation', 'holdout')
 WHERE s.own = 1 AND s.checkpoint = 'best' AND s.value IS NOT NULL
 ORDER BY s.position, s.seed

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, Final, TypeVar
 
-from hashbench.common.measured import TextsRead
+from hashbench.common.measured import TRAIN_ROWS, TextsRead
 from hashbench.store.kinds import Metrics, metrics_of
 
 # Stored names of the kinds of run that readers treat differently. No other file in results names a kind of run.
@@ -22,7 +22,6 @@ FURTHER_BASELINE: Final = "evaluation-floor"
 PAIRS: Final = "evaluation-pairs"
 IMPORTED: Final = "evaluation-imported"  # predictions of another program
 IMPORTED_MARK = " (imported)"  # behind their name in tables
-TRAIN_ROWS = "train_rows"  # in a training's spec: the number of rows of train that its seed draws
 LENGTH = "max_length"  # of a recipe: a number, or a request that each training resolves
 EncoderAndStart = tuple[str, bool]  # kind of encoder, whether it was pre-trained
 SCRATCH = "from scratch"  # how a table marks random weights in the place of published ones

@@ -14,7 +14,8 @@ from hashbench.scores.base import metric_of
 from hashbench.store.engine import Store
 from hashbench.store.status import find_experiment, predictions
 
-CHOOSING = ("validation", "holdout")  # splits on which a model may be chosen
+HOLDOUT = "holdout"
+CHOOSING = ("validation", HOLDOUT)  # splits on which a model may be chosen
 NO_TRAINING = (EVALUATION, PAIRS, FURTHER_BASELINE, IMPORTED)  # of a model that another run trained
 
 
@@ -32,6 +33,7 @@ class CandidateRun:
     split: str  # on which it is chosen: validation or held-out rows where the task has them
     value: float  # of the score there, in its natural range
     kept: bool  # whether the database lists its weights and head as kept
+    on_fewer_rows: bool  # of train: rows that it held out are its seed's own, and compare with no other run's
 
     @property
     def title(self) -> str:
@@ -70,10 +72,11 @@ class Choice:
 def best_kept(store: Store, experiment: str, baselines: Collection[str] = ()) -> list[Choice]:
     """For each task of an experiment the best that can be exported, in the order of the plan.
 
-    That is a training whose weights were kept, or one of the trivial `baselines` if it is better on the rows that
-    choose a model. What predicts one constant is no candidate; a task without another has no choice.
+    That is a training on all rows of train whose weights were kept, or one of the trivial `baselines` if it is better
+    on the rows that choose a model. What predicts one constant is no candidate; a task without another has no choice.
     """
-    every = [run for run in _trained(store, experiment) if not run.is_baseline or run.model in baselines]
+    trained = [run for run in _trained(store, experiment) if not run.on_fewer_rows]
+    every = [run for run in trained if not run.is_baseline or run.model in baselines]
     every.sort(key=lambda run: run.is_baseline)  # of equal ones a model comes first
     choices = []
     for task in dict.fromkeys(run.task for run in every if run.kept or run.is_baseline):
@@ -111,6 +114,7 @@ def chosen_run(store: Store, experiment: str | None, task: str | None, model: st
     """
     named = find_experiment(store, experiment).name
     every = [run for run in _trained(store, named) if run.kind != BASELINE or run.model == model]
+    every = [run for run in every if not run.on_fewer_rows or run.model == model]
     if not every:
         raise InputError(f"{store.name}: {named} has no finished training with a score; go on with its sweep")
     tasks = list(dict.fromkeys(run.task for run in every))
@@ -121,6 +125,8 @@ def chosen_run(store: Store, experiment: str | None, task: str | None, model: st
     runs = _of(runs, "seed", seed, f"no finished training with it on {runs[0].task} in {named}")
     if len({run.data_fingerprint for run in runs}) > 1:
         raise InputError(f"{named}: the data of {runs[0].task} changed between its runs; name one run with --run")
+    if len(runs) > 1 and any(run.on_fewer_rows and run.split == HOLDOUT for run in runs):
+        raise InputError(f"{named}: seeds of {model} are measured on held-out rows of their own; name one with --seed")
     return _best(runs)
 
 
@@ -149,5 +155,9 @@ def _equal(a: CandidateRun, b: CandidateRun) -> bool:
 def _trained(store: Store, experiment: str) -> list[CandidateRun]:
     """The finished trainings and trivial baselines of an experiment, in the order of the plan, each once."""
     rows = store.query(TRAINED_RUNS, experiment=find_experiment(store, experiment).id)
-    runs = [CandidateRun(**{**row, "kept": bool(row["kept"])}) for row in rows if row["kind"] not in NO_TRAINING]
+    runs = [
+        CandidateRun(**{**row, "kept": bool(row["kept"]), "on_fewer_rows": bool(row["on_fewer_rows"])})
+        for row in rows
+        if row["kind"] not in NO_TRAINING
+    ]
     return list({(run.task, run.model, run.run_id): run for run in runs}.values())

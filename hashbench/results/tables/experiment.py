@@ -131,7 +131,7 @@ def _fewer_units(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
 
 
 def _notes(measured: Measured, tasks: Sequence[str], rows: Sequence[Row]) -> tuple[list[str], list[str]]:
-    """Notes on tasks that are in no average, on minutes, and on columns of exported models; details of the last two."""
+    """Notes on what is not comparable; details on averages and minutes."""
     notes, details = [], []
     if untuned := measured.untuned_tasks():
         notes.append(f"{UNTUNED}: {', '.join(untuned)}.")
@@ -154,7 +154,7 @@ def _notes(measured: Measured, tasks: Sequence[str], rows: Sequence[Row]) -> tup
     exported = {row["task"] for row in measured.query(queries.TASKS_OF_FORMS, experiment=measured.experiment.id)}
     if exported:
         names = ", ".join(task for task in tasks if task in exported)
-        details.append(f"{OF_FORMS} {names}; scores are on the rows that select the checkpoint.")
+        notes.append(f"{OF_FORMS} {names}; scores are on the rows that select the checkpoint.")
     return notes, details
 
 

@@ -138,7 +138,7 @@ def brief(table: Table) -> Table:
         (label, textwrap.shorten(text, LINE, placeholder=" ...")) for label, text in table.provenance if label in BRIEF
     ]
     further = len(table.details) + bool(table.missing)
-    notes = f" and {further} note{'s' if further > 1 else ''}: floors, averages, what is missing" if further else ""
+    notes = f" and {further} note{'s' if further > 1 else ''}" if further else ""
     more = [("more", f"--provenance prints all facts{notes}")] if table.provenance or further else []
     return replace(table, provenance=(*lines, *more), details=(), missing=())
 

@@ -402,7 +402,7 @@ def _check_known(loaded: Loaded) -> None:
 
 def _check_baselines(loaded: Loaded) -> None:
     """Raises InputError for a model named like a trivial baseline."""
-    floors = loaded.experiment.floor_labels()
+    floors = [floor.label for floor in loaded.experiment.all_floors]
     for i, entry in enumerate(loaded.experiment.models):
         with located(loaded.where("models", i, "name")):
             name = entry if isinstance(entry, str) else entry.name

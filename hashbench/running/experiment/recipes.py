@@ -90,6 +90,14 @@ class KeptTokens(Strict):
     )
 
 
+def _check_rows(rows: Any) -> None:
+    """Raises ValueError for numbers of train rows that are no ascending list of whole numbers from 10 on."""
+    if not isinstance(rows, list | tuple) or not all(type(number) is int and number >= 10 for number in rows):
+        raise ValueError(f"train_rows: {rows!r} is no list of whole numbers from 10 on")
+    if list(rows) != sorted(set(rows)):
+        raise ValueError("train_rows: give each number once, in ascending order")
+
+
 def check_warmup(steps: Any, warmup: Any) -> None:
     """Raises ValueError where a warm-up is longer than its training: the rate would never be reached."""
     of_all = [max(value) if isinstance(value, tuple) else value for value in (steps, warmup)]
@@ -320,8 +328,9 @@ class Finetune(OnHardware):
     @model_validator(mode="after")
     def _possible(self) -> Finetune:
         check_warmup(self.steps, self.warmup_steps)
-        if list(self.train_rows) != sorted(set(self.train_rows)):
-            raise ValueError("train_rows: give each number once, in ascending order")
+        # Trivial baselines read those of a task from this block, before a model has completed it
+        for rows in (self.train_rows, *(of["train_rows"] for of in self.per_task.values() if "train_rows" in of)):
+            _check_rows(rows)
         return self
 
     @property

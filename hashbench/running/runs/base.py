@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from hashbench.common.errors import InputError
-from hashbench.common.measured import COUNTED, MetricRow, card_lines
+from hashbench.common.measured import COUNTED, TRAIN_ROWS, MetricRow, card_lines
 from hashbench.common.registry import registered
 from hashbench.common.showing import percent_text
 from hashbench.data.tasks.base import LocatedTask, SplitOutputs, Task
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 
 BYTES = 4  # of a weight in float32
-TRAIN_ROWS = "train_rows"  # in the spec of a training: the number of rows of train that its seed draws
 
 
 def model_of(run: Run, resolved: ResolvedExperiment) -> ResolvedModel:

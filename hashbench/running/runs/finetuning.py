@@ -13,6 +13,7 @@ from hashbench.common.measured import (
     CHOSEN_NOTE,
     SEARCHED_ON_NOTE,
     TEXTS_NOTE,
+    TRAIN_ROWS,
     UNSELECTED_NOTE,
     MetricRow,
     TextsRead,
@@ -36,7 +37,6 @@ from hashbench.running.experiment.recipes import SETTINGS, Finetune, FinetuneRec
 from hashbench.running.experiment.resolved import ResolvedExperiment, weights_setting
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.running.runs.base import (
-    TRAIN_ROWS,
     TrainingKind,
     Workplace,
     keeps_best,

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Any, TypeVar
 
 from hashbench.common.errors import InputError, NotAtHand, located, near_match
@@ -321,8 +322,13 @@ def spelled_specials(planned: Plan, data: TaskData) -> list[str]:
 
 
 def check_loaded(planned: Plan, data: Any) -> None:
-    """Raises InputError where outputs would be too large to be read, or items too few for a model's buckets."""
+    """Raises InputError for outputs that are too large to be read, too few items, or more train rows than there are."""
     check_outputs(data.task, data)
+    if isinstance(data, TaskData) and data.task.kind.learned:
+        name, resolved = data.task.name, planned.resolved
+        recipes = [model.recipe(name).train_rows for model in resolved.models.values()]
+        if numbers := [*resolved.experiment.finetune.rows_on(name), *chain.from_iterable(recipes)]:
+            data.on_rows(max(numbers), seed=0)
     if isinstance(data, LinkSet):
         _check_buckets(planned, len(data.items))
 

@@ -1,5 +1,7 @@
 """Fewer rows of train: drawn by a seed, with classes in their proportions, each number out of the next larger one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -58,11 +60,24 @@ def test_other_splits_stay_and_the_data_are_others(cola: TaskData) -> None:
     assert few.notes[-1] == f"train rows: 20 of {len(texts(cola)):,}, drawn by each run's seed"
 
 
+def with_holdout(data: TaskData, *, reports: str) -> TaskData:
+    """The data with the first 30 rows of train held out, to select; reported is `reports`."""
+    train = data.splits["train"]
+    splits = {**data.splits, "train": train.take(np.arange(30, len(train))), HOLDOUT: train.take(np.arange(30))}
+    task = replace(data.task, select_splits=(HOLDOUT,), report_splits=(reports,))
+    return TaskData(task, splits, "f", "here", "own")
+
+
+def test_held_out_rows_that_are_reported_are_the_same_on_fewer_rows(cola: TaskData) -> None:
+    whole = with_holdout(cola, reports=HOLDOUT)
+    few = whole.on_rows(20, 0)
+    assert texts(few, HOLDOUT) == texts(whole, HOLDOUT) and len(texts(few)) == 20
+    assert set(texts(few)) <= set(texts(whole))
+
+
 def test_what_is_held_out_is_drawn_with_them(cola: TaskData) -> None:
     """Rows that select are labelled too, and count: 20 rows are those of train and those held out, together."""
-    train, held = cola.splits["train"], np.arange(30)
-    splits = {**cola.splits, "train": train.take(np.arange(30, len(train))), HOLDOUT: train.take(held)}
-    few = TaskData(cola.task, splits, "f", "here", "own").on_rows(20, 0)
+    few = with_holdout(cola, reports="validation").on_rows(20, 0)
     assert len(texts(few)) + len(texts(few, HOLDOUT)) == 20 and len(texts(few, HOLDOUT)) == 2
     assert set(texts(few)) | set(texts(few, HOLDOUT)) <= set(texts(cola))
 

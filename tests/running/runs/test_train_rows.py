@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from hashbench.common.errors import InputError
+from hashbench.results.read.trained import chosen_run
 from hashbench.running.experiment.stored_models import model_of_run
 from hashbench.store.engine import open_store
 from tests.commands import call, finish
@@ -97,6 +99,9 @@ def test_noisy_texts_are_read_by_what_learned_from_these_rows(swept):
         ("[20, 40]", "[40, 20]", "train_rows: give each number once, in ascending order"),
         ("[20, 40]", "[20, 20]", "train_rows: give each number once, in ascending order"),
         ("[20, 40]", "[5]", "10"),
+        ("rte: {train_rows: []}", "rte: {train_rows: 20}", "train_rows: 20 is no list of whole numbers from 10 on"),
+        ("rte: {train_rows: []}", "rte: {train_rows: [20, x]}", "train_rows: [20, 'x'] is no list"),
+        ("rte: {train_rows: []}", "rte: {train_rows: [40, 20]}", "give each number once, in ascending order"),
     ],
 )
 def test_wrong_numbers_are_refused_with_their_line(tmp_path, old, new, told):
@@ -105,10 +110,10 @@ def test_wrong_numbers_are_refused_with_their_line(tmp_path, old, new, told):
     assert done.code == 2 and told in done.err and "e.yaml:1" in done.err
 
 
-def test_more_rows_than_train_has_fail_the_run_with_a_remedy(tmp_path):
+def test_more_rows_than_train_has_are_refused_before_the_first_run(tmp_path):
     (tmp_path / "e.yaml").write_text(FILE.replace("[20, 40]", "[20, 900_000]").replace("[0, 1]", "[0]"))
     done = finish("sweep", "e.yaml", "--db", "r.db", cwd=tmp_path)
-    assert done.code == 1 and "train_rows asks for 900,000" in done.out + done.err
+    assert done.code == 2 and "train_rows asks for 900,000" in done.err
 
 
 def test_check_lists_sizes_of_the_models_on_all_rows_alone(tmp_path):
@@ -117,3 +122,25 @@ def test_check_lists_sizes_of_the_models_on_all_rows_alone(tmp_path):
     assert done.code == 0, done.err
     sizes = done.out.partition("sizes,")[2]
     assert "k2 " in sizes and "@20rows" not in sizes
+
+
+def test_what_held_out_other_rows_is_not_chosen_as_the_best(swept, tmp_path):
+    """A tenth of 20 rows has few values, so that some run on it is often the best by chance."""
+    rows = [(text, label) for text, label in (("good film", 1), ("bad film", 0)) for _ in range(60)]
+    (tmp_path / "mine").mkdir()
+    for split in ("train", "test"):
+        lines = [f"{text} {number},{label}" for number, (text, label) in enumerate(rows)]
+        (tmp_path / "mine" / f"{split}.csv").write_text("\n".join(["text,label", *lines]) + "\n")
+    task = "tasks: [{name: mine, path: mine, text: text, label: label}]\nkeep_weights: best"
+    text = FILE.replace("tasks: [cola, rte]", task).replace(", per_task: {rte: {train_rows: []}}", "")
+    (tmp_path / "e.yaml").write_text(text.replace("\nrobustness: {perturbations: [keyboard], rates: [0.3]}", ""))
+    done = finish("sweep", "e.yaml", "--db", "r.db", cwd=tmp_path)
+    assert done.code == 0, done.err
+    best = [line for line in (done.out + done.err).splitlines() if line.startswith(("best on", "equal on"))]
+    assert best and not any("rows" in line for line in best)
+    store = open_store(tmp_path / "r.db")
+    with pytest.raises(InputError, match="held-out rows of their own; name one with --seed"):
+        chosen_run(store, "rows", "mine", "k2@20rows", None)
+    assert chosen_run(store, "rows", "mine", "k2@20rows", 1).run.seed == 1
+    assert chosen_run(store, "rows", "mine", None, None).run.model == "k2"
+    store.close()
