@@ -91,11 +91,13 @@ def evaluated_folder(floor: Any, folder: Path, kind: str, task: TaskData) -> For
     else:
         outputs = scores[:, 0]
     words = [shipped.tokenize(" ".join(row)) for row in rows[:TIMED]]
+    data = size_of([folder / name for name in floor.PARTS])
     return Form(
         kind,
-        size_of([folder / name for name in floor.PARTS]),
+        data,
         *scored(task, outputs),
         milliseconds=median_milliseconds(shipped.of_words, [(of_row,) for of_row in words]),
         folder=size_of([folder / name for name in (*floor.PARTS, *floor.OTHERS)]),
         text_milliseconds=median_milliseconds(shipped.answer, rows[:TIMED]),
+        data=data,
     )
