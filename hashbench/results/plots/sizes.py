@@ -34,7 +34,7 @@ SIZE = re.compile(r"-\d+(?:\.\d+)?[kM]?$")  # the last part of a name, as -262k,
 
 
 @dataclass(frozen=True)
-class Point:
+class SizePoint:
     """A mean score in percent at a size, and how far its 95 % interval reaches to either side; nan without one."""
 
     size: float
@@ -43,16 +43,16 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Line:
+class SizeLine:
     """The points of an embedding or of a trivial baseline on a task, by rising size."""
 
     name: str
     model: str  # whose colour it has; "" for a trivial baseline
-    points: tuple[Point, ...]
+    points: tuple[SizePoint, ...]
 
 
 @dataclass(frozen=True)
-class Sizes:
+class ScoresBySize:
     """The scores of an experiment's entries, and the sizes at which they were measured."""
 
     data: FigureData
@@ -62,7 +62,7 @@ class Sizes:
         """The columns of scores of the experiment's own table, one a task."""
         return [column for column in self.data.table.columns if column.measure == "score" and column.task]
 
-    def over_bytes(self, column: Column) -> list[Line]:
+    def over_bytes(self, column: Column) -> list[SizeLine]:
         """Lines over bytes: the graph of an int8 export and the data beside it; of a baseline, what it keeps."""
 
         def size(entry: Entry) -> float | None:
@@ -75,7 +75,7 @@ class Sizes:
 
         return self._lines(column, size, lambda entry: SIZE.sub("", entry.model))
 
-    def over_rows(self, column: Column) -> list[Line]:
+    def over_rows(self, column: Column) -> list[SizeLine]:
         """Lines over the number of labelled texts, which has held-out ones in it."""
 
         def size(entry: Entry) -> float | None:
@@ -104,31 +104,31 @@ class Sizes:
 
     def _lines(
         self, column: Column, size: Callable[[Entry], float | None], family: Callable[[Entry], str]
-    ) -> list[Line]:
+    ) -> list[SizeLine]:
         """The lines of two points or more, models first."""
         reaches = {
             name: half for pairs in self.data.table.pairs if pairs.column == column.name
             for name, half in zip(pairs.rows, pairs.alone, strict=True)
         }  # fmt: skip
         cells = {(row.title, row.settings): row.cells[column.name] for row in self.data.table.rows}
-        found: dict[tuple[bool, str], list[tuple[Point, Entry]]] = {}
+        of_lines: dict[tuple[bool, str], list[tuple[SizePoint, Entry]]] = {}
         for entry in self.data.measured.entries:
             place, key = size(entry), (entry.title, entry.settings)
             if place and key in cells and (score := cells[key].value) is not None:
-                point = Point(place, score, reaches.get(key, math.nan))
-                found.setdefault((entry.is_baseline, family(entry)), []).append((point, entry))
+                point = SizePoint(place, score, reaches.get(key, math.nan))
+                of_lines.setdefault((entry.is_baseline, family(entry)), []).append((point, entry))
         lines = []
-        for (is_baseline, name), measured in found.items():
+        for (is_baseline, name), measured in of_lines.items():
             points = sorted((point for point, _ in measured), key=lambda point: point.size)
             if len({point.size for point in points}) > 1 and len({point.size for point in points}) == len(points):
                 largest = max(measured, key=lambda of: (of[1].train_rows is None, of[0].size))[1]
-                lines.append(Line(name, "" if is_baseline else largest.model, tuple(points)))
+                lines.append(SizeLine(name, "" if is_baseline else largest.model, tuple(points)))
         return _shown(lines)
 
 
-def _shown(lines: Sequence[Line]) -> list[Line]:
+def _shown(lines: Sequence[SizeLine]) -> list[SizeLine]:
     """The lines of a panel: models, then trivial baselines that learn, of each the largest size, as far as they fit."""
-    of_baselines: dict[str, Line] = {}
+    of_baselines: dict[str, SizeLine] = {}
     for line in lines:
         if not line.model and len({point.score for point in line.points}) > 1:
             of_baselines[SIZE.sub("", line.name)] = line  # the list has sizes in ascending order
@@ -137,7 +137,7 @@ def _shown(lines: Sequence[Line]) -> list[Line]:
 
 def draw(data: FigureData) -> list[Drawn]:
     """Up to two pictures: over bytes, and over labelled texts."""
-    sizes = Sizes(data)
+    sizes = ScoresBySize(data)
     pictures = (
         (
             "score_bytes",
@@ -161,7 +161,7 @@ def draw(data: FigureData) -> list[Drawn]:
 
 
 def _picture(
-    data: FigureData, name: str, title: str, label: str, panels: Sequence[tuple[Column, Sequence[Line]]]
+    data: FigureData, name: str, title: str, label: str, panels: Sequence[tuple[Column, Sequence[SizeLine]]]
 ) -> Drawn:
     """A panel for each task, with a line and a band for each embedding and a dashed line for each baseline."""
     models = dict.fromkeys((line.name, line.model) for _, lines in panels for line in lines if line.model)
@@ -186,7 +186,7 @@ def _picture(
     return drawn
 
 
-def _draw_line(axes: Axes, line: Line, look: Mapping[str, Any]) -> None:
+def _draw_line(axes: Axes, line: SizeLine, look: Mapping[str, Any]) -> None:
     sizes, scores, reaches = np.array([(point.size, point.score, point.reach) for point in line.points]).T
     if line.model and np.isfinite(reaches).all():
         axes.fill_between(sizes, scores - reaches, scores + reaches, alpha=0.15, lw=0, color=look["color"])

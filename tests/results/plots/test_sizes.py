@@ -6,7 +6,7 @@ import pytest
 
 from hashbench.common.measured import DATA_BYTES, MetricRow
 from hashbench.results.plots.base import FigureData, NothingToDraw
-from hashbench.results.plots.sizes import LINES, Line, Point, Sizes, _shown, draw
+from hashbench.results.plots.sizes import LINES, SizeLine, SizePoint, ScoresBySize, _shown, draw
 from hashbench.results.tables.report import tables
 from hashbench.store.engine import Store, open_store
 from hashbench.store.result import add_metrics
@@ -52,12 +52,12 @@ def printed(store: Store, model: str, column: str) -> float:
     return next(row.cells[column].value for row in tables(store)[0].rows if row.title == model)
 
 
-def column_of(sizes: Sizes, name: str):
+def column_of(sizes: ScoresBySize, name: str):
     return next(column for column in sizes.columns if column.name == name)
 
 
 def test_over_bytes_a_line_is_the_models_of_one_name_at_their_exported_bytes(store: Store) -> None:
-    sizes = Sizes(FigureData(store))
+    sizes = ScoresBySize(FigureData(store))
     lines = {line.name: line for line in sizes.over_bytes(column_of(sizes, "cola"))}
     assert set(lines) == {"k2", "hashed-words"}  # `other` has no size in its name and no export
     assert [point.size for point in lines["k2"].points] == [1_000, 1_900, 3_500]
@@ -69,7 +69,7 @@ def test_over_bytes_a_line_is_the_models_of_one_name_at_their_exported_bytes(sto
 
 
 def test_over_rows_a_line_is_a_model_by_labelled_texts_where_a_task_has_them(store: Store) -> None:
-    sizes = Sizes(FigureData(store))
+    sizes = ScoresBySize(FigureData(store))
     lines = {line.name: line for line in sizes.over_rows(column_of(sizes, "cola"))}
     assert {name for name, line in lines.items() if line.model} == {"k2-3.2k", "other"}
     assert [point.size for point in lines["other"].points][:2] == [20, 40]
@@ -86,10 +86,10 @@ def test_a_picture_has_a_panel_for_each_task_and_names_each_line(store: Store) -
 
 
 def test_of_baselines_those_that_learn_are_shown_the_largest_of_each_and_no_more_lines_than_fit() -> None:
-    points = (Point(1, 50, 1), Point(2, 60, 1))
-    models = [Line(f"m{n}", f"m{n}", points) for n in range(LINES - 1)]
-    floors = [Line(name, "", points) for name in ("hashed-words-1024", "hashed-words-2048", "bag")]
-    same = Line("majority", "", (Point(1, 50, 1), Point(2, 50, 1)))
+    points = (SizePoint(1, 50, 1), SizePoint(2, 60, 1))
+    models = [SizeLine(f"m{n}", f"m{n}", points) for n in range(LINES - 1)]
+    floors = [SizeLine(name, "", points) for name in ("hashed-words-1024", "hashed-words-2048", "bag")]
+    same = SizeLine("majority", "", (SizePoint(1, 50, 1), SizePoint(2, 50, 1)))
     shown = _shown([same, *floors, *models])
     assert [line.name for line in shown] == [*(line.name for line in models), "hashed-words-2048"]
 
