@@ -6,7 +6,7 @@ import pytest
 
 from hashbench.common.measured import DATA_BYTES, MetricRow
 from hashbench.results.plots.base import FigureData, NothingToDraw
-from hashbench.results.plots.sizes import LINES, SizeLine, SizePoint, ScoresBySize, _shown, draw
+from hashbench.results.plots.sizes import LINES, ScoresBySize, SizeLine, SizePoint, _shown, draw
 from hashbench.results.tables.report import tables
 from hashbench.store.engine import Store, open_store
 from hashbench.store.result import add_metrics
