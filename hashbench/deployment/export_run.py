@@ -19,7 +19,7 @@ from hashbench.data.tasks.catalogue import load_task
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.deployment.config import spec_values
-from hashbench.deployment.description import OWN, OWN_PARTS, STATE, TOKENIZER, Config, read_config
+from hashbench.deployment.description import MULTI_LABEL, OWN, OWN_PARTS, STATE, TOKENIZER, Config, read_config
 from hashbench.deployment.encoding import Reader, fitted_reader
 from hashbench.deployment.inputs import CONFIG
 from hashbench.deployment.writing import (
@@ -165,9 +165,11 @@ def _config(
     if task is None:
         return config
     name, is_pair, order = task.task.name, task.task.is_pair, task.task.label_order or ()
+    problem_type = MULTI_LABEL if task.task.kind.multi_label else None
     return replace(
-        config, task=name, is_pair=is_pair, n_outputs=task.n_outputs, labels=task.label_names, label_order=order
-    )
+        config, task=name, is_pair=is_pair, n_outputs=task.n_outputs, labels=task.label_names, label_order=order,
+        problem_type=problem_type,
+    )  # fmt: skip
 
 
 def _sizes(trained: TrainedModel, model: ResolvedModel, weight_bytes: int) -> Sizes:
