@@ -31,6 +31,8 @@ from hashbench.deployment.writing import (
     write_card,
     write_description,
 )
+from hashbench.models.objectives.base import TaskHead, task_head
+from hashbench.models.objectives.heads import ClassificationHead
 from hashbench.models.text.pieces import commits_of
 from hashbench.running.efficiency.parameters import count
 from hashbench.running.experiment.load import Loaded
@@ -78,11 +80,19 @@ def export_run(
     if task is not None and not (kind := text_kind(task.task)).exported:
         learned = f"it learned {kind.description}, which exported models do not read"
         raise InputError(f"--run {prefix}: {learned}; name another")
+    if task is not None and not _has_usual_outputs(task_head(text_kind(task.task).head)):
+        own = f"its kind of task, {task.task.kind.name}, has a head with outputs of its own"
+        raise InputError(f"--run {prefix}: {own}, which exported models do not have; name another")
     sizes = _sizes(trained, model, write(trained, folder))
     runs_code = any((folder / name).exists() for name in (OWN, *OWN_PARTS.values()))
     facts = replace(_facts(store, run_id, loaded, model), runs_code=runs_code)
     write_card(folder, model_card(trained.config, model.spec, facts, sizes))
     return ExportedRun(sizes, task, runs_code)
+
+
+def _has_usual_outputs(head: type[TaskHead]) -> bool:
+    """True for a head whose outputs are those of the head that exported folders have; its loss may be another."""
+    return head.outputs is ClassificationHead.outputs and getattr(head, "forward", None) is ClassificationHead.forward
 
 
 def _trained(
