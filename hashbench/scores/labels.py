@@ -55,10 +55,10 @@ class LabelMetric(SummedMetric):
         """The labels (C,) uint8 that score highest for n rows, by how many rows have each, counts (C,)."""
 
 
-class MicroF1(LabelMetric):
+class LabelMicroF1(LabelMetric):
     """F1 over all labels of all rows: twice the hits over the labels that are there and the labels that are predicted.
 
-    >>> MicroF1().score(np.array([[1, 1], [0, 1]]), np.array([[1, 0], [0, 1]]))  # precision 1, recall 2/3
+    >>> LabelMicroF1().score(np.array([[1, 1], [0, 1]]), np.array([[1, 0], [0, 1]]))  # precision 1, recall 2/3
     0.8
     """
 
@@ -85,10 +85,10 @@ class MicroF1(LabelMetric):
         return best
 
 
-class MacroF1(LabelMetric):
+class LabelMacroF1(LabelMetric):
     """Mean over all labels of the F1 of each, 0 for a label that is neither there nor predicted.
 
-    >>> MacroF1().score(np.array([[1, 1], [0, 1]]), np.array([[1, 0], [0, 1]]))  # (1 + 2/3) / 2
+    >>> LabelMacroF1().score(np.array([[1, 1], [0, 1]]), np.array([[1, 0], [0, 1]]))  # (1 + 2/3) / 2
     0.8333333333333333
     """
 
@@ -111,4 +111,4 @@ class MacroF1(LabelMetric):
         return (counts > 0).astype(np.uint8)
 
 
-METRICS = (MicroF1(), MacroF1())
+METRICS = (LabelMicroF1(), LabelMacroF1())

@@ -148,7 +148,12 @@ def test_claims_comparisons_and_noise_read_them(place: Path) -> None:
     claims = right(call("report", "claims", "several", cwd=place))
     assert "above" in claims and "holds" in claims
     compared = right(call("compare", "mean", "md", "--format", "json", cwd=place))
-    assert {row["task"] for row in json.loads(compared)["rows"]} >= {"emotions", "topics"}
+    rows_of = {row["task"]: row for row in json.loads(compared)}
+    assert all(row["low"] <= row["a-b"] <= row["high"] for row in rows_of.values()) and {*rows_of} >= {
+        "emotions",
+        "topics",
+    }
+    assert rows_of["emotions"]["only_a_right"] > 0  # rows with exactly the labels that one side alone predicts
     noise = right(call("report", "robustness", "several", cwd=place))
     assert "mean" in noise and "hashed-words" in noise
     notes = right(call("report", "several", "--provenance", cwd=place))

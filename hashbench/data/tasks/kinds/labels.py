@@ -22,7 +22,7 @@ from hashbench.data.sources.labels import Classes, flat, joined_labels, listed, 
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.kinds.classification import MAX_ITERATIONS, SVM_C, SVM_TOLERANCE, C, Classification
 from hashbench.data.tasks.text_data import Split
-from hashbench.scores.labels import MicroF1
+from hashbench.scores.labels import LabelMicroF1
 
 SPLIT_THEM = "each counts as one label; to split it: separator: {}"
 
@@ -87,7 +87,7 @@ class Labels(Classification):
 
     def constant(self, labels: np.ndarray) -> np.ndarray:
         """The labels (C,) with the highest micro F1 if they are predicted for all rows of labels (n, C)."""
-        return MicroF1().best_labels(labels.sum(axis=0, dtype=np.int64), len(labels))
+        return LabelMicroF1().best_labels(labels.sum(axis=0, dtype=np.int64), len(labels))
 
     def linear_model(self, labels: np.ndarray, tolerance: float) -> Any:
         """An untrained logistic regression a label; None where no label (n, C) varies."""
