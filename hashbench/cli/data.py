@@ -66,7 +66,13 @@ def describe(
         typer.Option(help="Of a folder: the column of the text; twice for a pair. Default: text.", show_default=False),
     ] = None,
     label: Annotated[str | None, typer.Option(help="Of a folder: the column of the label. Default: label.")] = None,
-    metric: Annotated[str | None, typer.Option(help="Of a folder: spearman where labels are numbers.")] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="Of a folder: spearman where labels are numbers, label_f1_micro for several labels a text."),
+    ] = None,
+    separator: Annotated[
+        str | None, typer.Option(help="Of a folder: what separates several labels in one cell, as '|'.")
+    ] = None,
     style: TextOrJson = "text",
 ) -> None:
     """Describe texts and labels, and what models read of them, before any training.
@@ -81,7 +87,7 @@ def describe(
 
     described = describe_data(
         name, data or ("builtin", "hub"), models=model or (), text=text or (), label=label, metric=metric,
-        max_length=max_length, progress=note,
+        max_length=max_length, progress=note, separator=separator,
     )  # fmt: skip
     tables = dict(described.tables())
     if style == "json":

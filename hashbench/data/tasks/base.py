@@ -54,6 +54,7 @@ class Task:
     # As an entry of `tasks` writes them: a label of the files with the name that it means; of a list the name twice
     labels: tuple[tuple[str, str], ...] = ()
     positive: str | None = None  # the class of two whose F1 it is, as an entry writes it; None: the second
+    separator: str | None = None  # between the names of several labels in one cell; None: cells are lists
     label_notes: tuple[str, ...] = ()  # on how the labels were read
     # Split -> rows of the published data set
     official_rows: dict[str, int] = field(default_factory=dict)
@@ -148,7 +149,7 @@ class SplitOutputs(NamedTuple):
 
     # (n,) class ids or values, (n, C) logits, or the columns of rankings (n, 3 + m)
     outputs: np.ndarray
-    targets: np.ndarray  # (n,)
+    targets: np.ndarray  # (n,), or (n, C) of several labels a row
 
 
 class TaskKind(ABC):
@@ -161,6 +162,8 @@ class TaskKind(ABC):
     learned: ClassVar[bool] = True
     # Whether training texts may have noise (`finetune.noise`)
     takes_noise: ClassVar[bool] = False
+    # Whether a row may have several classes, or none: labels are (n, C), 1 where it has one; an output above 0 is one
+    multi_label: ClassVar[bool] = False
     baselines: ClassVar[Mapping[str, Callable[..., Any]]]  # trivial ones by their stored names
     # Baselines that need the word counts of the pre-training's corpora (argument `words` of `predictions`)
     reads_words: ClassVar[frozenset[str]] = frozenset()
@@ -230,7 +233,7 @@ class TaskKind(ABC):
         return None
 
     def targets(self, task: Task, split: Any) -> np.ndarray:
-        """The targets (n,) of a split of texts, which its outputs are scored against."""
+        """The targets (n,), or (n, C) of several labels a row, that a split's outputs are scored against."""
         labels: np.ndarray = split.labels
         return labels
 

@@ -109,6 +109,12 @@ class TaskEntry(Strict):
     positive: ClassName | None = Field(
         default=None, description="with metric f1: the class of two whose F1 it is; null: the second of the two"
     )
+    separator: str | None = Field(
+        default=None,
+        min_length=1,
+        description="what separates the names of several labels in one cell, as '|'; null: the cells are lists. With a "
+        "metric of several labels a text, as label_f1_micro",
+    )
     metric: str = Field(default="accuracy", description="the metric to select and report by; see hashbench data list")
     delimiter: str | None = Field(
         default=None,

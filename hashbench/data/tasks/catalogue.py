@@ -20,7 +20,7 @@ from hashbench.data.tasks.base import LocatedTask, Task, TaskKind
 from hashbench.data.tasks.blocks import BY_GROUPS, HoldOut, Strict, TaskEntry
 from hashbench.data.tasks.items import ItemKind
 from hashbench.data.tasks.text_data import TaskData, sample_note
-from hashbench.scores.base import find_metric
+from hashbench.scores.base import OUTPUTS, find_metric
 
 
 def known_tasks() -> dict[str, Task]:
@@ -128,9 +128,12 @@ def own_task(entry: TaskEntry, base: Path) -> Task:
         raise InputError(f"{where}: this name is a task of the suite; give your data set another one")
     for kind in known_kinds().values():
         if kind.takes(entry):
+            if entry.separator is not None and not kind.multi_label:
+                remedy = "leave it out, or set metric: label_f1_micro"
+                raise InputError(f"{where}: separator: {entry.metric} scores one label a row; {remedy}")
             return kind.own_task(entry, base)
     try:
-        find_metric(entry.metric, "classes", "values", "spans", "pairs")
+        find_metric(entry.metric, *(kind for kind in OUTPUTS if kind != "rankings"))
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
     raise InputError(f"{where}: no kind of task has metric {entry.metric!r}; see hashbench data list")

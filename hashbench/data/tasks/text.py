@@ -86,6 +86,7 @@ class LocatedTexts:
         more += [] if task.protocol is None else [f"protocol {task.protocol.model_dump_json()}"]
         more += [f"labels {json.dumps(task.labels)}"] if task.labels else []
         more += [f"positive {task.positive}"] if task.positive is not None else []
+        more += [f"separator {task.separator}"] if task.separator is not None else []
         is_drawn = HOLDOUT in task.evaluation_splits and task.hold_out != BY_ROWS
         more += [f"held out {task.hold_out}"] if is_drawn else []
         return digest("task", *parts, *task.text, task.label, task.kind.name, names, *task.evaluation_splits, *more)
@@ -108,7 +109,10 @@ class LocatedTexts:
         names = self.task.label_names or label_names(self.names_file)
         if self.task.labels and names not in ((), tuple(name for _, name in self.task.labels)):
             odd.append(f"the key labels names the classes, not the file beside train, which names {listed(names)}")
-        cells: dict[str, Cells] = {split: column[self.task.label] for split, column in columns.items()}
+        cells = {
+            split: kind.label_cells(self.task, column[self.task.label], where[split])
+            for split, column in columns.items()
+        }
         features = {split: kind.class_names(table.class_names(self.task.label)) for split, table in self.tables.items()}
         if kind.own_classes is None:
             names = kind.class_names(names)
@@ -151,7 +155,8 @@ def shift_notes(task: Task, splits: Mapping[str, Split], names: Sequence[str]) -
     if train is None:
         return []
     others = [(split, kind.class_counts(splits[split], len(names))) for split in reported]
-    notes = [class_shift(train, other, names, split) for split, other in others if other is not None]
+    rows = {split: (len(splits["train"]), len(splits[split])) if kind.multi_label else None for split in reported}
+    notes = [class_shift(train, other, names, split, rows[split]) for split, other in others if other is not None]
     return [note for note in notes if note]
 
 
@@ -197,11 +202,15 @@ class TextKind(TaskKind):
         """The texts of a column. Raises InputError for a cell that is none."""
         return cells_as_texts(cells, where)
 
+    def label_cells(self, task: Task, cells: Cells, where: str) -> Cells:
+        """The cells of the column of labels, a list where a row has several. Raises InputError for one that is none."""
+        return cells
+
     @abstractmethod
     def read_labels(
         self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]
     ) -> tuple[dict[str, np.ndarray], Task]:
-        """Labels (n,) of each split, and the task with its classes known. `names`: what a file calls them."""
+        """Labels (n,) or (n, C) of each split, and the task with its classes known. `names`: what a file calls them."""
 
     def class_names(self, names: Sequence[str]) -> tuple[str, ...]:
         """Names of classes that a file declares, as this kind spells them."""
@@ -225,8 +234,8 @@ class TextKind(TaskKind):
     def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
         """Notes on the labels. `names`: of the classes in the order of their ids."""
 
-    def constant(self, labels: np.ndarray) -> np.generic:
-        """The constant prediction that fits labels (n,) best."""
+    def constant(self, labels: np.ndarray) -> np.generic | np.ndarray:
+        """The constant prediction that fits labels (n,) best; of several labels a row, (n, C), it is (C,)."""
         raise NotImplementedError(f"{self.name} has no majority")
 
     def linear_model(self, labels: np.ndarray, tolerance: float) -> Any:
@@ -283,6 +292,7 @@ class TextKind(TaskKind):
             n_classes=self.own_classes,
             labels=labels,
             positive=entry.positive,
+            separator=entry.separator,
             folder=folder,
             reading=reading,
             files=files,
@@ -350,7 +360,7 @@ class TextKind(TaskKind):
     def predictions(
         self, baseline: str, data: TaskData, splits: Sequence[str] | None = None, **options: Any
     ) -> dict[str, SplitOutputs]:
-        """A trivial baseline's predictions, (n,) or (n, 4), and the targets on `splits` (None: those evaluated).
+        """A trivial baseline's predictions, (n, ...), and the targets on `splits` (None: those evaluated).
 
         `options`: of the baseline. Where rows of train are held out to select on, a test set is predicted from all of
         train, since no trivial baseline is selected on them.

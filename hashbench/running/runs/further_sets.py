@@ -64,6 +64,7 @@ class FurtherSet:
     def fingerprint(self) -> str:
         """SHA-256 of the table's content, of its columns and of the task that gives the labels their meaning."""
         labels = [f"labels {json.dumps(self.task.labels)}"] if self.task.labels else []
+        labels += [f"separator {self.task.separator}"] if self.task.separator is not None else []
         names = [f"names {file_fingerprint(self.names_file)}"] if self.names_file else []
         more = (*labels, *names)
         return digest("further", self.table.fingerprint(), *self.task.text, self.task.label, self.trained_on, *more)
@@ -92,14 +93,12 @@ class FurtherSet:
             options = "the task reads pairs: --text, twice," if task.is_pair else "--text"
             raise InputError(f"{error}; {options} and --label name the columns") from error
         declared = Classes.of_trained(task.label_names, task.label_order, task.labels)
-        features, cells_read = (
-            {FURTHER: kind.class_names(self.table.class_names(task.label))},
-            {FURTHER: columns[task.label]},
-        )
+        labelled = kind.label_cells(task, columns[task.label], where)
+        features, cells_read = {FURTHER: kind.class_names(self.table.class_names(task.label))}, {FURTHER: labelled}
         in_order = kind.class_names(label_names(self.names_file)) if kind.own_classes is None else ()
         named_in = where
-        if in_order and not features[FURTHER] and have_numbers(columns[task.label]):
-            features, cells_read = {FURTHER: in_order}, {FURTHER: named_by_order(columns[task.label], in_order)}
+        if in_order and not features[FURTHER] and have_numbers(labelled):
+            features, cells_read = {FURTHER: in_order}, {FURTHER: named_by_order(labelled, in_order)}
             named_in = str(self.names_file)
         if kind.own_classes is None:
             try:
@@ -145,6 +144,7 @@ class FurtherRequest:
     text: tuple[str, ...] = ()  # columns; () and None: the task's columns
     label: str | None = None
     labels: str | None = None  # as 0=no,1=yes: a label of the set, and its class; None: as in the task
+    separator: str | None = None  # between several labels in one cell; None: as in the task
 
     def of(self, trained_on: Task) -> FurtherSet:
         """The further set that the options name, as one of the task `trained_on`; its rows are not read.
@@ -156,6 +156,8 @@ class FurtherRequest:
         table = find_set(path, trained_on.reading)
         if self.labels is not None and text_kind(trained_on).own_classes is not None:
             raise InputError(f"--labels: task {trained_on.name!r} predicts numbers; leave --labels out")
+        if self.separator is not None and not trained_on.kind.multi_label:
+            raise InputError(f"--separator: task {trained_on.name!r} has one label a row; leave --separator out")
         columns, label = self.text or trained_on.text, self.label or trained_on.label
         if len(columns) != len(trained_on.text):
             wanted = f"{len(trained_on.text)} text column{'s' if trained_on.is_pair else ''}"
@@ -169,6 +171,7 @@ class FurtherRequest:
             name=self.name or default_name(path),
             text=columns,
             label=label,
+            separator=self.separator or trained_on.separator,
             select_splits=(),
             report_splits=(FURTHER,),
             official_rows={},
@@ -231,7 +234,8 @@ def with_classes(further: FurtherSet, trained: TaskData) -> FurtherSet:
     """The set with the classes of the model's training data, and with their ids there."""
     n_classes, order = trained.task.n_classes, trained.task.label_order
     task = replace(further.task, n_classes=n_classes, label_names=trained.label_names, label_order=order)
-    seen = frozenset(np.unique(trained.splits["train"].labels).tolist()) if trained.label_names else None
+    counts = text_kind(trained.task).class_counts(trained.splits["train"], len(trained.label_names))
+    seen = None if counts is None else frozenset(np.flatnonzero(counts).tolist())
     return replace(further, task=task, seen=seen, trained=trained)
 
 

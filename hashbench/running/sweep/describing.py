@@ -60,7 +60,13 @@ class TextReading:
 
 
 def locate_data(
-    data: str, sources: Sequence[Source], *, text: Sequence[str], label: str | None, metric: str | None
+    data: str,
+    sources: Sequence[Source],
+    *,
+    text: Sequence[str],
+    label: str | None,
+    metric: str | None,
+    separator: str | None = None,
 ) -> LocatedTask:
     """The task of a name, or the data set in a folder, with its columns.
 
@@ -69,15 +75,16 @@ def locate_data(
     is_path = data not in known_tasks() and ("/" in data or Path(data).expanduser().exists())
     if not is_path:
         task = find_task(data)  # says what there is
-        if text or label or metric:
+        if text or label or metric or separator:
             raise InputError(f"{data}: is a task of the suite, with columns and a metric of its own; leave these out")
     else:
         columns = (text[0], text[1]) if len(text) == 2 else text[0] if text else "text"
         if len(text) > 2:
             raise InputError(f"--text {text[2]}: a text is one column, or two that make a pair; leave the third out")
         entry = TaskEntry(
-            name="described", path=data, text=columns, label=label or "label", metric=metric or "accuracy"
-        )
+            name="described", path=data, text=columns, label=label or "label", metric=metric or "accuracy",
+            separator=separator,
+        )  # fmt: skip
         task = own_task(entry, Path.cwd())
     if not isinstance(task.kind, TextKind):
         raise InputError(f"{data}: is {task.kind.description}; data describe reads texts with labels")
@@ -128,6 +135,7 @@ class Described:
     origin: str
     facts: Mapping[str, SplitFacts]
     classes: Mapping[str, Mapping[str, float]]  # class -> split -> share
+    multi_label: bool  # whether a row may have several classes
     readings: Sequence[TextReading]
     max_length: int
     notes: Sequence[str]
@@ -151,7 +159,7 @@ class Described:
         )
         if self.classes:
             yield (
-                "shares of classes (%)",
+                "rows with each label (%)" if self.multi_label else "shares of classes (%)",
                 [
                     {"class": name, **{split: _percent(share) for split, share in shares.items()}}
                     for name, shares in self.classes.items()
@@ -190,6 +198,7 @@ def describe_data(
     label: str | None,
     metric: str | None,
     max_length: int,
+    separator: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Described:
     """The description of a task of the sources `data`, or of the data set in a folder.
@@ -197,7 +206,8 @@ def describe_data(
     It is read as each of the models does. Raises InputError for wrong input.
     """
     ways = ways_of_models(models or (MODEL,))
-    place = locate_data(name, open_sources(tuple(data), Path.cwd()), text=text, label=label, metric=metric)
+    sources = open_sources(tuple(data), Path.cwd())
+    place = locate_data(name, sources, text=text, label=label, metric=metric, separator=separator)
     loaded = place.load()
     assert isinstance(loaded, TaskData)  # of a kind of texts
     readings = [read(loaded, place, way, max_length=max_length, progress=progress) for way in ways]
@@ -207,8 +217,8 @@ def describe_data(
         if reading.learned
     ]
     return Described(
-        name, loaded.origin, split_facts(loaded), class_shares(loaded), readings, max_length,
-        [*learned, *loaded.notes],
+        name, loaded.origin, split_facts(loaded), class_shares(loaded), loaded.task.kind.multi_label, readings,
+        max_length, [*learned, *loaded.notes],
     )  # fmt: skip
 
 

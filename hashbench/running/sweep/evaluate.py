@@ -259,7 +259,7 @@ def _task_of_folder(exported: ExportedModel, request: FurtherRequest) -> Task:
                 f"{exported.folder}: task {exported.task!r} is none of the suite; name the columns of the set: "
                 "--text COLUMN --label COLUMN"
             )
-        wanted = "values" if exported.n_outputs == 1 else "classes"
+        wanted = "multi-label" if exported.multi_label else "values" if exported.n_outputs == 1 else "classes"
         kind = next(kind for kind in known_kinds().values() if isinstance(kind, TextKind) and kind.outputs == wanted)
         metrics = kind.common_metrics
         text = ("first", "second") if exported.is_pair else ("text",)
