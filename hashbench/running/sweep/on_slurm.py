@@ -38,6 +38,7 @@ from hashbench.common.errors import InputError
 from hashbench.common.showing import tell
 from hashbench.running.experiment.schema import Experiment
 from hashbench.running.experiment.slurm import SLURM, TIME, minutes_of
+from hashbench.running.runs.base import names
 from hashbench.running.sweep.assignment import Assignment, pack, unpack
 from hashbench.running.sweep.local import LocalExecutor, module_paths
 from hashbench.running.sweep.runner import SOME_FAILED, STOP_GRACE_S, take_part
@@ -161,13 +162,15 @@ def parameters_of(experiment: Experiment, n_workers: int) -> dict[str, Any]:
 def submitted_text(assignment: Assignment, job_ids: list[str], folder: Path) -> str:
     """What a sweep says of a submitted job: its number, where its logs are, how to watch and to end it."""
     number = job_ids[0].partition("_")[0]
-    name = parse(assignment.db)[1]
+    db = parse(assignment.db)[1]
     elements = f"{len(job_ids)} elements" if len(job_ids) > 1 else "one element"
+    timings = "\n  timings:  the same command measures them on its machine, when all other runs are done"
+    has_timings = any(run.kind in names(measures_time=True) for run in assignment.runs.values())
     return (
         f"submitted to Slurm: job {number}, {elements}; this command has no more to do\n"
-        f"  progress: hashbench status {assignment.resolved.experiment.name} --db {shlex.quote(name)}\n"
+        f"  progress: hashbench status {assignment.resolved.experiment.name} --db {shlex.quote(db)}\n"
         f"  in Slurm: squeue --jobs {number}; to stop: scancel {number}\n"
-        f"  logs:     {folder}/{number}_*_log.out"
+        f"  logs:     {folder}/{number}_*_log.out{timings if has_timings else ''}"
     )
 
 

@@ -86,7 +86,7 @@ def command(folder: Path, variables: dict[str, str], *arguments: str) -> subproc
 
 
 def wait_for(what: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 500
+    deadline = time.monotonic() + 900
     while not what():
         assert time.monotonic() < deadline, "it does not come about"
         time.sleep(0.2)
@@ -157,6 +157,7 @@ SlurmdPort=17018
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
 MpiDefault=none
 KillWait=5
 NodeName={host} NodeAddr=127.0.0.1 CPUs=8 State=UNKNOWN
@@ -198,6 +199,7 @@ def slurm_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[di
 
 
 @pytest.mark.services
+@pytest.mark.timeout(1800)
 @pytest.mark.xdist_group("slurm")
 @pytest.mark.parametrize("place", ["stand_in", "slurm_itself"])
 def test_of_four_elements_two_are_killed_and_one_is_preempted(
@@ -205,7 +207,7 @@ def test_of_four_elements_two_are_killed_and_one_is_preempted(
 ) -> None:
     """All 24 fine-tunings are done once, with the scores of a sweep on this machine that nobody disturbed."""
     variables = request.getfixturevalue(place)
-    (tmp_path / "small.yaml").write_text(FILE.format(tasks="[mrpc, cola, rte]", epochs=3, workers=4))
+    (tmp_path / "small.yaml").write_text(FILE.format(tasks="[mrpc, cola, rte]", epochs=2, workers=4))
     begun = command(tmp_path, variables, "sweep", "small.yaml", "--db", "r.db")
     assert begun.returncode == 0, begun.stderr
     job = re.search(r"submitted to Slurm: job (\d+), 4 elements", begun.stderr)[1]
