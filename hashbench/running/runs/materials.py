@@ -25,7 +25,7 @@ from hashbench.data.corpora.preparing import (
     learn_vocabulary,
     prepare,
 )
-from hashbench.data.perturbations.base import WORD, perturbed
+from hashbench.data.perturbations.base import WORD, counted, n_words
 from hashbench.data.perturbations.letters import seen_among, with_forms
 from hashbench.data.sources.documents import CorpusSource
 from hashbench.data.sources.fingerprints import digest
@@ -80,32 +80,37 @@ def perturb_task(data: TaskData, settings: Mapping[str, Any], corpus: TypeTable 
     seen = None if corpus is None else _seen(data, corpus)
     splits: dict[str, Split] = {}
     parts: dict[str, tuple[str, str]] = {}
+    changed: dict[str, int] = {}
     rates = [rate for rate in settings["rates"] if rate > 0]
     for split in reported:
         splits[split], parts[split] = data.splits[split], (split, UNPERTURBED)
         for kind in settings["perturbations"]:
             progress(f"perturbing {split}", step=False)
-            for rate, texts in _columns_at(data.splits[split], kind, rates, settings["seed"], seen).items():
+            for rate, (texts, n) in _columns_at(data.splits[split], kind, rates, settings["seed"], seen).items():
                 label = f"{kind}={rate:g}"
+                changed[label] = changed.get(label, 0) + n
                 splits[f"{split}~{label}"] = replace(data.splits[split], texts=texts)
                 parts[f"{split}~{label}"] = (split, label)
     key = json.dumps([settings, None if corpus is None else corpus.fingerprint], sort_keys=True, default=list)
     task = replace(data.task, select_splits=(), report_splits=tuple(splits))
     perturbed_data = replace(data, task=task, splits=splits, fingerprint=digest("perturbed", data.fingerprint, key))
     perturbed_task = PerturbedTask(perturbed_data, parts, {})
-    return replace(perturbed_task, facts=_facts(perturbed_task, corpus))
+    return replace(perturbed_task, facts=_facts(perturbed_task, corpus, changed))
 
 
 def _columns_at(
     split: Split, kind: Any, rates: Sequence[float], seed: int, seen: frozenset[str] | None
-) -> dict[float, tuple[list[str], ...]]:
-    """The text columns of a split under a perturbation, by its rate."""
-    columns_at: dict[float, list[list[str]]] = {rate: [] for rate in rates}
+) -> dict[float, tuple[tuple[list[str], ...], int]]:
+    """The text columns of a split under a perturbation, and the number of words that it changed, by its rate."""
+    columns_at: dict[float, list[list[tuple[str, int]]]] = {rate: [] for rate in rates}
     for column in split.texts:
-        rows = [perturbed(text, kind, rates, seed=seed, seen=seen) for text in column]
+        rows = [counted(text, kind, rates, seed=seed, seen=seen) for text in column]
         for place, rate in enumerate(rates):
             columns_at[rate].append([row[place] for row in rows])
-    return {rate: tuple(columns) for rate, columns in columns_at.items()}
+    return {
+        rate: (tuple([text for text, _ in rows] for rows in columns), sum(n for rows in columns for _, n in rows))
+        for rate, columns in columns_at.items()
+    }
 
 
 def _seen(data: TaskData, corpus: TypeTable) -> frozenset[str]:
@@ -115,26 +120,25 @@ def _seen(data: TaskData, corpus: TypeTable) -> frozenset[str]:
     return seen_among(with_forms(words), corpus)
 
 
-def _facts(perturbed_task: PerturbedTask, corpus: TypeTable | None) -> dict[tuple[str, str], float]:
-    """Numbers about the texts under each label: words, share of changed words, shares of unseen tokens and types."""
+def _facts(
+    perturbed_task: PerturbedTask, corpus: TypeTable | None, n_changed: Mapping[str, int]
+) -> dict[tuple[str, str], float]:
+    """Numbers about the texts under each label: words, share of changed words, shares of unseen tokens and types.
+
+    `n_changed`: words that a perturbation changed, by its label.
+    """
     facts: dict[tuple[str, str], float] = {}
     splits = perturbed_task.data.splits
-    plain = [WORD.findall(text) for split in perturbed_task.splits_of(UNPERTURBED) for text in _texts(splits[split])]
-    total = sum(map(len, plain))
+    plain = [text for split in perturbed_task.splits_of(UNPERTURBED) for text in _texts(splits[split])]
+    total = sum(map(n_words, plain))
     facts["words", UNPERTURBED] = total
     for label in perturbed_task.labels():
         texts = [text for split in perturbed_task.splits_of(label) for text in _texts(splits[split])]
-        if label and total:
-            changed = sum(_changed(words, WORD.findall(text)) for words, text in zip(plain, texts, strict=True))
-            facts["words_changed", label] = changed / total
+        if label in n_changed and total:
+            facts["words_changed", label] = n_changed[label] / total
         if corpus is not None and texts:
             facts["unseen_tokens", label], facts["unseen_types", label] = _unseen(texts, corpus)
     return facts
-
-
-def _changed(before: Sequence[str], after: Sequence[str]) -> int:
-    """Number of positions at which the words of two texts differ."""
-    return sum(a != b for a, b in zip(before, after, strict=False))
 
 
 def _unseen(texts: Sequence[str], corpus: TypeTable) -> tuple[float, float]:
