@@ -1,4 +1,4 @@
-"""data/perturbations/characters.py: what hardly shows, on words by hand and against plain slow versions."""
+"""data/perturbations/unicode.py: what hardly shows, on words by hand and against plain slow versions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.data.perturbations.base import WORD, find_perturbation, perturbed
-from hashbench.data.perturbations.characters import LOOK_ALIKES, look_alike, without_diacritics, zero_width
+from hashbench.data.perturbations.unicode import LOOK_ALIKES, look_alike, without_diacritics, zero_width
 from hashbench.data.tasks.noise import TrainingNoise
 from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.schema import Robustness
