@@ -53,7 +53,9 @@ def list_data(data: Data = None, style: TableFormat = "text") -> None:
 def describe(
     name: Annotated[
         str,
-        typer.Argument(metavar="DATA", help="The name of a task, or a folder with a train file.", show_default=False),
+        typer.Argument(
+            metavar="DATA", help="The name of a task, a folder with a train file, or sib200.", show_default=False
+        ),
     ],
     data: Data = None,
     model: Annotated[
@@ -77,8 +79,9 @@ def describe(
 ) -> None:
     """Describe texts and labels, and what models read of them, before any training.
 
-    Shares are percentages. What a model's tokenizer or coder has to learn, it learns from the training texts of the
-    data, and the output names it.
+    Of the same texts in several languages (sib200) it prints words and tokens by language, and tokens over those of
+    English. Shares are percentages. What a model's tokenizer or coder has to learn, it learns from the training texts
+    of the data, and the output names it.
 
     Example: hashbench data describe cola --model bert-mlm --model hashformer-md-proj
     """

@@ -76,10 +76,21 @@ def perturbed(
     >>> perturbed("The movie was really good.", "swap", [0.0, 0.5, 1.0], seed=0)
     ['The movie was really good.', 'hTe movie was realyl good.', 'hTe mvoie aws realyl godo.']
     """
+    return [copy for copy, _ in counted(text, kind, rates, seed=seed, seen=seen)]
+
+
+def counted(
+    text: str, kind: str, rates: Sequence[float], *, seed: int, seen: frozenset[str] | None = None
+) -> list[tuple[str, int]]:
+    """The copies of `perturbed`, each with the number of its words that were changed.
+
+    >>> counted("The movie was really good.", "swap", [0.0, 0.5], seed=0)
+    [('The movie was really good.', 0), ('hTe movie was realyl good.', 2)]
+    """
     words = list(WORD.finditer(text))
     most = max(rates, default=0.0)
     if not words or most == 0:
-        return [text] * len(rates)
+        return [(text, 0)] * len(rates)
     change = find_perturbation(kind).knowing(seen)
     draws = _draws(f"{seed} {kind}\0{text}", 2 * len(words) + 1)
     fraction = (int(draws[0]) >> 11) * 2.0**-53
@@ -91,7 +102,7 @@ def perturbed(
             break
         if (word := change(words[i].group(), int(draws[1 + len(words) + i]))) is not None:
             changed.append((*words[i].span(), word))
-    return [_with(text, changed[:budget]) for budget in budgets]
+    return [(_with(text, changed[:budget]), len(changed[:budget])) for budget in budgets]
 
 
 def n_words(text: str) -> int:

@@ -497,6 +497,14 @@ def _spelled_truths(counts: Mapping[Label, int]) -> dict[str, str]:
     return spelled
 
 
+class UnseenLabels(InputError):
+    """Raised for labels of another set that mean no class of the training; `what` is the message without its remedy."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(what + remedy)
+        self.what = what
+
+
 def named_by_features(
     columns: Mapping[str, Cells],
     features: Mapping[str, tuple[str, ...]],

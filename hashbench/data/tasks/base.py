@@ -69,6 +69,8 @@ class Task:
     traits: dict[str, str] = field(default_factory=dict)
     # Without a validation split it is selected on a tenth of train; test must be there
     splits_as_found: bool = False
+    # Whether the tasks of its collection have the same texts, each in its language, in the same splits
+    parallel: bool = False
     hub: HubPlace | None = None
     builtin: bool = False  # whether the built-in data have it
     hold_out: HoldOut = BY_GROUPS  # how rows of train are held out, where no split or no value is given

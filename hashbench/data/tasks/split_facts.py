@@ -1,12 +1,14 @@
 """A task's data before any training: rows, repeats, classes, and how much of the texts a model reads.
 
-Words are the tokens of tokenizer `unicode` that have a letter or a digit: in scripts that write no white space between
-words each letter is one.
+Words of a text are the tokens of tokenizer `unicode` that have a letter or a digit: in scripts that write no white
+space between words each letter is one. Fertility, and the share of words that are one token, are those of the package
+toklens: words are what is between white space, and each is tokenized by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,10 +123,37 @@ class SplitFacts:
 
 
 @dataclass(frozen=True)
+class WordTokens:
+    """Counts of the words between white space, each tokenized by itself."""
+
+    words: int
+    tokens: int
+    single: int  # words that are one token
+
+    @property
+    def share_single(self) -> float | None:
+        """The share of words that are one token; None without words."""
+        return self.single / self.words if self.words else None
+
+
+def word_tokens(columns: Iterable[Iterable[str]], tokenizer: Tokenizer) -> WordTokens:
+    """The counts of the words of texts under a tokenizer that has its vocabulary."""
+    occurrences = Counter(word for column in columns for text in column for word in well_formed(text).split())
+    words, interner = list(occurrences), tokenizer.interner()
+    lengths = [
+        np.diff(interner.add(words[at : at + TEXTS_AT_ONCE]).offsets) for at in range(0, len(words), TEXTS_AT_ONCE)
+    ]
+    tokens = np.concatenate([np.zeros(0, np.int64), *lengths])  # (n,) of each distinct word
+    counts = np.fromiter(occurrences.values(), np.int64, len(words))
+    return WordTokens(int(counts.sum()), int(counts @ tokens), int(counts[tokens == 1].sum()))
+
+
+@dataclass(frozen=True)
 class ReadSplit:
     """Counts of a split under a tokenizer and a coder. A code counts as shared if any other type of the data has it."""
 
     tokens: int
+    words: WordTokens
     types: int  # distinct tokens
     types_shared: float | None  # share of its types whose code is shared; None without types
     tokens_shared: float | None  # share of its tokens
@@ -186,6 +215,7 @@ def read_splits(data: TaskData, tokenizer: Tokenizer, coder: Coder, folder: Path
     return {
         split: ReadSplit(
             tokens=int(of.sum()),
+            words=word_tokens(data.splits[split].texts, tokenizer),
             types=int((of > 0).sum()),
             types_shared=shared_tokens(codes, (of > 0).astype(np.int64)) if of.any() else None,
             tokens_shared=shared_tokens(codes, of) if of.any() else None,

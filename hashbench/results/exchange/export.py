@@ -52,6 +52,7 @@ from hashbench.store.schema import (
 
 # keys of an experiment whose values may be paths of any form
 PLACES = ("path", "data", "sources", "use")
+PATHS_BY_NAME = ("pairs",)  # keys of a mapping whose every value is a path
 NO_PATHS = ("hub", "builtin")  # values of these keys that are no path
 # What begins like a path, /x ./x ../x ~/x C:\x, at the start of a word. Hub names (owner/name), addresses (https://),
 # the token </s> and regular expressions are none.
@@ -194,9 +195,12 @@ def scrub(value: Any, hosts: frozenset[str], *, places: Sequence[str] = (), key:
 
     >>> scrub({"data": ["mine", "hub"], "note": "/home/x/a.csv on box7"}, frozenset({"box7"}), places=["data"])
     {'data': ['(left out)', 'hub'], 'note': '(left out) on (left out)'}
+    >>> scrub({"averages": {"pairs": ["a"]}, "robustness": {"pairs": {"a": "ocr.csv"}}}, frozenset(), places=["path"])
+    {'averages': {'pairs': ['a']}, 'robustness': {'pairs': {'a': '(left out)'}}}
     """
     if isinstance(value, dict):
-        return {name: scrub(item, hosts, places=places, key=name) for name, item in value.items()}
+        inside = places[0] if places and key in PATHS_BY_NAME else None
+        return {name: scrub(item, hosts, places=places, key=inside or name) for name, item in value.items()}
     if isinstance(value, list):
         return [scrub(item, hosts, places=places, key=key) for item in value]
     if not isinstance(value, str):

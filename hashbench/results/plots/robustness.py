@@ -1,4 +1,7 @@
-"""Score against the share of words changed, a line a model, a panel for each task and kind of perturbation."""
+"""Score against the share of words changed, a line a model, a panel for each task and kind of perturbation.
+
+A panel of pairs has two places, the texts as they are and their other forms.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ from hashbench.results.read.measured import PERCENT
 from hashbench.results.read.robustness import RobustnessCurve, measure_robustness
 
 HEIGHT = 1.35  # inches of a panel
+BESIDE_PAIRS = 0.15  # room at both sides of the two places of pairs
+OF_NOISE, OF_PAIRS = "score against the share of words changed", "scores on texts as they are and perturbed"
 
 
 def draw(data: FigureData) -> list[Drawn]:
@@ -40,7 +45,7 @@ def draw(data: FigureData) -> list[Drawn]:
     drawn = sheet(
         data,
         "robustness",
-        "score against the share of words changed",
+        OF_PAIRS if all(curve.is_of_pairs for curve in results.curves) else OF_NOISE,
         height=HEIGHT,
         panels=len(panels),
         columns=min(BESIDE[data.width], max(in_rows.values())),
@@ -56,7 +61,13 @@ def draw(data: FigureData) -> list[Drawn]:
         for curve in panel:
             if curve.is_baseline:
                 _line(axes, curve, baselines[curve.model])
+        of_pairs = panel[0].is_of_pairs
         _panel(data, axes, [curve for curve in panel if not curve.is_baseline], labels)
+        axes.set_xlabel("form of the text" if of_pairs else "words changed, percent")
+        axes.set_xlim(left=0)  # no fewer words than none
+        if of_pairs:
+            axes.set_xlim(-BESIDE_PAIRS * PERCENT, (1 + BESIDE_PAIRS) * PERCENT)
+            axes.set_xticks([0, PERCENT], ["as it is", "perturbed"])
         axes.set_title(f"{task}: {kind}")
         axes.set_ylabel(f"{metric}, percent" if metric else "percent")
         by_task.setdefault(task, []).append(axes)
@@ -88,15 +99,17 @@ def _panel(data: FigureData, axes: Axes, curves: Sequence[RobustnessCurve], labe
         texts = zip(rates, values, ends, strict=True)
         tip(
             points,
-            *(
-                f"{curve.model}\n{rate:g} % of words changed: {decimal_text(value, 2)}{end}"
-                for rate, value, end in texts
-            ),
+            *(f"{curve.model}\n{_at(curve, rate)}: {decimal_text(value, 2)}{end}" for rate, value, end in texts),
         )
     widen(axes, LEAST_SPAN)
-    axes.set_xlabel("words changed, percent")
-    axes.set_xlim(left=0)  # no fewer words than none
     axes.grid(True)
+
+
+def _at(curve: RobustnessCurve, rate: float) -> str:
+    """A rate in percent in words; of pairs 0 is the text as it is."""
+    if curve.is_of_pairs:
+        return "perturbed" if rate else "as it is"
+    return f"{rate:g} % of words changed"
 
 
 def _line(axes: Axes, curve: RobustnessCurve, look: Mapping[str, Any]) -> None:
@@ -107,4 +120,4 @@ def _line(axes: Axes, curve: RobustnessCurve, look: Mapping[str, Any]) -> None:
     tip(line, curve.model)
 
 
-PLOT = Plot("robustness", "score against the share of words changed", draw)
+PLOT = Plot("robustness", OF_NOISE, draw)

@@ -1,8 +1,10 @@
 """Retention of scores under noise in the texts: curves over the rate, areas, differences of models.
 
 Retention is a model's score at a rate over its own score at rate 0. An area is the sum of the trapezoids under a
-curve over the highest rate, so that it has the curve's own unit: the mean over the rates from 0 to the highest. Seeds
-and draws of examples are matched: every rate and every model of a task sees the same ones.
+curve over the highest rate, so that it has the curve's own unit: the mean over the rates from 0 to the highest. Of a
+user's pairs (texts and other forms of them) rate 0 is the texts of one kind of noise and rate 1 their forms, the same
+rows; there is no area. Seeds and draws of examples are matched: every rate and every model of a task sees the same
+ones.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from hashbench.store.status import StoredExperiment, find_experiment
 
 # Fewer draws than elsewhere: a report has thousands of intervals, and their ends mostly move by a thirtieth.
 DRAWS = 2_000
+FEW_ROWS = 100  # rows of pairs below which an interval is wide, and a score moves by a point or more a row
 # (seeds, rates), and (seeds, draws, rates): None without predictions
 CurveValues = tuple[np.ndarray, np.ndarray | None]
 AttemptOutputs = dict[tuple[str, str], Predictions]  # of one attempt by (split, condition)
@@ -53,6 +56,7 @@ class RobustnessCurve:
     n_examples: int
     units: tuple[Unit, ...] = ()  # of the seeds
     bounds: tuple[float, float] = (-math.inf, math.inf)  # the lowest and highest score that there can be
+    is_of_pairs: bool = False  # of a user's pairs: its one rate beside 0 is that of the forms
 
     @property
     def is_baseline(self) -> bool:
@@ -60,7 +64,8 @@ class RobustnessCurve:
         return self.seeds == (None,)
 
     def score(self, at: int | None = None) -> Estimate:
-        """The score at the rate with index `at`; None: the mean over the rates, from the area under the curve.
+        """The score at the rate with index `at`; None: the mean over the rates, from the area under the curve, or that
+        of the forms of pairs.
 
         Its interval, which two units can make wider than all scores that there can be, ends at these.
         """
@@ -70,7 +75,9 @@ class RobustnessCurve:
         return replace(estimate, low=min(low, estimate.value), high=max(high, estimate.value))
 
     def retention(self, at: int | None = None) -> Estimate:
-        """The share of the score at rate 0 that is left at the rate with index `at`; None: its mean over the rates."""
+        """The share of the score at rate 0 that is left at the rate with index `at`; None: its mean over the rates, or
+        that of the forms of pairs.
+        """
         return self.retained_of(self.seeds, at).estimate()
 
     def retained_of(self, seeds: Sequence[int | None], at: int | None = None) -> Quantity:
@@ -105,9 +112,11 @@ class RobustnessCurve:
         )
 
     def _pick(self, values: np.ndarray, at: int | None) -> np.ndarray:
-        """(..., rates) -> (...): the values at the rate with index `at`, or (None) their mean over the rates."""
-        if at is not None:
-            return values[..., at]
+        """(..., rates) -> (...): the values at the rate with index `at`, or (None) their mean over the rates; of pairs
+        those of the forms.
+        """
+        if at is not None or self.is_of_pairs:
+            return values[..., -1 if at is None else at]
         areas: np.ndarray = np.trapezoid(values, np.array(self.rates), axis=-1) / self.rates[-1]
         return areas
 
@@ -137,8 +146,12 @@ class RobustnessResults:
         return next((curve for curve in self.curves if (curve.model, curve.task, curve.kind) == wanted), None)
 
     def kinds(self) -> list[str]:
-        """Kinds of noise with curves, in the order of the experiment."""
-        return list(dict.fromkeys(curve.kind for curve in self.curves))
+        """Kinds of seeded noise with curves, in the order of the experiment."""
+        return list(dict.fromkeys(curve.kind for curve in self.curves if not curve.is_of_pairs))
+
+    def of_pairs(self) -> list[RobustnessCurve]:
+        """The curves of the user's pairs."""
+        return [curve for curve in self.curves if curve.is_of_pairs]
 
 
 def measure_robustness(store: Store, name: str | None = None, *, draws: int = DRAWS) -> RobustnessResults:
@@ -160,9 +173,10 @@ def measure_robustness(store: Store, name: str | None = None, *, draws: int = DR
         for key in dict.fromkeys((row["task"], row["model"]) for row in rows)
         for curve in _curves([row for row in rows if (row["task"], row["model"]) == key], outputs, draws, units)
     ]
-    averaged = tuple(dict.fromkeys(curve.task for curve in curves if not curve.is_baseline))
-    averaged = averaged or tuple(dict.fromkeys(curve.task for curve in curves))
-    averages = _averages([curve for curve in curves if curve.task in averaged], averaged)
+    noisy = [curve for curve in curves if not curve.is_of_pairs]  # each task has pairs of its own
+    averaged = tuple(dict.fromkeys(curve.task for curve in noisy if not curve.is_baseline))
+    averaged = averaged or tuple(dict.fromkeys(curve.task for curve in noisy))
+    averages = _averages([curve for curve in noisy if curve.task in averaged], averaged)
     facts = {
         (row["task"], row["model"], row["name"], row["condition"]): row["value"]
         for row in store.query(queries.ROBUSTNESS_FACTS, experiment=experiment.id)
@@ -194,15 +208,21 @@ def _curves(
     run_ids = {row["seed"]: row["run_id"] for row in rows}
     conditions = list(dict.fromkeys(row["condition"] for row in rows))
     first, runs = rows[0], [outputs[attempt] for attempt in attempts.values()]
-    by_condition = _draw_all(first, conditions, runs, draws)
-    whole = runs[0].get((first["split"], ""))
+    kinds = list(dict.fromkeys(condition.rpartition("=")[0] for condition in conditions if condition))
+    of_pairs = [kind for kind in kinds if f"{kind}=0" in conditions]
+    of_noise = [condition for condition in conditions if condition.rpartition("=")[0] not in of_pairs]
+    drawn_noise = _draw_all(first, of_noise, runs, draws)
     curves = []
-    for kind in dict.fromkeys(condition.partition("=")[0] for condition in conditions if condition):
-        of_kind = [condition for condition in conditions if condition.partition("=")[0] == kind]
-        at = sorted((float(condition.partition("=")[2]), condition) for condition in of_kind)
-        rates, names = (0.0, *(rate for rate, _ in at)), ["", *(condition for _, condition in at)]
+    for kind in kinds:
+        of_kind = [condition for condition in conditions if condition.rpartition("=")[0] == kind]
+        at = sorted((float(condition.rpartition("=")[2]), condition) for condition in of_kind)
+        if kind not in of_pairs:
+            at = [(0.0, ""), *at]
+        rates, names = tuple(rate for rate, _ in at), [condition for _, condition in at]
         if any(scores.get((seed, name)) is None for seed in attempts for name in names):
             continue
+        by_condition = _draw_all(first, names, runs, draws) if kind in of_pairs else drawn_noise
+        whole = runs[0].get((first["split"], names[0]))
         # (seeds, rates)
         by_seed = np.array([[scores[seed, name] for name in names] for seed in attempts], float)
         by_draw = None if by_condition is None else np.stack([by_condition[name] for name in names], axis=-1)
@@ -214,6 +234,7 @@ def _curves(
                 first["model"], first["task"], first["metric"], kind, rates, tuple(attempts), (by_seed, by_draw),
                 retained, n_examples, tuple(units.of(first["model"], run_ids[seed]) for seed in attempts),
                 bounds=(metric.least, metric.most) if metric else (-math.inf, math.inf),
+                is_of_pairs=kind in of_pairs,
             )
         )  # fmt: skip
     return curves
@@ -293,3 +314,12 @@ def _notes(
         "At rate 0 not bit for bit what the fine-tuning stored (its weights were made again, or read on another "
         f"machine): {', '.join(other)}",
     ]
+
+
+def few_rows(kind: str, n: int) -> str:
+    """A note on pairs of one kind with few rows.
+
+    >>> few_rows("ocr", 12)
+    'ocr: 12 rows, fewer than 100: its interval is wide, or there is none'
+    """
+    return f"{kind}: {n} row{'' if n == 1 else 's'}, fewer than {FEW_ROWS}: its interval is wide, or there is none"

@@ -7,12 +7,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from hashbench.common.errors import InputError
 from hashbench.common.registry import registered
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.doubts import NOT_JUMPED
 from hashbench.results.read.measured import AVERAGE, PERCENT
 from hashbench.results.read.ratings import FEW_SEEDS, FEW_UNITS, LEAST_SEEDS, NO_PREDICTIONS, Compared, rated
-from hashbench.results.read.robustness import RobustnessCurve, RobustnessResults, measure_robustness
+from hashbench.results.read.robustness import (
+    FEW_ROWS,
+    RobustnessCurve,
+    RobustnessResults,
+    few_rows,
+    measure_robustness,
+)
 from hashbench.results.tables.ranking import grouped_table
 from hashbench.results.tables.request import ReportSource, TableFile
 from hashbench.results.tables.table import TRIVIAL, Cell, Row, RowKind, Table
@@ -34,13 +41,20 @@ def robustness_tables(source: ReportSource) -> list[Table]:
     results, full = measure_robustness(source.store, source.request.experiment), source.request.full
     baseline = results.experiment.baseline
     versus = baseline if baseline in results.models() else None
+    noise = replace(results, curves=tuple(curve for curve in results.curves if not curve.is_of_pairs))
     # Without tables of tasks nothing shows the differences, so that no note explains them.
-    summary = _summary_table(results, versus if full else None)
-    summary = replace(summary, records=tuple(records(results, versus)))
+    tables = [_summary_table(noise, versus if full else None)] if noise.curves else []
+    tables += [_pairs_table(results, versus if full else None)] if results.of_pairs() else []
+    if not tables:
+        raise InputError(
+            f"{source.store.name}: no score of {results.experiment.name!r} is there under every rate of a noise; "
+            "sweep it to its end"
+        )
+    first = replace(tables[0], records=tuple(records(results, versus)))
     if full:
-        return [summary, *(_task_table(results, task, versus) for task in results.tasks())]
+        return [first, *tables[1:], *(_task_table(noise, task, versus) for task in noise.tasks())]
     more = "Each task, rate and score: --full. Facts of the noisy texts and of the coders: CSV and JSON."
-    return [replace(summary, notes=(*summary.notes, more))]
+    return [replace(first, notes=(*first.notes, more)), *tables[1:]]
 
 
 def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
@@ -73,6 +87,48 @@ def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
         return _compared([curve for curve in curves if curve is not None], results)
 
     return grouped_table(table, columns, compare, lambda cell: True)
+
+
+def _pairs_table(results: RobustnessResults, versus: str | None) -> Table:
+    """The table of scores on the user's texts and on their other forms, with a section for each task and kind."""
+    columns = [
+        Column("at_0", "percent", "score", "as it is", subtitle="score"),
+        Column("at_1", "percent", "score", "perturbed", subtitle="score"),
+        Column("kept_1", "percent", "score", "retention", subtitle="%", better="high"),
+    ]
+    if versus is not None:
+        columns.append(Column("versus", "points", "score", "retention, minus", subtitle=versus))
+    by_row: dict[tuple[str, str], RobustnessCurve] = {}
+    notes = []
+    for curve in sorted(results.of_pairs(), key=lambda curve: results.tasks().index(curve.task)):
+        n, equal = (_pair_fact(results, curve, name) for name in ("pair_rows", "pair_rows_equal"))
+        where = f"{curve.task}, {curve.metric}: {curve.kind} ({n:,} row{'' if n == 1 else 's'})"
+        by_row[where, curve.model] = curve
+        notes += [f"{curve.task}: {few_rows(curve.kind, n)}."] if n < FEW_ROWS else []
+        notes += [f"{curve.task}: {curve.kind}: {equal:,} of {n:,} texts equal their other form."] if equal else []
+    rows = [
+        Row(
+            curve.model, curve.model, {column.name: _cell(results, curve, column) for column in columns},
+            kind=_kind_of(results, curve.model), section=section,
+        )
+        for section in dict.fromkeys(section for section, _ in by_row)
+        for (at, _), curve in by_row.items()
+        if at == section
+    ]  # fmt: skip
+    shown = "Pairs of texts in two forms, by kind of noise. Retention: score on the perturbed form / score on the text"
+    notes = [f"{shown}, of the same rows.", *dict.fromkeys(notes), *_unseen_noise(results.of_pairs())]
+    title = f"Robustness in {results.experiment.name}: scores on pairs of texts as they are and perturbed"
+    table = replace(_table(results, "pairs", title, columns=columns, rows=rows, notes=notes), compares_sections=True)
+
+    def compare(column: Column, models: Sequence[Row]) -> Compared:
+        return _compared([by_row[row.section, row.model] for row in models], results)
+
+    return grouped_table(table, columns[2:3], compare, lambda cell: True)
+
+
+def _pair_fact(results: RobustnessResults, curve: RobustnessCurve, name: str) -> int:
+    """A stored number about the pairs of a curve."""
+    return int(results.facts.get((curve.task, curve.model, name, f"{curve.kind}=1"), curve.n_examples))
 
 
 def _kind_of(results: RobustnessResults, model: str) -> RowKind:
@@ -160,15 +216,15 @@ def _notes(results: RobustnessResults, task: str, versus: str | None) -> list[st
             f"draws on both sides. All tables together have {n} such differences at 95 %, not corrected for their "
             "number: about one in twenty may be off by chance."
         )
-    return lines + _unseen_noise(results)
+    return lines + _unseen_noise(results.curves)
 
 
-def _unseen_noise(results: RobustnessResults) -> list[str]:
+def _unseen_noise(curves: Sequence[RobustnessCurve]) -> list[str]:
     """Notes on models whose scores are equal at every rate of a noise, on every task."""
     lines = []
-    for kind in dict.fromkeys(curve.kind for curve in results.curves):
+    for kind in dict.fromkeys(curve.kind for curve in curves):
         by_model: dict[str, set[bool]] = {}
-        for curve in results.curves:
+        for curve in curves:
             if curve.kind == kind:
                 scores = {curve.score(at).value for at in range(len(curve.rates))}
                 by_model.setdefault(curve.model, set()).add(len(scores) == 1)
@@ -226,13 +282,16 @@ def records(results: RobustnessResults, versus: str | None) -> list[dict[str, An
         for at, rate in enumerate(curve.rates):
             rows.append(_record(results, curve, "score", estimate=curve.score(at), rate=rate))
             rows.append(_record(results, curve, "kept", estimate=curve.retention(at), rate=rate))
-        rows.append(_record(results, curve, "area", estimate=curve.score()))
-        rows.append(_record(results, curve, "kept_area", estimate=curve.retention()))
+        if not curve.is_of_pairs:
+            rows.append(_record(results, curve, "area", estimate=curve.score()))
+            rows.append(_record(results, curve, "kept_area", estimate=curve.retention()))
         other = results.curve(versus, curve.task, curve.kind) if versus else None
-        if other is not None and other is not curve:
-            highest, area = curve.less(other, len(curve.rates) - 1), curve.less(other)
-            rate = curve.rates[-1]
-            rows.append(_record(results, curve, "kept_difference", estimate=highest, rate=rate, versus=versus))
+        if other is None or other is curve:
+            continue
+        highest, area = curve.less(other, len(curve.rates) - 1), curve.less(other)
+        rate = curve.rates[-1]
+        rows.append(_record(results, curve, "kept_difference", estimate=highest, rate=rate, versus=versus))
+        if not curve.is_of_pairs:
             rows.append(_record(results, curve, "kept_area_difference", estimate=area, versus=versus))
     for (task, model, name, condition), value in results.facts.items():
         kind, _, at_rate = condition.partition("=")

@@ -158,6 +158,13 @@ def check_robustness(loaded: Loaded, models: Iterable[ResolvedModel], tasks: Seq
     if block is None:
         return
     where = loaded.where("robustness")
+    named = {task.name: task for task in tasks}
+    for name in block.pairs:
+        at = f"{loaded.where('robustness', 'pairs', name)}: robustness.pairs"
+        if name not in named:
+            raise InputError(f"{at}: no task {name!r} in this experiment{near_match(name, list(named))}")
+        if not (isinstance(named[name].kind, TextKind) and named[name].kind.learned):
+            raise InputError(f"{at}: task {name!r} is {named[name].kind.description}, and pairs are of texts")
     for task in tasks:
         if task.kind.reads_items:
             raise InputError(

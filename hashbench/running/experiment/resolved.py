@@ -44,6 +44,8 @@ class ResolvedExperiment:
     tuned: Mapping[str, Mapping[str, Tuning]] = field(default_factory=dict)
     # Tasks on whose training texts vocabularies are learned, by name.
     learned: Mapping[str, LocatedTask] = field(default_factory=dict)
+    # Texts with other forms of them (`robustness.pairs`), by the name of their task.
+    pairs: Mapping[str, LocatedTask] = field(default_factory=dict)
     # Blocks that were made before: a BPE file is read for one.
     _blocks: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
 

@@ -257,10 +257,9 @@ class Robustness(Strict):
 
     perturbations: tuple[Annotated[str, NameOf(lambda: list(registered("perturbation")))], ...] = Field(
         default=("swap", "delete", "insert", "keyboard", "case", "misspelling", "unseen"),
-        min_length=1,
         description=(
             "adjacent characters swapped, one left out, one put in, one of a neighbouring key, another case, a common"
-            " misspelling, a form that the pre-training corpora lack"
+            " misspelling, a form that the pre-training corpora lack; [] only beside pairs"
         ),
     )
     rates: tuple[Share, ...] = Field(
@@ -269,9 +268,18 @@ class Robustness(Strict):
         description="shares of the words of a text that are changed; 0, the text as it is, is always evaluated",
     )
     seed: Seed = Field(default=0, description="seed of the choice of words and of their changes")
+    pairs: dict[str, str] = Field(
+        default={},
+        description=(
+            "tables of texts with another form of each, by task, as {mine: mine_ocr.csv}: the columns of the task, "
+            "perturbed (of two texts perturbed_COLUMN for each) and kind, the name of the noise; relative to this file"
+        ),
+    )
 
     @model_validator(mode="after")
     def _once_each(self) -> Robustness:
+        if not self.perturbations and not self.pairs:
+            raise ValueError("perturbations: is empty; name one, as swap, or give pairs")
         for key, values in (("perturbations", self.perturbations), ("rates", self.rates)):
             for i, value in enumerate(values):
                 if value in values[:i]:

@@ -17,6 +17,7 @@ from hashbench.data.sources.files import DataTable, FileTable, find_table
 from hashbench.data.sources.fingerprints import digest, file_fingerprint
 from hashbench.data.sources.labels import (
     Classes,
+    UnseenLabels,
     have_numbers,
     named_by_features,
     named_by_order,
@@ -32,6 +33,7 @@ from hashbench.data.tasks.text import shift_notes, text_kind, text_notes, undefi
 from hashbench.data.tasks.text_data import HOLDOUT, Split, TaskData, label_names, reports_elsewhere
 
 FURTHER = "test"  # the name of its one split
+PAIRS = "pairs"  # the name of the split of a set of pairs
 IN_ORDER = ("test", "validation")  # which file of a folder is taken first
 SPLIT_FILES = ("train", "validation", "dev", "test")  # names of files that say nothing of their data
 
@@ -49,6 +51,9 @@ class FurtherSet:
     # Data of the training, whose rows are compared with the set's rows; None: not at hand
     trained: TaskData | None = field(default=None, repr=False, compare=False)
     kind: SourceKind = "own"
+    # True where an experiment file names the set (`pairs.py`): no option names its columns or labels, and a text may be
+    # in several rows, each with another form of it
+    has_forms: bool = False
 
     @property
     def origin(self) -> str:
@@ -58,7 +63,12 @@ class FurtherSet:
     @property
     def tables(self) -> Mapping[str, DataTable]:
         """The table of the set, under the name of its one split."""
-        return {FURTHER: self.table}
+        return {self.split: self.table}
+
+    @property
+    def split(self) -> str:
+        """The name of its one split."""
+        return PAIRS if self.has_forms else FURTHER
 
     @property
     def fingerprint(self) -> str:
@@ -90,6 +100,8 @@ class FurtherSet:
         try:
             columns = self.table.read((*task.text, task.label), notes)
         except MissingColumn as error:
+            if self.has_forms:
+                raise
             options = "the task reads pairs: --text, twice," if task.is_pair else "--text"
             raise InputError(f"{error}; {options} and --label name the columns") from error
         declared = Classes.of_trained(task.label_names, task.label_order, task.labels)
@@ -104,34 +116,45 @@ class FurtherSet:
             try:
                 named, _ = named_by_features(cells_read, features, declared, {FURTHER: named_in})
             except InputError as error:
+                if self.has_forms:
+                    raise
                 raise InputError(f'{error}; for this set alone: --labels "LABEL=NAME,..."') from error
         else:
             named = values_by_features(cells_read, features, {FURTHER: where})
-        cells = kind.as_trained(task, named[FURTHER], where, seen=self.seen)
+        try:
+            cells = kind.as_trained(task, named[FURTHER], where, seen=self.seen)
+        except UnseenLabels as error:
+            if not self.has_forms:
+                raise
+            raise InputError(f"{error.what}; leave out or rename the others") from error
         trained = replace(task, labels=(), positive=None)  # the cells are names in the order of the training
         labels, task = kind.read_labels(trained, {FURTHER: cells}, {FURTHER: where}, task.label_names)
         texts = tuple(kind.read_texts(columns[name], f"{where}: column {name!r}") for name in task.text)
-        splits = {FURTHER: Split(texts, labels[FURTHER])}
-        kind.check_rows(splits[FURTHER], where)
-        notes += [*respelled(named, {FURTHER: cells}), *task.label_notes, *self._notes(splits[FURTHER], task)]
-        data = TaskData(task, splits, self.fingerprint, self.origin, self.kind)
+        rows = Split(texts, labels[FURTHER])
+        kind.check_rows(rows, where)
+        notes += [*respelled(named, {FURTHER: cells}), *task.label_notes, *self._notes(rows, task)]
+        data = TaskData(task, {self.split: rows}, self.fingerprint, self.origin, self.kind)
         return replace(data, notes=(*notes, *undefined_notes(data)))
 
     def _notes(self, rows: Split, task: Task) -> list[str]:
-        """The notes that a task with these rows as its test set would get."""
+        """The notes that a task with these rows as its test set would get, each text once if it has several forms."""
+        name = self.split
+        if self.has_forms:
+            first = {texts: row for row, texts in reversed(list(enumerate(zip(*rows.texts, strict=True))))}
+            rows = rows.take(np.array(sorted(first.values())))
         if self.trained is None:
             not_known = "whether its rows are in train is not known: the data of the training are not at hand"
-            return [not_known, *text_notes({FURTHER: rows}, [FURTHER], ())]
+            return [not_known, *text_notes({name: rows}, [name], ())]
         trained, kind = self.trained, text_kind(task)
-        selected = [split for split in trained.task.select_splits if split not in (HOLDOUT, FURTHER)]
+        selected = [split for split in trained.task.select_splits if split not in (HOLDOUT, name)]
         train = (trained.with_held_out_rows() if HOLDOUT in trained.splits else trained).splits["train"]
-        splits = {"train": train, **{split: trained.splits[split] for split in selected}, FURTHER: rows}
+        splits = {"train": train, **{split: trained.splits[split] for split in selected}, name: rows}
         of_train = kind.label_notes({"train": train}, task.label_names)
-        of_both = kind.label_notes({"train": train, FURTHER: rows}, task.label_names)
+        of_both = kind.label_notes({"train": train, name: rows}, task.label_names)
         return [
             *shift_notes(task, splits, task.label_names),
             *(note for note in of_both if note not in of_train),
-            *text_notes(splits, [FURTHER], selected),
+            *text_notes(splits, [name], selected),
         ]
 
 
@@ -166,21 +189,20 @@ class FurtherRequest:
             raise InputError("--text, --label: name the same column; name different ones")
         labels = trained_on.labels if self.labels is None else spelled_labels(self.labels)
         task = replace(
-            trained_on,
-            labels=labels,
-            name=self.name or default_name(path),
-            text=columns,
-            label=label,
+            trained_on, labels=labels, name=self.name or default_name(path), text=columns, label=label,
             separator=self.separator or trained_on.separator,
-            select_splits=(),
-            report_splits=(FURTHER,),
-            official_rows={},
-            folder=path,
-            hub=None,
-            builtin=False,
-            files=None,
-        )
-        return FurtherSet(task, table, trained_on.name)
+        )  # fmt: skip
+        return further_set(task, table, path, trained_on.name)
+
+
+def further_set(task: Task, table: FileTable, path: Path, trained_on: str, *, has_forms: bool = False) -> FurtherSet:
+    """The set in a table at `path`; `task` has its columns, and all else of the task that was trained on."""
+    further = FurtherSet(task, table, trained_on, has_forms=has_forms)
+    task = replace(
+        task, select_splits=(), report_splits=(further.split,), official_rows={}, folder=path, hub=None, builtin=False,
+        files=None,
+    )  # fmt: skip
+    return replace(further, task=task)
 
 
 def default_name(path: Path) -> str:
@@ -208,13 +230,16 @@ def spelled_labels(text: str) -> tuple[tuple[str, str], ...]:
     return pairs
 
 
-def find_set(path: Path, reading: ReadOptions = PLAIN) -> FileTable:
-    """The table of a file, or of a folder: test, else validation, else the only file."""
+def find_set(path: Path, reading: ReadOptions = PLAIN, *, option: str = "--on") -> FileTable:
+    """The table of a file, or of a folder: test, else validation, else the only file.
+
+    `option`: what names the path. Raises InputError where it is no table, or several could be it.
+    """
     if not path.exists():
-        raise InputError(f"--on {path}: no such file or folder; check the path")
+        raise InputError(f"{option} {path}: no such file or folder; check the path")
     if not path.is_dir():
         if not is_table(path):
-            raise InputError(f"--on {path}: a table is a {FORMATS_TEXT} file; convert it")
+            raise InputError(f"{option} {path}: a table is a {FORMATS_TEXT} file; convert it")
         return FileTable((path,), reading)
     files = sorted(file for file in path.iterdir() if is_table(file))
     if only_table(path):
@@ -226,7 +251,7 @@ def find_set(path: Path, reading: ReadOptions = PLAIN) -> FileTable:
         return FileTable(whole(files, path), reading)
     there = listed(path, files) or "no table"
     raise InputError(
-        f"--on {path}: no test or validation file ({FORMATS_TEXT}) in the folder, which has {there}; name one"
+        f"{option} {path}: no test or validation file ({FORMATS_TEXT}) in the folder, which has {there}; name one"
     )
 
 

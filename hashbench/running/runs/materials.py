@@ -25,7 +25,7 @@ from hashbench.data.corpora.preparing import (
     learn_vocabulary,
     prepare,
 )
-from hashbench.data.perturbations.base import WORD, perturbed
+from hashbench.data.perturbations.base import WORD, counted, n_words
 from hashbench.data.perturbations.letters import seen_among, with_forms
 from hashbench.data.sources.documents import CorpusSource
 from hashbench.data.sources.fingerprints import digest
@@ -47,6 +47,8 @@ from hashbench.models.text.words import WordTokenizer
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.resolved import needs_corpus, read_without_corpus
 from hashbench.running.experiment.sizing import check_learned_rows
+from hashbench.running.runs.further_sets import PAIRS
+from hashbench.running.runs.pairs import FORM, TextPairs, equal_texts, for_training, label_of
 from hashbench.running.training.model import Model, build_model
 from hashbench.running.training.spread import batch_of_words, begin
 
@@ -71,41 +73,61 @@ class PerturbedTask:
         return [name for name, (_, split_label) in self.parts.items() if split_label == label]
 
 
-def perturb_task(data: TaskData, settings: Mapping[str, Any], corpus: TypeTable | None) -> PerturbedTask:
-    """The task under each perturbation and rate of `settings` (perturbations, rates with 0, seed).
+def perturb_task(
+    data: TaskData, settings: Mapping[str, Any], corpus: TypeTable | None, pairs: TaskData | None = None
+) -> PerturbedTask:
+    """The task under each perturbation and rate of `settings` (perturbations, rates with 0, seed), and its pairs.
 
-    `corpus`: types of the words that a pre-training saw; None where there is none.
+    `corpus`: types of the words that a pre-training saw; None where there is none. `pairs`: the user's texts with other
+    forms of them, which count under the first reporting set, with the labels "KIND=0" and "KIND=1".
     """
     reported = data.task.report_splits
     seen = None if corpus is None else _seen(data, corpus)
     splits: dict[str, Split] = {}
     parts: dict[str, tuple[str, str]] = {}
+    changed: dict[str, int] = {}
     rates = [rate for rate in settings["rates"] if rate > 0]
     for split in reported:
         splits[split], parts[split] = data.splits[split], (split, UNPERTURBED)
         for kind in settings["perturbations"]:
             progress(f"perturbing {split}", step=False)
-            for rate, texts in _columns_at(data.splits[split], kind, rates, settings["seed"], seen).items():
+            for rate, (texts, n) in _columns_at(data.splits[split], kind, rates, settings["seed"], seen).items():
                 label = f"{kind}={rate:g}"
+                changed[label] = changed.get(label, 0) + n
                 splits[f"{split}~{label}"] = replace(data.splits[split], texts=texts)
                 parts[f"{split}~{label}"] = (split, label)
+    for label, rows in ({} if pairs is None else pairs.splits).items():
+        splits[f"{PAIRS}~{label}"], parts[f"{PAIRS}~{label}"] = rows, (reported[0], label)
     key = json.dumps([settings, None if corpus is None else corpus.fingerprint], sort_keys=True, default=list)
     task = replace(data.task, select_splits=(), report_splits=tuple(splits))
     perturbed_data = replace(data, task=task, splits=splits, fingerprint=digest("perturbed", data.fingerprint, key))
     perturbed_task = PerturbedTask(perturbed_data, parts, {})
-    return replace(perturbed_task, facts=_facts(perturbed_task, corpus))
+    facts = _facts(perturbed_task, corpus, changed) | ({} if pairs is None else _pair_facts(pairs))
+    return replace(perturbed_task, facts=facts)
+
+
+def _pair_facts(pairs: TaskData) -> dict[tuple[str, str], float]:
+    """Numbers about pairs under the label of each kind's forms: rows, and those with a form equal to the text."""
+    facts: dict[tuple[str, str], float] = {}
+    for kind, equal in equal_texts(pairs.splits).items():
+        label = label_of(kind, FORM)
+        facts["pair_rows", label], facts["pair_rows_equal", label] = len(pairs.splits[label]), equal
+    return facts
 
 
 def _columns_at(
     split: Split, kind: Any, rates: Sequence[float], seed: int, seen: frozenset[str] | None
-) -> dict[float, tuple[list[str], ...]]:
-    """The text columns of a split under a perturbation, by its rate."""
-    columns_at: dict[float, list[list[str]]] = {rate: [] for rate in rates}
+) -> dict[float, tuple[tuple[list[str], ...], int]]:
+    """The text columns of a split under a perturbation, and the number of words that it changed, by its rate."""
+    columns_at: dict[float, list[list[tuple[str, int]]]] = {rate: [] for rate in rates}
     for column in split.texts:
-        rows = [perturbed(text, kind, rates, seed=seed, seen=seen) for text in column]
+        rows = [counted(text, kind, rates, seed=seed, seen=seen) for text in column]
         for place, rate in enumerate(rates):
             columns_at[rate].append([row[place] for row in rows])
-    return {rate: tuple(columns) for rate, columns in columns_at.items()}
+    return {
+        rate: (tuple([text for text, _ in rows] for rows in columns), sum(n for rows in columns for _, n in rows))
+        for rate, columns in columns_at.items()
+    }
 
 
 def _seen(data: TaskData, corpus: TypeTable) -> frozenset[str]:
@@ -115,26 +137,25 @@ def _seen(data: TaskData, corpus: TypeTable) -> frozenset[str]:
     return seen_among(with_forms(words), corpus)
 
 
-def _facts(perturbed_task: PerturbedTask, corpus: TypeTable | None) -> dict[tuple[str, str], float]:
-    """Numbers about the texts under each label: words, share of changed words, shares of unseen tokens and types."""
+def _facts(
+    perturbed_task: PerturbedTask, corpus: TypeTable | None, n_changed: Mapping[str, int]
+) -> dict[tuple[str, str], float]:
+    """Numbers about the texts under each label: words, share of changed words, shares of unseen tokens and types.
+
+    `n_changed`: words that a perturbation changed, by its label.
+    """
     facts: dict[tuple[str, str], float] = {}
     splits = perturbed_task.data.splits
-    plain = [WORD.findall(text) for split in perturbed_task.splits_of(UNPERTURBED) for text in _texts(splits[split])]
-    total = sum(map(len, plain))
+    plain = [text for split in perturbed_task.splits_of(UNPERTURBED) for text in _texts(splits[split])]
+    total = sum(map(n_words, plain))
     facts["words", UNPERTURBED] = total
     for label in perturbed_task.labels():
         texts = [text for split in perturbed_task.splits_of(label) for text in _texts(splits[split])]
-        if label and total:
-            changed = sum(_changed(words, WORD.findall(text)) for words, text in zip(plain, texts, strict=True))
-            facts["words_changed", label] = changed / total
+        if label in n_changed and total:
+            facts["words_changed", label] = n_changed[label] / total
         if corpus is not None and texts:
             facts["unseen_tokens", label], facts["unseen_types", label] = _unseen(texts, corpus)
     return facts
-
-
-def _changed(before: Sequence[str], after: Sequence[str]) -> int:
-    """Number of positions at which the words of two texts differ."""
-    return sum(a != b for a, b in zip(before, after, strict=False))
 
 
 def _unseen(texts: Sequence[str], corpus: TypeTable) -> tuple[float, float]:
@@ -200,14 +221,17 @@ class Materials:
         shared: SharedFolder | None = None,
         *,
         corpora: Mapping[str, CorpusSource] | None = None,
+        pairs: Mapping[str, LocatedTask] | None = None,
         workers: ShardWorkers | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> None:
         """`sources`: "hub", "builtin" or absolute folders; `tasks`: those whose data will be read; `shared`: where
         corpora and fitted coders are shared with other machines; `corpora`: those whose words count as seen, by name or
-        path; `workers`: where corpora are tokenized, None: here; `progress`: gets lines on how far a corpus is."""
+        path; `pairs`: of `robustness`, by task; `workers`: where corpora are tokenized, None: here; `progress`: gets
+        lines on how far a corpus is."""
         self._sources = open_sources(sources)
         self._tasks = {task.task.name: task for task in tasks}
+        self._pairs = dict(pairs or {})
         self._named = {corpus.fingerprint: name for name, corpus in (corpora or {}).items()}
         mark(cache)
         self.cache, self._shared, self._workers, self._progress = cache, shared, workers, progress
@@ -238,8 +262,18 @@ class Materials:
         key = json.dumps([name, robustness, words], sort_keys=True)
         if key not in self._perturbed:
             types = None if words is None else self.seen_types(words)
-            self._perturbed = {key: perturb_task(self.task_data(name), robustness, types)}
+            pairs = self._read_pairs(name, robustness["pairs"]) if "pairs" in robustness else None
+            self._perturbed = {key: perturb_task(self.task_data(name), robustness, types, pairs)}
         return self._perturbed[key]
+
+    def _read_pairs(self, name: str, fingerprint: str) -> TaskData:
+        """The pairs of a task. Raises InputError where they are not those of the plan."""
+        pairs = self._pairs[name]
+        assert isinstance(pairs, TextPairs)  # the plan has made them
+        read = for_training(pairs, self.task_data(name)).load()
+        if read.fingerprint != fingerprint:
+            raise InputError(f"{pairs.texts.table.where}: was changed after the sweep began; start the sweep again")
+        return read
 
     def seen_types(self, words: Mapping[str, Any]) -> TypeTable:
         """The words of the experiment's corpora with their counts, whatever the tokenizers of its models are.

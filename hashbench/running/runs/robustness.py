@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -46,25 +47,28 @@ class RobustnessEvaluation(RunKind):
         block = resolved.experiment.robustness_block
         if block is None:
             return []
-        spec = {
-            "robustness": {
-                "perturbations": sorted(block.perturbations),
-                "rates": block.all_rates,
-                "seed": block.seed,
-                "version": VERSION,
-            },
-            "words": resolved.seen_words(),
-            "threads": resolved.experiment.threads,
+        noise: dict[str, Any] = {"perturbations": sorted(block.perturbations), "rates": block.all_rates}
+        noise |= {"seed": block.seed, "version": VERSION}
+        if not block.perturbations:  # rates and their seed do not apply to pairs
+            noise |= {"rates": (), "seed": 0}
+        specs = {
+            (name := task.task.name): {
+                "robustness": noise | ({"pairs": resolved.pairs[name].fingerprint} if name in resolved.pairs else {}),
+                "words": resolved.seen_words(),
+                "threads": resolved.experiment.threads,
+            }
+            for task in resolved.tasks
+            if block.perturbations or task.task.name in resolved.pairs
         }
         tuned = [
             (FINETUNING.of(resolved, model, task, seed), task)
-            for task, model, seed in resolved.trainings(lambda task: task.kind.learned)
+            for task, model, seed in resolved.trainings(lambda task: task.kind.learned and task.name in specs)
         ]
         of_models = [
             self.make(
                 resolved.experiment.encoder,
                 run.model,
-                {**spec, "finetune": run.id, "seed": run.seed},
+                {**specs[task.task.name], "finetune": run.id, "seed": run.seed},
                 task=task,
                 seed=run.seed,
                 needs=(run.id,),
@@ -76,6 +80,7 @@ class RobustnessEvaluation(RunKind):
             for task in resolved.tasks
             for floor in resolved.experiment.all_floors
             if task.task.kind.learned
+            and task.task.name in specs
             and floor.name in task.task.kind.baselines_of(task.task)
             and floor.name not in task.task.kind.constant_baselines
             for run in BASELINES.of(resolved, floor, task)
@@ -84,7 +89,7 @@ class RobustnessEvaluation(RunKind):
             self.make(
                 resolved.experiment.encoder,
                 run.model,
-                {**spec, BASELINE_RUN: run.id, **({} if run.seed is None else {"seed": run.seed})},
+                {**specs[task.task.name], BASELINE_RUN: run.id, **({} if run.seed is None else {"seed": run.seed})},
                 task=task,
                 seed=run.seed,
             )

@@ -43,7 +43,9 @@ class Assignment:
         """The experiment, its runs, the prepared data and the files that the runs of one process share."""
         folder = self.artifact_folder()
         resolved = self.resolved
-        materials = Materials(resolved.sources, self.cache, resolved.tasks, folder.shared, corpora=resolved.corpora)
+        materials = Materials(
+            resolved.sources, self.cache, resolved.tasks, folder.shared, corpora=resolved.corpora, pairs=resolved.pairs
+        )
         return Workplace(resolved, self.runs, materials, folder)
 
     def for_elsewhere(self) -> Assignment:

@@ -16,7 +16,8 @@ from hashbench.data.sources.fingerprints import usable_cache_folder
 from hashbench.data.sources.sources import Source, open_sources
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.blocks import TaskEntry
-from hashbench.data.tasks.catalogue import find_task, known_tasks, locate_task, own_task
+from hashbench.data.tasks.catalogue import find_task, groups, known_tasks, locate_task, own_task
+from hashbench.data.tasks.encoding import encode_task
 from hashbench.data.tasks.split_facts import (
     ReadSplit,
     SplitFacts,
@@ -24,6 +25,7 @@ from hashbench.data.tasks.split_facts import (
     read_splits,
     split_facts,
     texts_read,
+    word_tokens,
 )
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import TaskData
@@ -36,6 +38,8 @@ from hashbench.running.experiment.models import resolve_models
 from hashbench.running.runs.materials import training_texts
 
 MODEL = "hashformer-md-proj"  # that reads the data where none is named: words, and the bits of their MD5
+OF_WORDS = "fertility: tokens of a word between white space, by itself"
+ENGLISH = "English"  # the language that parity refers to
 VOCABULARY_SIZE = 30_000  # pieces of a vocabulary that has to be learned from the data
 
 
@@ -114,17 +118,26 @@ def read(
     progress: Callable[[str], None] | None = None,
 ) -> TextReading:
     """The counts of the data under a way of reading, whose vocabulary is learned from the training texts if need be."""
-    cache, learned = usable_cache_folder(), []
+    cache, learned = usable_cache_folder(), list[str]()
     mark(cache)
-    if way.tokenizer.needs_training:
-        texts = LearnedTexts(data.fingerprint, partial(training_texts, located_task), TRAINING_CHARACTERS)
-        learn_vocabulary(way.tokenizer, VOCABULARY_SIZE, [texts], cache / "vocabularies", progress=progress)
-        learned.append(f"a vocabulary of {len(way.tokenizer.pieces):,} pieces")
+    learned += _learn(way.tokenizer, [located_task], cache, progress)
     if way.coder.needs_fit and not way.coder.fit_pieces(way.tokenizer.pieces):
         learned.append(f"what coder {way.coder.name} knows")
     splits = read_splits(data, way.tokenizer, way.coder, cache / "tasks")
     cut = texts_read(data, way.tokenizer, way.template, max_length, cache).splits
     return TextReading(way, splits, cut, " and ".join(learned))
+
+
+def _learn(
+    tokenizer: Tokenizer, tasks: Sequence[LocatedTask], cache: Path, progress: Callable[[str], None] | None
+) -> list[str]:
+    """The vocabulary that a tokenizer learns here from training texts of tasks, in words; [] for one that has it."""
+    if not tokenizer.needs_training:
+        return []
+    most = TRAINING_CHARACTERS // len(tasks)
+    texts = [LearnedTexts(task.fingerprint, partial(training_texts, task), most) for task in tasks]
+    learn_vocabulary(tokenizer, VOCABULARY_SIZE, texts, cache / "vocabularies", progress=progress)
+    return [f"a vocabulary of {len(tokenizer.pieces):,} pieces"]
 
 
 @dataclass(frozen=True)
@@ -166,7 +179,7 @@ class Described:
                 ],
             )
         yield (
-            f"read in at most {self.max_length} tokens (shares in %)",
+            f"read in at most {self.max_length} tokens (shares in %; {OF_WORDS})",
             [row for reading in self.readings for row in self._rows(reading)],
         )
 
@@ -177,6 +190,8 @@ class Described:
                 "model": reading.way.label,
                 "split": split,
                 "tokens a word": _ratio(of.tokens, facts.words),
+                "fertility": _ratio(of.words.tokens, of.words.words),
+                "words of one token": _percent(of.words.share_single),
                 "bytes a token": _ratio(facts.bytes, of.tokens),
                 "types": of.types,
                 "types sharing a code": _percent(of.types_shared),
@@ -187,6 +202,61 @@ class Described:
                 "texts cut": _percent(cut.share_cut),
                 "tokens lost": _percent(cut.share_of_tokens_lost),
             }
+
+
+@dataclass(frozen=True)
+class DescribedLanguages:
+    """The description of parallel tasks, the same texts in several languages, as it is printed."""
+
+    name: str
+    origin: str
+    rows: Sequence[Mapping[str, Any]]
+    notes: Sequence[str]
+
+    def tables(self) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+        """Title and rows of the table of the text; shares in percent."""
+        title = f"languages (all splits; shares in %; {OF_WORDS}; parity: tokens over those of {ENGLISH})"
+        yield title, [dict(row) for row in self.rows]
+
+
+def describe_languages(
+    name: str,
+    sources: Sequence[Source],
+    ways: Sequence[Way],
+    progress: Callable[[str], None] | None = None,
+) -> DescribedLanguages:
+    """The description of a group of parallel tasks: each language's words and tokens, and tokens over English ones.
+
+    What a tokenizer has to learn, it learns from the training texts of all languages together. Raises InputError.
+    """
+    places = [locate_task(find_task(task), sources) for task in groups()[name]]
+    cache = usable_cache_folder()
+    mark(cache)
+    rows, notes = [], []
+    for way in ways:
+        learned = _learn(way.tokenizer, places, cache, progress)
+        notes += [f"{way.label}: learned from the training texts of all languages: {', '.join(learned)}"] * bool(
+            learned
+        )
+        tokens: dict[str, tuple[dict[str, int], int]] = {}  # language -> rows by split, and tokens
+        of_way = []
+        for place in places:
+            data = place.load()
+            columns = [column for part in data.splits.values() for column in part.texts]
+            words, encoded = word_tokens(columns, way.tokenizer), encode_task(data, way.tokenizer, cache / "tasks")
+            n = sum(len(column.ids) for of_split in encoded.splits.values() for column in of_split)
+            language = place.task.traits["language"]
+            tokens[language] = {split: len(part) for split, part in data.splits.items()}, n
+            of_way.append({
+                "model": way.label, "task": place.task.name, "language": language, "tokens": n, "words": words.words,
+                "fertility": _ratio(words.tokens, words.words),
+                "words of one token": _percent(words.share_single),
+            })  # fmt: skip
+        sizes, english = tokens.get(ENGLISH, ({}, 0))
+        for row in of_way:
+            of_splits, n = tokens[str(row["language"])]
+            rows.append(row | {"parity": _ratio(n, english) if of_splits == sizes else None})
+    return DescribedLanguages(name, places[0].origin, rows, notes)
 
 
 def describe_data(
@@ -200,13 +270,18 @@ def describe_data(
     max_length: int,
     separator: str | None = None,
     progress: Callable[[str], None] | None = None,
-) -> Described:
-    """The description of a task of the sources `data`, or of the data set in a folder.
+) -> Described | DescribedLanguages:
+    """The description of a task of the sources `data`, of the data set in a folder, or of a group of parallel tasks.
 
     It is read as each of the models does. Raises InputError for wrong input.
     """
     ways = ways_of_models(models or (MODEL,))
     sources = open_sources(tuple(data), Path.cwd())
+    members = groups().get(name, ())
+    if members and all(find_task(task).parallel for task in members):
+        if text or label or metric or separator:
+            raise InputError(f"{name}: are tasks of the suite, with columns and a metric of their own; leave these out")
+        return describe_languages(name, sources, ways, progress)
     place = locate_data(name, sources, text=text, label=label, metric=metric, separator=separator)
     loaded = place.load()
     assert isinstance(loaded, TaskData)  # of a kind of texts

@@ -10,7 +10,8 @@ from string import ascii_lowercase
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.data.perturbations.base import WORD, n_words, perturbations, perturbed
+from hashbench.common.invisible import ZERO_WIDTH_SPACE
+from hashbench.data.perturbations.base import WORD, counted, n_words, perturbations, perturbed
 from hashbench.data.perturbations.letters import KEYBOARD, derived, inflected, insert, misspellings, unseen_form
 from hashbench.running.experiment.schema import Robustness, json_schema
 from tests.oracles import perturbation as oracle
@@ -76,12 +77,20 @@ def test_a_higher_rate_changes_what_a_lower_one_changes_and_more(kind: str) -> N
         if kind == "delete" and text == "x":
             continue
         lines = changed(text, kind)
-        words = [WORD.findall(line) for line in lines]
+        words = [WORD.findall(line.replace(ZERO_WIDTH_SPACE, "z")) for line in lines]  # which parts no word
         for low, high in zip(words, words[1:], strict=False):
             if len(low) != len(high):
                 continue  # a single apostrophe left a word
             for before, one, other in zip(words[0], low, high, strict=True):
                 assert one in (before, other), "a change is kept as the rate rises"
+
+
+@pytest.mark.parametrize("kind", [name for name in KINDS if name not in ("case", "distortion")])
+def test_as_many_words_are_counted_as_differ(kind: str) -> None:
+    for text in TEXTS:
+        copies = counted(text, kind, RATES, seed=0, seen=SEEN)
+        assert [copy for copy, _ in copies] == changed(text, kind)
+        assert [n for _, n in copies] == [len(places(text, copy.replace(ZERO_WIDTH_SPACE, "z"))) for copy, _ in copies]
 
 
 def test_the_share_of_words_is_the_rate() -> None:

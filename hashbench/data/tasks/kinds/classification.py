@@ -14,6 +14,7 @@ from hashbench.data.sources.files import Cells
 from hashbench.data.sources.labels import (
     Classes,
     ReadClasses,
+    UnseenLabels,
     joined_labels,
     label_of,
     listed,
@@ -84,10 +85,8 @@ class Classification(TextKind):
         ]
         if unseen:
             shown = listed(list(dict.fromkeys(unseen)))
-            raise InputError(
-                f"{where}: column {task.label!r}: labels that training never saw: {shown}; it saw {listed(trained)}: "
-                f"{_remedy(strange, trained)}"
-            )
+            what = f"{where}: column {task.label!r}: labels that training never saw: {shown}; it saw {listed(trained)}"
+            raise UnseenLabels(what, f": {_remedy(strange, trained)}")
         return list(converted)
 
     def class_counts(self, split: Split, n_classes: int) -> np.ndarray:

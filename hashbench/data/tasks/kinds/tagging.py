@@ -18,6 +18,7 @@ from hashbench.common.errors import InputError, located, near_match
 from hashbench.data.sources.files import Cells
 from hashbench.data.sources.labels import (
     Classes,
+    UnseenLabels,
     apart,
     joined_labels,
     refuse_all_unseen,
@@ -195,7 +196,7 @@ class Tagging(TextKind):
         tags = [iobes((declared.name_of(tag) if declared else None) or tag) for tag in cell]
         for tag in tags:
             if isinstance(tag, int):
-                raise InputError(f"{where}: tag {tag} is a number without a name; {remedy}")
+                raise UnseenLabels(f"{where}: tag {tag} is a number without a name", f"; {remedy}")
             if not isinstance(tag, str) or not TAG.fullmatch(tag):
                 raise InputError(f"{where}: tag {repr(tag)[:TAG_CHARACTERS]} is outside the scheme; a tag is {SCHEME}")
         return tags

@@ -62,6 +62,7 @@ def _task(code: str, language: str, script: str) -> Task:
         collection=f"multilingual/{COLLECTION}",
         part=code,
         traits={"language": language, "script": script},
+        parallel=True,
         hub=HubPlace("Davlan/sib200", code),
     )
 
