@@ -58,8 +58,8 @@ def minutes_of(time: bool | int | str) -> int:
     >>> minutes_of(90), minutes_of("12:00:00"), minutes_of("1-12"), minutes_of("90:30"), minutes_of("2-01:30")
     (90, 720, 2160, 91, 2970)
     """
-    found = None if isinstance(time, bool) else TIMES.fullmatch(str(time))
-    seconds = sum(SECONDS[unit] * int(number) for unit, number in found.groupdict("0").items()) if found else 0
+    match = None if isinstance(time, bool) else TIMES.fullmatch(str(time))
+    seconds = sum(SECONDS[unit] * int(number) for unit, number in match.groupdict("0").items()) if match else 0
     if not seconds:
         raise ValueError(f"{TIME}: {time!r} is no time limit; write minutes, hours:minutes:seconds or days-hours")
     return math.ceil(seconds / 60)

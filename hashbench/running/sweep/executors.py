@@ -64,7 +64,7 @@ class Executor(ABC):
 
     @classmethod
     def submit(cls, assignment: Assignment, n_workers: int) -> str:
-        """Hands all workers to a system that carries them out without this sweep; returns what the sweep says then.
+        """Hands all workers to a system that carries them out without this sweep; returns its message.
 
         "": the sweep starts the workers itself and stays until they are done.
         """

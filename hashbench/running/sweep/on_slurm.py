@@ -4,7 +4,7 @@ An element of the array is what `hashbench worker` is, with the plan of the swee
 experiment file may change while the job waits: it starts one worker on its node, watches it, and starts it again where
 it dies. Which run is done by whom the store alone decides.
 
-Slurm signals all processes of an element, some of them twice, and what an element hears decides whether it is queued
+Slurm signals all processes of an element, some of them twice, and the signal decides whether the element is queued
 again. The signal of submitit (USR2) comes before the time limit, and in some clusters before a preemption: the worker
 stops with a checkpoint, then submitit queues the element again. SIGTERM comes with `scancel` and with a preemption. It
 stops the worker too; the element then waits to be ended by Slurm, which queues again what it has preempted, unless it
@@ -98,7 +98,7 @@ class SlurmExecutor(LocalExecutor):
 
 
 class Element:
-    """An element of the array job, as submitit calls it: a sweep of its own, with one worker on its node."""
+    """An element of the array job, as submitit calls it: a sweep by one worker on its node."""
 
     def __init__(self, file: Path) -> None:
         """`file`: of the assignment."""
@@ -160,7 +160,7 @@ def parameters_of(experiment: Experiment, n_workers: int) -> dict[str, Any]:
 
 
 def submitted_text(assignment: Assignment, job_ids: list[str], folder: Path) -> str:
-    """What a sweep says of a submitted job: its number, where its logs are, how to watch and to end it."""
+    """The message of a sweep on a submitted job: its number, where its logs are, how to watch and to end it."""
     number = job_ids[0].partition("_")[0]
     db = parse(assignment.db)[1]
     elements = f"{len(job_ids)} elements" if len(job_ids) > 1 else "one element"
@@ -181,9 +181,9 @@ def sbatch_errors() -> Iterator[None]:
         with contextlib.redirect_stderr(io.StringIO()):  # submitit prints it too
             yield
     except (FailedJobError, FailedSubmissionError) as error:
-        said = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no message"]
+        output = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no message"]
         raise InputError(
-            f"slurm: sbatch refuses the job: {said[-1].removeprefix('sbatch: error: ')}; change the block slurm"
+            f"slurm: sbatch refuses the job: {output[-1].removeprefix('sbatch: error: ')}; change the block slurm"
         ) from error
 
 
@@ -209,9 +209,9 @@ def other_nodes() -> list[str]:
     """Host names of Slurm's nodes but for this machine. Raises InputError where Slurm does not answer."""
     command = ["sinfo", "--noheader", "--Node", "--format=%n"]
     try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER_S, check=True).stdout
+        output = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER_S, check=True).stdout
     except (OSError, subprocess.SubprocessError) as error:
         reason = (getattr(error, "stderr", "") or str(error)).strip().splitlines()[-1]
         raise InputError(f"executor: slurm: {reason}; see whether Slurm answers: sinfo") from error
     here = socket.gethostname().partition(".")[0]
-    return sorted({node for node in said.split() if node.partition(".")[0] != here})
+    return sorted({node for node in output.split() if node.partition(".")[0] != here})

@@ -127,8 +127,8 @@ def sweep(
     retry(release_dead, store, experiment_id)
     assignment = assign(planned, db=db, experiment_id=experiment_id, n_workers=n_workers, artifacts=shared)
     to_do = retry(pending, store, experiment_id, assignment.max_attempts, kinds=assignment.kinds)
-    if to_do and (said := executor.submit(assignment, n_workers)):
-        print(said, file=sys.stderr)
+    if to_do and (text := executor.submit(assignment, n_workers)):
+        print(text, file=sys.stderr)
         return SUBMITTED
     work = Sweep(store, experiment_id, assignment, n_workers)
     over = partial(_over_at, until)
@@ -212,7 +212,7 @@ def time_left(work: Sweep) -> float | None:
 def carry_out(work: Sweep, *, fail_fast: bool, over: Callable[[], str] = str) -> int:
     """Carries out a sweep: all runs but timings by all workers, then timings by one alone; returns the exit code.
 
-    `over`: asked again and again why it is to end, done or not; "" while it is not.
+    `over`: gives the reason to end, done or not; "" without one.
     """
     retry = work.retry
     # Evaluations on further sets are runs of the experiment too, and none of the sweep's
