@@ -53,7 +53,11 @@ def list_data(data: Data = None, style: TableFormat = "text") -> None:
 def describe(
     name: Annotated[
         str,
-        typer.Argument(metavar="DATA", help="The name of a task, or a folder with a train file.", show_default=False),
+        typer.Argument(
+            metavar="DATA",
+            help="The name of a task, a folder with a train file, or hub:OWNER/NAME of the hub.",
+            show_default=False,
+        ),
     ],
     data: Data = None,
     model: Annotated[
@@ -63,10 +67,14 @@ def describe(
     max_length: Annotated[int, typer.Option(min=8, help="Tokens of an input, special tokens included.")] = 128,
     text: Annotated[
         list[str] | None,
-        typer.Option(help="Of a folder: the column of the text; twice for a pair. Default: text.", show_default=False),
+        typer.Option(
+            help="Of data of your own: the column of the text; twice for a pair. Default: text.", show_default=False
+        ),
     ] = None,
-    label: Annotated[str | None, typer.Option(help="Of a folder: the column of the label. Default: label.")] = None,
-    metric: Annotated[str | None, typer.Option(help="Of a folder: spearman where labels are numbers.")] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Of data of your own: the column of the label. Default: label.")
+    ] = None,
+    metric: Annotated[str | None, typer.Option(help="Of data of your own: spearman where labels are numbers.")] = None,
     style: TextOrJson = "text",
 ) -> None:
     """Describe texts and labels, and what models read of them, before any training.

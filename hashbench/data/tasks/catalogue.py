@@ -128,6 +128,8 @@ def own_task(entry: TaskEntry, base: Path) -> Task:
         raise InputError(f"{where}: this name is a task of the suite; give your data set another one")
     for kind in known_kinds().values():
         if kind.takes(entry):
+            if entry.hub is not None and not kind.own_on_hub:
+                raise InputError(f"{where}: {kind.description} of your own is a folder; give path in place of hub")
             return kind.own_task(entry, base)
     try:
         find_metric(entry.metric, "classes", "values", "spans", "pairs")
@@ -210,7 +212,7 @@ def _shown(source: Source, table: DataTable | None) -> str:
     """The name of a source in a list: of the hub the repository and the commit, "newest" where none was fixed yet."""
     if not isinstance(table, HubTable):
         return source.name
-    copy = table.known_copy()
+    copy = table.place.known_copy()
     return f"{source.name} {table.place.repository}@{copy.revision[:SHORT_COMMIT] if copy else 'newest'}"
 
 
