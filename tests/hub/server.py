@@ -123,11 +123,9 @@ class Answers(BaseHTTPRequestHandler):
             return self.tree(repository, commit, path)
         if parts["what"] == "paths-info":
             asked = parse_qs(body)["paths"]
-            entries = [entry for each in asked for entry in listing(files, "") if entry["path"] == each]
+            entries = [entry for each in asked for entry in listing(files, each) if entry["path"] == each]
             return self.send_json(entries)
         siblings = [{"rfilename": name} for name in files]
-        if "blobs" in parse_qs(urlsplit(self.path).query):
-            siblings = [{"rfilename": name, "size": len(file())} for name, file in files.items()]
         card = {"cardData": {"license": repository.licence}} if repository.licence and "README.md" in files else {}
         answer = {
             "_id": commit,

@@ -28,7 +28,7 @@ tasks:
   - {name: tagged, hub: acme/nested, text: answers.text, label: answers.tag, metric: span_f1}
   - {name: short, hub: acme/short, text: text, max_rows: 30}
   - {name: old, hub: acme/scripted, config: small, text: text}
-pretrain: {corpora: ["hub:acme/news:2024"], steps: 2, batch_size: 2, sequence_length: 16}
+pretrain: {corpora: [hub:acme/news:2024], steps: 2, batch_size: 2, sequence_length: 16}
 finetune: {steps: 2, batch_size: 4, max_length: 16}
 """
 READ = """
@@ -41,7 +41,7 @@ for name, keys in %s.items():
     data = locate_task(own_task(TaskEntry(name=name, **keys), Path.cwd()), ()).load()
     found[name] = {
         "rows": {split: len(part) for split, part in data.splits.items()},
-        "first": [column[0] for column in data.splits["train"].texts],
+        "first": [column[0] for column in next(iter(data.splits.values())).texts],
         "names": data.label_names,
         "select": data.task.select_splits, "report": data.task.report_splits,
         "origin": data.origin, "notes": data.notes, "fingerprint": data.fingerprint,
@@ -55,6 +55,12 @@ SETS = {
     "pairs": {"hub": "acme/nested", "text": ["translation.de", "translation.en"], "label": "meta.topic"},
     "short": {"hub": "acme/short", "text": "text"},
     "old": {"hub": "acme/scripted", "config": "small", "text": "text"},
+    "sentences": {
+        "hub": "acme/nested",
+        "text": ["translation.de", "translation.en"],
+        "metric": "pair_accuracy",
+        "label": "meta.topic",
+    },
     "named": {"hub": "acme/odd-splits", "text": "text", "splits": {"train": "first", "test": "second"}},
 }
 STORED = "select config from experiment"
@@ -82,6 +88,7 @@ def test_splits_and_names_come_from_the_set(hub: StandIn) -> None:
         "pairs": {"train": 48, "validation": 16, "test": 16},
         "short": {"train": 45, "holdout": 5, "test": 20},
         "old": {"train": 40, "validation": 16},
+        "sentences": {"test": 16},
         "named": {"train": 27, "holdout": 3, "test": 30},
     }
     assert found["topics"]["names"] == ["sports", "politics", "science"]
@@ -190,48 +197,64 @@ def test_describe(hub: StandIn) -> None:
     assert pair.returncode == 0, pair.stderr
 
 
+SCRIPT = "is a script, which the package datasets no longer runs, and"
 WRONG = {
-    "acme/nothing": "hub acme/nothing: the hub has nothing of this name; it was renamed, removed or made private; look for "
-    "it on the hub, or name another data set",
+    "acme/nothing": "hub acme/nothing: the hub has nothing of this name; it was renamed, removed or made private; look "
+    "for it on the hub, or name another data set",
     "test/gated": "hub test/gated: its authors ask for consent first; agree on its page, then log in: hf auth login",
-    "test/script": "hub test/script: is a script, which the package datasets no longer runs, and the hub has no converted "
-    "files of it; name another data set",
-    "test/partial": "hub test/partial train: is a script, which the package datasets no longer runs, and of which the hub "
-    "converted the first part only; name another data set",
+    "test/script": f"hub test/script: {SCRIPT} the hub has no converted files of it; name another data set",
+    "test/partial": f"hub test/partial train: {SCRIPT} of which the hub converted the first part only; name another ",
     "acme/topics": "hub acme/topics: has several configs, so name one: de, en",
     "acme/scripted": "hub acme/scripted: has several configs, so name one: large, small",
-    "acme/odd-splits": "hub acme/odd-splits: no train split; it has first, second; name it: splits: {train: first, ...}",
+    "acme/odd-splits": "hub acme/odd-splits: no train split; it has first, second; name it: splits: {train: first, ",
     f"acme/rotten@{'a' * 40}": "hub acme/rotten: the hub has no such commit or branch of it; name another revision, or",
+    "hub:acme/nothing": "hub acme/nothing: the hub has nothing of this name",
+    "hub:test/gated": "hub test/gated: its authors ask for consent first; agree on its page, then log in",
+    "hub:acme": "corpus hub:acme: 'acme' is no data set of the hub; write OWNER/NAME",
+    "hub:acme/news": "hub acme/news: has several configs, so name one: 2023, 2024",
+    "hub:acme/news:1999": "hub acme/news (1999): no config '1999'; it has 2023, 2024",
 }
+TRY = """
+import json
+from pathlib import Path
+from hashbench.common.errors import InputError
+from hashbench.data.sources.sources import locate_corpus
+from hashbench.data.tasks.blocks import TaskEntry
+from hashbench.data.tasks.catalogue import locate_task, own_task
+found = {}
+for name in %s:
+    try:
+        if name.startswith("hub:"):
+            locate_corpus(name, ())
+        else:
+            locate_task(own_task(TaskEntry(name="x", hub=name, text="text"), Path.cwd()), ()).load()
+    except InputError as error:
+        found[name] = str(error)
+print(json.dumps(found))
+"""
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_what_cannot_be_read_is_one_line(hub: StandIn, name: str) -> None:
-    """In an experiment file with its line, and by itself; exit code 2."""
+def test_what_cannot_be_read_is_one_line(hub: StandIn) -> None:
+    found = hub.python(TRY % list(WRONG))
+    assert list(found) == list(WRONG)
+    for name, message in WRONG.items():
+        assert found[name].startswith(message) and "\n" not in found[name]
+
+
+@pytest.mark.parametrize("name", ["acme/nothing", "test/gated"])
+def test_the_line_of_the_file_is_named(hub: StandIn, name: str) -> None:
+    """Of a task and of a corpus; exit code 2, and nothing else is printed, also by `data describe`."""
     written(hub, EXPERIMENT.replace("acme/rotten,", f"{name},"))
-    done = hub.hashbench("sweep", "mine.yaml")
-    (line,) = done.stderr.splitlines()
-    if name != "test/partial":
-        assert line.startswith(f"hashbench: mine.yaml:9: {WRONG[name]}")
-    assert WRONG[name] in line and done.returncode == 2
-    described = hub.hashbench("data", "describe", f"hub:{name}")
-    (line,) = described.stderr.splitlines()
-    assert described.returncode == 2 and line.startswith(f"hashbench: {WRONG[name]}")
-
-
-def test_wrong_corpora_and_sets_to_evaluate_on(hub: StandIn) -> None:
-    corpora = {
-        "hub:acme/nothing": "hub acme/nothing: the hub has nothing of this name",
-        "hub:test/gated": "hub test/gated: its authors ask for consent first; agree on its page, then log in",
-        "hub:acme": "corpus hub:acme: 'acme' is no data set of the hub; write OWNER/NAME",
-        "hub:acme/news": "hub acme/news: has several configs, so name one: 2023, 2024",
-        "hub:acme/news:1999": "hub acme/news (1999): no config '1999'; it has 2023, 2024",
-    }
-    for name, message in corpora.items():
-        written(hub, EXPERIMENT.replace("hub:acme/news:2024", name))
-        done = hub.hashbench("check", "mine.yaml", "tasks=[]")
+    corpus = EXPERIMENT.replace("hub:acme/news:2024", f"hub:{name}")
+    (hub.folder / "corpus.yaml").write_text(corpus)
+    for command, place in (
+        (("sweep", "mine.yaml"), "mine.yaml:9: "),
+        (("check", "corpus.yaml", "tasks=[]"), "corpus.yaml:16: "),
+        (("data", "describe", f"hub:{name}"), ""),
+    ):
+        done = hub.hashbench(*command)
         (line,) = done.stderr.splitlines()
-        assert (done.returncode, done.stdout) == (2, "") and line.startswith(f"hashbench: mine.yaml:16: {message}")
+        assert (done.returncode, done.stdout) == (2, "") and line == f"hashbench: {place}{WRONG[name]}"
 
 
 def test_before_the_first_read_a_network_is_needed(hub: StandIn) -> None:

@@ -82,7 +82,7 @@ class HubPlace:
         return self.known_copy() or resolved_copy(self.repository, self.revision, self.other)
 
     def at_commit(self) -> HubPlace:
-        """The same data set, named with the commit that is read."""
+        """This data set, named with the commit that is read."""
         return replace(self, revision=self.copy().revision)
 
     def listing(self) -> HubListing:
@@ -94,7 +94,7 @@ class HubPlace:
 def named_place(text: str, *, config: str | None = None, splits: Mapping[str, str] | None = None) -> HubPlace:
     """The data set of a user that OWNER/NAME, OWNER/NAME:CONFIG or either with @COMMIT behind it names.
 
-    `config`: where it has a key of its own. Raises InputError for any other text. No request is made.
+    `config`: where a key names it. Raises InputError for any other text. No request is made.
 
     >>> place = named_place("acme/news:2024@c0ffee")
     >>> place.repository, place.config, place.revision

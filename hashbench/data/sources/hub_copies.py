@@ -30,6 +30,7 @@ QUOTED = re.compile(r"'(.*?)'")
 NO_LICENCE_SIGN = re.compile(r"[^\w.+ ,/-]+")  # a licence is free text of strangers
 LICENCE_CHARACTERS = 60
 SHOWN_CONFIGS = 12
+PATHS_AT_ONCE = 500  # of files whose sizes are requested
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,10 @@ def known_copy(repository: str, revision: str | None = None) -> HubCopy | None:
     newest = read_note(_note(repository))
     # The newest commit, once resolved, may be named by itself
     is_newest = newest is not None and revision in (None, newest["revision"])
-    known = newest if is_newest else read_note(_note(repository, revision))
-    if known is None or "converted" not in known:
+    note = newest if is_newest else read_note(_note(repository, revision))
+    if note is None or "converted" not in note:
         return None
-    return HubCopy(str(known["revision"]), bool(known["converted"]), tuple(known["files"]))
+    return HubCopy(str(note["revision"]), bool(note["converted"]), tuple(note["files"]))
 
 
 def resolved_copy(repository: str, revision: str | None = None, other: str = OTHER_DATA) -> HubCopy:
@@ -109,10 +110,10 @@ def resolved_copy(repository: str, revision: str | None = None, other: str = OTH
     return copy
 
 
-def data_set_info(repository: str, revision: str | None = None, **options: Any) -> Any:
+def data_set_info(repository: str, revision: str | None = None) -> Any:
     """The hub's facts about a data set: its commit (`sha`), name (`id`) and files (`siblings`)."""
     hub = import_package("huggingface_hub")
-    return hub.HfApi().dataset_info(repository, revision=revision, timeout=REACH_SECONDS, **options)
+    return hub.HfApi().dataset_info(repository, revision=revision, timeout=REACH_SECONDS)
 
 
 def _newest(repository: str, other: str = OTHER_DATA) -> HubCopy:
@@ -166,7 +167,7 @@ def _note(repository: str, revision: str | None = None) -> Path:
 
 @dataclass(frozen=True)
 class HubListing:
-    """What a config of a data set has at a commit, as its files and its card say; no data are read."""
+    """Contents of a config of a data set at a commit, as its files and its card declare them; no data are read."""
 
     splits: Mapping[str, tuple[str, ...]]  # its files, in order; none where the hub converted a part only
     sizes: Mapping[str, int]  # split -> bytes of its files
@@ -177,7 +178,10 @@ class HubListing:
 def known_listing(repository: str, copy: HubCopy, config: str | None) -> HubListing | None:
     """The listing of a config that was requested before, None where none was. No request is made."""
     note = read_note(_listing_note(repository, copy, config))
-    return None if note is None else HubListing(**{**note, "splits": {k: tuple(v) for k, v in note["splits"].items()}})
+    if note is None:
+        return None
+    splits = {split: tuple(files) for split, files in note["splits"].items()}
+    return HubListing(splits, note["sizes"], note["licence"], {name: tuple(of) for name, of in note["names"].items()})
 
 
 def listing(repository: str, copy: HubCopy, config: str | None, where: str, other: str = OTHER_DATA) -> HubListing:
@@ -189,21 +193,29 @@ def listing(repository: str, copy: HubCopy, config: str | None, where: str, othe
     remembered = known_listing(repository, copy, config)
     if remembered is not None:
         return remembered
+    names: dict[str, tuple[str, ...]] = {}
     with answering(partial(hub_error, where, other=other)):
-        info = data_set_info(repository, copy.revision, files_metadata=True)
-        sizes = {file.rfilename: getattr(file, "size", None) or 0 for file in info.siblings}
-        names: dict[str, tuple[str, ...]] = {}
+        info = data_set_info(repository, copy.revision)
         if copy.converted:
             splits = _converted_splits(_converted_files(info), config, where)
             info = info if _licence(info) else data_set_info(repository)  # that branch has no card
         else:
             splits, names = _splits_of_card(repository, copy, config, where)
-    found = HubListing(
-        splits, {split: sum(sizes.get(file, 0) for file in files) for split, files in splits.items()}, _licence(info),
-        names,
-    )  # fmt: skip
-    write_note(_listing_note(repository, copy, config), json.loads(json.dumps(asdict(found))))
-    return found
+        sizes = {split: _bytes_of(repository, copy, files) for split, files in splits.items()}
+    result = HubListing(splits, sizes, _licence(info), names)
+    content = {"repository": repository, "revision": copy.revision, **asdict(result)}
+    write_note(_listing_note(repository, copy, config), json.loads(json.dumps(content)))
+    return result
+
+
+def _bytes_of(repository: str, copy: HubCopy, files: Sequence[str]) -> int:
+    """The bytes of these files."""
+    api, n_bytes = import_package("huggingface_hub").HfApi(), 0
+    for at in range(0, len(files), PATHS_AT_ONCE):
+        paths = list(files[at : at + PATHS_AT_ONCE])
+        entries = api.get_paths_info(repository, paths, revision=copy.revision, repo_type="dataset")
+        n_bytes += sum(getattr(entry, "size", 0) for entry in entries)
+    return n_bytes
 
 
 def _listing_note(repository: str, copy: HubCopy, config: str | None) -> Path:
@@ -267,4 +279,4 @@ def _licence(info: Any) -> str:
     """The licence that a data set declares, in letters and digits; "" where it declares none."""
     declared = getattr(info.card_data, "license", None) if info.card_data is not None else None
     text = ", ".join(map(str, declared)) if isinstance(declared, list) else str(declared or "")
-    return NO_LICENCE_SIGN.sub(" ", text).strip()[:LICENCE_CHARACTERS]
+    return " ".join(NO_LICENCE_SIGN.sub(" ", text).split())[:LICENCE_CHARACTERS]

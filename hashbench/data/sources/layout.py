@@ -187,25 +187,25 @@ def named_splits(folder: Path, files: Mapping[str, str]) -> SplitFiles:
 
 
 def chosen_splits(
-    there: Sequence[str], names: Mapping[str, Sequence[str]], given: Mapping[str, str], where: str
+    there: Sequence[str], names: Mapping[str, Sequence[str]], by_user: Mapping[str, str], where: str
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Split -> its name among the splits `there` of a data set that says which it has; and a note on the others.
 
     `names`: split -> names that mean it, in lower case; the first split is needed, and of one alone a single one of any
-    name is it. `given`: the splits that a user names, and no others.
+    name is it. `by_user`: the splits that a user names, and no others.
 
     Raises:
         InputError: the first split is not there, two names of one split, or one that looks like a split that is not
             there.
     """
     shown = ", ".join(there)
-    for name in given.values():
+    for name in by_user.values():
         if name not in there:
             raise InputError(
                 f"{where}: splits: no split {name!r}{near_match(name, list(there)) or f'; it has {shown}'}"
             )
-    by_split: dict[str, list[str]] = {split: [name] for split, name in given.items()}
-    split_of = {} if given else {stem: split for split, stems in names.items() for stem in stems}
+    by_split: dict[str, list[str]] = {split: [name] for split, name in by_user.items()}
+    split_of = {} if by_user else {stem: split for split, stems in names.items() for stem in stems}
     for name in there:
         if (split := split_of.get(name.lower())) is not None:
             by_split.setdefault(split, []).append(name)
@@ -220,7 +220,7 @@ def chosen_splits(
         raise InputError(f"{where}: no {needed} split; it has {shown}; name it: splits: {{{needed}: {there[0]}, ...}}")
     chosen = {split: by_split[split][0] for split in names if split in by_split}
     others = [name for name in there if name not in chosen.values()]
-    for name in [] if given else others:
+    for name in [] if by_user else others:
         words = named(Path(name)).words
         if missing := [split for split in names if split not in chosen and words & LOOKS[split]]:
             remedy = ", ".join(f"{split}: {of}" for split, of in (*chosen.items(), (missing[0], name)))

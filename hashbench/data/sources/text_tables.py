@@ -158,7 +158,7 @@ def path_in(column: str, there: Collection[str]) -> tuple[str, ...]:
 
 
 def inner(where: str, column: str, cell: object, path: Sequence[str]) -> object:
-    """What lies in a cell at a path of keys, in a list that of each item; in a missing cell nothing does.
+    """The value in a cell at a path of keys, of a list a list of those of its items; None in a missing cell.
 
     Raises MissingColumn where a cell has no such key, or is no object, InputError where it has the key twice.
 

@@ -181,9 +181,9 @@ class TaskEntry(Strict):
             raise ValueError("give path, a folder, or hub, a data set of the Hugging Face hub: one of the two")
         if self.hub is None and self.config is not None:
             raise ValueError("config is of a data set of the hub; leave it out")
-        given = [key for key in OF_FILES if getattr(self, key) not in (None, "error")]
-        if self.hub is not None and given:
-            raise ValueError(f"{given[0]} is of files in a folder; leave it out")
+        unfit = [key for key in OF_FILES if getattr(self, key) not in (None, "error")]
+        if self.hub is not None and unfit:
+            raise ValueError(f"{unfit[0]} is of files in a folder; leave it out")
         return self
 
     def hub_place(self) -> HubPlace | None:

@@ -23,16 +23,22 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str | None, Any]:
     """Branch -> its files, to be filled by a test; a branch that is not there is not found."""
     branches: dict[str | None, Any] = {"asked": []}
 
-    def dataset_info(repository: str, revision: str | None, timeout: float, **_: object) -> SimpleNamespace:
+    def dataset_info(repository: str, revision: str | None, timeout: float) -> SimpleNamespace:
         branches["asked"].append(revision)
         if revision not in branches:
             raise RevisionNotFoundError(revision)
-        files = [SimpleNamespace(rfilename=name, size=len(name)) for name in branches[revision]]
+        files = [SimpleNamespace(rfilename=name) for name in branches[revision]]
         sha = revision if revision and len(revision) == 40 else MAIN if revision in (None, "main") else "2" * 40
         return SimpleNamespace(id=repository, sha=sha, siblings=files, card_data=branches.get("card"))
 
+    def paths_info(repository: str, paths: list[str], *, revision: str, repo_type: str) -> list[SimpleNamespace]:
+        assert repo_type == "dataset" and set(paths) <= set(branches[revision])
+        return [SimpleNamespace(size=len(path)) for path in paths]
+
     packages = {
-        "huggingface_hub": SimpleNamespace(HfApi=lambda: SimpleNamespace(dataset_info=dataset_info)),
+        "huggingface_hub": SimpleNamespace(
+            HfApi=lambda: SimpleNamespace(dataset_info=dataset_info, get_paths_info=paths_info)
+        ),
         "huggingface_hub.errors": SimpleNamespace(RevisionNotFoundError=RevisionNotFoundError),
     }
     monkeypatch.setattr(hub_copies, "import_package", packages.__getitem__)
