@@ -332,6 +332,20 @@ def positive_by_name(names: Sequence[str]) -> str | None:
     return None
 
 
+def is_unlabelled(cells: Cells) -> bool:
+    """True where no row has a label: each is missing, or -1, which the package `datasets` writes for none.
+
+    >>> is_unlabelled([-1, -1]), is_unlabelled([[], [None]]), is_unlabelled([-1, 0])
+    (True, True, False)
+    """
+    return all(
+        is_unlabelled(cell)
+        if isinstance(cell, list)
+        else (label := label_of(cell)).kind == "none" or label.text == "-1"
+        for cell in cells
+    )
+
+
 def refuse_all_unseen(names: Mapping[str, Collection[str]], where: Mapping[str, str]) -> None:
     """Raises InputError where train has none of the labels of a split."""
     trained = set(names.get("train", ()))

@@ -19,7 +19,7 @@ from hashbench.common.errors import NotAtHand
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.files import DataTable
 from hashbench.data.sources.hub import HubPlace
-from hashbench.data.sources.sources import Source, SourceKind, names_of
+from hashbench.data.sources.sources import Hub, Source, SourceKind, names_of
 from hashbench.data.sources.text_tables import PLAIN, ReadOptions
 from hashbench.data.tasks.blocks import BY_GROUPS, HoldOut, Strict, TaskEntry
 
@@ -58,7 +58,7 @@ class Task:
     label_notes: tuple[str, ...] = ()  # on how the labels were read
     # Split -> rows of the published data set
     official_rows: dict[str, int] = field(default_factory=dict)
-    folder: Path | None = None  # of an own data set; None: looked for in the sources
+    folder: Path | None = None  # of an own data set in files; None: looked for in the sources
     reading: ReadOptions = PLAIN  # of an own data set's files
     files: Mapping[str, str] | None = None  # of an own data set's splits, where they are named
     max_rows: int | None = None  # of each split of an own data set, a seeded sample; None: all
@@ -88,8 +88,8 @@ class Task:
 
     @property
     def is_own(self) -> bool:
-        """True where this is a user-defined data set."""
-        return self.folder is not None
+        """True where this is a user-defined data set: a folder, or one of the hub that an entry names."""
+        return self.folder is not None or (self.hub is not None and self.hub.own)
 
     @property
     def evaluation_splits(self) -> tuple[str, ...]:
@@ -173,6 +173,7 @@ class TaskKind(ABC):
     constant_baselines: ClassVar[frozenset[str]] = frozenset()
     # Baselines that put their size in int8 under "bytes" into the dictionary `facts` of `predictions`
     sized_baselines: ClassVar[frozenset[str]] = frozenset()
+    own_on_hub: ClassVar[bool] = False  # whether `own_task` takes data sets of the hub
     exported: ClassVar[bool] = True  # whether a model that learned a task of it can be written into a folder
     # Its block of the experiment file, whose key is the kind's name
     block: ClassVar[type[Strict] | None] = None
@@ -187,7 +188,10 @@ class TaskKind(ABC):
         """True where an entry of `tasks` describes a user-defined data set of this kind."""
 
     def own_task(self, entry: TaskEntry, base: Path) -> Task:
-        """The task of a user-defined data set, its path relative to `base`; its files are listed, not read."""
+        """The task of a user-defined data set, its path relative to `base`; its files are listed, not read.
+
+        One of the hub (`own_on_hub`) is listed when it is located.
+        """
         raise NotImplementedError(f"{self.name} takes no entry of tasks")
 
     @abstractmethod
@@ -210,7 +214,7 @@ class TaskKind(ABC):
         """
         if task.folder is not None:
             return self.locate_own(task, task.folder)
-        for source in sources:
+        for source in (Hub(),) if task.is_own else sources:
             if located := self.find_in(source, task):
                 return located
         raise NotAtHand(

@@ -131,6 +131,8 @@ def own_task(entry: TaskEntry, base: Path) -> Task:
             if entry.separator is not None and not kind.multi_label:
                 remedy = "leave it out, or set metric: label_f1_micro"
                 raise InputError(f"{where}: separator: {entry.metric} scores one label a row; {remedy}")
+            if entry.hub is not None and not kind.own_on_hub:
+                raise InputError(f"{where}: {kind.description} of your own is a folder; give path in place of hub")
             return kind.own_task(entry, base)
     try:
         find_metric(entry.metric, *(kind for kind in OUTPUTS if kind != "rankings"))
@@ -213,7 +215,7 @@ def _shown(source: Source, table: DataTable | None) -> str:
     """The name of a source in a list: of the hub the repository and the commit, "newest" where none was fixed yet."""
     if not isinstance(table, HubTable):
         return source.name
-    copy = table.known_copy()
+    copy = table.place.known_copy()
     return f"{source.name} {table.place.repository}@{copy.revision[:SHORT_COMMIT] if copy else 'newest'}"
 
 

@@ -18,9 +18,10 @@ from hashbench.common.measured import MetricRow
 from hashbench.data.sources.builtin import NOTE
 from hashbench.data.sources.files import Cells, DataTable
 from hashbench.data.sources.fingerprints import digest, file_fingerprint, refuse_changed
-from hashbench.data.sources.hub import copy_read
+from hashbench.data.sources.hub import HubTable, copy_read, hub_facts
 from hashbench.data.sources.labels import (
     Classes,
+    is_unlabelled,
     listed,
     named_by_features,
     values_by_features,
@@ -29,7 +30,7 @@ from hashbench.data.sources.layout import SPLITS
 from hashbench.data.sources.mapped import MappedTexts
 from hashbench.data.sources.opening import format_of
 from hashbench.data.sources.rows import missing_texts, row_notes
-from hashbench.data.sources.sources import Place, Source, SourceKind, find_label_names
+from hashbench.data.sources.sources import Place, Source, SourceKind, SplitTables, find_label_names
 from hashbench.data.sources.text_tables import FORMATS_TEXT, TAGGED, ReadOptions
 from hashbench.data.tasks.base import CheckedData, SplitOutputs, Task, TaskKind
 from hashbench.data.tasks.blocks import BY_ROWS, TaskEntry
@@ -127,6 +128,8 @@ class LocatedTexts:
             kind.check_rows(splits[split], where[split])
         splits, sampled = sample_rows(splits, self.task.max_rows)
         parts = hold_out(task, splits["train"]) if HOLDOUT in task.evaluation_splits else None
+        facts = hub_facts(self.tables.values())
+        odd += [facts] if facts else []
         notes = (*odd, *sampled, *self._notes(splits, task.label_names, parts), *task.label_notes)
         if self.kind != "builtin":  # generated texts repeat each other
             notes = (*notes, *text_notes(splits, splits, self.task.select_splits))
@@ -188,6 +191,7 @@ class TextKind(TaskKind):
     reads_items = False
     takes_noise = True
     constant_baselines = frozenset({MAJORITY})
+    own_on_hub = True
     sized_baselines = frozenset({BAG_OF_WORDS, BAG_OF_PAIRS_2, HASHED_WORDS})
     description = "a task of texts"
     outputs: ClassVar[str]  # what its metrics score
@@ -273,15 +277,6 @@ class TextKind(TaskKind):
             raise InputError(f"{where}: text names the column {text[0]!r} twice; name two columns, or one: {text[0]}")
         if entry.label in text:
             raise InputError(f"{where}: text and label name the same column; name different ones")
-        folder = (base / Path(entry.path).expanduser()).absolute()
-        places = None if entry.columns is None else (entry.columns.word, entry.columns.tag)
-        reading = ReadOptions(entry.delimiter, places, entry.on_bad_lines == "skip")
-        files = None if entry.splits is None else {str(split): name for split, name in entry.splits.items()}
-        splits, _ = own_tables(folder, where, reading, files)
-        paths = [path for table in splits.values() for path in table.paths]
-        if places is not None and paths and not any(format_of(path) == TAGGED for path in paths):
-            raise InputError(f"{where}: columns: are of CoNLL files, and {paths[0].name} is none; leave columns out")
-        labels = self._labels(entry, where)
         task = Task(
             name=entry.name,
             kind=self,
@@ -290,15 +285,26 @@ class TextKind(TaskKind):
             metrics=tuple(dict.fromkeys((entry.metric, *self.common_metrics))),
             select_metric=entry.metric,
             n_classes=self.own_classes,
-            labels=labels,
+            labels=self._labels(entry, where),
             positive=entry.positive,
             separator=entry.separator,
-            folder=folder,
-            reading=reading,
-            files=files,
+            splits_as_found=entry.path is None,
+            hub=entry.hub_place(),
             max_rows=entry.max_rows,
         )
-        return with_splits(task, splits)
+        return task if entry.path is None else self._in_folder(task, entry, base / Path(entry.path).expanduser())
+
+    def _in_folder(self, task: Task, entry: TaskEntry, path: Path) -> Task:
+        """The task of a data set in a folder, with its splits."""
+        where, folder = f"task {entry.name!r}", path.absolute()
+        places = None if entry.columns is None else (entry.columns.word, entry.columns.tag)
+        reading = ReadOptions(entry.delimiter, places, entry.on_bad_lines == "skip")
+        files = None if entry.splits is None else {str(split): name for split, name in entry.splits.items()}
+        splits, _ = own_tables(folder, where, reading, files)
+        paths = [path for table in splits.values() for path in table.paths]
+        if places is not None and paths and not any(format_of(path) == TAGGED for path in paths):
+            raise InputError(f"{where}: columns: are of CoNLL files, and {paths[0].name} is none; leave columns out")
+        return with_splits(replace(task, folder=folder, reading=reading, files=files), splits)
 
     def _labels(self, entry: TaskEntry, where: str) -> tuple[tuple[str, str], ...]:
         """The key `labels` of an entry as pairs of spelling and name. Raises InputError where it cannot be meant."""
@@ -326,6 +332,8 @@ class TextKind(TaskKind):
         located = source.find_tables(place)
         if located is None:
             return None
+        if task.is_own:
+            return self._own_on_hub(task, located)
         for split in ("train", "test") if task.splits_as_found else splits:
             if split not in located.tables:
                 raise InputError(f"{located.where}: no {split} split; put a {split} file there ({FORMATS_TEXT})")
@@ -337,6 +345,20 @@ class TextKind(TaskKind):
         return LocatedTexts(
             task, located.tables, located.origin, located.kind, names_file=names_file, notes=located.notes
         )
+
+    def _own_on_hub(self, task: Task, located: SplitTables) -> LocatedTexts:
+        """A user's data set on the hub, without the splits in which no row has a label, as tests of competitions."""
+        unlabelled = [
+            split
+            for split, table in located.tables.items()
+            if split != "train" and is_unlabelled(table.read([task.label])[task.label])
+        ]
+        tables = {split: table for split, table in located.tables.items() if split not in unlabelled}
+        notes = [f"not read: {split} (no row of it has a label)" for split in unlabelled]
+        train = tables["train"]
+        assert isinstance(train, HubTable)
+        task = replace(with_splits(task, tables), hub=train.place)
+        return LocatedTexts(task, tables, located.origin, located.kind, notes=(*located.notes, *notes))
 
     def locate_own(self, task: Task, folder: Path) -> LocatedTexts:
         tables, notes = own_tables(folder, f"task {task.name!r}", task.reading, task.files)

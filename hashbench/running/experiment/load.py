@@ -91,7 +91,8 @@ class Loaded:
         """The user-defined data set of that name, its path made absolute; None for a task of the suite."""
         for task in () if isinstance(self.experiment.tasks, str) else self.experiment.tasks:
             if isinstance(task, TaskEntry) and task.name == name:
-                return task.model_copy(update={"path": _absolute(task.path, self.folder)})
+                path = None if task.path is None else _absolute(task.path, self.folder)
+                return task.model_copy(update={"path": path})
         return None
 
 

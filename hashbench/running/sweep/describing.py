@@ -13,6 +13,7 @@ from hashbench.common.errors import InputError
 from hashbench.common.measured import TextCounts
 from hashbench.data.corpora.preparing import TRAINING_CHARACTERS, LearnedTexts, learn_vocabulary
 from hashbench.data.sources.fingerprints import usable_cache_folder
+from hashbench.data.sources.hub import PREFIX, named_place
 from hashbench.data.sources.sources import Source, open_sources
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.blocks import TaskEntry
@@ -72,12 +73,13 @@ def locate_data(
     metric: str | None,
     separator: str | None = None,
 ) -> LocatedTask:
-    """The task of a name, or the data set in a folder, with its columns.
+    """The task of a name, or the data set in a folder or on the hub (hub:OWNER/NAME), with its columns.
 
     Raises InputError where it is neither, or has no texts, and for columns of a named task, which has its own.
     """
-    is_path = data not in known_tasks() and ("/" in data or Path(data).expanduser().exists())
-    if not is_path:
+    at = named_place(data.removeprefix(PREFIX)) if data.startswith(PREFIX) else None
+    is_named = data in known_tasks() or not ("/" in data or Path(data).expanduser().exists())
+    if at is None and is_named:
         task = find_task(data)  # says what there is
         if text or label or metric or separator:
             raise InputError(f"{data}: is a task of the suite, with columns and a metric of its own; leave these out")
@@ -85,9 +87,11 @@ def locate_data(
         columns = (text[0], text[1]) if len(text) == 2 else text[0] if text else "text"
         if len(text) > 2:
             raise InputError(f"--text {text[2]}: a text is one column, or two that make a pair; leave the third out")
+        commit = "" if at is None or at.revision is None else f"@{at.revision}"
+        place = {"path": data} if at is None else {"hub": f"{at.repository}{commit}", "config": at.config}
         entry = TaskEntry(
-            name="described", path=data, text=columns, label=label or "label", metric=metric or "accuracy",
-            separator=separator,
+            name="described", text=columns, label=label or "label", metric=metric or "accuracy", separator=separator,
+            **place,
         )  # fmt: skip
         task = own_task(entry, Path.cwd())
     if not isinstance(task.kind, TextKind):
