@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
 
 from hashbench.common.showing import duration_text
 from hashbench.data.sources.fingerprints import cache_folder
@@ -13,6 +12,7 @@ from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import kind_of
 from hashbench.running.sweep.absent import MARK, missing_of, turn_of
+from hashbench.running.sweep.estimate import half_line, seconds_left
 from hashbench.running.sweep.housekeeping import gone_files
 from hashbench.running.sweep.measuring import print_results
 from hashbench.running.sweep.plan import Plan
@@ -50,6 +50,8 @@ def print_plan(planned: Plan, db: str, n_workers: int, *, artifacts: str = "") -
         print(f"{MARK}{', '.join(names)} (needed by {len(lacking)} of the runs)")
     finished = {run_id: seconds for run_id, seconds in taken.items() if run_id not in again}
     rest_s = seconds_left(planned.runs, finished, n_workers)
+    if half := half_line(planned.resolved, planned.runs, finished, n_workers):
+        print(half)
     unknown = "not known before a run of each kind is finished"
     print(f"time left: {unknown if rest_s is None else duration_text(rest_s)}")
 
@@ -61,27 +63,3 @@ def weights_line(runs: Sequence[Run], resolved: ResolvedExperiment) -> str:
     runs_of = ", ".join(f"{n} {kind}" for kind, n in kept.items()) or "none"
     total = sum(size for _, size in sizes.values()) / 1e6
     return f"weights kept: about {total:,.0f} MB ({runs_of}; keep_weights: {resolved.experiment.keep_weights})"
-
-
-def seconds_left(runs: Sequence[Run], taken: Mapping[str, float], n_workers: int) -> float | None:
-    """Estimated seconds until so many workers have done all runs; None before a run of each kind is finished.
-
-    `taken`: seconds of the finished runs, by id. Runs that measure time are done one at a time.
-
-    >>> runs = [Run(id, "finetune", "m", "tiny", {}) for id in "abcd"]
-    >>> seconds_left(runs, {"a": 10.0, "b": 20.0}, 2), seconds_left(runs, {}, 2)
-    (15.0, None)
-    """
-    by_kind: dict[str, list[Run]] = {}
-    for run in {run.id: run for run in runs}.values():
-        by_kind.setdefault(run.kind, []).append(run)
-    total = 0.0
-    for of_kind in by_kind.values():
-        finished = [taken[run.id] for run in of_kind if run.id in taken]
-        n_left = len(of_kind) - len(finished)
-        if n_left and not finished:
-            return None
-        if n_left:
-            at_a_time = 1 if kind_of(of_kind[0]).measures_time else n_workers
-            total += fmean(finished) * n_left / at_a_time
-    return total

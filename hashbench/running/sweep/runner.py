@@ -24,7 +24,8 @@ from hashbench.running.experiment.schema import Experiment
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import names
 from hashbench.running.sweep.assignment import Assignment
-from hashbench.running.sweep.dry_run import print_plan, seconds_left
+from hashbench.running.sweep.dry_run import print_plan
+from hashbench.running.sweep.estimate import seconds_left
 from hashbench.running.sweep.executors import Executor, find_executor
 from hashbench.running.sweep.housekeeping import (
     STUCK,
