@@ -65,14 +65,14 @@ def half_line(resolved: ResolvedExperiment, runs: Sequence[Run], taken: Mapping[
         return "half the time: not known yet"
     if not rest:
         return ""
-    means, known = mean_seconds(runs, taken), {run.id for run in runs}
+    means, planned_ids = mean_seconds(runs, taken), {run.id for run in runs}
 
     def seconds(tried: Override) -> float | None:
         planned = [run for kind in kinds().values() for run in kind.planned(tried.resolved)]
         kind, factor = tried.slower
 
         def share(run: Run) -> float:
-            return factor if run.kind == kind and run.id not in known else 1.0
+            return factor if run.kind == kind and run.id not in planned_ids else 1.0
 
         return seconds_left(planned, taken, n_workers, means=means, share=share)
 
