@@ -76,7 +76,7 @@ def half_line(resolved: ResolvedExperiment, runs: Sequence[Run], taken: Mapping[
 
         return seconds_left(planned, taken, n_workers, means=means, share=share)
 
-    halving = [found for family in _families(resolved) if (found := _mildest(family, seconds, HALF * rest))]
+    halving = [override for family in _families(resolved) if (override := _mildest(family, seconds, HALF * rest))]
     if not halving:
         return "half the time: no override of seeds, epochs, steps or tasks alone"
     text, least = max(halving, key=lambda item: item[1])
