@@ -128,6 +128,11 @@ def write_data(folder: Path) -> None:
             path = folder / "glue" / task.name / f"{name}.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
             pq.write_table(pa.table({key: list(values)[:40] for key, values in columns.items()}), path)
+    for task in expand_tasks("sib200", folder):
+        (folder / task.home).mkdir(parents=True)
+        for name in ("train", "validation", "test"):
+            texts = {"text": [f"{task.part} word {i}" for i in range(14)], "category": [*task.label_names] * 2}
+            pq.write_table(pa.table(texts), folder / task.home / f"{name}.parquet")
     further = pa.table({name: ["a fine film", "a dull one"] for name in ("sentence", "review")})
     further = further.append_column("gold", [["positive", "negative"]]).append_column("label", [[1, 0]])
     (folder / "2024").mkdir()

@@ -1,4 +1,4 @@
-"""Perturbations that hardly show: a zero-width space, a look-alike of another script, lost diacritics.
+"""Perturbations that hardly show: a zero-width space, a homoglyph of another script, lost diacritics.
 
 Tokenizers differ in what they keep of them by construction (docs/results.md lists it), so that models are compared
 within one tokenizer.
@@ -11,7 +11,7 @@ import unicodedata
 from hashbench.common.invisible import ZERO_WIDTH_SPACE
 from hashbench.data.perturbations.base import Perturbation
 
-# Latin letters and the Cyrillic ones that most fonts draw alike.
+# Latin letters and their Cyrillic homoglyphs, which most fonts draw in the same way.
 LOOK_ALIKES = {
     "a": "\u0430", "c": "\u0441", "d": "\u0501", "e": "\u0435", "h": "\u04bb", "i": "\u0456", "j": "\u0458",
     "o": "\u043e", "p": "\u0440", "q": "\u051b", "s": "\u0455", "w": "\u051d", "x": "\u0445", "y": "\u0443",
@@ -33,7 +33,7 @@ def zero_width(word: str, draw: int) -> str | None:
 
 
 def look_alike(word: str, draw: int) -> str | None:
-    """The word with one letter replaced by its Cyrillic look-alike; None where no letter has one.
+    """The word with one letter replaced by its Cyrillic homoglyph; None where no letter has one.
 
     >>> ascii(look_alike("cat", 0)), look_alike("lung", 0)
     ("'\\\\u0441at'", None)
@@ -60,6 +60,6 @@ def without_diacritics(word: str, draw: int) -> str | None:
 
 PERTURBATIONS = (
     Perturbation("zero-width", "a zero-width space put in", zero_width),
-    Perturbation("look-alike", "a letter's look-alike of another script", look_alike),
+    Perturbation("look-alike", "a letter that looks the same, of another script", look_alike),
     Perturbation("diacritics", "lost diacritics", without_diacritics),
 )

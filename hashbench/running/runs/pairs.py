@@ -7,23 +7,25 @@ The table has the columns of the task, the column `perturbed` (of a task of two 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from hashbench.common.errors import InputError
+from hashbench.common.errors import InputError, located
 from hashbench.common.showing import SHOWN_CHARACTERS
 from hashbench.data.perturbations.base import perturbations
 from hashbench.data.sources.files import DataTable
 from hashbench.data.sources.fingerprints import digest
 from hashbench.data.sources.sources import SourceKind
-from hashbench.data.tasks.base import CheckedData, Task
+from hashbench.data.tasks.base import CheckedData, LocatedTask, Task
 from hashbench.data.tasks.text import cells_as_texts
 from hashbench.data.tasks.text_data import Split, TaskData
 from hashbench.results.read.robustness import FEW_ROWS, few_rows
+from hashbench.running.experiment.load import Loaded
+from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.further_sets import FurtherSet, find_set, further_set, with_classes
 
 KIND_COLUMN, FORM_COLUMN = "kind", "perturbed"
@@ -128,6 +130,27 @@ def find_pairs(path: Path, trained_on: Task, option: str) -> TextPairs:
     texts = further_set(trained_on, table, path, trained_on.name, has_forms=True)
     forms = further_set(replace(trained_on, text=names), table, path, trained_on.name, has_forms=True)
     return TextPairs(texts, forms)
+
+
+def pairs_of(loaded: Loaded, tasks: Sequence[LocatedTask]) -> dict[str, LocatedTask]:
+    """The tables of `robustness.pairs`, by task. Raises InputError with file and line for one that is not there."""
+    block = loaded.experiment.robustness_block
+    pairs: dict[str, LocatedTask] = {}
+    for task in tasks:
+        name = task.task.name
+        if block is not None and name in block.pairs:
+            path = loaded.folder / Path(block.pairs[name]).expanduser()
+            with located(loaded.where("robustness", "pairs", name)):
+                pairs[name] = find_pairs(path, task.task, "robustness.pairs:")
+    return pairs
+
+
+def pair_notes(resolved: ResolvedExperiment, data: Any) -> list[str]:
+    """Notes on the pairs of a task, which are read whole; none where it has none. Raises InputError for wrong rows."""
+    pairs = resolved.pairs.get(data.task.name)
+    if not isinstance(pairs, TextPairs):
+        return []
+    return [f"{pairs.origin}: {note}" for note in for_training(pairs, data).load().notes]
 
 
 def for_training(pairs: TextPairs, trained: TaskData) -> TextPairs:

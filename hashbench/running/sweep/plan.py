@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any, TypeVar
 
 from hashbench.common.errors import InputError, NotAtHand, located, near_match
@@ -43,7 +42,7 @@ from hashbench.running.experiment.resolved import ResolvedExperiment, learns_on_
 from hashbench.running.experiment.tasks import find_tasks
 from hashbench.running.experiment.tuning import declared
 from hashbench.running.runs.base import check_outputs, kinds, names
-from hashbench.running.runs.pairs import TextPairs, find_pairs, for_training
+from hashbench.running.runs.pairs import pair_notes, pairs_of
 from hashbench.running.sweep.absent import AbsentCorpus, AbsentTask, MissingInputs, block_without_weights
 from hashbench.running.sweep.measuring import outside_budget
 from hashbench.store.planning import Run
@@ -97,7 +96,7 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
     counts_words = loaded.experiment.robustness_block is not None or any(task.kind.reads_words for task in tasks)
     corpora = _locate_corpora(loaded, measured, sources, absent, counts_words=counts_words)
     learned = _locate_learned(loaded, measured, sources, absent)
-    pairs = _find_pairs(loaded, located_tasks)
+    pairs = pairs_of(loaded, located_tasks)
     resolved = ResolvedExperiment(
         loaded.experiment, models, baseline, located_tasks, corpora, names, tuned, learned, pairs, blocks
     )
@@ -120,27 +119,6 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
         *outside_budget(resolved),
     )
     return Plan(resolved, runs, places, notes, tuple(absent.errors))
-
-
-def _find_pairs(loaded: Loaded, tasks: Sequence[LocatedTask]) -> dict[str, LocatedTask]:
-    """The tables of `robustness.pairs`, by task. Raises InputError for one that is not there."""
-    block = loaded.experiment.robustness_block
-    pairs: dict[str, LocatedTask] = {}
-    for task in tasks:
-        name = task.task.name
-        if block is not None and name in block.pairs:
-            path = loaded.folder / Path(block.pairs[name]).expanduser()
-            with located(loaded.where("robustness", "pairs", name)):
-                pairs[name] = find_pairs(path, task.task, "robustness.pairs:")
-    return pairs
-
-
-def pair_notes(planned: Plan, data: Any) -> list[str]:
-    """Notes on the pairs of a task, which are read whole; none where it has none. Raises InputError for wrong rows."""
-    pairs = planned.resolved.pairs.get(data.task.name)
-    if not isinstance(pairs, TextPairs):
-        return []
-    return [f"{pairs.origin}: {note}" for note in for_training(pairs, data).load().notes]
 
 
 def labelled(notes: Iterable[tuple[str, str]]) -> list[str]:
@@ -297,7 +275,7 @@ def check_data(planned: Plan) -> dict[str, tuple[str, ...]]:
             of_texts += _notes_on_search(planned, checked.texts)
             of_texts += unknown_tokens(planned, checked.texts)
             of_texts += spelled_specials(planned, checked.texts)
-            of_texts += pair_notes(planned, checked.texts)
+            of_texts += pair_notes(planned.resolved, checked.texts)
             of_texts += word_shapes(checked.texts, planned.resolved.models.values())
             of_texts += [
                 f"{metric} is of class {name!r}" for metric, name in checked.texts.counted.items()

@@ -11,7 +11,8 @@ from hashbench.common.measured import STORED
 from hashbench.common.showing import stored_command
 from hashbench.data.sources.hub import PREFIX, with_commit
 from hashbench.running.runs.base import names
-from hashbench.running.sweep.plan import Plan, check_loaded, pair_notes
+from hashbench.running.runs.pairs import pair_notes
+from hashbench.running.sweep.plan import Plan, check_loaded
 from hashbench.store.engine import Store
 from hashbench.store.planning import add_experiment
 
@@ -62,7 +63,7 @@ def data_origins(planned: Plan) -> dict[str, Any]:
     for task in planned.resolved.tasks:
         data = task.load()
         check_loaded(planned, data)
-        notes = [*data.notes, *pair_notes(planned, data)]
+        notes = [*data.notes, *pair_notes(planned.resolved, data)]
         for note in notes:
             print(f"{task.task.name}: {note}", file=sys.stderr)
         tasks[task.task.name] = {
