@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # the one list of names: type checkers read it, and so does `
     from hashbench.data.tasks.base import TaskKind as TaskKind
     from hashbench.data.tasks.blocks import Strict as Strict
     from hashbench.data.tasks.kinds.classification import KIND as CLASSIFICATION  # noqa: F401
+    from hashbench.data.tasks.kinds.labels import KIND as LABELS  # noqa: F401
     from hashbench.data.tasks.kinds.regression import KIND as REGRESSION  # noqa: F401
     from hashbench.data.tasks.kinds.tagging import KIND as TAGGING  # noqa: F401
     from hashbench.data.tasks.text import TextKind as TextKind

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import save_file
 
 from hashbench.deployment.config import spec_values
-from hashbench.deployment.description import Config
+from hashbench.deployment.description import MULTI_LABEL, Config
 from hashbench.deployment.loading import load
 from hashbench.deployment.writing import TrainedModel, write
 from hashbench.models.coders.base import Coder, make_coder
@@ -44,7 +44,7 @@ def fitted(spec: ModelSpec, texts: Sequence[str] = TEXTS, pieces: int = 0) -> tu
 def exported_folder(
     name: str, folder: Path, *, size: str = "tiny", small: bool = False, spec: ModelSpec | None = None,
     is_pair: bool = False, n_outputs: int | None = 2, seed: int = 0, texts: Sequence[str] = TEXTS,
-    pooling: str | None = None, pieces: int = 0,
+    pooling: str | None = None, pieces: int = 0, multi_label: bool = False,
 ) -> Path:  # fmt: skip
     """A folder as `hashbench export` writes it, with random weights; `small`: of the small model that tests use."""
     spec = (spec or find_model(name)).without_training()
@@ -58,7 +58,8 @@ def exported_folder(
         model.scales.copy_(torch.tensor([1.0, 0.2]))
     head = None
     if n_outputs is not None:
-        head = classification_head(spec.head, model.encoder.text_width(2 if is_pair else 1), n_outputs)
+        width = model.encoder.text_width(2 if is_pair else 1)
+        head = classification_head(spec.head, width, n_outputs, multi_label=multi_label)
     parts = {"weights": model, "head": head}
     files = {}
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +78,7 @@ def exported_folder(
     task = None if n_outputs is None else "rte" if is_pair else "sst2"
     config = Config(
         name, "0" * 64, size, spec_values(spec, size, coder.num_rows), 64, task=task, is_pair=is_pair,
-        n_outputs=n_outputs, labels=labels,
+        n_outputs=n_outputs, labels=labels, problem_type=MULTI_LABEL if multi_label else None,
     )  # fmt: skip
     write(TrainedModel(config, spec, tokenizer, coder, files["weights"], files.get("head")), folder)
     return folder

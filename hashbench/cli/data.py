@@ -54,7 +54,9 @@ def describe(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="DATA", help="The name of a task, a folder with a train file, or sib200.", show_default=False
+            metavar="DATA",
+            help="The name of a task, a folder with a train file, hub:OWNER/NAME of the hub, or sib200.",
+            show_default=False,
         ),
     ],
     data: Data = None,
@@ -65,10 +67,22 @@ def describe(
     max_length: Annotated[int, typer.Option(min=8, help="Tokens of an input, special tokens included.")] = 128,
     text: Annotated[
         list[str] | None,
-        typer.Option(help="Of a folder: the column of the text; twice for a pair. Default: text.", show_default=False),
+        typer.Option(
+            help="Of data of your own: the column of the text; twice for a pair. Default: text.", show_default=False
+        ),
     ] = None,
-    label: Annotated[str | None, typer.Option(help="Of a folder: the column of the label. Default: label.")] = None,
-    metric: Annotated[str | None, typer.Option(help="Of a folder: spearman where labels are numbers.")] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Of data of your own: the column of the label. Default: label.")
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="Of data of your own: spearman where labels are numbers, label_f1_micro for several labels a text."
+        ),
+    ] = None,
+    separator: Annotated[
+        str | None, typer.Option(help="Of data of your own: what separates several labels in one cell, as '|'.")
+    ] = None,
     style: TextOrJson = "text",
 ) -> None:
     """Describe texts and labels, and what models read of them, before any training.
@@ -84,7 +98,7 @@ def describe(
 
     described = describe_data(
         name, data or ("builtin", "hub"), models=model or (), text=text or (), label=label, metric=metric,
-        max_length=max_length, progress=note,
+        max_length=max_length, progress=note, separator=separator,
     )  # fmt: skip
     tables = dict(described.tables())
     if style == "json":

@@ -57,7 +57,7 @@ def sweep(
         check_place(db, create=True, read_only=False)
     if not dry_run and sys.stderr.isatty():  # before torch is loaded; elsewhere a refusal is one line
         note(f"{loaded.experiment.name}: reads its data and plans its runs; results go to {argument_shown(db)}")
-    from hashbench.running.sweep.runner import DONE, SOME_FAILED
+    from hashbench.running.sweep.runner import DONE, SOME_FAILED, SUBMITTED
     from hashbench.running.sweep.runner import sweep as run_sweep
 
     code = run_sweep(
@@ -72,7 +72,7 @@ def sweep(
     )
     if code in (DONE, SOME_FAILED) and not dry_run:
         print_own_table(db, loaded)
-    raise typer.Exit(code)
+    raise typer.Exit(DONE if code == SUBMITTED else code)
 
 
 def print_own_table(db: str, loaded: Loaded) -> None:

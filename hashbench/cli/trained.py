@@ -178,6 +178,8 @@ def predict(
 ) -> None:
     """Print the label, or the value of a regression, that an exported model predicts for each text.
 
+    Several labels of a text are in one line, with commas between; the line is empty where it has none.
+
     Example: hashbench predict my-model "a gripping film"
     """
     from hashbench.deployment.inputs import asked_line, without_mark
@@ -215,7 +217,7 @@ def _answers(model: AnsweringModel, lines: list[str], style: Literal["text", "js
 
     if style == "text":
         predictions: Any = model.predict(of_lines(lines, model.config.is_pair))  # of a list it is a list
-        return map(str, predictions)
+        return (", ".join(answer) if isinstance(answer, list) else str(answer) for answer in predictions)
     return (json.dumps(vars(answer), ensure_ascii=False) for answer in model.answers(lines))
 
 
@@ -232,7 +234,7 @@ Dataset = Annotated[
     typer.Option(
         "--on",
         metavar="DATASET",
-        help="The labelled set: a parquet, CSV, TSV or JSONL file, or a folder with one.",
+        help="The labelled set: a parquet, CSV, TSV or JSONL file, a folder with one, or hub:OWNER/NAME of the hub.",
         show_default=False,
     ),
 ]
@@ -256,6 +258,12 @@ LabelNames = Annotated[
         "an order that the task declares.",
     ),
 ]
+LabelSeparator = Annotated[
+    str | None,
+    typer.Option(
+        "--separator", help="What separates several labels in one cell, as '|'. Default: as in the task, else lists."
+    ),
+]
 AllOfExperiment = Annotated[
     str | None,
     typer.Option(
@@ -274,6 +282,7 @@ def evaluate(
     text: TextColumns = None,
     label: LabelColumn = None,
     labels: LabelNames = None,
+    separator: LabelSeparator = None,
     experiment: AllOfExperiment = None,
     task: TrainedTask = None,
     data: Data = None,
@@ -302,7 +311,7 @@ def evaluate(
     from hashbench.running.sweep.evaluate import evaluate as evaluate_model
     from hashbench.running.sweep.evaluate import trainings_of
 
-    request = FurtherRequest(on, name, tuple(text or ()), label, labels)
+    request = FurtherRequest(on, name, tuple(text or ()), label, labels, separator)
     runs = []
     for model in named if experiment is None else trainings_of(store, experiment, str(task)):
         subject: str | ExportedModel = model

@@ -34,10 +34,11 @@ FONTS, FONTS_VARIABLE = "matplotlib", "MPLCONFIGDIR"  # which matplotlib makes b
 DAY_S = 86_400.0
 # The folders of a cache: weights of finished runs (WEIGHTS); weights that wait for runs that read them (WAITING);
 # checkpoints and logs of runs that were not done; results that wait for the database (`finished`); and what can be made
-# again: type ids, vocabularies, codes, files from other machines (`own`), of Weights & Biases, kernels, fonts.
+# again: type ids, vocabularies, codes, files from other machines (`own`), of Weights & Biases, kernels, fonts, and
+# scripts and logs of Slurm jobs.
 FOLDERS = (
     WEIGHTS, WAITING, CHECKPOINTS, "finished", "corpora", "vocabularies", "tasks", "codes", "coders", "phrases",
-    "measured", "fingerprints", "hub", "own", "wandb", "numba", FONTS,
+    "measured", "fingerprints", "hub", "own", "wandb", "numba", "slurm", FONTS,
 )  # fmt: skip
 KEPT = ("finished",)  # never removed: nowhere else
 # Beside the folders; the example database is unpacked into ~/.cache/hashbench, which is also a usual place of a cache

@@ -6,6 +6,7 @@ What goes wrong at the hub becomes one line that is true: where, what, and what 
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,12 +30,12 @@ MEANINGS = (
     (
         "DataFilesNotFoundError",
         "the hub has no files of this config and split",
-        "ask what is there: hashbench data check",
+        f"look at its files on the hub, or {OTHER_DATA}",
     ),
     (
         "RemoteEntryNotFoundError",
         "a file of it is not on the hub",
-        f"ask what is there: hashbench data check; or {OTHER_DATA}",
+        f"look at its files on the hub, or {OTHER_DATA}",
     ),
     ("ArrowInvalid", "a file of it is damaged", f"run the command again; where that does not help, {OTHER_DATA}"),
 )
@@ -43,6 +44,8 @@ STATUSES = {
     403: ("the hub refuses access", "log in with an account that has it: hf auth login"),
     429: ("the hub refuses for now, since it got too many requests", "wait some minutes, or log in: hf auth login"),
 }
+# In the error of `datasets`, which hides the hub's own behind it
+GATED_TEXT = "is a gated dataset"
 REFUSED, SERVER_ERROR = 400, 500
 BROKEN = {"ReadError", "RemoteProtocolError", "ConnectionResetError", "IncompleteRead"}
 NOT_REACHED = {"TransportError", "ConnectionError", "TimeoutError", "LocalEntryNotFoundError"}
@@ -52,6 +55,8 @@ PACKAGES = ("httpx", "httpx2", "httpcore", "httpcore2", "requests", "aiohttp", "
 
 def import_package(name: str) -> ModuleType:
     """A package that only the hub needs. Raises InputError where it is not installed."""
+    # It warns of each card without a head, which is no fault of the user's
+    logging.getLogger("huggingface_hub.repocard").setLevel(logging.ERROR)
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -67,10 +72,10 @@ def fetched(repository: str, file: str, revision: str | None, kind: str | None =
     return Path(hub.hf_hub_download(repository, file, revision=revision, **({"repo_type": kind} if kind else {})))
 
 
-def hub_error(where: str, error: BaseException) -> InputError:
-    """The error as an InputError of one line that begins with `where`."""
+def hub_error(where: str, error: BaseException, other: str = OTHER_DATA) -> InputError:
+    """The error as an InputError of one line that begins with `where`; `other`: which data may take their place."""
     what, remedy = meaning(error)
-    return kind_of_error(error)(f"{where}: {what}; {remedy}")
+    return kind_of_error(error)(f"{where}: {what}; {remedy.replace(OTHER_DATA, other)}")
 
 
 def not_found(problem: str, remedy: str) -> Callable[[Exception], InputError]:
@@ -88,6 +93,7 @@ def meaning(error: BaseException) -> tuple[str, str]:
     """The meaning of an error of the hub, or of the network before it, and the remedy."""
     chain = list(_causes(error))
     classes = {base.__name__ for cause in chain for base in type(cause).__mro__}
+    classes |= {"GatedRepoError"} if any(GATED_TEXT in str(cause) for cause in chain) else set()
     for name, what, remedy in MEANINGS:
         if name in classes:
             return what, remedy

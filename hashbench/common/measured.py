@@ -50,6 +50,7 @@ CHOSEN_NOTE, SEARCHED_ON_NOTE, UNSELECTED_NOTE = "searched", "searched_on", "uns
 # Key of a trivial baseline's spec and its value, where it learns from the rows too that are held out of train
 LEARNED, LEARNED_MORE = "learned", "train and holdout"
 TRAIN_ROWS = "train_rows"  # in the spec of a training: the number of rows of train that its seed draws
+DATA_BYTES = "int8_data"  # bytes of an int8 export: its graph and the data of its text side, without code
 Declaration = Mapping[str, Any]  # tried, on, by
 
 

@@ -37,6 +37,7 @@ class Learned:
     weights: np.ndarray
     intercepts: np.ndarray
     labels: tuple[str, ...]  # () for a regression
+    multi_label: bool = False  # whether each output is a label by itself
 
 
 def learned_on(task: TaskData) -> Learned:
@@ -52,6 +53,7 @@ def learned_on(task: TaskData) -> Learned:
         np.atleast_2d(linear.coef_),
         np.atleast_1d(linear.intercept_),
         tuple(task.label_names[number] if task.label_names else str(number) for number in present),
+        task.task.kind.multi_label,
     )
 
 
@@ -66,6 +68,7 @@ def write_folder(learned: Learned, kind: str, task: str, folder: Path) -> None:
     values = {
         "kind": kind,
         "labels": learned.labels,
+        "multi_label": learned.multi_label,
         "intercepts": learned.intercepts.tolist(),
         "scales": scales,
         "tokenizer": _words().values,

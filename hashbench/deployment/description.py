@@ -35,6 +35,7 @@ from hashbench.models.text.normal_forms import ARGUMENT
 from hashbench.results.rendering.rows import json_text
 
 FORMAT = 1  # of the folder
+MULTI_LABEL = "multi_label_classification"
 N_SPECIALS = 5  # special tokens of every template
 MODEL_PREFIX, HEAD_PREFIX = "model.", "head."  # of the names of tensors
 WEIGHTS, TOKENIZER, STATE, CARD, OWN = "model.safetensors", "tokenizer", "coder.npz", "README.md", "embedding.py"
@@ -43,7 +44,10 @@ OWN_PARTS = {"tokenizer": "tokenizer.py", "coder": "coder.py"}  # files of user-
 
 @dataclass(frozen=True)
 class Config:
-    """The contents of config.json. `labels`: names of the classes; one output without a name is a regression."""
+    """The contents of config.json. `labels`: names of the classes; one output without a name is a regression.
+
+    `problem_type`: as transformers calls it, "multi_label_classification" where a text may have several labels.
+    """
 
     name: str
     run: str  # id
@@ -58,12 +62,18 @@ class Config:
     label_order: tuple[str, ...] = ()
     # Hub names in the spec without a commit -> the commit that was read; {} in folders of earlier versions
     commits: dict[str, str] = field(default_factory=dict)
+    problem_type: str | None = None
     format: int = FORMAT
 
     @property
     def n_texts(self) -> int:
         """Texts of an input."""
         return 2 if self.is_pair else 1
+
+    @property
+    def multi_label(self) -> bool:
+        """True where a text may have several labels, each by itself: those whose output is above 0."""
+        return self.problem_type == MULTI_LABEL
 
     def write(self, folder: Path) -> None:
         """Writes config.json."""
@@ -165,6 +175,8 @@ class WrittenConfig(OfTransformers):
             raise ValueError(f"{len(self.labels)} labels for {self.n_outputs} outputs")
         if len(set(self.labels)) < len(self.labels):
             raise ValueError("two labels have one name")
+        if self.problem_type == MULTI_LABEL and (self.n_outputs or 0) < 2:
+            raise ValueError("several labels a text need two or more outputs")
         return self
 
 

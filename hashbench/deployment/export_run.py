@@ -19,7 +19,7 @@ from hashbench.data.tasks.catalogue import load_task
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.deployment.config import spec_values
-from hashbench.deployment.description import OWN, OWN_PARTS, STATE, TOKENIZER, Config, read_config
+from hashbench.deployment.description import MULTI_LABEL, OWN, OWN_PARTS, STATE, TOKENIZER, Config, read_config
 from hashbench.deployment.encoding import Reader, fitted_reader
 from hashbench.deployment.inputs import CONFIG
 from hashbench.deployment.writing import (
@@ -31,6 +31,8 @@ from hashbench.deployment.writing import (
     write_card,
     write_description,
 )
+from hashbench.models.objectives.base import TaskHead, task_head
+from hashbench.models.objectives.heads import ClassificationHead
 from hashbench.models.text.pieces import commits_of
 from hashbench.running.efficiency.parameters import count
 from hashbench.running.experiment.load import Loaded
@@ -78,11 +80,19 @@ def export_run(
     if task is not None and not (kind := text_kind(task.task)).exported:
         learned = f"it learned {kind.description}, which exported models do not read"
         raise InputError(f"--run {prefix}: {learned}; name another")
+    if task is not None and not _has_usual_outputs(task_head(text_kind(task.task).head)):
+        own = f"its kind of task, {task.task.kind.name}, has a head with outputs of its own"
+        raise InputError(f"--run {prefix}: {own}, which exported models do not have; name another")
     sizes = _sizes(trained, model, write(trained, folder))
     runs_code = any((folder / name).exists() for name in (OWN, *OWN_PARTS.values()))
     facts = replace(_facts(store, run_id, loaded, model), runs_code=runs_code)
     write_card(folder, model_card(trained.config, model.spec, facts, sizes))
     return ExportedRun(sizes, task, runs_code)
+
+
+def _has_usual_outputs(head: type[TaskHead]) -> bool:
+    """True for a head whose outputs are those of the head that exported folders have; its loss may be another."""
+    return head.outputs is ClassificationHead.outputs and getattr(head, "forward", None) is ClassificationHead.forward
 
 
 def _trained(
@@ -165,9 +175,11 @@ def _config(
     if task is None:
         return config
     name, is_pair, order = task.task.name, task.task.is_pair, task.task.label_order or ()
+    problem_type = MULTI_LABEL if task.task.kind.multi_label else None
     return replace(
-        config, task=name, is_pair=is_pair, n_outputs=task.n_outputs, labels=task.label_names, label_order=order
-    )
+        config, task=name, is_pair=is_pair, n_outputs=task.n_outputs, labels=task.label_names, label_order=order,
+        problem_type=problem_type,
+    )  # fmt: skip
 
 
 def _sizes(trained: TrainedModel, model: ResolvedModel, weight_bytes: int) -> Sizes:

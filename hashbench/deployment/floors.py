@@ -87,15 +87,19 @@ def evaluated_folder(floor: Any, folder: Path, kind: str, task: TaskData) -> For
     if shipped.labels:
         names = list(task.label_names) or [str(number) for number in range(task.n_outputs)]
         answers = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(1)
-        outputs = np.array([names.index(label) for label in shipped.labels])[answers]  # (n,)
+        # (n,), or of several labels a text the scores themselves (n, C)
+        numbers = np.array([names.index(label) for label in shipped.labels])
+        outputs = scores if shipped.multi_label else numbers[answers]
     else:
         outputs = scores[:, 0]
     words = [shipped.tokenize(" ".join(row)) for row in rows[:TIMED]]
+    data = size_of([folder / name for name in floor.PARTS])
     return Form(
         kind,
-        size_of([folder / name for name in floor.PARTS]),
+        data,
         *scored(task, outputs),
         milliseconds=median_milliseconds(shipped.of_words, [(of_row,) for of_row in words]),
         folder=size_of([folder / name for name in (*floor.PARTS, *floor.OTHERS)]),
         text_milliseconds=median_milliseconds(shipped.answer, rows[:TIMED]),
+        data=data,
     )

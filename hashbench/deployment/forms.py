@@ -43,6 +43,7 @@ from hashbench.deployment.onnx_graph import (
     write_int8,
 )
 from hashbench.deployment.text_side import (
+    LANGUAGES,
     PYTHON,
     VALUES,
     VECTORS,
@@ -63,8 +64,9 @@ TIMED = 200  # texts, one at a time
 class Form:
     """The measurements of one form. Times are medians over texts, one at a time, on one thread.
 
-    `milliseconds`: from ready inputs to logits. `folder` and `text_milliseconds`, None without a text side: bytes of
-    all that is shipped, and the time from a text, whose words are all new to the text side, to its logits.
+    `milliseconds`: from ready inputs to logits. `folder`, `data` and `text_milliseconds`, None without a text side:
+    bytes of all that is shipped, those without code, and the time from a text, whose words are all new to the text
+    side, to its logits.
     """
 
     form: str
@@ -75,6 +77,7 @@ class Form:
     milliseconds: float
     folder: int | None = None
     text_milliseconds: float | None = None
+    data: int | None = None
 
 
 def evaluated(
@@ -104,7 +107,9 @@ def evaluated(
         form = Form(name, size, *scored(task, _answers(outputs)), median)
         if side is not None:
             shipped = size + sum(path.stat().st_size for path in text_side)
-            form = replace(form, folder=shipped, text_milliseconds=_text_milliseconds(graph, side, rows))
+            code = sum(path.stat().st_size for path in text_side if path.name in LANGUAGES)
+            time = _text_milliseconds(graph, side, rows)
+            form = replace(form, folder=shipped, text_milliseconds=time, data=shipped - code)
         forms.append(form)
     return forms
 
@@ -171,7 +176,7 @@ def fact_rows(forms: Sequence[Form]) -> list[MetricRow]:
     for form in forms:
         values = {"bytes": form.bytes, "score": form.score, "latency": form.milliseconds}
         if form.text_milliseconds is not None:
-            values |= {"folder": form.folder, "text_latency": form.text_milliseconds}
+            values |= {"folder": form.folder, "data": form.data, "text_latency": form.text_milliseconds}
         rows += [MetricRow(f"{form.form}_{name}", value, reason="undefined") for name, value in values.items()]
     return rows
 

@@ -57,6 +57,7 @@ def write_folder(learned: LearnedWords, kind: str, task: str, folder: Path) -> N
     assert words is not None
     values = {
         "labels": learned.labels,
+        "multi_label": model.multi_label,
         "pairs": bool(model.pairs),
         "buckets": model.weights.shape[1],
         "scales": model.scales.tolist(),

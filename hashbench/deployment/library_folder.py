@@ -113,16 +113,17 @@ def _modeling(predictor: Predictor) -> str:
     encoder, chain = predictor.model.encoder, _chain(predictor.spec.embedding)
     around = ast.parse(_template("modeling.txt", {}).replace("<<", "").replace(">>", ""))
     reserved = [name for node in around.body for name in bound_names(node)]
-    roots = [Model, Batch, ClassificationHead, type(encoder), type(encoder.config), *(part.family for part in chain)]
+    head = ClassificationHead if predictor.head is None else type(predictor.head)
+    roots = [Model, Batch, head, type(encoder), type(encoder.config), *(part.family for part in chain)]
     bundle = bundled(roots, predictor.config.name, reserved)
-    *_, encoder_name, shape_name = bundle.names[: -len(chain)]
+    _, _, head_name, encoder_name, shape_name = bundle.names[: -len(chain)]
     embedding = ""
     for number, family in reversed([*enumerate(bundle.names[-len(chain) :])]):
         base = f"base={embedding}, " if embedding else ""
         arguments = f"**config.below[{number - 1}]" if number else "**config.embedding"
         embedding = f"{family}(config.hidden_size, {base}{arguments})"
     values = {"version": hashbench.__version__, "parts": bundle.source, "Embedding": embedding}
-    return _template("modeling.txt", {**values, "Encoder": encoder_name, "Shape": shape_name})
+    return _template("modeling.txt", {**values, "Encoder": encoder_name, "Shape": shape_name, "Head": head_name})
 
 
 def _chain(embedding: EmbeddingSpec) -> list[EmbeddingSpec]:

@@ -64,7 +64,8 @@ class Predictor(AnsweringModel):
 
     def _shares(self, outputs: np.ndarray) -> np.ndarray:
         """The probability of each class (n, C) float64, from logits (n, C)."""
-        shares: np.ndarray = torch.softmax(torch.from_numpy(outputs).double(), dim=1).numpy()
+        logits = torch.from_numpy(outputs).double()
+        shares: np.ndarray = (logits.sigmoid() if self.config.multi_label else logits.softmax(dim=1)).numpy()
         return shares
 
     @torch.inference_mode()
@@ -158,7 +159,8 @@ def _modules(spec: ModelSpec, config: Config) -> tuple[Model, ClassificationHead
     model = build_model(spec, config.size, seed=0)
     if config.n_outputs is None:
         return model, None
-    return model, classification_head(spec.head, model.encoder.text_width(config.n_texts), config.n_outputs)
+    width = model.encoder.text_width(config.n_texts)
+    return model, classification_head(spec.head, width, config.n_outputs, multi_label=config.multi_label)
 
 
 def part_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
@@ -200,6 +202,7 @@ def exported_model(folder: str | Path, *, trust_code: bool = False) -> ExportedM
         config.labels,
         config.label_order,
         config.is_pair,
+        config.multi_label,
         file_fingerprint(place / WEIGHTS),
         parts,
         FinetunedModel(spec, *reader_in(spec, place), model, head, config.max_length),

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 from pydantic import ConfigDict, Field
@@ -33,13 +33,15 @@ from hashbench.deployment.inputs import GRAPHS, Asked, Question, of_lines, quest
 from hashbench.deployment.untrusted import AGAIN, MOST_BYTES, WrittenValues, check_values, one_line, plain_file
 from hashbench.models.portable.assembling import TextSide
 
+Answer: TypeAlias = str | float | list[str]  # a class, the value of a regression, or the labels of a text
+
 
 @dataclass(frozen=True)
 class AnsweredLine:
     """A line with the prediction of a model."""
 
     text: str
-    prediction: str | float
+    prediction: Answer
     probabilities: dict[str, float] | None  # by the names of classes; None for a regression
 
 
@@ -54,23 +56,31 @@ class AnsweringModel(ABC):
 
     def _shares(self, outputs: np.ndarray) -> np.ndarray:
         """The probability of each class (n, C) float64, from logits (n, C)."""
+        if self.config.multi_label:
+            shares: np.ndarray = np.exp(-np.logaddexp(0.0, -outputs.astype(np.float64)))  # of each by itself
+            return shares
         powers = np.exp(outputs.astype(np.float64) - outputs.max(axis=1, keepdims=True))
-        shares: np.ndarray = powers / powers.sum(axis=1, keepdims=True)
+        shares = powers / powers.sum(axis=1, keepdims=True)
         return shares
 
-    def predict(self, texts: Asked) -> str | float | list[str] | list[float]:
+    def predict(self, texts: Asked) -> Answer | list[str] | list[float] | list[list[str]]:
         """The most likely class, or the value of a regression, for a text or a pair; for a list of them a list.
 
-        `predict("a film")` gives "positive", `predict([("it rains", "it is wet")])` ["entailment"]. Raises TypeError
-        for what is no text or pair.
+        `predict("a film")` gives "positive", `predict([("it rains", "it is wet")])` ["entailment"]. Of several labels a
+        text it is the list of those with a probability above 0.5, perhaps none. Raises TypeError for what is no text or
+        pair.
         """
         inputs = self._question(texts)
-        outputs = self._outputs(inputs)  # (n, n_outputs)
+        answers: Any = self._answers(self._outputs(inputs))  # a list, of one kind
+        return answers[0] if inputs.is_one else answers
+
+    def _answers(self, outputs: np.ndarray) -> Sequence[Answer]:
+        """The answer to each text, from outputs (n, n_outputs)."""
         if self.config.n_outputs == 1:
-            values = [float(value) for value in outputs[:, 0]]
-            return values[0] if inputs.is_one else values
-        names = [self.labels[i] for i in outputs.argmax(axis=1)]
-        return names[0] if inputs.is_one else names
+            return [float(value) for value in outputs[:, 0]]
+        if self.config.multi_label:
+            return [[self.labels[i] for i in np.flatnonzero(row > 0)] for row in outputs]
+        return [self.labels[i] for i in outputs.argmax(axis=1)]
 
     def probabilities(self, texts: Asked) -> dict[str, float] | list[dict[str, float]]:
         """The probability of each class by name, for a text or a pair; for a list of them a list.
@@ -80,19 +90,18 @@ class AnsweringModel(ABC):
         if self.config.n_outputs == 1:
             raise InputError(f"{self.config.name}: a regression has no classes; call predict")
         inputs = self._question(texts)
-        shares = self._shares(self._outputs(inputs)).tolist()
-        named = [dict(zip(self.labels, row, strict=True)) for row in shares]
+        named = self._named_shares(self._outputs(inputs))
         return named[0] if inputs.is_one else named
+
+    def _named_shares(self, outputs: np.ndarray) -> list[dict[str, float]]:
+        """The probability of each class by name for each text, from logits (n, C)."""
+        return [dict(zip(self.labels, row, strict=True)) for row in self._shares(outputs).tolist()]
 
     def answers(self, lines: Sequence[str]) -> list[AnsweredLine]:
         """Prediction and class probabilities for each line, which is a text, or a pair separated by a tab."""
-        texts = of_lines(lines, self.config.is_pair)
-        if self.config.n_outputs == 1:
-            values: Any = self.predict(texts)  # a list, of a list
-            return [AnsweredLine(line, value, None) for line, value in zip(lines, values, strict=True)]
-        shares: Any = self.probabilities(texts)
-        most = [max(row, key=row.__getitem__) for row in shares]
-        return [AnsweredLine(*parts) for parts in zip(lines, most, shares, strict=True)]
+        outputs = self._outputs(self._question(of_lines(lines, self.config.is_pair)))
+        named = [None] * len(lines) if self.config.n_outputs == 1 else self._named_shares(outputs)
+        return [AnsweredLine(*parts) for parts in zip(lines, self._answers(outputs), named, strict=True)]
 
     def outputs(self, texts: Asked) -> np.ndarray:
         """The head's outputs (n, n_outputs) float32, one row for one text. Raises InputError without a head."""

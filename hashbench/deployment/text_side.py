@@ -105,6 +105,7 @@ def assembling_values(predictor: Predictor) -> dict[str, Any]:
         # Type of the graph's input
         "graph_codes": str(graph_codes(coder, torch.from_numpy(coder.encode(["a"]))).dtype).removeprefix("torch."),
         "labels": list(predictor.labels),
+        "multi_label": predictor.config.multi_label,  # whether each logit above 0 is a label of the text
     }
 
 

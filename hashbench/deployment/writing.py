@@ -130,6 +130,7 @@ def _usage(config: Config, runs_code: bool) -> str:
     trusted = ", trust_code=True" if runs_code else ""
     return "\n".join(["    import hashbench", f"    model = hashbench.load(FOLDER{trusted})", *lines]) + (
         f"\n\nA list of {'pairs' if config.is_pair else 'texts'} gives a list."
+        + (" `predict` gives the labels with a probability above 0.5, perhaps none." if config.multi_label else "")
         + (" The folder has Python code of the model, which this runs: read it first." if runs_code else "")
     )
 

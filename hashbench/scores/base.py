@@ -2,9 +2,10 @@
 
 A metric is a score of targets (n,) and outputs, also of examples drawn with replacement.
 
-Outputs are class ids or values (n,), logits (n, C), or the columns of rankings. A score lies in its natural range; of
-every metric more is better. A draw is a vector of counts, how often each example was taken. A file of this folder ends
-in `METRICS`; the tests hold the draws of each equal to its score of the drawn rows themselves.
+Outputs are class ids or values (n,), logits (n, C), or the columns of rankings; targets of several labels a row are
+(n, C). A score lies in its natural range; of every metric more is better. A draw is a vector of counts, how often each
+example was taken. A file of this folder ends in `METRICS`; the tests hold the draws of each equal to its score of the
+drawn rows themselves.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from hashbench.common.measured import MetricRow
 from hashbench.common.registry import registered, unreadable
 
 # What metrics score; a user-defined kind of task may have another word
-OUTPUTS = ("classes", "values", "rankings", "spans", "pairs")
+OUTPUTS = ("classes", "values", "rankings", "spans", "pairs", "multi-label")
 CELLS = 1_000_000  # counts in a block of draws: some megabytes, which a processor keeps near
 EXACT = 2**24  # below it whole numbers have an exact float32, whose products take half the time
 

@@ -46,22 +46,35 @@ def _pooled(counts: np.ndarray) -> np.ndarray:
     return counts
 
 
-def class_shift(train: np.ndarray, other: np.ndarray, names: Sequence[str], split: str) -> str:
+def class_shift(
+    train: np.ndarray, other: np.ndarray, names: Sequence[str], split: str, rows: tuple[int, int] | None = None
+) -> str:
     """A note on a split whose class shares differ from train's by more than chance; "" where they do not.
 
     Counts (k,) of the classes in each. Named are the classes that differ most, among classes that differ by themselves.
+    `rows`: of train and of the split, where a row may have several classes or none; then each class is compared by
+    itself, with Bonferroni's correction.
 
     >>> class_shift(np.array([680, 320]), np.array([250, 250]), ["world", "sports"], "test")
     'class shares differ by more than chance: world 68 % of train and 50 % of test, sports 32 % and 50 % (chi-squared)'
     """
-    if chance_of(train, other) >= CHANCE:
+    if rows is None and chance_of(train, other) >= CHANCE:
         return ""
-    shares = np.array([train / train.sum(), other / other.sum()])  # (2, k)
+    sizes = (int(train.sum()), int(other.sum())) if rows is None else rows
+    shares = np.array([train, other]) / np.maximum(1, sizes)[:, None]  # (2, k)
     apart = np.abs(shares[0] - shares[1])
-    largest = [int(i) for i in np.argsort(-apart, kind="stable")[:NAMED_CLASSES]]
-    sizes = (int(train.sum()), int(other.sum()))
-    by_chance = [chance_of(*([of[i], n - of[i]] for of, n in zip((train, other), sizes, strict=True))) for i in largest]
-    shown = [i for i, p in zip(largest, by_chance, strict=True) if p < CHANCE] or largest[:1]
+    largest = [int(i) for i in np.argsort(-apart, kind="stable")]
+    if rows is None:
+        largest = largest[:NAMED_CLASSES]
+    chance = CHANCE if rows is None else CHANCE / len(names)
+    shown = [
+        i
+        for i in largest
+        if chance_of(*([of[i], n - of[i]] for of, n in zip((train, other), sizes, strict=True))) < chance
+    ][:NAMED_CLASSES]
+    if not shown and rows is not None:
+        return ""
+    shown = shown or largest[:1]
     digits = 0 if apart[shown].min() >= 0.01 else 1
     named: list[str] = []
     for i in shown:

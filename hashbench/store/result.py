@@ -40,6 +40,8 @@ BY_TARGET = "by target: "
 class Predictions:
     """Outputs (n, ...) and targets (n,) of one split, in the order of the row ids that the fingerprint names.
 
+    Targets of several labels a row are (n, C).
+
     `condition`: under which other way of evaluating, "" where none: a beam width, noise in the texts ('swap=0.05').
     """
 
@@ -61,6 +63,9 @@ class Predictions:
         Readers of reports call it through `Store.readable`, which leaves damaged predictions out.
         """
         arrays = {name: unpacked(row, name) for name in ("outputs", "targets")}
+        outputs, targets = arrays["outputs"], arrays["targets"]
+        if targets.ndim > 1 and targets.shape != outputs.shape:
+            raise ValueError(f"predictions.targets: {targets.shape} beside outputs {outputs.shape}")
         if not (isinstance(row["index_fingerprint"], str) and isinstance(row["condition"], str)):
             raise ValueError("predictions.index_fingerprint or condition: no text")
         return cls(row["split"], row["checkpoint"], **arrays, index_fingerprint=row["index_fingerprint"],
@@ -73,17 +78,19 @@ class Predictions:
         """
         if self.index_fingerprint.startswith(BY_TARGET):
             return self
-        order, fingerprint = self.targets.argsort(kind="stable"), BY_TARGET + self.index_fingerprint
+        of = self.targets
+        order = of.argsort(kind="stable") if of.ndim == 1 else sorted(range(len(of)), key=lambda row: of[row].tobytes())
+        fingerprint = BY_TARGET + self.index_fingerprint
         return replace(self, outputs=self.outputs[order], targets=self.targets[order], index_fingerprint=fingerprint)
 
 
 def unpacked(row: RowMapping, name: str) -> np.ndarray:
-    """The outputs (n,) or (n, c) or targets (n,) in a row of table predictions. Raises ValueError for anything else."""
+    """The outputs or targets, (n,) or (n, c), in a row of table predictions. Raises ValueError for anything else."""
     from hashbench.store.packing import unpack
 
     try:
         array = unpack(row[name])
-        if array.ndim > (1 if name == "targets" else 2) or 0 in array.shape[1:] or len(array) != row["n"]:
+        if array.ndim > 2 or 0 in array.shape[1:] or len(array) != row["n"]:
             raise ValueError(f"an array of shape {array.shape} where {row['n']} rows belong")
     except (ValueError, TypeError) as error:  # TypeError: a text where bytes belong
         raise ValueError(f"predictions.{name}: {first_line(error)}") from error

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.data.sources.hub import HubCopy
+from hashbench.data.sources.hub_copies import HubCopy
 from hashbench.running.experiment import hub_check
 from hashbench.running.experiment.hub_check import HubEntry, HubFinding
 from tests.cli.commands import Run, fails

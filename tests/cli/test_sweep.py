@@ -28,7 +28,7 @@ def test_a_database_that_cannot_be_made_is_told_before_anything_is_planned(run: 
 def test_sweep_names_the_executor(run: Run) -> None:
     fails(
         run("sweep", "small.yaml", "executor=rai"),
-        "override executor=rai: executor: must be 'local' or 'ray', not 'rai'; did you mean 'ray'?",
+        "override executor=rai: executor: must be 'local', 'ray' or 'slurm', not 'rai'; did you mean 'ray'?",
     )
     gone = "sweep --executor is gone: write executor=NAME behind the file, or in it"
     fails(run("sweep", "small.yaml", "--executor", "ray"), gone)

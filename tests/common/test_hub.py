@@ -29,7 +29,7 @@ def error(name: str, *bases: type[Exception], status: int | None = None, text: s
         (error("HfHubHTTPError", OSError, status=503), "it answers 503", "try again later"),
         (error("HfHubHTTPError", OSError, status=401), "made private", "look for it"),
         (error("HfHubHTTPError", OSError, status=404), r"what answers at .* refuses \(404\)", "whether that is a hub"),
-        (error("RemoteEntryNotFoundError", status=404), "a file of it is not on the hub", "hashbench data check"),
+        (error("RemoteEntryNotFoundError", status=404), "a file of it is not on the hub", "look at its files"),
         (error("ReadError", text="reset by peer"), r"the connection to the hub broke off \(reset by peer\)", "again"),
         (
             error("ConnectError", type("TransportError", (Exception,), {})),

@@ -158,6 +158,27 @@ def test_automodel_gives_the_same_logits(tmp_path: Path, model: str) -> None:
     assert not [path for path in folder.rglob("*") if path.suffix in (".bin", ".pt", ".pkl", ".ckpt")]
 
 
+def test_several_labels_of_a_text_have_their_own_loss_and_problem_type(tmp_path: Path) -> None:
+    folder = exported_folder("hashformer-md-proj", tmp_path / "some_model", small=True, multi_label=True)
+    predictor = hashbench.load(folder)
+    write_library_files(predictor, folder)
+    script = BLOCKED + (
+        "import torch\n"
+        "from transformers import AutoModelForSequenceClassification, AutoTokenizer\n"
+        "options = {'trust_remote_code': True}\n"
+        "tokenizer = AutoTokenizer.from_pretrained(folder, **options)\n"
+        "model = AutoModelForSequenceClassification.from_pretrained(folder, **options).eval()\n"
+        "labels = torch.tensor([[1, 0], [1, 1], [0, 0]])\n"
+        "answer = model(**tokenizer(texts, return_tensors='pt'), labels=labels)\n"
+        "print(json.dumps([answer.loss.item(), model.config.problem_type]))\n"
+    )
+    loss, problem = asked(script, folder, tmp_path / "hub")
+    shares = 1 / (1 + np.exp(-predictor.outputs(TEXTS).astype(float)))
+    labels = np.array([[1, 0], [1, 1], [0, 0]])
+    assert loss == pytest.approx(-np.log(np.where(labels == 1, shares, 1 - shares)).mean(), abs=1e-4)
+    assert problem == "multi_label_classification"
+
+
 def test_a_factor_of_word_vectors_is_part_of_the_folder(tmp_path: Path) -> None:
     """Of a model that began with `initial_spread`; here too hashbench, transformers and ONNX agree."""
     spec = replace(find_model("hashformer-md-proj"), initial_spread="matched")

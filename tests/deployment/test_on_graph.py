@@ -45,6 +45,20 @@ def test_pairs_are_answered_by_the_graph(tmp_path: Path) -> None:
         load_graph(folder).predict("alone")
 
 
+def test_several_labels_of_a_text_are_a_list_by_the_graph_and_by_torch(exported: Path, tmp_path: Path) -> None:
+    shutil.copytree(exported.parent, tmp_path / "several")
+    config = tmp_path / "several" / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"problem_type": "multi_label_classification"}))
+    by_graph, by_torch = load_graph(tmp_path / "several" / exported.name), load(tmp_path / "several")
+    outputs = by_torch.outputs(TEXTS).astype(np.float64)
+    named = [[by_torch.labels[i] for i in np.flatnonzero(row > 0)] for row in outputs]
+    shares = [dict(zip(by_torch.labels, row, strict=True)) for row in (1 / (1 + np.exp(-outputs))).tolist()]
+    for model in (by_graph, by_torch):
+        assert model.predict(TEXTS) == named and model.predict(TEXTS[0]) == named[0]
+        for answer, labels, share in zip(model.answers(TEXTS), named, shares, strict=True):
+            assert answer.prediction == labels and answer.probabilities == pytest.approx(share, abs=TOLERANCE)
+
+
 FORGED = {
     "shortest": (10**9, "inputs.shortest: input should be less than"),
     "multiple": (0, "inputs.multiple: input should be greater than"),

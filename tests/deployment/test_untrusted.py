@@ -90,6 +90,10 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "a length of nothing": (lambda v: v.update(max_length=0), "max_length: input should be greater than"),
     "too few labels": (lambda v: v.update(labels=["a"]), "1 labels for 2 outputs"),
     "equal labels": (lambda v: v.update(labels=["a", "a"]), "two labels have one name"),
+    "several labels of one output": (
+        lambda v: v.update(problem_type="multi_label_classification", n_outputs=1, labels=[]),
+        "several labels a text need two or more outputs",
+    ),
     "no outputs": (lambda v: v.update(n_outputs=-1, labels=[]), "n_outputs: input should be greater than"),
     "more outputs than weights": (lambda v: v.update(n_outputs=9_999, labels=[]), r"head\.out.* has shape \[2"),
     "many outputs": (lambda v: v.update(n_outputs=10**12, labels=[]), "n_outputs: input should be less than"),

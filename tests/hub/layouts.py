@@ -39,6 +39,7 @@ class Repository:
     commits: Mapping[str, Mapping[str, File]]  # commit -> path -> file
     moved_to: str | None = None  # the name it was given later
     gated: bool = False
+    licence: str = ""  # as its card names it
 
     def commit(self, revision: str) -> str | None:
         """The commit of a branch or of a commit's own name."""

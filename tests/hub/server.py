@@ -27,6 +27,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.hub.layouts import MAIN, Repository, repositories  # noqa: E402
+from tests.hub.others import others  # noqa: E402
 
 PAGE = 4  # entries of a tree; the hub has 1,000
 LARGE = ".parquet"  # redirected, as files in the hub's large storage are
@@ -122,9 +123,10 @@ class Answers(BaseHTTPRequestHandler):
             return self.tree(repository, commit, path)
         if parts["what"] == "paths-info":
             asked = parse_qs(body)["paths"]
-            entries = [entry for each in asked for entry in listing(files, "") if entry["path"] == each]
+            entries = [entry for each in asked for entry in listing(files, each) if entry["path"] == each]
             return self.send_json(entries)
         siblings = [{"rfilename": name} for name in files]
+        card = {"cardData": {"license": repository.licence}} if repository.licence and "README.md" in files else {}
         answer = {
             "_id": commit,
             "id": parts["name"],
@@ -133,7 +135,7 @@ class Answers(BaseHTTPRequestHandler):
             "gated": False,
             "disabled": False,
         }
-        self.send_json({**answer, "downloads": 0, "likes": 0, "tags": [], "siblings": siblings})
+        self.send_json({**answer, "downloads": 0, "likes": 0, "tags": [], "siblings": siblings, **card})
 
     def tree(self, repository: Repository, commit: str, path: str) -> None:
         """Entries below a folder, PAGE at a time, the next page in a header."""
@@ -184,7 +186,7 @@ class Answers(BaseHTTPRequestHandler):
             self.send_error_code(401, "RepoNotFound", "Invalid username or password.")
         elif repository.moved_to:
             self.send(307, b"", {"Location": self.path.replace(parts["name"], repository.moved_to)})
-        elif repository.gated:
+        elif repository.gated and self.path.startswith("/datasets/"):  # what is in it can be seen by anyone
             self.send_error_code(401, "GatedRepo", "Access to this dataset is restricted.")
         elif (commit := repository.commit(parts["revision"] or MAIN)) is None:
             self.send_error_code(404, "RevisionNotFound", f"Invalid rev id: {parts['revision']}")
@@ -257,6 +259,6 @@ def listing(files: Mapping[str, object], folder: str) -> list[dict[str, object]]
 
 
 if __name__ == "__main__":
-    hub = Hub(repositories())
+    hub = Hub({**repositories(), **others()})
     print(f"http://127.0.0.1:{hub.server_address[1]}", flush=True)
     hub.serve_forever()

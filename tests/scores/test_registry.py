@@ -86,7 +86,8 @@ def test_a_metric_without_its_kind_of_output_is_one_line_and_no_other_one_suffer
     (folder / "metrics" / "third.py").write_text(
         METRIC.replace('"negative_error"', '"third"').replace("    outputs = ", "    scored_by = ")
     )
-    said = "outputs is not set; write classes, values, rankings, spans, pairs, or the word of your kind of task"
+    words = "classes, values, rankings, spans, pairs, multi-label"
+    said = f"outputs is not set; write {words}, or the word of your kind of task"
     reason = f"third.py: METRICS 'third': {said}"
     with pytest.raises(InputError, match=f"unknown metric 'third'.*; not read: .*{reason}$"):
         find_metric("third")

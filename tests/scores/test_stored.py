@@ -67,6 +67,8 @@ ORACLES: dict[str, Score] = {
     "span_precision": span_share(lambda c: c[2], lambda c: c[1]),
     "span_recall": span_share(lambda c: c[2], lambda c: c[0]),
     "word_accuracy": span_share(lambda c: c[4], lambda c: c[3]),
+    "label_f1_micro": lambda targets, outputs: f1_score(targets, outputs > 0, average="micro", zero_division=0),
+    "label_f1_macro": lambda targets, outputs: f1_score(targets, outputs > 0, average="macro", zero_division=0),
 }
 
 

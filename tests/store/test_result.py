@@ -10,6 +10,7 @@ import pytest
 
 from hashbench.common.measured import MetricRow
 from hashbench.store.packing import pack, unpack
+from hashbench.store.result import Predictions
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.uint8])
@@ -61,3 +62,37 @@ def test_an_array_unfolds_to_what_its_first_line_says_and_no_further() -> None:
         unpack(pack(np.array(["text"])))
     with pytest.raises(ValueError, match="not compressed by zlib"):
         unpack(b"text")
+
+
+@pytest.mark.parametrize("targets", [[2, 0, 1, 0], [[0, 1], [1, 0], [0, 1], [0, 0]]])
+def test_rows_in_the_order_of_their_targets_stay_together(targets: list) -> None:
+    """Of several labels a row the targets are (n, C)."""
+    stored = Predictions("test", "best", np.arange(4), np.array(targets, np.uint8), "rows")
+    ordered = stored.in_order_of_targets()
+    expected = sorted(range(4), key=lambda row: (targets[row], row))
+    assert ordered.outputs.tolist() == expected and ordered.targets.tolist() == [targets[row] for row in expected]
+    assert ordered.index_fingerprint != "rows" and ordered.in_order_of_targets() is ordered
+
+
+@pytest.mark.parametrize(
+    ("outputs", "targets", "said"),
+    [
+        (np.zeros((3, 2)), np.zeros((3, 2), np.uint8), ""),
+        (np.zeros((3, 2)), np.zeros(3, np.uint8), ""),
+        (np.zeros((3, 2)), np.zeros((3, 4), np.uint8), r"predictions.targets: \(3, 4\) beside outputs \(3, 2\)"),
+        (np.zeros(3), np.zeros((3, 2), np.uint8), r"predictions.targets: \(3, 2\) beside outputs \(3,\)"),
+        (np.zeros((3, 2)), np.zeros((3, 2, 1), np.uint8), "where 3 rows belong"),
+    ],
+)
+def test_targets_of_several_labels_are_as_wide_as_the_outputs(
+    outputs: np.ndarray, targets: np.ndarray, said: str
+) -> None:
+    row = {
+        "split": "test", "checkpoint": "best", "outputs": pack(outputs), "targets": pack(targets), "n": 3,
+        "index_fingerprint": "rows", "condition": "",
+    }  # fmt: skip
+    if not said:
+        assert Predictions.of_row(row).targets.shape == targets.shape
+        return
+    with pytest.raises(ValueError, match=said):
+        Predictions.of_row(row)

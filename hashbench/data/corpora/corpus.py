@@ -28,6 +28,7 @@ class CorpusPart(TypedDict):
     revision: str | None
     fingerprint: str
     packed: bool
+    about: NotRequired[str]  # of one on the hub: licence and size
     documents: int
     characters: int
     tokens: int

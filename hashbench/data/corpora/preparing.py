@@ -227,7 +227,7 @@ class _Making:
 
     def _part(self, source: CorpusSource, tokenized: Sequence[TokenizedShard]) -> CorpusPart:
         facts = [shard.facts for shard in tokenized]
-        return CorpusPart(
+        part = CorpusPart(
             name=source.name,
             origin=source.origin,
             revision=source.revision,
@@ -237,6 +237,7 @@ class _Making:
             characters=sum(of_shard.characters for of_shard in facts),
             tokens=sum(of_shard.tokens for of_shard in facts),
         )
+        return {**part, "about": source.facts} if source.facts else part
 
     def _train(self, folder: Path) -> None:
         what = f"training the {self.tokenizer.title}"

@@ -21,7 +21,7 @@ from hashbench.common.errors import InputError
 from hashbench.data.sources import builtin
 from hashbench.data.sources.files import iterate_column, open_parquet
 from hashbench.data.sources.fingerprints import files_fingerprint
-from hashbench.data.sources.hub import HubTable, copy_read
+from hashbench.data.sources.hub import PREFIX, HubTable, copy_read, hub_facts
 from hashbench.data.sources.layout import CORPUS_FORMATS, checked_documents, find_corpus_files, is_about, listed
 from hashbench.data.sources.opening import COMPRESSED, format_of, read_text
 from hashbench.data.sources.text_tables import Remarks, check_file, iterate_rows
@@ -52,6 +52,11 @@ class CorpusSource:
     def revision(self) -> str | None:
         """The commit of a corpus on the hub; None for any other."""
         return self.table.copy().revision if self.table else None
+
+    @property
+    def facts(self) -> str:
+        """Licence and size of a corpus on the hub, as far as they were requested; "" for any other."""
+        return hub_facts([self.table])
 
     @property
     def copy_read(self) -> str:
@@ -139,9 +144,11 @@ def folder_corpus(name: str, origin: str, folder: Path) -> CorpusSource:
 def is_own_corpus(name: str) -> bool:
     """True where a corpus is named by its files: a path, or a pattern of paths.
 
-    >>> [is_own_corpus(name) for name in ("wikipedia", "texts/*.txt", "mine.jsonl.gz", "~/texts")]
-    [False, True, True, True]
+    >>> [is_own_corpus(name) for name in ("wikipedia", "texts/*.txt", "mine.jsonl.gz", "~/texts", "hub:acme/news")]
+    [False, True, True, True, False]
     """
+    if name.startswith(PREFIX):
+        return False
     return bool({"/", "~", "*", "?", "["} & set(name)) or format_of(Path(name)) in CORPUS_FORMATS
 
 

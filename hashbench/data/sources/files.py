@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,7 +21,18 @@ from hashbench.data.sources.opening import (
     format_of,
     one_line,
 )
-from hashbench.data.sources.text_tables import PLAIN, ReadOptions, Remarks, check_columns, check_file, iterate_rows
+from hashbench.data.sources.text_tables import (
+    PLAIN,
+    MissingColumn,
+    ReadOptions,
+    Remarks,
+    check_columns,
+    check_file,
+    holding,
+    inner,
+    iterate_rows,
+    path_in,
+)
 
 ROWS_AT_ONCE = 4_096
 Cells = Sequence[object]
@@ -111,15 +122,25 @@ def feature_names(path: Path, column: str) -> tuple[str, ...]:
         return ()
     written = (open_parquet(path).schema_arrow.metadata or {}).get(b"huggingface")
     try:
-        feature = json.loads(written or b"{}")["info"]["features"][column]
-        while isinstance(feature, dict) and "names" not in feature:  # Sequence(ClassLabel), or List in newer versions
-            feature = feature["feature"]
-        if isinstance(feature, list):  # of one feature, in files of old versions
-            feature = feature[0]
-        names = tuple(feature["names"])
+        features = json.loads(written or b"{}")["info"]["features"]
+        feature = features[holding(column, features)]
+        for key in path_in(column, features):
+            feature = _one_of(feature)[key]
+        names = tuple(_one_of(feature)["names"])
     except (ValueError, KeyError, TypeError, IndexError):
         return ()
     return names if all(isinstance(name, str) for name in names) else ()
+
+
+def _one_of(feature: Any) -> Any:
+    """The feature of the items of a list, in the form of any version of `datasets`; any other as it is."""
+    while True:
+        if isinstance(feature, list):  # of one feature, in files of old versions
+            feature = feature[0]
+        elif isinstance(feature, dict) and "feature" in feature and "names" not in feature:  # Sequence, List
+            feature = feature["feature"]
+        else:
+            return feature
 
 
 def find_table(folder: Path, names: Sequence[str], reading: ReadOptions = PLAIN) -> FileTable | None:
@@ -184,11 +205,34 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         raise InputError(f"{path}: is not a parquet file, or a damaged one ({one_line(error)})") from error
 
 
+def _check_path(problem: str, above: str, kind: pa.DataType, keys: Sequence[str]) -> None:
+    """Raises MissingColumn (`problem`, the reason) where a column of this type has nothing at a path of keys."""
+    for key in keys:
+        while pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+            kind = kind.value_type
+        there = [field.name for field in kind] if pa.types.is_struct(kind) else []
+        if key not in there:
+            has = f"it has {', '.join(there)}" if there else f"it holds {kind}"
+            raise MissingColumn(f"{problem}: {above!r} has no {key!r}; {has}")
+        above, kind = f"{above}.{key}", kind.field(key).type
+
+
 def _parquet_blocks(path: Path, columns: Sequence[str]) -> Iterator[Sequence[Cells]]:
     file = open_parquet(path)
-    check_columns(path, columns, file.schema_arrow.names)
+    there = file.schema_arrow.names
+    tops = [holding(name, there) or name for name in columns]
+    check_columns(path, tops, there)
+    paths = [path_in(name, there) for name in columns]
+    for name, top, keys in zip(columns, tops, paths, strict=True):
+        _check_path(f"{path}: no column {name!r}", top, file.schema_arrow.field(top).type, keys)
+    where = str(path)
     try:
-        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=list(columns)):
-            yield [batch.column(name).to_pylist() for name in columns]
+        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=list(dict.fromkeys(tops))):
+            yield [
+                [inner(where, name, cell, keys) for cell in cells] if keys else cells
+                for name, cells, keys in zip(
+                    columns, (batch.column(top).to_pylist() for top in tops), paths, strict=True
+                )
+            ]
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: cannot be read ({one_line(error)}); write it again") from error

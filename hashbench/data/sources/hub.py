@@ -1,18 +1,16 @@
-"""Tables on the Hugging Face hub. hub.json lists the corpora.
+"""Tables on the Hugging Face hub, of the data sets that hashbench names and of any that a user names.
 
-A copy of a data set is a commit, of main or of the parquet files that the hub makes of scripts. A revision left open is
-resolved once. The package `datasets` refuses loading scripts. The hub converts many scripts to parquet on another
-branch, as CONFIG/SPLIT/0000.parquet, or CONFIG/partial-SPLIT/... where it stopped after the first gigabytes. So main is
-read where it holds data files, else that branch where it is whole.
+hub.json lists the corpora. `hub_copies.py` finds the commit and the files of a data set.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -20,13 +18,29 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from hashbench.common.errors import InputError, located
-from hashbench.common.hub import OTHER_DATA, REACH_SECONDS, answering, fetched, hub_error, import_package, meaning
+from hashbench.common.hub import OTHER_DATA, answering, fetched, hub_error, import_package, meaning
 from hashbench.data.sources.files import Cells, DataTable, FileTable
-from hashbench.data.sources.fingerprints import cache_room, digest, read_note, write_note
+from hashbench.data.sources.fingerprints import cache_room, digest, read_note
+from hashbench.data.sources.hub_copies import (
+    HubCopy,
+    HubListing,
+    data_set_info,
+    known_copy,
+    known_listing,
+    listing,
+    package_path,
+    resolved_copy,
+)
 from hashbench.data.sources.text_tables import column_hint
 
 FILES_AT_ONCE = 4  # of one table, while it is checked
 SHORT_COMMIT = 12  # letters of a commit that name it to people
+PREFIX = "hub:"  # of a data set on the hub, where a name, a path or a task may be in its place
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+NAMED = re.compile(
+    rf"(?P<repository>{_NAME}/{_NAME})(:(?P<config>[^@:/\\<>|?*]+))?(@(?P<revision>{_NAME}(/{_NAME})*))?"
+)
+OTHER_SET = "name another data set"
 
 
 @dataclass(frozen=True)
@@ -43,10 +57,70 @@ class HubPlace:
     rows: Mapping[str, int] = field(default_factory=dict)
     # (name here, the columns it is made of there)
     columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    # Whether a user names it; then nothing of it is known before the hub lists it, and `revision` may be a branch
+    own: bool = False
+    splits: tuple[tuple[str, str], ...] = ()  # (split, its name there), where the user names them
 
-    def pinned(self) -> HubCopy | None:
-        """The copy at the commit that is named here; None where none is."""
-        return None if self.revision is None else HubCopy(self.revision, self.converted)
+    @property
+    def other(self) -> str:
+        """The remedy where this data set cannot be had."""
+        return OTHER_SET if self.own else OTHER_DATA
+
+    @property
+    def shown(self) -> str:
+        """Repository and config, as a corpus is called."""
+        return f"{self.repository}:{self.config}" if self.config else self.repository
+
+    def known_copy(self) -> HubCopy | None:
+        """The copy that is read, None where an open revision was never resolved. No request is made."""
+        if self.revision is not None and not self.own:
+            return HubCopy(self.revision, self.converted)
+        return known_copy(self.repository, self.revision)
+
+    def copy(self) -> HubCopy:
+        """The copy that is read; a revision left open is resolved once and remembered."""
+        return self.known_copy() or resolved_copy(self.repository, self.revision, self.other)
+
+    def at_commit(self) -> HubPlace:
+        """This data set, named with the commit that is read."""
+        return replace(self, revision=self.copy().revision)
+
+    def listing(self) -> HubListing:
+        """The splits of the config with their files. Raises InputError where there is no such config."""
+        config = f" ({self.config})" if self.config else ""
+        return listing(self.repository, self.copy(), self.config, f"hub {self.repository}{config}", self.other)
+
+
+def named_place(text: str, *, config: str | None = None, splits: Mapping[str, str] | None = None) -> HubPlace:
+    """The data set of a user that OWNER/NAME, OWNER/NAME:CONFIG or either with @COMMIT behind it names.
+
+    `config`: where a key names it. Raises InputError for any other text. No request is made.
+
+    >>> place = named_place("acme/news:2024@c0ffee")
+    >>> place.repository, place.config, place.revision
+    ('acme/news', '2024', 'c0ffee')
+    """
+    parts = NAMED.fullmatch(text)
+    if parts is None or ".." in text or "--" in text.partition("@")[0].partition(":")[0]:
+        raise InputError(f"{text!r} is no data set of the hub; write OWNER/NAME, with @COMMIT behind it to pin it")
+    if config is not None and parts["config"] is not None:
+        raise InputError(f"{text!r} names a config, and config another; leave one out")
+    named = config if config is not None else parts["config"]
+    return HubPlace(parts["repository"], named, parts["revision"], own=True, splits=tuple((splits or {}).items()))
+
+
+def with_commit(text: str) -> str:
+    """OWNER/NAME or OWNER/NAME:CONFIG with the commit that is read, as far as it was resolved; other texts as they are.
+
+    >>> with_commit("acme/news@main of yesterday")
+    'acme/news@main of yesterday'
+    """
+    try:
+        at = named_place(text)
+    except InputError:
+        return text
+    copy = at.known_copy()
+    return text if copy is None else f"{at.shown}@{copy.revision}"
 
 
 @dataclass(frozen=True)
@@ -86,11 +160,12 @@ class HubTable:
 
     def copy(self) -> HubCopy:
         """The copy that is read; a revision left open is resolved once and remembered."""
-        return self.place.pinned() or resolved_copy(self.place.repository)
+        return self.place.copy()
 
-    def known_copy(self) -> HubCopy | None:
-        """The copy that is read, None where an open revision was never resolved. No request is made."""
-        return self.place.pinned() or known_copy(self.place.repository)
+    def about(self) -> HubListing | None:
+        """Licence and size of the config, as far as they were requested before; None where they never were."""
+        at, copy = self.place, self.place.known_copy()
+        return None if copy is None else known_listing(at.repository, copy, at.config)
 
     def sources_of(self, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """For each of these columns the hub's columns that it is made of."""
@@ -111,7 +186,11 @@ class HubTable:
     def class_names(self, column: str) -> tuple[str, ...]:
         """The names that the data set gives to the numbers in a column; () where it names none."""
         made_of = self.sources_of([column])[column]
-        return self._files().class_names(made_of[0]) if len(made_of) == 1 else ()
+        names = self._files().class_names(made_of[0]) if len(made_of) == 1 else ()
+        if names or not self.place.own:
+            return names
+        declared = self.place.listing().names
+        return declared[column] if column in declared else ()
 
     def _files(self) -> FileTable:
         return FileTable(tuple(self._fetch(file) for file in self.files()))
@@ -127,14 +206,14 @@ class HubTable:
 
         `number`: the part that is read, `of` so many (`n_parts`).
         """
-        with answering(partial(hub_error, self.where)):
+        with answering(self._error):
             for row in self._rows().shard(num_shards=of, index=number) if of > 1 else self._rows():
                 self.check_columns({column: (column,)}, list(row))
                 yield row[column]
 
     def n_parts(self) -> int:
         """The number of parts that can be read by themselves, which are the table's files."""
-        with answering(partial(hub_error, self.where)):
+        with answering(self._error):
             n: int = self._rows().num_shards
             return n
 
@@ -151,19 +230,17 @@ class HubTable:
             InputError: the hub is out of reach, or has no such config or split.
         """
         at, copy = self.place, self.copy()
+        # Of a release that knew no listings: it reads the same files without a network
         note = cache_room("hub") / f"{digest('files', at.repository, copy.revision, at.config or '', self.split)}.json"
         remembered = read_note(note)
         if remembered is not None:
             return tuple(remembered["files"])
-        with answering(partial(hub_error, self.where)):
-            data_set_info(at.repository, copy.revision)
-            patterns = import_package("datasets").load_dataset_builder(**self.arguments()).config.data_files
-        if self.split not in patterns:
-            raise InputError(f"{self.where}: no such split; it has {', '.join(map(str, patterns))}")
-        root = f"hf://datasets/{at.repository}@{copy.revision}/"
-        files = tuple(str(file).removeprefix(root) for file in patterns[self.split])
-        write_note(note, {"repository": at.repository, "revision": copy.revision, "files": files})
-        return files
+        splits = listing(at.repository, copy, at.config, self.where, at.other).splits
+        if copy.converted and not splits.get(self.split):
+            copy.files_of(at.config, self.split, self.where, at.other)  # says what is wrong
+        if self.split not in splits:
+            raise InputError(f"{self.where}: no such split; it has {', '.join(splits)}")
+        return splits[self.split]
 
     def contents(self) -> TableContents:
         """Names of the columns and number of rows, from the footers of parquet files, else by streaming all rows.
@@ -172,7 +249,7 @@ class HubTable:
             InputError: the hub is out of reach, or has no such data set, config or split.
         """
         files = self.files()
-        with answering(partial(hub_error, self.where)):
+        with answering(self._error):
             if all(file.endswith(".parquet") for file in files):
                 with ThreadPoolExecutor(FILES_AT_ONCE) as pool:
                     footers = list(pool.map(self._footer, files))
@@ -191,11 +268,14 @@ class HubTable:
     def arguments(self) -> dict[str, Any]:
         """Arguments of `datasets.load_dataset` and `load_dataset_builder`."""
         copy, at = self.copy(), self.place
-        named = {"path": at.repository, "revision": copy.revision}
+        named = {"path": package_path(at.repository), "revision": copy.revision}
         # By its files: names of configs do not survive the conversion.
         if copy.converted:
-            return named | {"data_files": {self.split: copy.files_of(at.config, self.split, self.where)}}
+            return named | {"data_files": {self.split: copy.files_of(at.config, self.split, self.where, at.other)}}
         return named | {"name": at.config}
+
+    def _error(self, error: BaseException) -> InputError:
+        return hub_error(self.where, error, other=self.place.other)
 
     def _fetch(self, file: str) -> Path:
         """Local path of a file of the commit, downloaded into the hub's own cache unless it is there already."""
@@ -203,7 +283,7 @@ class HubTable:
         kept = hub.try_to_load_from_cache(self.place.repository, file, revision=commit, repo_type="dataset")
         if isinstance(kept, str):
             return Path(kept)
-        with answering(partial(hub_error, self.where)):
+        with answering(self._error):
             return fetched(self.place.repository, file, commit, "dataset")
 
 
@@ -223,6 +303,19 @@ def copy_read(origin: str, table: DataTable | None) -> str:
     return f"{origin}@{table.copy().revision[:SHORT_COMMIT]}" if isinstance(table, HubTable) else origin
 
 
+def hub_facts(tables: Iterable[DataTable | None]) -> str:
+    """Licence, config and size of tables of one data set on the hub, as tables of results note them; "" for others."""
+    on_hub = [table for table in tables if isinstance(table, HubTable)]
+    listings = [(table, about) for table in on_hub if (about := table.about()) is not None]
+    if not listings:
+        return ""
+    (first, about), *_ = listings
+    n_bytes = sum(of.sizes[table.split] for table, of in listings if table.split in of.sizes)
+    config = f"config {first.place.config}, " if first.place.config else ""
+    size = f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 100_000 else f"{n_bytes / 1e3:,.1f} KB"
+    return f"on the hub: {config}licence {about.licence or 'not declared'}, {size} of files"
+
+
 def hub_corpora() -> dict[str, HubPlace]:
     """The corpora that are read from the hub by name, as hub.json lists them."""
     text = resources.files("hashbench.data.sources").joinpath("hub.json").read_text("utf-8")
@@ -236,86 +329,3 @@ def _problem(repository: str, revision: str | None) -> str:
     except Exception as error:  # whatever the reason: it is what the list says
         return meaning(error)[0]
     return ""
-
-
-CONVERTED = "refs/convert/parquet"  # the branch
-PARTIAL = "partial-"  # before the name of a split
-
-
-@dataclass(frozen=True)
-class HubCopy:
-    """A copy of a data set on the hub: a commit of main, or of the branch of converted files."""
-
-    revision: str  # commit
-    converted: bool = False  # of the branch of converted files
-    files: tuple[str, ...] = ()  # of that branch, where it was listed
-
-    def files_of(self, config: str | None, split: str, where: str) -> str:
-        """The glob pattern of a split's converted files.
-
-        Raises:
-            InputError: there are none of this config and split, or the hub converted a part only.
-        """
-        folders = {file.rpartition("/")[0] for file in self.files}
-        if config is None:
-            configs = {folder.partition("/")[0] for folder in folders}
-            config = configs.pop() if len(configs) == 1 else "default"
-        if f"{config}/{PARTIAL}{split}" in folders:
-            raise InputError(
-                f"{where}: is a script, which the package datasets no longer runs, and of which the hub converted the "
-                f"first part only; {OTHER_DATA}"
-            )
-        if folders and f"{config}/{split}" not in folders:
-            raise InputError(f"{where}: the hub has no {config}/{split} of it; it has {', '.join(sorted(folders))}")
-        return f"{config}/{split}/*.parquet"
-
-
-def known_copy(repository: str) -> HubCopy | None:
-    """The copy of a data set that was resolved before, None where none was. No request is made."""
-    remembered = read_note(_note(repository))
-    if remembered is None or "converted" not in remembered:
-        return None
-    return HubCopy(str(remembered["revision"]), bool(remembered["converted"]), tuple(remembered["files"]))
-
-
-def resolved_copy(repository: str) -> HubCopy:
-    """The copy whose commit was the newest when this data set was first requested.
-
-    Raises:
-        InputError: the hub is out of reach, has no such data set, or only a script of it.
-    """
-    remembered = known_copy(repository)
-    if remembered is not None:
-        return remembered
-    copy = _newest(repository)
-    note = {"repository": repository, "revision": copy.revision, "converted": copy.converted, "files": copy.files}
-    write_note(_note(repository), note)
-    return copy
-
-
-def data_set_info(repository: str, revision: str | None = None) -> Any:
-    """The hub's facts about a data set: its commit (`sha`), name (`id`) and files (`siblings`)."""
-    hub = import_package("huggingface_hub")
-    return hub.HfApi().dataset_info(repository, revision=revision, timeout=REACH_SECONDS)
-
-
-def _newest(repository: str) -> HubCopy:
-    where = f"hub {repository}"
-    with answering(partial(hub_error, where)):
-        main = data_set_info(repository)
-        # A file of this name is what `datasets` takes for a script
-        if f"{repository.rpartition('/')[2]}.py" not in [file.rfilename for file in main.siblings]:
-            return HubCopy(str(main.sha))
-        try:
-            converted = data_set_info(repository, CONVERTED)
-        except import_package("huggingface_hub.errors").RevisionNotFoundError:
-            raise InputError(
-                f"{where}: is a script, which the package datasets no longer runs, and the hub has no converted "
-                f"files of it; {OTHER_DATA}"
-            ) from None
-    files = tuple(file.rfilename for file in converted.siblings if file.rfilename.endswith(".parquet"))
-    return HubCopy(str(converted.sha), converted=True, files=files)
-
-
-def _note(repository: str) -> Path:
-    return cache_room("hub") / f"{digest(repository)}.json"

@@ -14,7 +14,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -218,23 +218,29 @@ class ReadClasses(NamedTuple):
 
 
 def read_classes(
-    columns: Mapping[str, Cells], where: Mapping[str, str], declared: Classes | None = None, positive: str | None = None
+    columns: Mapping[str, Cells],
+    where: Mapping[str, str],
+    declared: Classes | None = None,
+    positive: str | None = None,
+    rows: Mapping[str, Sequence[int]] | None = None,
 ) -> ReadClasses:
     """The class ids of each split, and the names of the classes.
 
     `where` names the table of each split in messages; `declared`: the classes, where the task or a file declares them.
-    `positive`: the name of the class of two that is to have id 1.
+    `positive`: the name of the class of two that is to have id 1. `rows`: the row of each cell as messages number it,
+    where rows have several cells or none; None: one cell a row.
 
     Raises:
         InputError: a cell is no label: missing, NaN, out of range, of another kind than the rest. Two labels could be
             one class. Every label of a split is one that train never has.
     """
     classes: Classes | _Discovered
+    of_cells = rows or {split: range(1, len(column) + 1) for split, column in columns.items()}
     for split, column in columns.items():
-        _refuse_nested(column, where[split])
+        _refuse_nested(column, where[split], of_cells[split])
     with located(next(iter(where.values()))):
         classes = declared or _Discovered(columns)
-    named = {split: _named(column, where[split], classes) for split, column in columns.items()}
+    named = {split: _named(column, where[split], classes, of_cells[split]) for split, column in columns.items()}
     with located(next(iter(where.values()))):
         if len(classes.names) < 2:
             raise InputError(f"every label is {classes.names[0]!r}; a task needs two or more")
@@ -247,11 +253,11 @@ def read_classes(
     return ReadClasses(numbered, names, tuple(notes))
 
 
-def _named(column: Cells, where: str, classes: Classes | _Discovered) -> list[str]:
-    """The class of each cell. Raises InputError for the first that has none."""
+def _named(column: Cells, where: str, classes: Classes | _Discovered, rows: Sequence[int]) -> list[str]:
+    """The class of each cell, `rows` as in `read_classes`. Raises InputError for the first that has none."""
     names: list[str] = []
     remembered: dict[tuple[type, object], str | None] = {}
-    for row, cell in enumerate(column, start=1):
+    for row, cell in zip(rows, column, strict=True):
         key = (type(cell), cell)
         if key not in remembered:
             remembered[key] = classes.name_of(cell)
@@ -265,9 +271,9 @@ def _named(column: Cells, where: str, classes: Classes | _Discovered) -> list[st
     return names
 
 
-def _refuse_nested(column: Cells, where: str) -> None:
+def _refuse_nested(column: Cells, where: str, rows: Sequence[int]) -> None:
     """Raises InputError for a cell that holds several values."""
-    for row, cell in enumerate(column, start=1):
+    for row, cell in zip(rows, column, strict=True):
         if isinstance(cell, list | tuple | dict):
             raise InputError(f"{where}: row {row}: {repr(cell)[:SHOWN_CHARACTERS]} is not a label; {_of_several(cell)}")
 
@@ -276,7 +282,7 @@ def _of_several(cell: object) -> str:
     """The reason against a cell that holds several values, with the remedy."""
     if isinstance(cell, dict):
         return "it is nested; write its name into a column of its own"
-    return "a row has one: several labels a row (multi-label) are not supported; tags, one a word, need metric: span_f1"
+    return "a row has one: several labels a row need metric: label_f1_micro, tags, one a word, metric: span_f1"
 
 
 def _hint(cell: object) -> str:
@@ -326,6 +332,20 @@ def positive_by_name(names: Sequence[str]) -> str | None:
     return None
 
 
+def is_unlabelled(cells: Cells) -> bool:
+    """True where no row has a label: each is missing, or -1, which the package `datasets` writes for none.
+
+    >>> is_unlabelled([-1, -1]), is_unlabelled([[], [None]]), is_unlabelled([-1, 0])
+    (True, True, False)
+    """
+    return all(
+        is_unlabelled(cell)
+        if isinstance(cell, list)
+        else (label := label_of(cell)).kind == "none" or label.text == "-1"
+        for cell in cells
+    )
+
+
 def refuse_all_unseen(names: Mapping[str, Collection[str]], where: Mapping[str, str]) -> None:
     """Raises InputError where train has none of the labels of a split."""
     trained = set(names.get("train", ()))
@@ -339,11 +359,14 @@ def refuse_all_unseen(names: Mapping[str, Collection[str]], where: Mapping[str, 
 
 
 def respelled(columns: Mapping[str, Cells], named: Mapping[str, Sequence[object]]) -> list[str]:
-    """A note on labels that were read as a name which they equal but for case, blanks or invisible characters."""
+    """A note on labels that were read as a name which they equal but for case, blanks or invisible characters.
+
+    Cells may be lists, each as long as the list of its names.
+    """
     pairs = dict.fromkeys(
         pair
         for split, column in columns.items()
-        for pair in zip(column, named[split], strict=True)
+        for pair in zip(flat(column), flat(named[split]), strict=True)
         if isinstance(pair[0], str)
     )
     shown = [
@@ -428,8 +451,10 @@ class _Discovered:
         return not typed and any(set(texts) <= {label.text for label in counts} for counts in self._by_split.values())
 
 
-def joined_labels(names: Collection[str]) -> list[str]:
-    """A note on names of classes that may be several labels of one row, joined.
+def joined_labels(
+    names: Collection[str], remark: str = "each counts as one class; to split it: metric: label_f1_micro, separator: {}"
+) -> list[str]:
+    """A note on names of classes that may be several labels of one row, joined. `remark`: with {} for the mark.
 
     They are where all parts are also classes ("a+b", "a" and "b"), or the parts of another name are the same in another
     order; with a mark that is seldom within a name, where one part is also a class or a part of another name.
@@ -458,8 +483,7 @@ def joined_labels(names: Collection[str]) -> list[str]:
         ]
         if joined:
             shown = listed([repr(name) for name in joined], NOTED_NAMES)
-            remark = "each counts as one class, and several labels a row (multi-label) are not supported"
-            return [f"perhaps several labels a row, joined by {mark!r}: {shown} ({remark})"]
+            return [f"perhaps several labels a row, joined by {mark!r}: {shown} ({remark.format(repr(mark))})"]
     return []
 
 
@@ -622,11 +646,19 @@ def values_by_features(
     return named
 
 
+def flat(cells: Cells) -> Iterator[object]:
+    """The cells, a list as what is in it.
+
+    >>> list(flat(["a", ["b", "c"], []]))
+    ['a', 'b', 'c']
+    """
+    for cell in cells:
+        yield from cell if isinstance(cell, list) else (cell,)
+
+
 def have_numbers(cells: Cells) -> bool:
     """True where a cell, or one in a list, is a whole number, in whatever type."""
-    return any(
-        label_of(inner).kind == "number" for cell in cells for inner in (cell if isinstance(cell, list) else [cell])
-    )
+    return any(label_of(cell).kind == "number" for cell in flat(cells))
 
 
 def named_by_order(cells: Cells, names: Sequence[str]) -> Cells:
@@ -652,8 +684,12 @@ def _feature(cell: object, names: Sequence[str]) -> object:
     return names[int(text)] if typed or Classes((), tuple(names)).has_positions else cell
 
 
-def unseen_note(unit: str, label: str, split: str, ids: Sequence[int] | np.ndarray, names: Sequence[str]) -> str:
+def unseen_note(
+    unit: str, label: str, split: str, ids: Sequence[int] | np.ndarray, names: Sequence[str], n: int | None = None
+) -> str:
     """A note on labels of a split that train never has, with their names; `ids`: one for each `unit` that has one.
+
+    `n`: the number of these units, where a unit may have several labels.
 
     >>> unseen_note("row", "label", "test", [2, 2], ["no", "yes", "maybe"])
     "2 rows of test have a label that train never has: 'maybe'"
@@ -662,5 +698,6 @@ def unseen_note(unit: str, label: str, split: str, ids: Sequence[int] | np.ndarr
     listed = ", ".join(shown[:NOTED_NAMES]) + (
         f" and {len(shown) - NOTED_NAMES} more" if len(shown) > NOTED_NAMES else ""
     )
-    have = f"{unit} of {split} has" if len(ids) == 1 else f"{unit}s of {split} have"
-    return f"{len(ids):,} {have} a {label} that train never has: {listed}"
+    n = len(ids) if n is None else n
+    have = f"{unit} of {split} has" if n == 1 else f"{unit}s of {split} have"
+    return f"{n:,} {have} a {label} that train never has: {listed}"

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hashbench.common.errors import InputError
+from hashbench.common.errors import InputError, near_match
 from hashbench.data.sources.opening import COMPRESSED, ending_of, format_of
 from hashbench.data.sources.text_tables import FORMATS, TAGGED
 
@@ -184,6 +184,51 @@ def named_splits(folder: Path, files: Mapping[str, str]) -> SplitFiles:
             raise InputError(f"{folder}: splits: no file {text!r} for {split}; name one, as {{{split}: {split}.csv}}")
         by_split[split] = named_so[split]
     return SplitFiles(folder, by_split)
+
+
+def chosen_splits(
+    there: Sequence[str], names: Mapping[str, Sequence[str]], by_user: Mapping[str, str], where: str
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Split -> its name among the splits `there` of a data set that says which it has; and a note on the others.
+
+    `names`: split -> names that mean it, in lower case; the first split is needed, and of one alone a single one of any
+    name is it. `by_user`: the splits that a user names, and no others.
+
+    Raises:
+        InputError: the first split is not there, two names of one split, or one that looks like a split that is not
+            there.
+    """
+    shown = ", ".join(there)
+    for name in by_user.values():
+        if name not in there:
+            raise InputError(
+                f"{where}: splits: no split {name!r}{near_match(name, list(there)) or f'; it has {shown}'}"
+            )
+    by_split: dict[str, list[str]] = {split: [name] for split, name in by_user.items()}
+    split_of = {} if by_user else {stem: split for split, stems in names.items() for stem in stems}
+    for name in there:
+        if (split := split_of.get(name.lower())) is not None:
+            by_split.setdefault(split, []).append(name)
+    needed = next(iter(names))
+    if not by_split and len(names) == len(there) == 1:
+        by_split = {needed: list(there)}
+    for split, (first, *more) in by_split.items():
+        if more:
+            remedy = f"say which to read: splits: {{{split}: {first}, ...}}"
+            raise InputError(f"{where}: {first} and {more[0]} are both the {split} split; {remedy}")
+    if needed not in by_split:
+        raise InputError(f"{where}: no {needed} split; it has {shown}; name it: splits: {{{needed}: {there[0]}, ...}}")
+    chosen = {split: by_split[split][0] for split in names if split in by_split}
+    others = [name for name in there if name not in chosen.values()]
+    for name in [] if by_user else others:
+        words = named(Path(name)).words
+        if missing := [split for split in names if split not in chosen and words & LOOKS[split]]:
+            remedy = ", ".join(f"{split}: {of}" for split, of in (*chosen.items(), (missing[0], name)))
+            raise InputError(
+                f"{where}: {name} looks like the {' or the '.join(missing)} split and is not read; say which to read: "
+                f"splits: {{{remedy}}}"
+            )
+    return chosen, (f"not read: {', '.join(others)}",) if others else ()
 
 
 def _candidates(folder: Path, depth: int = DEPTH) -> Iterator[Path]:

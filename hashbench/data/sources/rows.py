@@ -86,7 +86,7 @@ def row_notes(
         shared = {name: noted[name].copies_of(rows[other]) for name in apart}
         for at, way in enumerate(WAYS):
             notes += _note(f"texts also in {other}{way}", {name: counts[at] for name, counts in shared.items()})
-    for what in ("labels", "scores"):
+    for what in ("labels", "scores", "sets of labels"):
         several = {name: of.n_under_several() for name, of in noted.items() if of.label == what}
         shown = [f"{texts:,} of {name} ({_rows(n)})" for name, (texts, n) in several.items() if texts]
         notes += [f"texts under several {what}: {', '.join(shown)}"] if shown else []
@@ -112,11 +112,11 @@ class _Rows:
                 gathered += key
         self._keys = [np.frombuffer(bytes(gathered), np.uint64) for gathered in keys]
         self._blank = np.array(blank, bool)
-        self.label = "scores" if split.labels.dtype.kind == "f" else "labels"
+        of = split.labels
+        self.label = "sets of labels" if of.ndim > 1 else "scores" if of.dtype.kind == "f" else "labels"
         numbers: dict[object, int] = {}
-        self._labels = np.fromiter(
-            (numbers.setdefault(label, len(numbers)) for label in split.labels.tolist()), np.int64, len(split.labels)
-        )
+        labels = of.tolist() if of.ndim == 1 else map(np.ndarray.tobytes, of)
+        self._labels = np.fromiter((numbers.setdefault(label, len(numbers)) for label in labels), np.int64, len(of))
 
     def n_repeated(self) -> int:
         """How many rows have the texts and the label of a row before them."""

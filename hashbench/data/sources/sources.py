@@ -11,8 +11,8 @@ from hashbench.common.errors import InputError, NotAtHand, near_match
 from hashbench.data.sources import builtin
 from hashbench.data.sources.documents import CorpusSource, folder_corpus, is_own_corpus, own_corpus
 from hashbench.data.sources.files import DataTable, FileTable
-from hashbench.data.sources.hub import HubPlace, HubTable, hub_corpora
-from hashbench.data.sources.layout import CORPUS_FORMATS, checked_documents, find_splits
+from hashbench.data.sources.hub import PREFIX, HubPlace, HubTable, hub_corpora, named_place
+from hashbench.data.sources.layout import CORPUS_FORMATS, SPLITS, checked_documents, chosen_splits, find_splits
 from hashbench.data.sources.opening import format_of
 
 SourceKind = Literal["folder", "hub", "builtin", "own"]
@@ -141,12 +141,18 @@ class Hub:
     name: str = "hub"
 
     def find_tables(self, place: Place) -> SplitTables | None:
-        """The splits of the task's data set on the hub, None where it names none. No request is made."""
+        """The splits of the task's data set on the hub, None where it names none.
+
+        The hub is requested for the splits of a user's data set alone, and once.
+        """
         at = place.hub
         if at is None:
             return None
+        where = f"hub {at.repository}"
+        if at.own:
+            return _own_tables(at.at_commit(), place.files, where)
         tables: dict[str, DataTable] = {split: HubTable(at, split) for split in at.rows or place.files}
-        return SplitTables(tables, f"hub {at.repository}", "hub", f"hub {at.repository}", rows=dict(at.rows))
+        return SplitTables(tables, where, "hub", where, rows=dict(at.rows))
 
     def find_corpus(self, name: str) -> CorpusSource | None:
         """The corpus of this name in hub.json, None where there is none. No request is made."""
@@ -158,6 +164,28 @@ class Hub:
     def corpora(self) -> list[str]:
         """Names of the corpora in hub.json."""
         return list(hub_corpora())
+
+
+def _own_tables(at: HubPlace, names: Mapping[str, Sequence[str]], where: str) -> SplitTables:
+    """The splits of a user's data set on the hub, as the hub lists them at its commit."""
+    chosen, notes = chosen_splits(list(at.listing().splits), names, dict(at.splits), where)
+    tables: dict[str, DataTable] = {split: HubTable(at, name) for split, name in chosen.items()}
+    return SplitTables(tables, where, "hub", where, notes=notes)
+
+
+def hub_corpus(name: str) -> CorpusSource:
+    """The corpus that hub:OWNER/NAME names, with :CONFIG and @COMMIT where there are: its train split, or the only one.
+
+    Raises InputError where the hub has none of this name, or it cannot be reached.
+    """
+    try:
+        at = named_place(name.removeprefix(PREFIX))
+    except InputError as error:
+        raise InputError(f"corpus {name}: {error}") from error
+    located = _own_tables(at.at_commit(), {"train": SPLITS["train"]}, f"hub {at.repository}")
+    table = located.tables["train"]
+    assert isinstance(table, HubTable)
+    return CorpusSource(at.shown, located.origin, "hub", table=table, notes=located.notes)
 
 
 @dataclass(frozen=True)
@@ -208,11 +236,13 @@ def open_sources(data: str | Sequence[str], base: Path | None = None) -> tuple[S
 
 
 def locate_corpus(name: str, sources: Sequence[Source]) -> CorpusSource:
-    """The corpus in the first source that has it, or the user-defined one if `name` is a path or a pattern.
+    """The corpus in the first source that has it, or the user-defined one: a path, a pattern, or hub:OWNER/NAME.
 
     Raises:
         InputError: none of the sources has it, or there are no such files.
     """
+    if name.startswith(PREFIX):
+        return hub_corpus(name)
     if is_own_corpus(name):
         return own_corpus(name)
     for source in sources:
@@ -223,7 +253,7 @@ def locate_corpus(name: str, sources: Sequence[Source]) -> CorpusSource:
     kind = NotAtHand if name in hub_corpora() else InputError
     raise kind(
         f"corpus {name!r}: not in {names_of(sources)}{hint} (set corpora of pretrain or phrases, or --data; files of "
-        "your own are written as a path, ./mine or texts/*.txt)"
+        "your own are written as a path, ./mine or texts/*.txt, a data set of the hub as hub:OWNER/NAME)"
     )
 
 

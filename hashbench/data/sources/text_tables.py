@@ -136,6 +136,52 @@ def iterate_rows(
         raise damaged(path, error) from error
 
 
+def holding(column: str, there: Collection[str]) -> str:
+    """The column that holds a requested one: itself, or the one that its dotted path begins with; "" where none does.
+
+    >>> holding("translation.en", ["id", "translation"]), holding("a.b", ["a", "a.b"]), holding("c.d", ["a"])
+    ('translation', 'a.b', '')
+    """
+    parts = column.split(".")
+    begins = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
+    return next((name for name in begins if name in there), "")
+
+
+def path_in(column: str, there: Collection[str]) -> tuple[str, ...]:
+    """The keys in the cells of the column that holds a requested one; () where it is the requested one.
+
+    >>> path_in("translation.en", ["translation"]), path_in("a.b", ["a.b"])
+    (('en',), ())
+    """
+    above = holding(column, there)
+    return tuple(column[len(above) + 1 :].split(".")) if above and above != column else ()
+
+
+def inner(where: str, column: str, cell: object, path: Sequence[str]) -> object:
+    """The value in a cell at a path of keys, of a list a list of those of its items; None in a missing cell.
+
+    Raises MissingColumn where a cell has no such key, or is no object, InputError where it has the key twice.
+
+    >>> inner("a.jsonl:1", "answers.text", {"text": ["Yes"]}, ["text"])
+    ['Yes']
+    >>> inner("a.jsonl:1", "tokens.form", [{"form": "a"}, {"form": "b"}], ["form"])
+    ['a', 'b']
+    """
+    for at, key in enumerate(path):
+        if isinstance(cell, list):
+            return [inner(where, column, item, path[at:]) for item in cell]
+        if cell is None:
+            return None
+        if not isinstance(cell, dict) or key not in cell:
+            there = f"it has {', '.join(cell)}" if isinstance(cell, dict) else f"it holds {type(cell).__name__}"
+            above = column.removesuffix("." + ".".join(path[at:]))
+            raise MissingColumn(f"{where}: no column {column!r}: {above!r} has no {key!r}; {there}")
+        if isinstance(cell, _RepeatedKeys):
+            check_columns(where, [key], cell.names)
+        cell = cell[key]
+    return cell
+
+
 def _csv_rows(path: Path, columns: Sequence[str], reading: ReadOptions, remarks: Remarks) -> Iterator[RowCells]:
     delimiter = reading.delimiter or ","
 
@@ -267,8 +313,9 @@ def _json_rows(path: Path, columns: Sequence[str], reading: ReadOptions, remarks
         where = f"{path}: object {number:,}"
         if not isinstance(row, dict):
             raise InputError(f"{where}: is {type(row).__name__}, not an object; an array holds one a row")
-        check_columns(where, columns, row.names if isinstance(row, _RepeatedKeys) else row)
-        yield tuple(row[name] for name in columns)
+        tops = [holding(name, row) or name for name in columns]
+        check_columns(where, tops, row.names if isinstance(row, _RepeatedKeys) else row)
+        yield tuple(inner(where, name, row[top], path_in(name, row)) for name, top in zip(columns, tops, strict=True))
 
 
 class _RepeatedKeys(dict[str, object]):
@@ -299,14 +346,19 @@ def _cells_of(where: str, columns: Sequence[str], row: dict[str, object], text: 
 
     Raises InputError where one is missing, or there twice.
     """
-    if missing := [name for name in columns if name not in row]:
+    tops = [name if name in row else holding(name, row) for name in columns]
+    if missing := [name for name, top in zip(columns, tops, strict=True) if not top]:
         check_columns(where, missing, row)
+    is_nested = tops != list(columns)
+    keys = [key for name in columns for key in (name, *name.split("."))] if is_nested else columns
     # Twice in the text: perhaps in a cell, or deeper down. Only then is it worth the time to keep repeated keys
     escaped = "\\u00" in text and ESCAPED.search(text)
-    if escaped or any(text.count(f'"{name}"') > 1 or not name.isascii() for name in columns):
-        pairs = json.loads(text, object_pairs_hook=list)
-        check_columns(where, columns, [key for key, _ in pairs])
-    return tuple([row[name] for name in columns])
+    if escaped or any(text.count(f'"{key}"') > 1 or not key.isascii() for key in keys):
+        row = json.loads(text, object_pairs_hook=_object)
+        check_columns(where, tops, row.names if isinstance(row, _RepeatedKeys) else row)
+    if not is_nested:
+        return tuple([row[name] for name in columns])
+    return tuple(inner(where, name, row[top], path_in(name, row)) for name, top in zip(columns, tops, strict=True))
 
 
 def _lines(path: Path, file: TextIO) -> Iterable[str]:
@@ -358,8 +410,8 @@ def check_columns(where: Path | str, columns: Sequence[str], present: Collection
     there = list(present)
     for name in columns:
         if name not in there:
-            inner = name.partition(".")[0]
-            nested = f"; {inner!r} is one, what lies in it is none: write it as a column" if inner in there else ""
+            above = name.partition(".")[0]
+            nested = f"; {above!r} is one, of texts: nothing lies in them" if above in there else ""
             raise MissingColumn(f"{where}: no column {name!r}{nested or column_hint(name, there)}")
         if there.count(name) > 1:
             raise InputError(f"{where}: column {name!r} is there {there.count(name)} times; rename or drop one")

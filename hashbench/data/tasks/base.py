@@ -19,7 +19,7 @@ from hashbench.common.errors import NotAtHand
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.files import DataTable
 from hashbench.data.sources.hub import HubPlace
-from hashbench.data.sources.sources import Source, SourceKind, names_of
+from hashbench.data.sources.sources import Hub, Source, SourceKind, names_of
 from hashbench.data.sources.text_tables import PLAIN, ReadOptions
 from hashbench.data.tasks.blocks import BY_GROUPS, HoldOut, Strict, TaskEntry
 
@@ -54,10 +54,11 @@ class Task:
     # As an entry of `tasks` writes them: a label of the files with the name that it means; of a list the name twice
     labels: tuple[tuple[str, str], ...] = ()
     positive: str | None = None  # the class of two whose F1 it is, as an entry writes it; None: the second
+    separator: str | None = None  # between the names of several labels in one cell; None: cells are lists
     label_notes: tuple[str, ...] = ()  # on how the labels were read
     # Split -> rows of the published data set
     official_rows: dict[str, int] = field(default_factory=dict)
-    folder: Path | None = None  # of an own data set; None: looked for in the sources
+    folder: Path | None = None  # of an own data set in files; None: looked for in the sources
     reading: ReadOptions = PLAIN  # of an own data set's files
     files: Mapping[str, str] | None = None  # of an own data set's splits, where they are named
     max_rows: int | None = None  # of each split of an own data set, a seeded sample; None: all
@@ -87,8 +88,8 @@ class Task:
 
     @property
     def is_own(self) -> bool:
-        """True where this is a user-defined data set."""
-        return self.folder is not None
+        """True where this is a user-defined data set: a folder, or one of the hub that an entry names."""
+        return self.folder is not None or (self.hub is not None and self.hub.own)
 
     @property
     def evaluation_splits(self) -> tuple[str, ...]:
@@ -150,7 +151,7 @@ class SplitOutputs(NamedTuple):
 
     # (n,) class ids or values, (n, C) logits, or the columns of rankings (n, 3 + m)
     outputs: np.ndarray
-    targets: np.ndarray  # (n,)
+    targets: np.ndarray  # (n,), or (n, C) of several labels a row
 
 
 class TaskKind(ABC):
@@ -163,6 +164,8 @@ class TaskKind(ABC):
     learned: ClassVar[bool] = True
     # Whether training texts may have noise (`finetune.noise`)
     takes_noise: ClassVar[bool] = False
+    # Whether a row may have several classes, or none: labels are (n, C), 1 where it has one; an output above 0 is one
+    multi_label: ClassVar[bool] = False
     baselines: ClassVar[Mapping[str, Callable[..., Any]]]  # trivial ones by their stored names
     # Baselines that need the word counts of the pre-training's corpora (argument `words` of `predictions`)
     reads_words: ClassVar[frozenset[str]] = frozenset()
@@ -170,6 +173,7 @@ class TaskKind(ABC):
     constant_baselines: ClassVar[frozenset[str]] = frozenset()
     # Baselines that put their size in int8 under "bytes" into the dictionary `facts` of `predictions`
     sized_baselines: ClassVar[frozenset[str]] = frozenset()
+    own_on_hub: ClassVar[bool] = False  # whether `own_task` takes data sets of the hub
     exported: ClassVar[bool] = True  # whether a model that learned a task of it can be written into a folder
     # Its block of the experiment file, whose key is the kind's name
     block: ClassVar[type[Strict] | None] = None
@@ -184,7 +188,10 @@ class TaskKind(ABC):
         """True where an entry of `tasks` describes a user-defined data set of this kind."""
 
     def own_task(self, entry: TaskEntry, base: Path) -> Task:
-        """The task of a user-defined data set, its path relative to `base`; its files are listed, not read."""
+        """The task of a user-defined data set, its path relative to `base`; its files are listed, not read.
+
+        One of the hub (`own_on_hub`) is listed when it is located.
+        """
         raise NotImplementedError(f"{self.name} takes no entry of tasks")
 
     @abstractmethod
@@ -207,7 +214,7 @@ class TaskKind(ABC):
         """
         if task.folder is not None:
             return self.locate_own(task, task.folder)
-        for source in sources:
+        for source in (Hub(),) if task.is_own else sources:
             if located := self.find_in(source, task):
                 return located
         raise NotAtHand(
@@ -232,7 +239,7 @@ class TaskKind(ABC):
         return None
 
     def targets(self, task: Task, split: Any) -> np.ndarray:
-        """The targets (n,) of a split of texts, which its outputs are scored against."""
+        """The targets (n,), or (n, C) of several labels a row, that a split's outputs are scored against."""
         labels: np.ndarray = split.labels
         return labels
 

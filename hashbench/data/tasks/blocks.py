@@ -7,8 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    model_validator,
+)
 from pydantic_core import PydanticKnownError, core_schema
+
+from hashbench.common.errors import InputError
+from hashbench.data.sources.hub import HubPlace, named_place
 
 
 class Strict(BaseModel):
@@ -74,25 +86,51 @@ def _as_text(value: Any) -> Any:
 ClassName = Annotated[str, Field(min_length=1), BeforeValidator(_as_text, json_schema_input_type=str | float | bool)]
 
 
+def _as_hub_name(value: str) -> str:
+    """The value. Raises ValueError where it names no data set of the hub."""
+    try:
+        at = named_place(value)
+    except InputError as error:
+        raise ValueError(str(error)) from error
+    if at.config is not None:
+        raise ValueError(f"{value!r} names a config; give it as config: {at.config}")
+    return value
+
+
+OF_FILES = ("delimiter", "columns", "on_bad_lines")  # keys of data sets in a folder
+
+
 class TaskEntry(Strict):
     """A user-defined data set, in place of a task's name."""
 
     if_missing: ClassVar[Mapping[str, str]] = {
-        "path": "add it; a task that comes with hashbench is its name alone, without keys"
+        "text": "add it, and path or hub; a task that comes with hashbench is its name alone, without keys"
     }
     name: str = Field(
         min_length=1,
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
         description="unique in the experiment; no task of the suite, column of tables or trivial baseline",
     )
-    path: str = Field(
+    path: str | None = Field(
+        default=None,
         description=(
             "folder with train, validation (or dev, valid, val) and perhaps test, as parquet, CSV, TSV, JSONL, JSON or "
             "CoNLL; relative to this file"
-        )
+        ),
+    )
+    hub: Annotated[str, AfterValidator(_as_hub_name)] | None = Field(
+        default=None,
+        description=(
+            "in place of path: a data set of the Hugging Face hub, OWNER/NAME or OWNER/NAME@COMMIT; without a commit "
+            "the newest one when it is first read, which is remembered"
+        ),
+    )
+    config: str | None = Field(
+        default=None, min_length=1, description="config of the data set on the hub; null: its only or default one"
     )
     text: str | tuple[str, str] = Field(
-        description="column of the text, or two columns of a pair; of a page-link set the column of the page"
+        description="column of the text, or two columns of a pair, as translation.en if it lies in another; of a "
+        "page-link set the column of the page"
     )
     links: str | None = Field(
         default=None,
@@ -108,6 +146,12 @@ class TaskEntry(Strict):
     )
     positive: ClassName | None = Field(
         default=None, description="with metric f1: the class of two whose F1 it is; null: the second of the two"
+    )
+    separator: str | None = Field(
+        default=None,
+        min_length=1,
+        description="what separates the names of several labels in one cell, as '|'; null: the cells are lists. With a "
+        "metric of several labels a text, as label_f1_micro",
     )
     metric: str = Field(default="accuracy", description="the metric to select and report by; see hashbench data list")
     delimiter: str | None = Field(
@@ -127,8 +171,8 @@ class TaskEntry(Strict):
     )
     splits: dict[SplitName, str] | None = Field(
         default=None,
-        description="files of the splits in path, as {train: train.csv, test: eval.csv}, and no others; null: by their "
-        "names",
+        description="files of the splits in path, as {train: train.csv, test: eval.csv}, or their names on the hub, "
+        "and no others; null: by their names",
     )
     max_rows: int | None = Field(
         default=None,
@@ -136,3 +180,21 @@ class TaskEntry(Strict):
         description="at most so many rows of each split, drawn with a fixed seed; every table calls it a sample; "
         "null: all",
     )
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> TaskEntry:
+        if (self.path is None) == (self.hub is None):
+            raise ValueError("give path, a folder, or hub, a data set of the Hugging Face hub: one of the two")
+        if self.hub is None and self.config is not None:
+            raise ValueError("config is of a data set of the hub; leave it out")
+        unfit = [key for key in OF_FILES if getattr(self, key) not in (None, "error")]
+        if self.hub is not None and unfit:
+            raise ValueError(f"{unfit[0]} is of files in a folder; leave it out")
+        return self
+
+    def hub_place(self) -> HubPlace | None:
+        """The data set of the hub that the entry names; None for a folder."""
+        if self.hub is None:
+            return None
+        splits = {str(split): name for split, name in (self.splits or {}).items()}
+        return named_place(self.hub, config=self.config, splits=splits)

@@ -20,7 +20,7 @@ from hashbench.data.tasks.base import LocatedTask, Task, TaskKind
 from hashbench.data.tasks.blocks import BY_GROUPS, HoldOut, Strict, TaskEntry
 from hashbench.data.tasks.items import ItemKind
 from hashbench.data.tasks.text_data import TaskData, sample_note
-from hashbench.scores.base import find_metric
+from hashbench.scores.base import OUTPUTS, find_metric
 
 
 def known_tasks() -> dict[str, Task]:
@@ -128,9 +128,14 @@ def own_task(entry: TaskEntry, base: Path) -> Task:
         raise InputError(f"{where}: this name is a task of the suite; give your data set another one")
     for kind in known_kinds().values():
         if kind.takes(entry):
+            if entry.separator is not None and not kind.multi_label:
+                remedy = "leave it out, or set metric: label_f1_micro"
+                raise InputError(f"{where}: separator: {entry.metric} scores one label a row; {remedy}")
+            if entry.hub is not None and not kind.own_on_hub:
+                raise InputError(f"{where}: {kind.description} of your own is a folder; give path in place of hub")
             return kind.own_task(entry, base)
     try:
-        find_metric(entry.metric, "classes", "values", "spans", "pairs")
+        find_metric(entry.metric, *(kind for kind in OUTPUTS if kind != "rankings"))
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
     raise InputError(f"{where}: no kind of task has metric {entry.metric!r}; see hashbench data list")
@@ -210,7 +215,7 @@ def _shown(source: Source, table: DataTable | None) -> str:
     """The name of a source in a list: of the hub the repository and the commit, "newest" where none was fixed yet."""
     if not isinstance(table, HubTable):
         return source.name
-    copy = table.known_copy()
+    copy = table.place.known_copy()
     return f"{source.name} {table.place.repository}@{copy.revision[:SHORT_COMMIT] if copy else 'newest'}"
 
 

@@ -2,7 +2,8 @@
 
 Two rules; stored experiments name or mean the first:
 
-- `rows`: a tenth of the rows, drawn one by one.
+- `rows`: a tenth of the rows, drawn one by one, by chance alone or in an order in which every beginning has the labels
+  in their proportions.
 - `groups`: two rows are in one group if one lies in the other (`Contained`), and groups are drawn until a tenth of
   the rows is held out; a row whose class train would lose stays there with its group. Short texts may lie in so many
   rows that most of train is one group: then texts of fewer than t words bind no groups, t being the least number with
@@ -40,17 +41,25 @@ FEWEST_GROUPS = 3  # of all rows, where they are few
 CountClasses = Callable[[np.ndarray], np.ndarray | None]
 
 
-def drawn_rows(n: int, seed: int) -> np.ndarray:
-    """A tenth of n rows, drawn one by one, as True in (n,)."""
-    held = np.zeros(n, bool)
-    held[_order(n, seed)[: _tenth(n)]] = True
+def order_by_chance(n: int, seed: int) -> np.ndarray:
+    """All n rows in the order in which a seed draws them."""
+    # RandomState: NumPy keeps its stream the same in all versions
+    return np.random.RandomState([seed, SHARE]).permutation(n)
+
+
+def drawn_rows(order: np.ndarray) -> np.ndarray:
+    """A tenth of the rows, the first ones in their order (n,), as True in (n,)."""
+    held = np.zeros(len(order), bool)
+    held[order[: _tenth(len(order))]] = True
     return held
 
 
-def drawn_groups(contained: Contained, seed: int, count: CountClasses) -> np.ndarray:
-    """About a tenth of the rows in groups, as True in (n,); in any order where nothing can be held out in groups."""
-    n = len(contained.row_of)
-    groups = _Groups(contained, seed)
+def drawn_groups(contained: Contained, order: np.ndarray, count: CountClasses) -> np.ndarray:
+    """About a tenth of the rows in groups, as True in (n,), `order` (n,) being that in which rows are drawn.
+
+    One by one where nothing can be held out in groups.
+    """
+    groups = _Groups(contained, order)
     held = groups.held()
     while held.any() and len(lost := lost_classes(held, count)):
         rows = np.flatnonzero(held)
@@ -58,7 +67,7 @@ def drawn_groups(contained: Contained, seed: int, count: CountClasses) -> np.nda
         has = of_each[:, lost] > 0
         groups.put_back([rows[of_class] for of_class in has.T])
         held = groups.held()
-    return held if held.any() and not held.all() else drawn_rows(n, seed)
+    return held if held.any() and not held.all() else drawn_rows(order)
 
 
 def lost_classes(held: np.ndarray, count: CountClasses) -> np.ndarray:
@@ -68,11 +77,6 @@ def lost_classes(held: np.ndarray, count: CountClasses) -> np.ndarray:
     return np.empty(0, np.int64) if kept is None or there is None else np.flatnonzero((kept == 0) & (there > 0))
 
 
-def _order(n: int, seed: int) -> np.ndarray:
-    # RandomState: NumPy keeps its stream the same in all versions
-    return np.random.RandomState([seed, SHARE]).permutation(n)
-
-
 def _tenth(n: int) -> int:
     return max(1, n // SHARE)
 
@@ -80,7 +84,7 @@ def _tenth(n: int) -> int:
 class _Groups:
     """The groups of distinct rows in the order in which they are drawn, and groups that are never drawn."""
 
-    def __init__(self, contained: Contained, seed: int) -> None:
+    def __init__(self, contained: Contained, order: np.ndarray) -> None:
         self._contained = contained
         n, n_distinct = len(contained.row_of), len(contained.words)
         self._rows = np.bincount(contained.row_of, minlength=n_distinct)  # (m,) of each distinct row
@@ -89,7 +93,7 @@ class _Groups:
         self._group = self._bound(largest)  # (m,) of each distinct row
         sizes = np.bincount(self._group, weights=self._rows)
         place = np.empty(n, np.int64)
-        place[_order(n, seed)] = np.arange(n)
+        place[order] = np.arange(n)
         first = np.full(len(sizes), n)
         np.minimum.at(first, self._group[contained.row_of], np.arange(n))
         small = np.flatnonzero(sizes <= largest)

@@ -48,7 +48,8 @@ class PhrasesBlock(Strict):
     corpora: tuple[str, ...] = Field(
         default=("wikipedia", "bookcorpus"),
         min_length=1,
-        description="corpora, read in this order: names, or paths of own files as texts/*.txt (relative to the file)",
+        description="corpora, read in this order: names, paths of own files as texts/*.txt (relative to the "
+        "file), or data sets of the hub as hub:OWNER/NAME:CONFIG@COMMIT",
     )
     max_documents: int | None = Field(
         default=None, gt=0, description="read only the first documents of each corpus; null: all"

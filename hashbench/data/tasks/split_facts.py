@@ -187,10 +187,14 @@ def _count_words(texts: Sequence[str]) -> int:
 
 
 def class_shares(data: TaskData) -> dict[str, dict[str, float]]:
-    """The share of each class, by its name, among the labels of each split; {} where labels are no classes."""
+    """The share of each class, by its name, among the labels of each split; {} where labels are no classes.
+
+    Of several labels a row it is the share of the rows that have the label.
+    """
     kind, names = text_kind(data.task), data.label_names
     counts = {split: kind.class_counts(part, len(names)) for split, part in data.splits.items()}
-    shares = {split: of / max(1, of.sum()) for split, of in counts.items() if of is not None}
+    rows = {split: len(part) if kind.multi_label else None for split, part in data.splits.items()}
+    shares = {split: of / max(1, rows[split] or of.sum()) for split, of in counts.items() if of is not None}
     return {name: {split: float(of[i]) for split, of in shares.items()} for i, name in enumerate(names)}
 
 

@@ -18,9 +18,10 @@ from hashbench.common.measured import MetricRow
 from hashbench.data.sources.builtin import NOTE
 from hashbench.data.sources.files import Cells, DataTable
 from hashbench.data.sources.fingerprints import digest, file_fingerprint, refuse_changed
-from hashbench.data.sources.hub import copy_read
+from hashbench.data.sources.hub import HubTable, copy_read, hub_facts
 from hashbench.data.sources.labels import (
     Classes,
+    is_unlabelled,
     listed,
     named_by_features,
     values_by_features,
@@ -29,7 +30,7 @@ from hashbench.data.sources.layout import SPLITS
 from hashbench.data.sources.mapped import MappedTexts
 from hashbench.data.sources.opening import format_of
 from hashbench.data.sources.rows import missing_texts, row_notes
-from hashbench.data.sources.sources import Place, Source, SourceKind, find_label_names
+from hashbench.data.sources.sources import Place, Source, SourceKind, SplitTables, find_label_names
 from hashbench.data.sources.text_tables import FORMATS_TEXT, TAGGED, ReadOptions
 from hashbench.data.tasks.base import CheckedData, SplitOutputs, Task, TaskKind
 from hashbench.data.tasks.blocks import BY_ROWS, TaskEntry
@@ -86,6 +87,7 @@ class LocatedTexts:
         more += [] if task.protocol is None else [f"protocol {task.protocol.model_dump_json()}"]
         more += [f"labels {json.dumps(task.labels)}"] if task.labels else []
         more += [f"positive {task.positive}"] if task.positive is not None else []
+        more += [f"separator {task.separator}"] if task.separator is not None else []
         is_drawn = HOLDOUT in task.evaluation_splits and task.hold_out != BY_ROWS
         more += [f"held out {task.hold_out}"] if is_drawn else []
         return digest("task", *parts, *task.text, task.label, task.kind.name, names, *task.evaluation_splits, *more)
@@ -108,7 +110,10 @@ class LocatedTexts:
         names = self.task.label_names or label_names(self.names_file)
         if self.task.labels and names not in ((), tuple(name for _, name in self.task.labels)):
             odd.append(f"the key labels names the classes, not the file beside train, which names {listed(names)}")
-        cells: dict[str, Cells] = {split: column[self.task.label] for split, column in columns.items()}
+        cells = {
+            split: kind.label_cells(self.task, column[self.task.label], where[split])
+            for split, column in columns.items()
+        }
         features = {split: kind.class_names(table.class_names(self.task.label)) for split, table in self.tables.items()}
         if kind.own_classes is None:
             names = kind.class_names(names)
@@ -123,6 +128,8 @@ class LocatedTexts:
             kind.check_rows(splits[split], where[split])
         splits, sampled = sample_rows(splits, self.task.max_rows)
         parts = hold_out(task, splits["train"]) if HOLDOUT in task.evaluation_splits else None
+        facts = hub_facts(self.tables.values())
+        odd += [facts] if facts else []
         notes = (*odd, *sampled, *self._notes(splits, task.label_names, parts), *task.label_notes)
         if self.kind != "builtin":  # generated texts repeat each other
             notes = (*notes, *text_notes(splits, splits, self.task.select_splits))
@@ -151,7 +158,8 @@ def shift_notes(task: Task, splits: Mapping[str, Split], names: Sequence[str]) -
     if train is None:
         return []
     others = [(split, kind.class_counts(splits[split], len(names))) for split in reported]
-    notes = [class_shift(train, other, names, split) for split, other in others if other is not None]
+    rows = {split: (len(splits["train"]), len(splits[split])) if kind.multi_label else None for split in reported}
+    notes = [class_shift(train, other, names, split, rows[split]) for split, other in others if other is not None]
     return [note for note in notes if note]
 
 
@@ -183,6 +191,7 @@ class TextKind(TaskKind):
     reads_items = False
     takes_noise = True
     constant_baselines = frozenset({MAJORITY})
+    own_on_hub = True
     sized_baselines = frozenset({BAG_OF_WORDS, BAG_OF_PAIRS_2, HASHED_WORDS})
     description = "a task of texts"
     outputs: ClassVar[str]  # what its metrics score
@@ -197,11 +206,15 @@ class TextKind(TaskKind):
         """The texts of a column. Raises InputError for a cell that is none."""
         return cells_as_texts(cells, where)
 
+    def label_cells(self, task: Task, cells: Cells, where: str) -> Cells:
+        """The cells of the column of labels, a list where a row has several. Raises InputError for one that is none."""
+        return cells
+
     @abstractmethod
     def read_labels(
         self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]
     ) -> tuple[dict[str, np.ndarray], Task]:
-        """Labels (n,) of each split, and the task with its classes known. `names`: what a file calls them."""
+        """Labels (n,) or (n, C) of each split, and the task with its classes known. `names`: what a file calls them."""
 
     def class_names(self, names: Sequence[str]) -> tuple[str, ...]:
         """Names of classes that a file declares, as this kind spells them."""
@@ -225,8 +238,8 @@ class TextKind(TaskKind):
     def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
         """Notes on the labels. `names`: of the classes in the order of their ids."""
 
-    def constant(self, labels: np.ndarray) -> np.generic:
-        """The constant prediction that fits labels (n,) best."""
+    def constant(self, labels: np.ndarray) -> np.generic | np.ndarray:
+        """The constant prediction that fits labels (n,) best; of several labels a row, (n, C), it is (C,)."""
         raise NotImplementedError(f"{self.name} has no majority")
 
     def linear_model(self, labels: np.ndarray, tolerance: float) -> Any:
@@ -264,15 +277,6 @@ class TextKind(TaskKind):
             raise InputError(f"{where}: text names the column {text[0]!r} twice; name two columns, or one: {text[0]}")
         if entry.label in text:
             raise InputError(f"{where}: text and label name the same column; name different ones")
-        folder = (base / Path(entry.path).expanduser()).absolute()
-        places = None if entry.columns is None else (entry.columns.word, entry.columns.tag)
-        reading = ReadOptions(entry.delimiter, places, entry.on_bad_lines == "skip")
-        files = None if entry.splits is None else {str(split): name for split, name in entry.splits.items()}
-        splits, _ = own_tables(folder, where, reading, files)
-        paths = [path for table in splits.values() for path in table.paths]
-        if places is not None and paths and not any(format_of(path) == TAGGED for path in paths):
-            raise InputError(f"{where}: columns: are of CoNLL files, and {paths[0].name} is none; leave columns out")
-        labels = self._labels(entry, where)
         task = Task(
             name=entry.name,
             kind=self,
@@ -281,14 +285,26 @@ class TextKind(TaskKind):
             metrics=tuple(dict.fromkeys((entry.metric, *self.common_metrics))),
             select_metric=entry.metric,
             n_classes=self.own_classes,
-            labels=labels,
+            labels=self._labels(entry, where),
             positive=entry.positive,
-            folder=folder,
-            reading=reading,
-            files=files,
+            separator=entry.separator,
+            splits_as_found=entry.path is None,
+            hub=entry.hub_place(),
             max_rows=entry.max_rows,
         )
-        return with_splits(task, splits)
+        return task if entry.path is None else self._in_folder(task, entry, base / Path(entry.path).expanduser())
+
+    def _in_folder(self, task: Task, entry: TaskEntry, path: Path) -> Task:
+        """The task of a data set in a folder, with its splits."""
+        where, folder = f"task {entry.name!r}", path.absolute()
+        places = None if entry.columns is None else (entry.columns.word, entry.columns.tag)
+        reading = ReadOptions(entry.delimiter, places, entry.on_bad_lines == "skip")
+        files = None if entry.splits is None else {str(split): name for split, name in entry.splits.items()}
+        splits, _ = own_tables(folder, where, reading, files)
+        paths = [path for table in splits.values() for path in table.paths]
+        if places is not None and paths and not any(format_of(path) == TAGGED for path in paths):
+            raise InputError(f"{where}: columns: are of CoNLL files, and {paths[0].name} is none; leave columns out")
+        return with_splits(replace(task, folder=folder, reading=reading, files=files), splits)
 
     def _labels(self, entry: TaskEntry, where: str) -> tuple[tuple[str, str], ...]:
         """The key `labels` of an entry as pairs of spelling and name. Raises InputError where it cannot be meant."""
@@ -316,6 +332,8 @@ class TextKind(TaskKind):
         located = source.find_tables(place)
         if located is None:
             return None
+        if task.is_own:
+            return self._own_on_hub(task, located)
         for split in ("train", "test") if task.splits_as_found else splits:
             if split not in located.tables:
                 raise InputError(f"{located.where}: no {split} split; put a {split} file there ({FORMATS_TEXT})")
@@ -327,6 +345,20 @@ class TextKind(TaskKind):
         return LocatedTexts(
             task, located.tables, located.origin, located.kind, names_file=names_file, notes=located.notes
         )
+
+    def _own_on_hub(self, task: Task, located: SplitTables) -> LocatedTexts:
+        """A user's data set on the hub, without the splits in which no row has a label, as tests of competitions."""
+        unlabelled = [
+            split
+            for split, table in located.tables.items()
+            if split != "train" and is_unlabelled(table.read([task.label])[task.label])
+        ]
+        tables = {split: table for split, table in located.tables.items() if split not in unlabelled}
+        notes = [f"not read: {split} (no row of it has a label)" for split in unlabelled]
+        train = tables["train"]
+        assert isinstance(train, HubTable)
+        task = replace(with_splits(task, tables), hub=train.place)
+        return LocatedTexts(task, tables, located.origin, located.kind, notes=(*located.notes, *notes))
 
     def locate_own(self, task: Task, folder: Path) -> LocatedTexts:
         tables, notes = own_tables(folder, f"task {task.name!r}", task.reading, task.files)
@@ -350,7 +382,7 @@ class TextKind(TaskKind):
     def predictions(
         self, baseline: str, data: TaskData, splits: Sequence[str] | None = None, **options: Any
     ) -> dict[str, SplitOutputs]:
-        """A trivial baseline's predictions, (n,) or (n, 4), and the targets on `splits` (None: those evaluated).
+        """A trivial baseline's predictions, (n, ...), and the targets on `splits` (None: those evaluated).
 
         `options`: of the baseline. Where rows of train are held out to select on, a test set is predicted from all of
         train, since no trivial baseline is selected on them.

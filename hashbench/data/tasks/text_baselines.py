@@ -22,6 +22,7 @@ from hashbench.data.tasks.text import BAG_OF_PAIRS, BAG_OF_PAIRS_2, BAG_OF_WORDS
 from hashbench.data.tasks.text_data import Split, TaskData, hold_out
 from hashbench.models.text.unicode import well_formed
 from hashbench.models.text.words import WordTokenizer
+from hashbench.scores.labels import predicted_labels
 
 # Ample for a trivial baseline, and half the time of scikit-learn's own on 400,000 rows
 TOLERANCE = 1e-3
@@ -37,15 +38,21 @@ Facts = dict[str, float]  # what a trivial baseline notes about itself, by name
 
 
 def majority(data: TaskData, splits: Sequence[str], *, for_test: bool = False) -> dict[str, np.ndarray]:
-    """The most frequent class of train, the smallest of several; the mean for a regression. Each split (n,)."""
-    constant = text_kind(data.task).constant(data.splits["train"].labels)
-    return {split: np.full(len(data.splits[split]), constant) for split in splits}
+    """The constant that fits train best, for each row of each split: (n,), or (n, C) of several labels a row.
+
+    The most frequent class, the smallest of several; the mean for a regression; the labels with the best micro F1.
+    """
+    constant = np.asarray(text_kind(data.task).constant(data.splits["train"].labels))  # () or (C,)
+    return {split: np.repeat(constant[None], len(data.splits[split]), axis=0) for split in splits}
 
 
 def bag_of_words(
     data: TaskData, splits: Sequence[str], *, for_test: bool = False, facts: Facts | None = None
 ) -> dict[str, np.ndarray]:
-    """Predictions of a linear model on TF-IDF; each split (n,). The majority where train has no word or one class."""
+    """Predictions of a linear model on TF-IDF; each split (n,) or (n, C).
+
+    The majority where train has no word or one class.
+    """
     model = fitted_bag_of_words(data, for_test=for_test)
     if model is None:
         return majority(data, splits)
@@ -248,6 +255,7 @@ class FittedWords:
     scales: np.ndarray
     intercepts: np.ndarray
     classes: np.ndarray  # the ids of classes that train has; none for a regression
+    multi_label: bool = False  # whether each output is a label by itself
 
     @classmethod
     def of(cls, linear: Any, pairs: bool) -> FittedWords:
@@ -255,7 +263,8 @@ class FittedWords:
         weights = np.atleast_2d(linear.coef_)
         scales = np.maximum(np.abs(weights).max(1), 1e-12) / LARGEST_WEIGHT
         rounded = np.round(weights / scales[:, None]).astype(np.int8)
-        return cls(pairs, rounded, scales, np.atleast_1d(linear.intercept_), getattr(linear, "classes_", np.array([])))
+        classes, several = getattr(linear, "classes_", np.array([])), getattr(linear, "multilabel_", False)
+        return cls(pairs, rounded, scales, np.atleast_1d(linear.intercept_), classes, several)
 
     def scores(self, texts: Sequence[str]) -> np.ndarray:
         """The score of each output (m, k) for m texts."""
@@ -263,8 +272,10 @@ class FittedWords:
         return np.asarray(values @ self.weights.T.astype(np.float64)) * self.scales + self.intercepts
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
-        """The class ids (m,) of m texts, or the values of a regression."""
+        """The class ids (m,) of m texts, or the values of a regression; of several labels a row 1 for each (m, C)."""
         scores = self.scores(texts)
+        if self.multi_label:
+            return predicted_labels(scores)
         if not len(self.classes):
             return scores[:, 0]
         answers = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(1)
@@ -286,7 +297,7 @@ def fitted_hashed_words(data: TaskData, size: int) -> FittedWords | None:
         return None
     counts = kind.class_counts(train, data.n_outputs)
     n_classes = 1 if counts is None else int(np.count_nonzero(counts))
-    outputs = n_classes if n_classes > 2 else 1
+    outputs = data.n_outputs if kind.multi_label else n_classes if n_classes > 2 else 1
     buckets = size // outputs
     if not buckets:
         raise InputError(f"{HASHED_WORDS}: {size} bytes have no bucket for each of {outputs} classes; give it more")

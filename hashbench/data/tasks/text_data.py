@@ -23,7 +23,7 @@ from hashbench.data.sources.sources import LABEL_NAMES, SourceKind
 from hashbench.data.sources.text_tables import FORMATS_TEXT, PLAIN, ReadOptions, check_file
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.blocks import BY_ROWS
-from hashbench.data.tasks.holding_out import Contained, drawn_groups, drawn_rows, lost_classes
+from hashbench.data.tasks.holding_out import Contained, drawn_groups, drawn_rows, lost_classes, order_by_chance
 from hashbench.models.text.tags import words_of
 from hashbench.scores.base import find_metric
 
@@ -35,7 +35,7 @@ class Split:
     """Texts and labels of one split."""
 
     texts: tuple[Sequence[str], ...]  # one for each text column: a list, or mapped where it is large
-    labels: np.ndarray  # (n,) int64 class ids, or float32 values
+    labels: np.ndarray  # (n,) int64 class ids, or float32 values; (n, C) uint8 of several labels a row
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -135,15 +135,34 @@ def rows_in_order(labels: np.ndarray, seed: int) -> np.ndarray:
 
     `labels` (n,): integers are classes; others are one class. Of the n_c rows of a class the j-th in a random order has
     the place (j + 1/2) / n_c, so that of the first m rows m n_c / n are of the class, give or take one.
+
+    Of several labels a row, (n, C), a row's class is the rarest of its labels, as that of iterative stratification
+    (Sechidis et al. 2011), which gives out the rarest label first; rows without a label are one class. Many such
+    classes have few rows, so 1/2 is a random number there, one a class: else a beginning would lack all rare ones.
     """
     n = len(labels)
-    order = np.random.RandomState([seed, n]).permutation(n)
-    classes = labels[order] if np.issubdtype(labels.dtype, np.integer) and labels.ndim == 1 else np.zeros(n, np.int64)
+    random = np.random.RandomState([seed, n])
+    order = random.permutation(n)
+    is_class = np.issubdtype(labels.dtype, np.integer)
+    classes = rarest_labels(labels) if labels.ndim == 2 else labels if is_class else np.zeros(n, np.int64)
+    classes = classes[order]
     places = np.empty(n)
     for label in np.unique(classes):
         rows = np.flatnonzero(classes == label)
-        places[rows] = (np.arange(len(rows)) + 0.5) / len(rows)
+        offset = random.random_sample() if labels.ndim == 2 else 0.5
+        places[rows] = (np.arange(len(rows)) + offset) / len(rows)
     return order[np.argsort(places, kind="stable")]
+
+
+def rarest_labels(labels: np.ndarray) -> np.ndarray:
+    """The rarest of the labels of each row, (n, C) with 1 where it has one -> (n,); -1 for none.
+
+    >>> rarest_labels(np.array([[1, 1], [1, 0], [0, 0]])).tolist()
+    [1, 0, -1]
+    """
+    order = np.argsort(labels.sum(axis=0, dtype=np.int64), kind="stable")  # the rarest first
+    rarest: np.ndarray = np.where(labels.any(axis=1), order[labels[:, order].argmax(axis=1)], -1)
+    return rarest
 
 
 def sample_note(task: Task, rows: Mapping[str, int | None]) -> str:
@@ -205,8 +224,10 @@ def hold_out(task: Task, train: Split, seed: int = 0) -> HeldOut:
     def count(rows: np.ndarray) -> np.ndarray | None:
         return task.kind.class_counts(train.take(rows), len(task.label_names))
 
+    # Rows with one class each are drawn by chance alone, as stored runs have it
+    order = rows_in_order(train.labels, seed) if task.kind.multi_label else order_by_chance(n, seed)
     contained = Contained.of(train.texts)
-    held = drawn_rows(n, seed) if task.hold_out == BY_ROWS else drawn_groups(contained, seed, count)
+    held = drawn_rows(order) if task.hold_out == BY_ROWS else drawn_groups(contained, order, count)
     kept, lost = np.flatnonzero(~held), tuple(lost_classes(held, count).tolist())
     return HeldOut(train.take(kept), train.take(np.flatnonzero(held)), contained.lying_in(held), lost)
 

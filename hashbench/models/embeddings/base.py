@@ -39,7 +39,7 @@ class Batch:
     positions: Tensor  # (B, L) int64
     mask: Tensor  # (B, L) bool, True where there is a token, False on padding
     segments: Tensor | None = None  # (B, L) int64, or None where a model has one segment
-    labels: Tensor | None = None  # objective's own: (B, L) with -100 = no label, or (B,)
+    labels: Tensor | None = None  # objective's own: (B, L) with -100 = no label; of a task (B,), or (B, C)
     # (t, k): codes of the t distinct types that `labels` number, where these are predicted by their codes
     label_codes: Tensor | None = None
     # (B,) int64: rows of the data set, to put predictions back in order

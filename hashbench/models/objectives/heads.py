@@ -1,4 +1,4 @@
-"""The heads that learn a task: of whole inputs (classification, regression), and of the tags of words.
+"""The heads that learn a task: of whole inputs (one class, several labels, a value), and of the tags of words.
 
 Of whole inputs (HashFormers, released code): first token, dropout, Linear d to d, tanh, dropout, Linear to the outputs;
 nothing is shared with pre-training. The token, or the maximum or mean over tokens or their mean by attention, whether
@@ -95,9 +95,28 @@ class ClassificationHead(TaskHead):
         return nn.functional.cross_entropy(at_least_float32(outputs), labels)
 
 
-def classification_head(spec: HeadSpec, dim: int, n_outputs: int, dropout: float = 0.0) -> ClassificationHead:
-    """A fresh head as a model's spec has it, over states of width `dim`."""
-    return ClassificationHead(dim, n_outputs, dropout, spec.pooling, dense=spec.dense, dense_dropout=spec.dense_dropout)
+class LabelsHead(ClassificationHead):
+    """Logits of the labels of a whole input, each by itself: a label is predicted where its logit is above 0."""
+
+    name = "labels"
+
+    def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        """Binary cross-entropy, the mean over labels (B, C), 1 where an input has one; `outputs` (B, C)."""
+        logits = at_least_float32(outputs)
+        return nn.functional.binary_cross_entropy_with_logits(logits, labels.to(logits.dtype))
+
+    def n_labels(self, batch: Batch) -> int:
+        """Every label of every input of a batch (B, L)."""
+        assert batch.labels is not None
+        return batch.labels.numel()
+
+
+def classification_head(
+    spec: HeadSpec, dim: int, n_outputs: int, dropout: float = 0.0, *, multi_label: bool = False
+) -> ClassificationHead:
+    """A fresh head as a model's spec has it, over states of width `dim`. `multi_label`: of several labels an input."""
+    head = LabelsHead if multi_label else ClassificationHead
+    return head(dim, n_outputs, dropout, spec.pooling, dense=spec.dense, dense_dropout=spec.dense_dropout)
 
 
 def pool(states: Tensor, mask: Tensor | None, pooling: Pooling, logits: Tensor | None = None) -> Tensor:

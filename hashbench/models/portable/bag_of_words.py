@@ -26,6 +26,7 @@ class BagOfWords:
     def __init__(self, tokenize: Callable[[str], list[str]], values: Mapping[str, Any], features: str, numbers: bytes):
         """`features`: one a line; `numbers`: the idf of each, then the weights of each output, low byte first."""
         self.tokenize, self.labels = tokenize, list(values["labels"])
+        self.multi_label = bool(values["multi_label"])
         self.rows = {feature: row for row, feature in enumerate(features.split("\n"))}
         self.scales, self.intercepts = values["scales"], values["intercepts"]
         of_idf, of_weights = KINDS[values["kind"]]
@@ -70,9 +71,11 @@ class BagOfWords:
             for weights, scale, intercept in zip(self.weights, self.scales, self.intercepts)  # noqa: B905
         ]
 
-    def answer(self, *texts: str) -> str | float:
-        """The label of an input, or the value of a regression."""
+    def answer(self, *texts: str) -> str | float | list[str]:
+        """The label of an input, or the value of a regression, or the list of labels where it may have several."""
         scores = self.scores(*texts)
+        if self.multi_label:
+            return [label for label, score in zip(self.labels, scores) if score > 0]  # noqa: B905
         if not self.labels:
             return scores[0]
         return str(self.labels[int(scores[0] > 0) if len(scores) == 1 else scores.index(max(scores))])

@@ -52,9 +52,10 @@ class HashedWords {
     });
   }
 
-  // The label of an input, or the value of a regression.
+  // The label of an input, or the value of a regression, or the list of labels where it may have several.
   answer(...texts) {
     const scores = this.scores(...texts);
+    if (this.values.multi_label) return this.values.labels.filter((_, i) => scores[i] > 0);
     if (!this.values.labels.length) return scores[0];
     return this.values.labels[scores.length === 1 ? Number(scores[0] > 0) : scores.indexOf(Math.max(...scores))];
   }

@@ -44,6 +44,7 @@ class HashedWords:
     def __init__(self, tokenize: Callable[[str], list[str]], values: Mapping[str, Any], weights: bytes):
         """`weights`: int8, those of each output behind each other."""
         self.tokenize, self.labels = tokenize, list(values["labels"])
+        self.multi_label = bool(values["multi_label"])
         self.pairs, self.buckets = values["pairs"], values["buckets"]
         self.scales, self.intercepts = values["scales"], values["intercepts"]
         places = range(0, len(self.scales) * self.buckets, self.buckets)
@@ -77,9 +78,11 @@ class HashedWords:
             for weights, scale, intercept in zip(self.weights, self.scales, self.intercepts)  # noqa: B905
         ]
 
-    def answer(self, *texts: str) -> str | float:
-        """The label of an input, or the value of a regression."""
+    def answer(self, *texts: str) -> str | float | list[str]:
+        """The label of an input, or the value of a regression, or the list of labels where it may have several."""
         scores = self.scores(*texts)
+        if self.multi_label:
+            return [label for label, score in zip(self.labels, scores) if score > 0]  # noqa: B905
         if not self.labels:
             return scores[0]
         return str(self.labels[int(scores[0] > 0) if len(scores) == 1 else scores.index(max(scores))])

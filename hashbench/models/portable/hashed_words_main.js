@@ -2,7 +2,7 @@
 // Needs hashed_words.json and weights.bin beside it.
 //
 //   const hashed = await load((name) => fetch(name).then((answer) => answer.arrayBuffer()));
-//   hashed.answer("a text")   // its label; two texts are a pair
+//   hashed.answer("a text")   // its label, or a list of labels; two texts are a pair
 
 <<parts>>
 

@@ -179,11 +179,11 @@ def draw_baselines(axes: Axes, scores: Mapping[str, float]) -> None:
 def count_of(value: float) -> str:
     """A count with three digits and its unit.
 
-    >>> count_of(20_000), count_of(1e7), count_of(0)
-    ('20K', '10M', '0')
+    >>> count_of(20_000), count_of(1e7), count_of(100), count_of(0)
+    ('20K', '10M', '100', '0')
     """
-    count, unit = scaled(value)
-    return f"{count:.3g}{unit}" if value else "0"
+    count, unit = scaled(value) if value >= 1000 else (value, "")
+    return f"{count:.3g}{unit}"
 
 
 def show_counts(axes: Axes) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from hashbench.common.errors import InputError
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import Entry, SeedScore, grouped
-from hashbench.scores.base import is_drawable, metric_of, metrics
+from hashbench.scores.base import is_drawable, metric_of
 from hashbench.scores.draws import DRAWS, Scored, drawn_together, percentile_interval, undefined_share
 from hashbench.scores.quantity import Quantity, Unit, apply
 from hashbench.store.engine import Store
@@ -327,7 +327,8 @@ class Matched:
 
 def _has_interval(sample: Sample) -> bool:
     """True where a table prints an interval over examples: not of rankings, whose tables are others."""
-    return sample.metric in metrics("classes", "values", "spans", "pairs") and not sample.missing()
+    metric = metric_of(sample.metric)
+    return metric is not None and metric.outputs != "rankings" and not sample.missing()
 
 
 def draw_together(samples: Sequence[Sample], *, constants: bool = False) -> None:

@@ -173,7 +173,7 @@ def measure_robustness(store: Store, name: str | None = None, *, draws: int = DR
         for key in dict.fromkeys((row["task"], row["model"]) for row in rows)
         for curve in _curves([row for row in rows if (row["task"], row["model"]) == key], outputs, draws, units)
     ]
-    noisy = [curve for curve in curves if not curve.is_of_pairs]  # pairs of two tasks have no kind in common
+    noisy = [curve for curve in curves if not curve.is_of_pairs]  # each task has other pairs
     averaged = tuple(dict.fromkeys(curve.task for curve in noisy if not curve.is_baseline))
     averaged = averaged or tuple(dict.fromkeys(curve.task for curve in noisy))
     averages = _averages([curve for curve in noisy if curve.task in averaged], averaged)

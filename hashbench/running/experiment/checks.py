@@ -32,6 +32,7 @@ from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.experiment.resolved import needs_corpus, pass_before
+from hashbench.running.experiment.slurm import SLURM, TIME
 
 FLOAT_BYTES = 4  # of a weight when it is made
 WORD_TEXTS = 1_000  # texts of each column of train whose words are looked at: enough to see that they fall apart
@@ -279,6 +280,7 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel], *, here: bool
     InputError also for too small batches.
     """
     experiment = loaded.experiment
+    check_executor(loaded)
     devices = experiment.all_devices
     elsewhere = registered("executor")[experiment.executor].elsewhere
     if ":" in experiment.device and (devices > 1 or elsewhere):
@@ -303,11 +305,20 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel], *, here: bool
     return [lacking] if lacking else []
 
 
+def check_executor(loaded: Loaded) -> None:
+    """Raises InputError where the executor cannot do what the file asks of it, or lacks a key that it needs."""
+    experiment = loaded.experiment
+    if experiment.nodes > 1 and not registered("executor")[experiment.executor].joins_nodes:
+        raise InputError(f"{loaded.where('nodes')}: nodes: more than one needs executor: ray; write it, or nodes: 1")
+    if experiment.executor == SLURM and TIME not in experiment.slurm:
+        where = loaded.where(SLURM if SLURM in loaded.values else "executor")
+        remedy = "give the time limit of an element of the array job, as slurm: {time: 12:00:00}"
+        raise InputError(f"{where}: slurm.time is missing; {remedy}")
+
+
 def _lacking_here(loaded: Loaded) -> str:
     """A sentence on a device of the experiment that this machine lacks, with a remedy; empty where it has all."""
     device, devices = loaded.experiment.device, loaded.experiment.devices
-    if loaded.experiment.nodes > 1:
-        raise InputError(f"{loaded.where('nodes')}: nodes: more than one needs executor: ray; write it, or nodes: 1")
     cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
     kind, _, index = device.partition(":")
     for name, there in (("cuda", cuda), ("mps", mps), ("gpu", cuda or mps)):

@@ -10,7 +10,8 @@ from typing import Literal
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.hub import hub_error, is_unreachable
 from hashbench.data.sources.documents import TEXT_COLUMN
-from hashbench.data.sources.hub import SHORT_COMMIT, HubCopy, HubTable, data_set_info
+from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
+from hashbench.data.sources.hub_copies import HubCopy, data_set_info
 from hashbench.data.sources.sources import Hub
 from hashbench.data.tasks.catalogue import known_tasks
 

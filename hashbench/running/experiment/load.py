@@ -30,6 +30,7 @@ from hashbench.running.experiment.schema import (
     check_no_baseline,
     task_block_types,
 )
+from hashbench.running.experiment.slurm import SLURM
 
 Block = TypeVar("Block", bound=BaseModel)
 KeyPath = tuple[str | int, ...]
@@ -90,7 +91,8 @@ class Loaded:
         """The user-defined data set of that name, its path made absolute; None for a task of the suite."""
         for task in () if isinstance(self.experiment.tasks, str) else self.experiment.tasks:
             if isinstance(task, TaskEntry) and task.name == name:
-                return task.model_copy(update={"path": _absolute(task.path, self.folder)})
+                path = None if task.path is None else _absolute(task.path, self.folder)
+                return task.model_copy(update={"path": path})
         return None
 
 
@@ -281,6 +283,8 @@ def _parse_override(override: str, values: Mapping[str, Any]) -> tuple[KeyPath, 
     block: type[BaseModel] = Experiment
     if len(keys) > 1 and keys[0] in ENTRIES:
         return _into_entry(override, name, values), parse_value(f"override {override}", text)
+    if len(keys) == 2 and keys[0] == SLURM:  # whose keys are those of another program
+        return keys, parse_value(f"override {override}", text)
     for depth, key in enumerate(keys):
         inner_blocks = schema_keys(block)
         if key not in inner_blocks:

@@ -133,7 +133,8 @@ class Pretrain(OnHardware):
     corpora: tuple[str, ...] = Field(
         default=("wikipedia", "bookcorpus"),
         min_length=1,
-        description="corpora, read in this order: names, or paths of own files as texts/*.txt (relative to the file)",
+        description="corpora, read in this order: names, paths of own files as texts/*.txt (relative to the "
+        "file), or data sets of the hub as hub:OWNER/NAME:CONFIG@COMMIT",
     )
     steps: int = Field(default=500_000, gt=0, description="optimizer steps")
     max_epochs: int = Field(

@@ -128,7 +128,11 @@ def task_block(task: LocatedTask) -> dict[str, Any]:
         "label": task.task.label,
         "metric": task.task.select_metric,
     }
-    written = {"labels": [list(pair) for pair in task.task.labels], "positive": task.task.positive}
+    written = {
+        "labels": [list(pair) for pair in task.task.labels],
+        "positive": task.task.positive,
+        "separator": task.task.separator,
+    }
     return block | {key: value for key, value in written.items() if value}
 
 

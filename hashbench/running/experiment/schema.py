@@ -20,6 +20,7 @@ from hashbench.models.names import EncoderSize, Pooling
 from hashbench.results.dashboard.live import PROJECT, Mode
 from hashbench.running.experiment.claims import ClaimEntry
 from hashbench.running.experiment.recipes import Finetune, Pretrain, at_rows
+from hashbench.running.experiment.slurm import SbatchOptions
 
 DEVICES = r"auto|cpu|gpu|mps|cuda(:[0-9]{1,3})?"
 
@@ -380,9 +381,22 @@ class Experiment(Strict):
     )
     tracking: Tracking = Field(default=Tracking(), description="curves of runs at Weights & Biases")
     executor: Annotated[str, NameOf(lambda: list(registered("executor")))] = Field(
-        default="local", description="where runs are done: local: on this machine, ray: on a Ray cluster"
+        default="local",
+        description="where runs are done: local: on this machine, ray: on a Ray cluster, slurm: as a job of Slurm",
     )
-    workers: int = Field(default=1, gt=0, le=MOST_WORKERS, description="number of runs done at the same time")
+    slurm: SbatchOptions = Field(
+        default={},
+        description=(
+            "with executor: slurm, options of sbatch by their long names, for one element of the array: "
+            "{time: 12:00:00, partition: gpu, gpus: 1, mem: 32G}; time is required; true: an option without a value"
+        ),
+    )
+    workers: int = Field(
+        default=1,
+        gt=0,
+        le=MOST_WORKERS,
+        description="number of runs done at the same time; with executor: slurm, of elements of the array",
+    )
     threads: int | None = Field(
         default=None,
         gt=0,

@@ -41,14 +41,15 @@ def task_of(loaded: Loaded, name: str) -> Task:
     Raises InputError where its data set is not there.
     """
     entry = loaded.task_entry(name)
-    if entry is not None and LEFT_OUT in entry.path:
+    path = None if entry is None else entry.path
+    if path is not None and LEFT_OUT in path:
         raise InputError(
             f"{loaded.shown}: task {name!r}: this database is a copy without the paths of data sets; name the one that "
             "it was exported from"
         )
-    if entry is not None and not Path(entry.path).exists():
+    if path is not None and not Path(path).exists():
         raise InputError(
-            f"{loaded.shown}: task {name!r}: no {entry.path}; put it there, or, where the experiment file names it "
+            f"{loaded.shown}: task {name!r}: no {path}; put it there, or, where the experiment file names it "
             "by a relative path, run this in the folder of the experiment file"
         )
     task = find_task(name) if entry is None else own_task(entry, loaded.folder)

@@ -68,6 +68,7 @@ class ExportedModel:
     class_names: tuple[str, ...]
     label_order: tuple[str, ...]  # classes by the numbers that they may have in data; () where no order is declared
     is_pair: bool
+    multi_label: bool  # whether a text may have several labels
     weights: str  # SHA-256 of the file
     # SHA-256 of model and head as a fine-tuning stores them, by kind of file
     parts: Mapping[str, str]

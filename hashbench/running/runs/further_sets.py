@@ -12,13 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from hashbench.common.errors import InputError
+from hashbench.common.errors import InputError, located
 from hashbench.data.sources.files import DataTable, FileTable, find_table
 from hashbench.data.sources.fingerprints import digest, file_fingerprint
+from hashbench.data.sources.hub import PREFIX, HubPlace, HubTable, copy_read, hub_facts, named_place
 from hashbench.data.sources.labels import (
     Classes,
     UnseenLabels,
     have_numbers,
+    is_unlabelled,
     named_by_features,
     named_by_order,
     respelled,
@@ -44,7 +46,7 @@ class FurtherSet:
 
     # With the columns of the set and the classes of the training.
     task: Task
-    table: FileTable
+    table: DataTable
     trained_on: str  # name of the task of the training
     # Classes (ids) that the training had; None: all that it knows by name
     seen: Collection[int] | None = field(default=None, repr=False)
@@ -57,8 +59,10 @@ class FurtherSet:
 
     @property
     def origin(self) -> str:
-        """The file and the task of the training, as tables print them."""
-        return f"further set {self.table.paths[0].name} for models trained on {self.trained_on}"
+        """The file, or the data set on the hub, and the task of the training, as tables print them."""
+        files = self.table.paths if isinstance(self.table, FileTable) else ()
+        place = files[0].name if files else copy_read(self.table.where, self.table)
+        return f"further set {place} for models trained on {self.trained_on}"
 
     @property
     def tables(self) -> Mapping[str, DataTable]:
@@ -74,6 +78,7 @@ class FurtherSet:
     def fingerprint(self) -> str:
         """SHA-256 of the table's content, of its columns and of the task that gives the labels their meaning."""
         labels = [f"labels {json.dumps(self.task.labels)}"] if self.task.labels else []
+        labels += [f"separator {self.task.separator}"] if self.task.separator is not None else []
         names = [f"names {file_fingerprint(self.names_file)}"] if self.names_file else []
         more = (*labels, *names)
         return digest("further", self.table.fingerprint(), *self.task.text, self.task.label, self.trained_on, *more)
@@ -81,6 +86,8 @@ class FurtherSet:
     @property
     def names_file(self) -> Path | None:
         """The file label_names.json beside the table or in the folder of the set; None where there is none."""
+        if not isinstance(self.table, FileTable):
+            return None
         files, folder = self.table.paths, self.task.folder
         return find_label_names(folder if folder and folder.is_dir() else files[0].parent, files)
 
@@ -98,20 +105,18 @@ class FurtherSet:
         notes: list[str] = []
         try:
             columns = self.table.read((*task.text, task.label), notes)
-        except MissingColumn as error:
-            if self.has_forms:
+        except InputError as error:
+            if self.has_forms or not _lacks_column(error):
                 raise
             options = "the task reads pairs: --text, twice," if task.is_pair else "--text"
             raise InputError(f"{error}; {options} and --label name the columns") from error
         declared = Classes.of_trained(task.label_names, task.label_order, task.labels)
-        features, cells_read = (
-            {FURTHER: kind.class_names(self.table.class_names(task.label))},
-            {FURTHER: columns[task.label]},
-        )
+        labelled = kind.label_cells(task, columns[task.label], where)
+        features, cells_read = {FURTHER: kind.class_names(self.table.class_names(task.label))}, {FURTHER: labelled}
         in_order = kind.class_names(label_names(self.names_file)) if kind.own_classes is None else ()
         named_in = where
-        if in_order and not features[FURTHER] and have_numbers(columns[task.label]):
-            features, cells_read = {FURTHER: in_order}, {FURTHER: named_by_order(columns[task.label], in_order)}
+        if in_order and not features[FURTHER] and have_numbers(labelled):
+            features, cells_read = {FURTHER: in_order}, {FURTHER: named_by_order(labelled, in_order)}
             named_in = str(self.names_file)
         if kind.own_classes is None:
             try:
@@ -133,6 +138,7 @@ class FurtherSet:
         texts = tuple(kind.read_texts(columns[name], f"{where}: column {name!r}") for name in task.text)
         rows = Split(texts, labels[FURTHER])
         kind.check_rows(rows, where)
+        notes += [facts] if (facts := hub_facts([self.table])) else []
         notes += [*respelled(named, {FURTHER: cells}), *task.label_notes, *self._notes(rows, task)]
         data = TaskData(task, {self.split: rows}, self.fingerprint, self.origin, self.kind)
         return replace(data, notes=(*notes, *undefined_notes(data)))
@@ -163,11 +169,12 @@ class FurtherSet:
 class FurtherRequest:
     """Options of `hashbench evaluate`: the set, and how it differs from the task that the model was trained on."""
 
-    on: Path
+    on: Path  # or hub:OWNER/NAME, with :CONFIG and @COMMIT where there are
     name: str | None = None  # of the set in tables; None: the file's, of a folder the folder's
     text: tuple[str, ...] = ()  # columns; () and None: the task's columns
     label: str | None = None
     labels: str | None = None  # as 0=no,1=yes: a label of the set, and its class; None: as in the task
+    separator: str | None = None  # between several labels in one cell; None: as in the task
 
     def of(self, trained_on: Task) -> FurtherSet:
         """The further set that the options name, as one of the task `trained_on`; its rows are not read.
@@ -175,29 +182,76 @@ class FurtherRequest:
         Raises:
             InputError: no such file, several that could be it, another number of text columns.
         """
-        path = self.on.expanduser().absolute()
-        table = find_set(path, trained_on.reading)
+        at, path = self.place(), self.on.expanduser().absolute()
         if self.labels is not None and text_kind(trained_on).own_classes is not None:
             raise InputError(f"--labels: task {trained_on.name!r} predicts numbers; leave --labels out")
+        if self.separator is not None and not trained_on.kind.multi_label:
+            raise InputError(f"--separator: task {trained_on.name!r} has one label a row; leave --separator out")
         columns, label = self.text or trained_on.text, self.label or trained_on.label
+        table = find_set(path, trained_on.reading) if at is None else _set_on_hub(at, label)
         if len(columns) != len(trained_on.text):
             wanted = f"{len(trained_on.text)} text column{'s' if trained_on.is_pair else ''}"
             raise InputError(f"--text: task {trained_on.name!r} has {wanted}; give --text so many times")
         if label in columns or len(set(columns)) < len(columns):
             raise InputError("--text, --label: name the same column; name different ones")
         labels = trained_on.labels if self.labels is None else spelled_labels(self.labels)
-        task = replace(trained_on, labels=labels, name=self.name or default_name(path), text=columns, label=label)
-        return further_set(task, table, path, trained_on.name)
+        name = self.name or (default_name(path) if at is None else at.repository.rpartition("/")[2])
+        separator = self.separator or trained_on.separator
+        task = replace(trained_on, labels=labels, name=name, text=columns, label=label, separator=separator)
+        return further_set(task, table, at or path, trained_on.name)
+
+    def place(self) -> HubPlace | None:
+        """The data set of the hub that is named, None for a path. Raises InputError for a name that is none."""
+        text = str(self.on)
+        if not text.startswith(PREFIX):
+            return None
+        with located("--on"):
+            return named_place(text.removeprefix(PREFIX))
+
+    def check(self) -> None:
+        """Raises InputError where there is no such file, and for a name that no data set of the hub has."""
+        if self.place() is None:
+            find_set(self.on.expanduser().absolute())
 
 
-def further_set(task: Task, table: FileTable, path: Path, trained_on: str, *, has_forms: bool = False) -> FurtherSet:
-    """The set in a table at `path`; `task` has its columns, and all else of the task that was trained on."""
-    further = FurtherSet(task, table, trained_on, has_forms=has_forms)
+def further_set(
+    task: Task, table: DataTable, place: Path | HubPlace, trained_on: str, *, has_forms: bool = False
+) -> FurtherSet:
+    """The set in a table at `place`; `task` has its columns, and all else of the task that was trained on."""
+    further, at = (
+        FurtherSet(task, table, trained_on, has_forms=has_forms),
+        place if isinstance(place, HubPlace) else None,
+    )
     task = replace(
-        task, select_splits=(), report_splits=(further.split,), official_rows={}, folder=path, hub=None, builtin=False,
-        files=None,
+        task, select_splits=(), report_splits=(further.split,), official_rows={}, hub=at, builtin=False, files=None,
+        folder=place if isinstance(place, Path) else None,
     )  # fmt: skip
     return replace(further, task=task)
+
+
+def _set_on_hub(at: HubPlace, label: str) -> HubTable:
+    """A data set on the hub: its test split, else validation, if rows of it have labels, else its only split."""
+    at = at.at_commit()
+    there, where = list(at.listing().splits), f"hub {at.repository}"
+    names = {split: SPLITS[split] for split in IN_ORDER}
+    named = [name for split in IN_ORDER for name in there if name.lower() in names[split]]
+    for name in named or (there if len(there) == 1 else []):
+        table = HubTable(at, name)
+        try:
+            cells = table.read([label])[label]
+        except InputError as error:
+            if _lacks_column(error):
+                raise InputError(f"{error}; --label names the column") from error
+            raise
+        if not is_unlabelled(cells):
+            return table
+    what = "no row of its test or validation split has a label" if named else "no test or validation split"
+    raise InputError(f"--on {where}: {what}; it has {', '.join(there)}")
+
+
+def _lacks_column(error: InputError) -> bool:
+    """True for the error of a table without a requested column, also behind the name of a table."""
+    return any(isinstance(of, MissingColumn) for of in (error, error.__cause__))
 
 
 def default_name(path: Path) -> str:
@@ -254,7 +308,8 @@ def with_classes(further: FurtherSet, trained: TaskData) -> FurtherSet:
     """The set with the classes of the model's training data, and with their ids there."""
     n_classes, order = trained.task.n_classes, trained.task.label_order
     task = replace(further.task, n_classes=n_classes, label_names=trained.label_names, label_order=order)
-    seen = frozenset(np.unique(trained.splits["train"].labels).tolist()) if trained.label_names else None
+    counts = text_kind(trained.task).class_counts(trained.splits["train"], len(trained.label_names))
+    seen = None if counts is None else frozenset(np.flatnonzero(counts).tolist())
     return replace(further, task=task, seen=seen, trained=trained)
 
 

@@ -192,11 +192,14 @@ class Texts:
         return self.coder.num_rows if self.outputs is None else self.outputs.num_rows or self.coder.num_rows
 
     def corpora_read(self) -> list[str]:
-        """Names of the corpora that were read, with repository and commit if they are from the hub."""
+        """Names of the corpora that were read, with repository, commit, licence and size if they are from the hub."""
         parts = self.corpus.manifest["corpora"] if self.corpus else []
-        read = [(part["name"], part["origin"], part["revision"], "") for part in parts]
-        read += [(source.name, source.origin, source.revision, ", streamed") for source in self.streamed]
-        return [name + (f" ({origin}@{at[:SHORT_COMMIT]})" if at else "") + how for name, origin, at, how in read]
+        read = [(part["name"], part["origin"], part["revision"], part.get("about"), "") for part in parts]
+        read += [(of.name, of.origin, of.revision, of.facts, ", streamed") for of in self.streamed]
+        return [
+            name + (f" ({origin}@{at[:SHORT_COMMIT]})" if at else "") + (f" [{about}]" if about else "") + how
+            for name, origin, at, about, how in read
+        ]
 
     def build(self, spec: ModelSpec, size: str, *, seed: int) -> Model:
         """A model for this coder with freshly drawn weights, and a table row for each string of its vocabulary."""

@@ -50,7 +50,7 @@ class TextPairs:
     @property
     def origin(self) -> str:
         """The file, as tables print it."""
-        return f"pairs {self.texts.table.paths[0].name}"
+        return f"pairs {Path(self.texts.table.where).name}"
 
     @property
     def tables(self) -> Mapping[str, DataTable]:

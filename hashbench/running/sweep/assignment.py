@@ -6,7 +6,7 @@ import hashlib
 import os
 import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
@@ -47,6 +47,10 @@ class Assignment:
             resolved.sources, self.cache, resolved.tasks, folder.shared, corpora=resolved.corpora, pairs=resolved.pairs
         )
         return Workplace(resolved, self.runs, materials, folder)
+
+    def for_elsewhere(self) -> Assignment:
+        """The assignment for a process in another folder, which may see other GPUs."""
+        return replace(self, db=self.db if "://" in self.db else str(Path(self.db).absolute()), gpus=())
 
     def artifact_folder(self) -> ArtifactFolder:
         """The files of runs in the cache and in the folder that machines share."""

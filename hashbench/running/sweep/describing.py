@@ -13,6 +13,7 @@ from hashbench.common.errors import InputError
 from hashbench.common.measured import TextCounts
 from hashbench.data.corpora.preparing import TRAINING_CHARACTERS, LearnedTexts, learn_vocabulary
 from hashbench.data.sources.fingerprints import usable_cache_folder
+from hashbench.data.sources.hub import PREFIX, named_place
 from hashbench.data.sources.sources import Source, open_sources
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.blocks import TaskEntry
@@ -64,24 +65,34 @@ class TextReading:
 
 
 def locate_data(
-    data: str, sources: Sequence[Source], *, text: Sequence[str], label: str | None, metric: str | None
+    data: str,
+    sources: Sequence[Source],
+    *,
+    text: Sequence[str],
+    label: str | None,
+    metric: str | None,
+    separator: str | None = None,
 ) -> LocatedTask:
-    """The task of a name, or the data set in a folder, with its columns.
+    """The task of a name, or the data set in a folder or on the hub (hub:OWNER/NAME), with its columns.
 
     Raises InputError where it is neither, or has no texts, and for columns of a named task, which has its own.
     """
-    is_path = data not in known_tasks() and ("/" in data or Path(data).expanduser().exists())
-    if not is_path:
+    at = named_place(data.removeprefix(PREFIX)) if data.startswith(PREFIX) else None
+    is_named = data in known_tasks() or not ("/" in data or Path(data).expanduser().exists())
+    if at is None and is_named:
         task = find_task(data)  # says what there is
-        if text or label or metric:
+        if text or label or metric or separator:
             raise InputError(f"{data}: is a task of the suite, with columns and a metric of its own; leave these out")
     else:
         columns = (text[0], text[1]) if len(text) == 2 else text[0] if text else "text"
         if len(text) > 2:
             raise InputError(f"--text {text[2]}: a text is one column, or two that make a pair; leave the third out")
+        commit = "" if at is None or at.revision is None else f"@{at.revision}"
+        place = {"path": data} if at is None else {"hub": f"{at.repository}{commit}", "config": at.config}
         entry = TaskEntry(
-            name="described", path=data, text=columns, label=label or "label", metric=metric or "accuracy"
-        )
+            name="described", text=columns, label=label or "label", metric=metric or "accuracy", separator=separator,
+            **place,
+        )  # fmt: skip
         task = own_task(entry, Path.cwd())
     if not isinstance(task.kind, TextKind):
         raise InputError(f"{data}: is {task.kind.description}; data describe reads texts with labels")
@@ -141,6 +152,7 @@ class Described:
     origin: str
     facts: Mapping[str, SplitFacts]
     classes: Mapping[str, Mapping[str, float]]  # class -> split -> share
+    multi_label: bool  # whether a row may have several classes
     readings: Sequence[TextReading]
     max_length: int
     notes: Sequence[str]
@@ -164,7 +176,7 @@ class Described:
         )
         if self.classes:
             yield (
-                "shares of classes (%)",
+                "rows with each label (%)" if self.multi_label else "shares of classes (%)",
                 [
                     {"class": name, **{split: _percent(share) for split, share in shares.items()}}
                     for name, shares in self.classes.items()
@@ -260,6 +272,7 @@ def describe_data(
     label: str | None,
     metric: str | None,
     max_length: int,
+    separator: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Described | DescribedLanguages:
     """The description of a task of the sources `data`, of the data set in a folder, or of a group of parallel tasks.
@@ -267,12 +280,13 @@ def describe_data(
     It is read as each of the models does. Raises InputError for wrong input.
     """
     ways = ways_of_models(models or (MODEL,))
+    sources = open_sources(tuple(data), Path.cwd())
     members = groups().get(name, ())
     if members and all(find_task(task).parallel for task in members):
-        if text or label or metric:
+        if text or label or metric or separator:
             raise InputError(f"{name}: are tasks of the suite, with columns and a metric of their own; leave these out")
-        return describe_languages(name, open_sources(tuple(data), Path.cwd()), ways, progress)
-    place = locate_data(name, open_sources(tuple(data), Path.cwd()), text=text, label=label, metric=metric)
+        return describe_languages(name, sources, ways, progress)
+    place = locate_data(name, sources, text=text, label=label, metric=metric, separator=separator)
     loaded = place.load()
     assert isinstance(loaded, TaskData)  # of a kind of texts
     readings = [read(loaded, place, way, max_length=max_length, progress=progress) for way in ways]
@@ -282,8 +296,8 @@ def describe_data(
         if reading.learned
     ]
     return Described(
-        name, loaded.origin, split_facts(loaded), class_shares(loaded), readings, max_length,
-        [*learned, *loaded.notes],
+        name, loaded.origin, split_facts(loaded), class_shares(loaded), loaded.task.kind.multi_label, readings,
+        max_length, [*learned, *loaded.notes],
     )  # fmt: skip
 
 

@@ -65,19 +65,18 @@ def half_line(resolved: ResolvedExperiment, runs: Sequence[Run], taken: Mapping[
         return "half the time: not known yet"
     if not rest:
         return ""
-    means, planned_before = mean_seconds(runs, taken), {run.id for run in runs}
+    means, planned_ids = mean_seconds(runs, taken), {run.id for run in runs}
 
     def seconds(tried: Override) -> float | None:
         planned = [run for kind in kinds().values() for run in kind.planned(tried.resolved)]
         kind, factor = tried.slower
 
         def share(run: Run) -> float:
-            return factor if run.kind == kind and run.id not in planned_before else 1.0
+            return factor if run.kind == kind and run.id not in planned_ids else 1.0
 
         return seconds_left(planned, taken, n_workers, means=means, share=share)
 
-    tried = [_mildest(family, seconds, HALF * rest) for family in _families(resolved)]
-    halving = [override for override in tried if override is not None]
+    halving = [override for family in _families(resolved) if (override := _mildest(family, seconds, HALF * rest))]
     if not halving:
         return "half the time: no override of seeds, epochs, steps or tasks alone"
     text, least = max(halving, key=lambda item: item[1])
@@ -109,16 +108,16 @@ def _mildest(family: Family, seconds: Callable[[Override], float | None], most: 
         middle = (low + high) // 2
         try:
             tried = family.at(middle)
-            rest = seconds(tried)
+            left = seconds(tried)
         except (ValidationError, InputError):  # as fewer steps than the warm-up has
             high = middle
             continue
-        if rest is None or rest > most:
+        if left is None or left > most:
             low = middle + 1
             continue
         high = middle
-        if rest:  # else it leaves what is done already
-            best = (tried.text, rest)
+        if left:  # else it leaves what is done already
+            best = (tried.text, left)
     return best
 
 

@@ -31,7 +31,7 @@ from hashbench.running.runs.base import Workplace, check_outputs
 from hashbench.running.runs.baseline import FURTHER as BASELINE
 from hashbench.running.runs.evaluation import EVALUATION, ExportedModel, evaluated
 from hashbench.running.runs.finetuning import KIND as FINETUNING
-from hashbench.running.runs.further_sets import FurtherRequest, FurtherSet, find_set, with_classes
+from hashbench.running.runs.further_sets import FurtherRequest, FurtherSet, with_classes
 from hashbench.running.runs.materials import Materials
 from hashbench.running.runs.provenance import commits_note, environment, sources_of
 from hashbench.running.sweep.attempt import LEASE_S, Attempts, Control, claimed
@@ -117,7 +117,7 @@ def evaluate(
     A stored evaluation is read. An exported model counts as its fine-tuning where the database has that with equal
     weights. Raises InputError for a run that is none, weights that are gone, and whatever is wrong with the set.
     """
-    find_set(request.on.expanduser().absolute())  # what is typed here comes before what was stored
+    request.check()  # what is typed here comes before what was stored
     retry = Retry(store.name, tell=tell)
     trained = partial(TrainedRun, trust_code=trust_code)
     subject: Subject
@@ -259,7 +259,7 @@ def _task_of_folder(exported: ExportedModel, request: FurtherRequest) -> Task:
                 f"{exported.folder}: task {exported.task!r} is none of the suite; name the columns of the set: "
                 "--text COLUMN --label COLUMN"
             )
-        wanted = "values" if exported.n_outputs == 1 else "classes"
+        wanted = "multi-label" if exported.multi_label else "values" if exported.n_outputs == 1 else "classes"
         kind = next(kind for kind in known_kinds().values() if isinstance(kind, TextKind) and kind.outputs == wanted)
         metrics = kind.common_metrics
         text = ("first", "second") if exported.is_pair else ("text",)

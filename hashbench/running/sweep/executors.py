@@ -28,12 +28,14 @@ class ExecutorSpec:
     name: str
     executor: str  # a subclass of Executor
     elsewhere: bool = False  # True where runs may be done on other machines, whose devices this one does not know
-    package: str = ""  # that it needs, also the name of hashbench's extra that installs it
+    joins_nodes: bool = False  # True where one run may be on several machines
+    package: str = ""  # that it needs; the extra of hashbench that installs it has the name of the executor
 
 
 EXECUTORS = [
     ExecutorSpec("local", "hashbench.running.sweep.local:LocalExecutor"),
-    ExecutorSpec("ray", "hashbench.running.sweep.on_ray:RayExecutor", elsewhere=True, package="ray"),
+    ExecutorSpec("ray", "hashbench.running.sweep.on_ray:RayExecutor", elsewhere=True, joins_nodes=True, package="ray"),
+    ExecutorSpec("slurm", "hashbench.running.sweep.on_slurm:SlurmExecutor", elsewhere=True, package="submitit"),
 ]
 
 
@@ -51,6 +53,22 @@ class Executor(ABC):
     def shard_workers(cls) -> ShardWorkers | None:
         """Who tokenizes the shards of corpora; None: the cores of this machine."""
         return None
+
+    @classmethod
+    def check(cls, db: str, *, stays: bool) -> None:
+        """Raises InputError where a sweep into this database cannot begin here; called before anything is planned.
+
+        `stays`: the sweep has an option for which it must stay until the end.
+        """
+        return None
+
+    @classmethod
+    def submit(cls, assignment: Assignment, n_workers: int) -> str:
+        """Hands all workers to a system that carries them out without this sweep; returns its message.
+
+        "": the sweep starts the workers itself and stays until they are done.
+        """
+        return ""
 
     @abstractmethod
     def start(self, worker: int) -> None:
@@ -81,6 +99,6 @@ def find_executor(name: str) -> type[Executor]:
     except ModuleNotFoundError as error:
         if error.name != spec.package:
             raise
-        remedy = f"pip install 'hashbench[{spec.package}]'"
+        remedy = f"pip install 'hashbench[{spec.name}]'"
         raise InputError(f"executor: {spec.name}: the package is not installed; {remedy}") from error
     return executor

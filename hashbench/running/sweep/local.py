@@ -52,15 +52,18 @@ def worker_command(file: str, worker: int) -> list[str]:
     return [sys.executable, "-P", "-m", "hashbench.running.sweep", file, str(worker)]
 
 
+def module_paths() -> str:
+    """A PYTHONPATH with which another process finds the modules that this one finds."""
+    return os.pathsep.join(path or os.getcwd() for path in sys.path)
+
+
 def start_process(command: Sequence[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
     """The process of a worker, in a new session: Ctrl-C reaches the sweep alone, which decides what it means."""
-    # It finds the modules that this process finds, on Ray too
-    paths = {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
     return subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, **paths, **environment},
+        env={**os.environ, "PYTHONPATH": module_paths(), **environment},
         start_new_session=True,
     )
 

@@ -18,7 +18,7 @@ from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import TrainingKind, Workplace, kind_of
 from hashbench.running.runs.materials import Materials
 from hashbench.running.sweep.plan import plan
-from hashbench.running.sweep.runner import DONE, SOME_FAILED
+from hashbench.running.sweep.runner import DONE, SOME_FAILED, SUBMITTED
 from hashbench.running.sweep.runner import sweep as carry_out
 from hashbench.running.training.machine import Machine
 
@@ -43,7 +43,8 @@ def sweep(
     `file`: an experiment file, the name of an experiment that comes with hashbench, or a mapping in the form of a file,
     in which paths are relative to the working folder.
     `overrides`: keys with other values, as "finetune.epochs=3". `data`: hub, builtin or folders in place of the file's.
-    The same call goes on after an interruption. A run that failed is a missing cell of the table, with its reason.
+    The same call goes on after an interruption. A run that failed is a missing cell of the table, with its reason; with
+    `executor: slurm` so is one that is not done yet, and the report has what there is.
 
     Raises InputError for wrong input, SweepNotDone for an interrupted sweep.
     """
@@ -58,7 +59,7 @@ def sweep(
     sources = [data] if isinstance(data, str) else data
     with outliving_readers(), _as_command(["sweep", name, *overrides, "--db", str(db)]):
         code = carry_out(loaded, db=str(db), data=sources or None, workers=workers, max_hours=max_hours)
-    if code not in (DONE, SOME_FAILED):
+    if code not in (DONE, SOME_FAILED, SUBMITTED):
         raise SweepNotDone(f"{name}: interrupted; the same call goes on")
     return report(loaded.experiment.name, db=db)
 

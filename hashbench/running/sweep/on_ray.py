@@ -88,9 +88,8 @@ class RayExecutor(Executor):
         cpus = experiment.threads or cpus_of_process(n_workers * experiment.all_devices)
         self._needs = {"CPU": cpus, "GPU": gpus_of_process(experiment.device)}
         self._alone = experiment.all_devices == 1
-        database = assignment.db if "://" in assignment.db else str(Path(assignment.db).absolute())
         process = None if self._alone else self._needs
-        there = replace(assignment, db=database, threads=cpus, gpus=(), process=process)
+        there = replace(assignment.for_elsewhere(), threads=cpus, process=process)
         self._packed, self._hang_s = pack(there), there.resolved.experiment.hang_s
         self._actors: dict[int, Any] = {}
         self._answers: dict[Any, int] = {}  # that are awaited, by the number of their worker

@@ -89,7 +89,7 @@ class Stopped(Exception):
 
 
 class TimeIsUp(Exception):
-    """The sweep has lasted as long as it may."""
+    """The sweep is to end, done or not; the text says why."""
 
 
 @contextlib.contextmanager

@@ -145,7 +145,7 @@ class SweepProgress:
         self._labels: dict[int, str] = {}
         self._first_point: dict[int, tuple[int, float]] = {}  # step and time of a run's first point
         console = Console(file=self._stream)
-        self._bars = _bars(console) if console.is_terminal else None
+        self._bars = _bars(console) if self._stream.isatty() else None
         self._rows: dict[int, TaskID] = {}
         self._sweep_row: TaskID | None = None
 

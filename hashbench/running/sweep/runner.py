@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -55,6 +56,7 @@ from hashbench.store.status import done_ids, experiments, find_experiment, neede
 from hashbench.store.sums import changed_results
 
 DONE, SOME_FAILED = 0, 1
+SUBMITTED = -1  # no exit code: the runs are done by a batch system, and this process has no more to do
 # Workers that die in a row, for each place, before the sweep gives up: something is wrong with the machine. One that
 # ends may take all of its workers along.
 MAX_CRASHES = 5
@@ -64,11 +66,10 @@ STOP_GRACE_S = 60.0  # a step at base on a CPU, and the checkpoint behind it
 
 @dataclass(frozen=True)
 class Sweep:
-    """A planned sweep, with its store, its experiment's id and the assignment of its workers."""
+    """A planned sweep: its store, its experiment's id and the assignment of its workers."""
 
     store: Store
     experiment_id: int
-    plan: Plan
     assignment: Assignment
     workers: int
     times: bool = True  # whether this machine measures time, after all other runs
@@ -92,13 +93,16 @@ def sweep(
 ) -> int:
     """Carries out the runs of an experiment that are not done yet; returns the exit code.
 
-    0: all runs are done. 1: some failed. 129, 130 or 143: interrupted, and the same command goes on from there. Raises
-    InputError for anything wrong in the experiment or its data, before the first run. `max_hours`: after which all runs
-    are checkpointed and the sweep ends. `artifacts`: a URL where machines share files.
+    0: all runs are done. 1: some failed. 129, 130 or 143: interrupted, and the same command goes on from there.
+    SUBMITTED: a batch system has them. Raises InputError for anything wrong in the experiment or its data, before the
+    first run. `max_hours`: after which all runs are checkpointed and the sweep ends. `artifacts`: a URL where machines
+    share files.
     """
-    until = None if max_hours is None else time.monotonic() + 3600.0 * max_hours
-    find_executor(loaded.experiment.executor)
+    until = math.inf if max_hours is None else time.monotonic() + 3600.0 * max_hours
+    executor = find_executor(loaded.experiment.executor)
     check_place(db, create=True, read_only=dry_run)  # before minutes of planning
+    if not dry_run:
+        executor.check(address_of(db), stays=fail_fast or max_hours is not None)
     planned = plan(loaded, data=data, dry=dry_run)
     n_workers = workers or loaded.experiment.workers
     for remark in (*planned.notes, *planned.absent):
@@ -123,8 +127,17 @@ def sweep(
     retry(retry_failed, store, experiment_id)
     retry(release_dead, store, experiment_id)
     assignment = assign(planned, db=db, experiment_id=experiment_id, n_workers=n_workers, artifacts=shared)
-    work = Sweep(store, experiment_id, planned, assignment, n_workers)
-    return carry_out(work, fail_fast=fail_fast, until=until)
+    to_do = retry(pending, store, experiment_id, assignment.max_attempts, kinds=assignment.kinds)
+    if to_do and (text := executor.submit(assignment, n_workers)):
+        print(text, file=sys.stderr)
+        return SUBMITTED
+    work = Sweep(store, experiment_id, assignment, n_workers)
+    over = partial(_over_at, until)
+    return carry_out(work, fail_fast=fail_fast, over=over)
+
+
+def _over_at(until: float) -> str:
+    return "--max-hours: the time is up" if time.monotonic() >= until else ""
 
 
 def join(loaded: Loaded, *, db: str, data: Sequence[str] | None = None, workers: int = 1, artifacts: str = "") -> int:
@@ -154,7 +167,18 @@ def join(loaded: Loaded, *, db: str, data: Sequence[str] | None = None, workers:
         return DONE
     retry(release_dead, store, experiment_id)
     assignment = replace(assignment, runs=mine)
-    return carry_out(Sweep(store, experiment_id, planned, assignment, workers, times), fail_fast=False)
+    return carry_out(Sweep(store, experiment_id, assignment, workers, times), fail_fast=False)
+
+
+def take_part(assignment: Assignment, over: Callable[[], str]) -> int:
+    """Carries out an assignment that was planned elsewhere by one worker here, as `join` does; returns the exit code.
+
+    Runs that measure time are left out. `over` as in `carry_out`.
+    """
+    store = open_store(assignment.db, create=False)
+    work = Sweep(store, assignment.experiment_id, assignment, 1, times=False)
+    work.retry(release_dead, store, work.experiment_id)
+    return carry_out(work, fail_fast=False, over=over)
 
 
 def shared_at(url: str) -> str:
@@ -181,15 +205,15 @@ def assign(planned: Plan, *, db: str, experiment_id: int, n_workers: int, artifa
 
 def time_left(work: Sweep) -> float | None:
     """Estimated seconds until the sweep is done; None where they are not known, or the database is away."""
-    sweep_runs = [run for run in work.plan.runs if run.id in work.assignment.runs]
-    taken = work.retry.once(seconds_of, work.store, list(work.assignment.runs))
-    return None if taken is None else seconds_left(sweep_runs, taken, work.workers)
+    runs_of_all = work.assignment.runs
+    taken = work.retry.once(seconds_of, work.store, list(runs_of_all))
+    return None if taken is None else seconds_left(list(runs_of_all.values()), taken, work.workers)
 
 
-def carry_out(work: Sweep, *, fail_fast: bool, until: float | None = None) -> int:
+def carry_out(work: Sweep, *, fail_fast: bool, over: Callable[[], str] = str) -> int:
     """Carries out a sweep: all runs but timings by all workers, then timings by one alone; returns the exit code.
 
-    `until`: the monotonic time at which it ends, done or not.
+    `over`: gives the reason to end, done or not; "" without one.
     """
     retry = work.retry
     # Evaluations on further sets are runs of the experiment too, and none of the sweep's
@@ -199,13 +223,13 @@ def carry_out(work: Sweep, *, fail_fast: bool, until: float | None = None) -> in
         with stop_signals(), progress, using(work.assignment.cache):
             for measures_time, n_workers in ((False, work.workers), (True, 1))[: 2 if work.times else 1]:
                 kinds = names(measures_time=measures_time)
-                if not run_phase(work, kinds, n_workers, progress, fail_fast=fail_fast, until=until):
+                if not run_phase(work, kinds, n_workers, progress, fail_fast=fail_fast, over=over):
                     break
     except Stopped as stopped:
         tell(f"interrupted; to go on: hashbench {shlex.join(map(argument_shown, sys.argv[1:]))}")
         return stopped.exit_code
-    except TimeIsUp:
-        tell("--max-hours: the time is up")
+    except TimeIsUp as why:
+        tell(str(why))
     except DatabaseMoved as error:
         raise InputError(f"{error}; {saved_copy(work.store)}") from error
     finally:
@@ -225,13 +249,13 @@ def run_phase(
     progress: SweepProgress,
     *,
     fail_fast: bool,
-    until: float | None,
+    over: Callable[[], str] = str,
 ) -> bool:
     """Carries out all runs of these kinds by so many workers; False where failures ended it early.
 
-    Raises TimeIsUp at `until`, and InputError where a worker cannot take part.
+    Raises TimeIsUp as soon as `over` says why, and InputError where a worker cannot take part.
     """
-    experiment = work.plan.resolved.experiment
+    experiment = work.assignment.resolved.experiment
     assignment = replace(work.assignment, kinds=kinds, threads=threads_for(experiment, n_workers))
     if not work.retry(pending, work.store, work.experiment_id, assignment.max_attempts, kinds=kinds):
         return True
@@ -241,8 +265,8 @@ def run_phase(
     try:
         crew.start()
         while not crew.is_done:
-            if until is not None and time.monotonic() >= until:
-                raise TimeIsUp
+            if why := over():
+                raise TimeIsUp(why)
             crew.hear(wait_s=0.2)
         return not crew.gave_up
     finally:
@@ -352,7 +376,7 @@ def conclude(work: Sweep) -> int:
     total = len(work.assignment.runs)
     done = work.retry(done_ids, work.store, work.assignment.runs)
     undone = total - len(done)
-    if not undone and work.plan.resolved.experiment.keep_weights == "none":
+    if not undone and work.assignment.resolved.experiment.keep_weights == "none":
         remove_temporary_files(work.assignment, work.retry(needed_by_others, work.store))
     remove_leftovers(work.assignment.cache, sorted(done))
     if undone:

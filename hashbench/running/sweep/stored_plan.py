@@ -9,6 +9,7 @@ from typing import Any
 from hashbench.common.errors import InputError
 from hashbench.common.measured import STORED
 from hashbench.common.showing import stored_command
+from hashbench.data.sources.hub import PREFIX, with_commit
 from hashbench.running.runs.base import names
 from hashbench.running.runs.pairs import pair_notes
 from hashbench.running.sweep.plan import Plan, check_loaded
@@ -36,7 +37,24 @@ def stored_config(planned: Plan, origins: Mapping[str, Any]) -> dict[str, Any]:
     resolved = planned.resolved
     tuned = {label: declared for label in resolved.models if (declared := resolved.tuning_of(label))}
     config = resolved.experiment.stored() | {STORED: tuned}
-    return config | ({"provenance": origins} if origins else {})
+    tasks = [{**of, "hub": with_commit(of["hub"])} if _is_on_hub(of) else of for of in config["tasks"]]
+    config |= {"tasks": config["tasks"] if isinstance(config["tasks"], str) else tasks}
+    pinned: dict[str, Any] = _pinned(config)
+    return pinned | ({"provenance": origins} if origins else {})
+
+
+def _is_on_hub(entry: Any) -> bool:
+    return isinstance(entry, dict) and entry["hub"] is not None
+
+
+def _pinned(value: Any) -> Any:
+    """A stored value with commits behind corpora of the hub, so that whoever reads it again reads the same texts."""
+    if isinstance(value, dict):
+        return {name: _pinned(of) for name, of in value.items()}
+    if isinstance(value, list):
+        return [_pinned(of) for of in value]
+    is_corpus = isinstance(value, str) and value.startswith(PREFIX)
+    return f"{PREFIX}{with_commit(value.removeprefix(PREFIX))}" if is_corpus else value
 
 
 def data_origins(planned: Plan) -> dict[str, Any]:

@@ -120,7 +120,11 @@ def reseed(seed: int, step: int, rank: int = 0) -> None:
     than the uninterrupted one; with this at every step both draw the same. The odd 64-bit factors of SplitMix64 give
     different (seed, step, rank) unrelated states.
     """
-    torch.manual_seed(((seed + 1) * GAMMA + (step + 1) * FIRST_FACTOR + rank * SECOND_FACTOR) % 2**63)
+    state = ((seed + 1) * GAMMA + (step + 1) * FIRST_FACTOR + rank * SECOND_FACTOR) % 2**63
+    if torch.accelerator.is_available():
+        torch.manual_seed(state)
+    else:  # for each kind of device that is not there, torch.manual_seed would keep the text of a stack trace
+        torch.default_generator.manual_seed(state)
 
 
 def drops_out(module: nn.Module) -> bool:

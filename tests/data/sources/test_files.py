@@ -12,7 +12,7 @@ import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources import text_tables
-from hashbench.data.sources.files import Cells, FileTable, find_table, iterate_column
+from hashbench.data.sources.files import Cells, FileTable, feature_names, find_table, iterate_column
 from hashbench.data.sources.text_tables import ReadOptions
 
 EMOJI = "emoji \U0001f600\U0001f468\u200d\U0001f469"
@@ -169,10 +169,77 @@ def test_a_table_without_a_line_of_names(tmp_path: Path) -> None:
     wrong(tmp_path / "train.csv", r"its first line, 3, Wall St\. .*, names no column; write a line of names first")
 
 
-def test_a_name_within_a_column_is_no_column(tmp_path: Path) -> None:
-    (tmp_path / "train.jsonl").write_text('{"meta": {"text": "a"}, "label": 0}\n')
-    with pytest.raises(InputError, match=r"no column 'meta\.text'; 'meta' is one, what lies in it is none"):
-        read_columns(tmp_path / "train.jsonl", ["meta.text", "label"])
+NESTED = [
+    {"id": 1, "translation": {"de": "eins", "en": "one"}, "tokens": [{"form": "a", "tag": 0}], "x.y": "plain"},
+    {"id": 2, "translation": {"de": "zwei", "en": None}, "tokens": [], "x.y": "plain"},
+    {"id": 3, "translation": None, "tokens": [{"form": "b", "tag": 1}, {"form": "c", "tag": 0}], "x.y": "plain"},
+]
+
+
+def nested(folder: Path, ending: str) -> Path:
+    """The rows as a file of this format."""
+    path = folder / f"train{ending}"
+    if ending == ".parquet":
+        pq.write_table(pa.Table.from_pylist(NESTED), path)
+    elif ending == ".json":
+        path.write_text(json.dumps(NESTED))
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in NESTED))
+    return path
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".jsonl", ".json"])
+def test_a_dotted_path_names_what_lies_in_a_column(tmp_path: Path, ending: str) -> None:
+    """In a list it names that of each item; a column of the whole name comes first."""
+    path = nested(tmp_path, ending)
+    columns = ["translation.en", "tokens.form", "x.y", "translation.de", "id"]
+    assert read_columns(path, columns) == {
+        "translation.en": ["one", None, None],
+        "tokens.form": [["a"], [], ["b", "c"]],
+        "x.y": ["plain"] * 3,
+        "translation.de": ["eins", "zwei", None],
+        "id": [1, 2, 3],
+    }
+    for column, has in (
+        ("translation.fr", "'translation' has no 'fr'; it has de, en"),
+        ("tokens.form.x", "'tokens.form' has no 'x'; it holds str"),
+        ("id.x", "'id' has no 'x'; it holds int"),
+        ("nothing.x", "it has id, translation, tokens"),
+    ):
+        with pytest.raises(InputError, match=rf"no column '{column}'.*{has}"):
+            read_columns(path, [column])
+
+
+def test_a_dotted_path_of_a_csv_file_names_nothing(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("meta,label\n{},0\n")
+    with pytest.raises(InputError, match=r"no column 'meta\.text'; 'meta' is one, of texts: nothing lies in them"):
+        read_columns(tmp_path / "train.csv", ["meta.text", "label"])
+
+
+@pytest.mark.parametrize("ending", [".json", ".jsonl"])
+def test_a_key_in_a_column_is_there_once(tmp_path: Path, ending: str) -> None:
+    row = '{"meta": {"text": "a", "text": "b"}, "label": 0}'
+    (tmp_path / f"train{ending}").write_text(f"[{row}]" if ending == ".json" else f"{row}\n")
+    with pytest.raises(InputError, match=r"column 'text' is there 2 times"):
+        read_columns(tmp_path / f"train{ending}", ["meta.text", "label"])
+
+
+@pytest.mark.parametrize("items", [{"feature": {"names": ["no", "yes"]}}, [{"names": ["no", "yes"]}]])
+def test_names_of_classes_in_a_column(tmp_path: Path, items: object) -> None:
+    """Of a struct, and of a list of structs in the forms of all versions of `datasets`."""
+    inside = {"feature": {"tag": {"names": ["O", "B-x"]}}, "_type": "List"}
+    features = {"meta": {"label": {"names": ["no", "yes"]}, "several": items}, "tokens": inside}
+    table = pa.table({"meta": [{"label": 0, "several": [0]}], "tokens": [[{"tag": 1}]]})
+    written = {b"huggingface": json.dumps({"info": {"features": features}}).encode()}
+    pq.write_table(table.replace_schema_metadata(written), tmp_path / "train.parquet")
+    names = {
+        column: feature_names(tmp_path / "train.parquet", column)
+        for column in ("meta.label", "meta.several", "tokens.tag", "meta", "meta.other")
+    }
+    assert names == {
+        "meta.label": ("no", "yes"), "meta.several": ("no", "yes"), "tokens.tag": ("O", "B-x"), "meta": (),
+        "meta.other": (),
+    }  # fmt: skip
 
 
 def test_row_of_another_width(tmp_path: Path) -> None:

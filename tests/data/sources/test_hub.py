@@ -11,9 +11,8 @@ import pytest
 
 from hashbench.common import hub as common_hub
 from hashbench.common.errors import InputError
-from hashbench.data.sources import hub
-from hashbench.data.sources import hub as hub_copies
-from hashbench.data.sources.hub import HubPlace, HubTable
+from hashbench.data.sources import hub, hub_copies
+from hashbench.data.sources.hub import HubPlace, HubTable, named_place, with_commit
 from hashbench.data.sources.sources import locate_corpus, open_sources
 from hashbench.data.tasks.catalogue import available, find_task, load_task, locate_task
 
@@ -82,7 +81,7 @@ def test_list_names_the_hubs_repositories_without_the_hub(monkeypatch: pytest.Mo
     found = {line.name: line.source for line in available(open_sources("hub"))}
     assert found["cola"] == "hub nyu-mll/glue@bcdcba79d07b"
     assert found["bookcorpus"] == "hub rojagtap/bookcorpus@newest"
-    monkeypatch.setattr(hub_copies, "_newest", lambda repository: hub_copies.HubCopy("c0ffee" * 6))
+    monkeypatch.setattr(hub_copies, "_newest", lambda *_: hub_copies.HubCopy("c0ffee" * 6))
     assert locate_corpus("bookcorpus", open_sources("hub")).revision == "c0ffee" * 6
     found = {line.name: line.source for line in available(open_sources("hub"))}
     assert found["bookcorpus"] == "hub rojagtap/bookcorpus@c0ffeec0ffee"
@@ -95,12 +94,16 @@ class Answers:
         self.file, self.fetched, self.kept = file, 0, False
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        builder = SimpleNamespace(config=SimpleNamespace(data_files={"train": [f"{ROOT}/data/train.parquet"]}))
+        config = SimpleNamespace(data_files={"train": [f"{ROOT}/data/train.parquet"]})
+        builder = SimpleNamespace(config=config, info=SimpleNamespace(features=None))
         rows = iter([{"text": "one"}, {"text": None}])
         use(
             monkeypatch,
             huggingface_hub=SimpleNamespace(
-                HfApi=lambda: SimpleNamespace(dataset_info=lambda *_, **__: None),
+                HfApi=lambda: SimpleNamespace(
+                    dataset_info=lambda *_, **__: SimpleNamespace(siblings=[], card_data=None),
+                    get_paths_info=lambda *_, **__: [SimpleNamespace(size=1_000)],
+                ),
                 hf_hub_download=self.download,
                 try_to_load_from_cache=lambda *_, **__: str(self.file) if self.kept else None,
             ),
@@ -141,7 +144,7 @@ def test_what_was_fetched_is_not_asked_for_again(answers: Answers, monkeypatch: 
     table = HubTable(HubPlace("some/name", "cola", "c0ffee"), "train")
     before = table.read(["label"])
     answers.kept = True
-    monkeypatch.setattr(hub, "data_set_info", lambda *_: pytest.fail("the hub was asked"))
+    monkeypatch.setattr(hub_copies, "data_set_info", lambda *_: pytest.fail("the hub was asked"))
     assert table.read(["label"]) == before and answers.fetched == 1
 
 
@@ -162,7 +165,7 @@ def test_a_stream_without_the_column(answers: Answers) -> None:
 def test_converted_files_are_named_by_config_and_split() -> None:
     table = HubTable(HubPlace("some/name", "mrda", "c0ffee", converted=True), "test")
     assert table.arguments() == {
-        "path": "some/name", "revision": "c0ffee", "data_files": {"test": "mrda/test/*.parquet"}
+        "path": "hf://datasets/some/name", "revision": "c0ffee", "data_files": {"test": "mrda/test/*.parquet"}
     }  # fmt: skip
 
 
@@ -172,3 +175,35 @@ def test_a_fingerprint_is_of_names_columns_and_commit() -> None:
     expected = hub.digest("hub", "some/name", "cola", "train", "c0ffee", "text=title+body")
     assert HubTable(at, "train").fingerprint() == expected
     assert HubTable(HubPlace("some/name", "cola", "c0ffee"), "train").fingerprint() != expected
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("acme/news", ("acme/news", None, None)),
+        ("acme/news@c0ffee", ("acme/news", None, "c0ffee")),
+        ("acme/news:2023-11.en@refs/convert/parquet", ("acme/news", "2023-11.en", "refs/convert/parquet")),
+        ("Acme.org/the_set-2:Some words", ("Acme.org/the_set-2", "Some words", None)),
+    ],
+)
+def test_a_user_names_a_data_set(text: str, parts: tuple[str, str | None, str | None]) -> None:
+    at = named_place(text)
+    assert (at.repository, at.config, at.revision) == parts and at.own and at.known_copy() is None
+    assert with_commit(text) == text  # nothing was read
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "acme", "acme/", "/news", "../news", "acme/..", "acme/a..b", "a/b/c", "acme/news@", "acme/news@../x",
+     "acme/news:", "acme/news:a/b", "acme/news:a\\b", "acme/--x", "https://hub/a/b", "acme/news x", "acme/news\n"],
+)  # fmt: skip
+def test_other_texts_name_none(text: str) -> None:
+    """Among them whatever could be a path."""
+    with pytest.raises(InputError, match=r"is no data set of the hub; write OWNER/NAME, with @COMMIT behind it to pin"):
+        named_place(text)
+
+
+def test_a_config_has_one_place() -> None:
+    assert named_place("acme/news", config="en").config == "en"
+    with pytest.raises(InputError, match=r"names a config, and config another; leave one out"):
+        named_place("acme/news:en", config="de")

@@ -197,8 +197,8 @@ def test_decimal_numbers_are_no_classes(column: list[object]) -> None:
 
 @pytest.mark.parametrize("cell", [[0, 1], ["O", "B-PER"], []])
 def test_a_list_is_no_label(cell: object) -> None:
-    wrong(r"row 1: \[.*\] is not a label; .*multi-label\) are not supported; tags.* need metric: span_f1", [cell, [1]])
-    wrong(r"row 1: .* is not a label; expected a name.*multi-label", [str(cell), "a", "b"])
+    wrong(r"row 1: \[.*\] is not a label; .* need metric: label_f1_micro, tags.*, metric: span_f1", [cell, [1]])
+    wrong(r"row 1: .* is not a label; expected a name.*several labels a row need", [str(cell), "a", "b"])
     wrong("is nested", [{"a": 1}])
 
 
@@ -444,12 +444,6 @@ def test_equal_cells_are_equal_classes_and_different_names_are_different_ones(na
     ],
 )
 def test_names_that_may_be_several_labels_are_noted(names: list[str], joined: str) -> None:
-    notes = joined_labels(names)
-    assert notes == (
-        [
-            f"perhaps several labels a row, joined by {joined} (each counts as one class, and several labels a row "
-            "(multi-label) are not supported)"
-        ]
-        if joined
-        else []
-    )
+    remark = "each counts as one class; to split it: metric: label_f1_micro, separator: "
+    noted = f"perhaps several labels a row, joined by {joined} ({remark}{joined.partition(': ')[0]})"
+    assert joined_labels(names) == ([noted] if joined else [])

@@ -6,6 +6,7 @@ import gzip
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources.files import FileTable
-from hashbench.data.sources.layout import SPLITS, find_corpus_files, find_splits, named
+from hashbench.data.sources.layout import SPLITS, chosen_splits, find_corpus_files, find_splits, named
 
 
 def put(folder: Path, *names: str) -> Path:
@@ -212,3 +213,47 @@ def test_of_any_names_a_corpus_has_all_rows_once_or_it_is_an_error(names: set[st
             assert "\n" not in str(error)
             return
         assert sorted(path.relative_to(folder).as_posix() for path in files) == sorted(names)
+
+
+PAIRS = {"test": SPLITS["test"]}
+
+
+@pytest.mark.parametrize(
+    ("there", "names", "chosen", "notes"),
+    [
+        (["train", "dev", "test"], SPLITS, {"train": "train", "validation": "dev", "test": "test"}, ()),
+        (["Training", "unsupervised"], SPLITS, {"train": "Training"}, ("not read: unsupervised",)),
+        (["train", "train_small", "test"], SPLITS, {"train": "train", "test": "test"}, ("not read: train_small",)),
+        (["train"], PAIRS, {"test": "train"}, ()),
+        (["train", "test"], PAIRS, {"test": "test"}, ("not read: train",)),
+    ],
+)
+def test_splits_that_a_data_set_names(there: list[str], names: Any, chosen: dict[str, str], notes: tuple[str]) -> None:
+    assert chosen_splits(there, names, {}, "hub x") == (chosen, notes)
+
+
+@pytest.mark.parametrize(
+    ("there", "names", "message"),
+    [
+        (["a", "b"], SPLITS, r"no train split; it has a, b; name it: splits: \{train: a, ...\}"),
+        (["train", "val", "dev"], SPLITS, "val and dev are both the validation split; say which to read: splits: "),
+        (["train", "validation_matched"], SPLITS,
+         r"validation_matched looks like the validation split and is not read; say which to read: "
+         r"splits: \{train: train, validation: validation_matched\}"),
+        (["train", "validation", "eval"], SPLITS, r"eval looks like the test split .* test: eval\}"),
+        (["a", "b"], PAIRS, r"no test split; it has a, b; name it: splits: \{test: a, ...\}"),
+    ],
+)  # fmt: skip
+def test_splits_that_are_not_plain(there: list[str], names: Any, message: str) -> None:
+    with pytest.raises(InputError, match=f"^hub x: {message}"):
+        chosen_splits(there, names, {}, "hub x")
+
+
+def test_splits_that_a_user_names() -> None:
+    there = ["train", "validation_matched", "test"]
+    by_user = {"train": "train", "validation": "validation_matched"}
+    assert chosen_splits(there, SPLITS, by_user, "hub x") == (by_user, ("not read: test",))
+    with pytest.raises(InputError, match=r"^hub x: splits: no split 'tests'; did you mean 'test'\?$"):
+        chosen_splits(there, SPLITS, {"train": "train", "test": "tests"}, "hub x")
+    with pytest.raises(InputError, match=r"^hub x: no train split; it has"):
+        chosen_splits(there, SPLITS, {"test": "test"}, "hub x")

@@ -110,3 +110,15 @@ def test_tasks_are_listed_without_what_trains() -> None:
     program = f"import sys; from hashbench.data.tasks.catalogue import known_tasks; known_tasks(); print({heavy})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_an_own_data_set_of_the_hub_is_of_texts(tmp_path: Path) -> None:
+    """It is located on the hub alone, whatever the sources are; a page-link set is a folder."""
+    entry = TaskEntry(name="mine", hub="acme/news@c0ffee", config="en", text="text", splits={"train": "a"})
+    (task,) = expand_tasks([entry], tmp_path)
+    assert task.is_own and task.folder is None and task.hub is not None
+    assert (task.hub.repository, task.hub.revision, task.hub.config) == ("acme/news", "c0ffee", "en")
+    assert task.hub.splits == (("train", "a"),)
+    links = TaskEntry(name="mine", hub="acme/links", text="page", links="links")
+    with pytest.raises(InputError, match=r"^task 'mine': a page-link set of your own is a folder; give path in place"):
+        expand_tasks([links], tmp_path)

@@ -156,6 +156,9 @@ def test_a_file_in_a_folder_is_a_kind(run: Callable[..., tuple[str, str, object]
     )
     assert {row["kind"] for row in stored} == {"floor", "finetune"}
     assert {row["reason"] for row in stored if row["model"] == "majority"} == {"the predictions are constant"}
+    _, err, code = run("export", "folder", "--experiment", "tides", "--task", "tides")
+    assert code == 2 and "its kind of task, degrees, has a head with outputs of its own" in err
+    assert not (folder / "folder").exists()
 
 
 def test_its_errors_are_one_line(run: Callable[..., tuple[str, str, object]], folder: Path) -> None:

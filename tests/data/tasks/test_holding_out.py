@@ -6,10 +6,25 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashbench.data.tasks.holding_out import Contained, CountClasses, drawn_groups, drawn_rows, lost_classes
+from hashbench.data.tasks.holding_out import (
+    Contained,
+    CountClasses,
+    drawn_groups,
+    drawn_rows,
+    lost_classes,
+    order_by_chance,
+)
 
 SENTENCES = [f"s{i} a{i} b{i} c{i}" for i in range(100)]
 PHRASED = [phrase for text in SENTENCES for phrase in (text, text[:-3], text.split()[0])]  # 300 rows
+
+
+def by_rows(n: int, seed: int) -> np.ndarray:
+    return drawn_rows(order_by_chance(n, seed))
+
+
+def by_groups(contained: Contained, seed: int, count: CountClasses) -> np.ndarray:
+    return drawn_groups(contained, order_by_chance(len(contained.row_of), seed), count)
 
 
 def counter(labels: list[int]) -> CountClasses:
@@ -29,23 +44,23 @@ def shared(texts: list[str], held: np.ndarray) -> int:
 
 
 def test_rows_that_lie_in_one_another_are_held_out_together() -> None:
-    held = drawn_groups(Contained.of([PHRASED]), 0, none)
+    held = by_groups(Contained.of([PHRASED]), 0, none)
     assert held.sum() == 30
     assert shared(PHRASED, held) == 0
-    assert shared(PHRASED, drawn_rows(300, 0)) > 0
+    assert shared(PHRASED, by_rows(300, 0)) > 0
 
 
 def test_pairs_are_held_out_together_by_both_texts() -> None:
     columns = [PHRASED, [text.upper() for text in PHRASED]]
     contained = Contained.of(columns)
-    held = drawn_groups(contained, 0, none)
-    assert (held == drawn_groups(Contained.of([PHRASED]), 0, none)).all()
+    held = by_groups(contained, 0, none)
+    assert (held == by_groups(Contained.of([PHRASED]), 0, none)).all()
     assert contained.lying_in(held) == 0
 
 
 def test_a_text_that_lies_in_most_rows_binds_no_group() -> None:
     texts = [f"{text} good" for text in PHRASED] + ["good"]
-    held = drawn_groups(Contained.of([texts]), 0, none)
+    held = by_groups(Contained.of([texts]), 0, none)
     assert 27 <= held.sum() <= 33
     assert not held[-1], "it lies in rows of train"
     assert Contained.of([texts]).lying_in(held) == 0
@@ -55,16 +70,16 @@ def test_a_text_that_lies_in_most_rows_binds_no_group() -> None:
 def test_where_no_row_lies_in_another_they_are_those_of_the_first_rule() -> None:
     for n in (2, 9, 10, 57, 200):
         texts = [f"text {i}" for i in range(n)]
-        assert (drawn_groups(Contained.of([texts]), 3, none) == drawn_rows(n, 3)).all()
+        assert (by_groups(Contained.of([texts]), 3, none) == by_rows(n, 3)).all()
 
 
 def test_the_first_rule_draws_what_it_drew() -> None:
-    assert np.flatnonzero(drawn_rows(40, 0)).tolist() == [9, 11, 12, 33]
-    assert drawn_rows(2, 0).sum() == 1
+    assert np.flatnonzero(by_rows(40, 0)).tolist() == [9, 11, 12, 33]
+    assert by_rows(2, 0).sum() == 1
 
 
 def test_equal_rows_alone_are_drawn_one_by_one() -> None:
-    assert (drawn_groups(Contained.of([["same"] * 30]), 0, none) == drawn_rows(30, 0)).all()
+    assert (by_groups(Contained.of([["same"] * 30]), 0, none) == by_rows(30, 0)).all()
 
 
 @given(
@@ -74,9 +89,9 @@ def test_equal_rows_alone_are_drawn_one_by_one() -> None:
 def test_no_class_is_lost_and_no_row_leaks_unless_rows_are_drawn_one_by_one(rows, seed) -> None:  # type: ignore[no-untyped-def]
     texts, labels = [" ".join(words) for words, _ in rows], [label for _, label in rows]
     contained, count = Contained.of([texts]), counter(labels)
-    held = drawn_groups(contained, seed, count)
+    held = by_groups(contained, seed, count)
     assert 0 < held.sum() < len(rows)
-    by_row = bool((held == drawn_rows(len(rows), seed)).all())
+    by_row = bool((held == by_rows(len(rows), seed)).all())
     assert by_row or (contained.lying_in(held) == 0 and not len(lost_classes(held, count)))
 
 
@@ -84,6 +99,6 @@ def test_the_only_row_of_a_class_stays_in_train() -> None:
     texts = [f"text {i}" for i in range(40)]
     for rare in range(40):
         labels = [int(i == rare) for i in range(40)]
-        held = drawn_groups(Contained.of([texts]), 0, counter(labels))
+        held = by_groups(Contained.of([texts]), 0, counter(labels))
         assert not held[rare] and held.sum() in (3, 4)
-        assert lost_classes(drawn_rows(40, 0), counter(labels)).tolist() == [1] * bool(drawn_rows(40, 0)[rare])
+        assert lost_classes(by_rows(40, 0), counter(labels)).tolist() == [1] * bool(by_rows(40, 0)[rare])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -9,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
-from hashbench.models.embeddings.base import HeadSpec
+from hashbench.models.embeddings.base import Batch, HeadSpec
 from hashbench.models.encoders.base import make_encoder
 from hashbench.models.names import Pooling
-from hashbench.models.objectives.heads import ClassificationHead, classification_head, pool
+from hashbench.models.objectives.heads import ClassificationHead, LabelsHead, classification_head, pool
 
 STATES = torch.tensor([[[1.0, -2.0], [3.0, 4.0], [9.0, 9.0]], [[5.0, 6.0], [9.0, 9.0], [9.0, 9.0]]])
 MASK = torch.tensor([[True, True, False], [True, False, False]])
@@ -71,6 +73,16 @@ def test_cross_entropy_of_classes_and_squared_error_of_one_output() -> None:
     outputs = torch.tensor([[0.0, 0.0, 0.0]])
     assert classes.loss(outputs, torch.tensor([1])).item() == pytest.approx(1.0986123)  # log 3
     assert regression.loss(torch.tensor([[1.0], [2.0]]), torch.tensor([0.0, 4.0])).item() == pytest.approx(2.5)
+
+
+def test_binary_cross_entropy_of_several_labels_is_the_mean_over_labels_and_rows() -> None:
+    head = classification_head(HeadSpec(), 2, 3, multi_label=True)
+    outputs, labels = torch.tensor([[0.0, 2.0, -1.0], [3.0, 0.0, 0.0]]), torch.tensor([[1, 0, 0], [1, 1, 0]])
+    of_each = [-math.log(p if y else 1 - p) for p, y in zip(outputs.sigmoid().flatten(), labels.flatten(), strict=True)]
+    assert head.loss(outputs, labels.to(torch.uint8)).item() == pytest.approx(sum(of_each) / 6)
+    assert isinstance(head, LabelsHead) and [*head.state_dict()] == [*ClassificationHead(2, 3).state_dict()]
+    batch = Batch(torch.zeros(1, 1), torch.zeros(2, 1), torch.ones(2, 1).bool(), labels=labels)
+    assert head.n_labels(batch) == 6
 
 
 def test_regression_takes_whole_numbers_as_targets() -> None:

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources.hub import HubCopy, HubTable, TableContents
+from hashbench.data.sources.hub import HubTable, TableContents
+from hashbench.data.sources.hub_copies import HubCopy
 from hashbench.running.experiment import hub_check
 from hashbench.running.experiment.hub_check import check_entry, check_hub, hub_entries
 

@@ -135,16 +135,46 @@ FAULTS = {
     "a negative seed": ("seeds: [-1]\n", "a.yaml:3: entry 1 of seeds: must be at least 0, not -1; correct the value"),
     "a task without text": (
         "tasks: [{name: a, path: b}]\n",
-        "a.yaml:3: key 'text' of entry 1 of tasks is missing; add it (keys: hashbench schema)",
+        "a.yaml:3: key 'text' of entry 1 of tasks is missing; add it, and path or hub; a task that comes with "
+        "hashbench is its name alone, without keys (keys: hashbench schema)",
     ),
     "rows of a task of the suite": (
         "tasks: [{name: sst2, max_rows: 9}]\n",
-        "a.yaml:3: key 'path' of entry 1 of tasks is missing; add it; a task that comes with hashbench is its name "
-        "alone, without keys (keys: hashbench schema)",
+        "a.yaml:3: key 'text' of entry 1 of tasks is missing; add it, and path or hub; a task that comes with "
+        "hashbench is its name alone, without keys (keys: hashbench schema)",
     ),
     "an unknown key of a task": (
         "tasks:\n  - name: a\n    pathh: b\n    path: b\n    text: c\n",
         "a.yaml:5: unknown key 'pathh' of entry 1 of tasks; did you mean 'path'? (list: hashbench schema)",
+    ),
+    "a typo of path": (
+        "tasks: [{name: a, pth: b, text: c}]\n",
+        "a.yaml:3: unknown key 'pth' of entry 1 of tasks; did you mean 'path'? (list: hashbench schema)",
+    ),
+    "neither path nor hub": (
+        "tasks: [{name: a, text: c}]\n",
+        "a.yaml:3: entry 1 of tasks: give path, a folder, or hub, a data set of the Hugging Face hub: one of the two",
+    ),
+    "path and hub": (
+        "tasks: [{name: a, path: b, hub: c/d, text: c}]\n",
+        "a.yaml:3: entry 1 of tasks: give path, a folder, or hub, a data set of the Hugging Face hub: one of the two",
+    ),
+    "no name of the hub": (
+        "tasks:\n- name: a\n  hub: ../secret\n  text: c\n",
+        "a.yaml:5: hub of entry 1 of tasks: '../secret' is no data set of the hub; write OWNER/NAME, with @COMMIT "
+        "behind it to pin it",
+    ),
+    "a config in the name": (
+        "tasks: [{name: a, hub: 'c/d:en', text: c}]\n",
+        "a.yaml:3: hub of entry 1 of tasks: 'c/d:en' names a config; give it as config: en",
+    ),
+    "a config of a folder": (
+        "tasks: [{name: a, path: b, config: en, text: c}]\n",
+        "a.yaml:3: entry 1 of tasks: config is of a data set of the hub; leave it out",
+    ),
+    "a key of files with hub": (
+        "tasks: [{name: a, hub: c/d, delimiter: ';', text: c}]\n",
+        "a.yaml:3: entry 1 of tasks: delimiter is of files in a folder; leave it out",
     ),
     "three text columns": (
         "tasks: [{name: a, path: b, text: [x, y, z]}]\n",
@@ -407,7 +437,6 @@ def test_what_is_no_device(load, device: str) -> None:
 TYPOS = {  # the whole file -> line, key as typed, key that is missing
     "nmae: a\nmodels: [bert-mlm]\n": (1, "'nmae'", "name"),
     "name: a\nmodles: [bert-mlm]\n": (2, "'modles'", "models"),
-    BASE + "tasks:\n- {name: t, pth: data, text: text}\n": (4, "'pth' of entry 1 of tasks", "path"),
     BASE + "tasks:\n- {name: t, path: data, txt: text}\n": (4, "'txt' of entry 1 of tasks", "text"),
     BASE + "budget: {embedding_params: 1000}\n": (3, "'budget.embedding_params'", "embedding_parameters"),
     BASE + "finetune:\n  noise: {kindd: swap, rate: 0.1}\n": (4, "'finetune.noise.kindd'", "kind"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError, NotAtHand
-from hashbench.data.sources import hub as hub_copies
+from hashbench.data.sources import hub_copies
 from hashbench.data.sources.weights import HubWeights
 from hashbench.data.tasks.catalogue import find_task
 from hashbench.running.experiment.load import load_experiment

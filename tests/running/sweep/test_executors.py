@@ -54,12 +54,12 @@ def test_a_user_defined_executor_is_a_command(
     done = finish("sweep", "small.yaml", *short, cwd=tmp_path)
     assert done.code == 0, done.err
     monkeypatch.delenv("HASHBENCH_PLUGINS")
-    with pytest.raises(ValidationError, match="'local' or 'ray'"):
+    with pytest.raises(ValidationError, match="'local', 'ray' or 'slurm'"):
         Experiment(name="a", models=("bert-mlm",), executor="mine")
 
 
 def test_what_a_file_is_read_with_needs_none_of_their_packages() -> None:
     code = "import sys; from hashbench.common.registry import registered; print(*registered('executor')); "
-    code += "print({'ray', 'torch', 'sqlalchemy'} & set(sys.modules))"
+    code += "print({'ray', 'submitit', 'torch', 'sqlalchemy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "local ray\nset()\n"
+    assert done.stdout == "local ray slurm\nset()\n"

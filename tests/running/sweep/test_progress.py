@@ -66,6 +66,14 @@ def shown_on(terminal: Terminal) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
 
 
+def test_a_file_gets_lines_and_no_bars_where_colours_are_asked_for(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as in the kernel of a notebook
+    file = io.StringIO()
+    with SweepProgress(4, 1, lambda: 125.0, file) as progress:
+        assert progress._bars is None
+    assert "\x1b" not in file.getvalue()
+
+
 def test_a_terminal_shows_runs_done_of_all_steps_of_the_running_ones_and_the_time_left(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")

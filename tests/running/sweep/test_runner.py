@@ -20,7 +20,6 @@ from hashbench.running.runs import finetuning
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.sweep import runner
 from hashbench.running.sweep.executors import Executor
-from hashbench.running.sweep.plan import Plan
 from hashbench.running.sweep.progress import SweepProgress, WorkerEnded, WorkerRefused, WorkerStarted
 from hashbench.running.training.machine import Machine
 from hashbench.store.engine import open_store
@@ -182,10 +181,9 @@ def test_a_machine_that_takes_all_its_workers_along_ends_no_sweep(tmp_path, monk
     monkeypatch.setattr(runner, "find_executor", lambda name: Dying)
     monkeypatch.setattr(Dying, "deaths", deaths)
     assignment = make_assignment(tmp_path, 1)
-    planned = Plan(assignment.resolved, tuple(assignment.runs.values()))
-    work = runner.Sweep(open_store(assignment.db), assignment.experiment_id, planned, assignment, 8, {})
+    work = runner.Sweep(open_store(assignment.db), assignment.experiment_id, assignment, 8, {})
     progress = SweepProgress(1, 0, lambda: None)
-    ended = runner.run_phase(work, assignment.kinds, 8, progress, fail_fast=False, until=None)
+    ended = runner.run_phase(work, assignment.kinds, 8, progress, fail_fast=False)
     assert ended == goes_on
 
 
@@ -222,11 +220,12 @@ def test_a_sweep_without_a_place_for_its_workers_ends_when_others_have_done_all_
     monkeypatch.setattr(runner, "find_executor", lambda name: Waiting)
     monkeypatch.setattr(runner, "LOOK_EVERY_S", 0.0)
     assignment = make_assignment(tmp_path, 2)
-    planned = Plan(assignment.resolved, tuple(assignment.runs.values()))
-    work = runner.Sweep(open_store(assignment.db), assignment.experiment_id, planned, assignment, 1, {})
+    work = runner.Sweep(open_store(assignment.db), assignment.experiment_id, assignment, 1, {})
     progress = SweepProgress(2, 0, lambda: None)
     soon = time.monotonic() + 60
-    assert runner.run_phase(work, assignment.kinds, 1, progress, fail_fast=False, until=soon)
+    assert runner.run_phase(
+        work, assignment.kinds, 1, progress, fail_fast=False, over=lambda: "late" if time.monotonic() > soon else ""
+    )
 
 
 class Refusing(Endless):
@@ -240,20 +239,18 @@ def test_a_worker_that_cannot_take_part_ends_the_sweep_with_its_reason(tmp_path,
     monkeypatch.setattr(runner, "find_executor", lambda name: Refusing)
     monkeypatch.setattr(runner, "STOP_GRACE_S", 0.0)
     assignment = make_assignment(tmp_path, 2)
-    planned = Plan(assignment.resolved, tuple(assignment.runs.values()))
-    work = runner.Sweep(open_store(assignment.db), assignment.experiment_id, planned, assignment, 2, {})
+    work = runner.Sweep(open_store(assignment.db), assignment.experiment_id, assignment, 2, {})
     with pytest.raises(InputError, match="node 2: another plan than the stored one"):
-        runner.run_phase(work, assignment.kinds, 2, SweepProgress(2, 0, lambda: None), fail_fast=False, until=None)
+        runner.run_phase(work, assignment.kinds, 2, SweepProgress(2, 0, lambda: None), fail_fast=False)
 
 
 def test_a_sweep_whose_time_is_up_stops_its_workers_and_says_what_is_left(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(runner, "find_executor", lambda name: Endless)
     monkeypatch.setattr(Endless, "stopped", 0)
     assignment = make_assignment(tmp_path, 3)
-    planned = Plan(assignment.resolved, tuple(assignment.runs.values()))
     store = open_store(assignment.db)
-    work = runner.Sweep(store, assignment.experiment_id, planned, assignment, 1, {})
-    assert runner.carry_out(work, fail_fast=False, until=time.monotonic()) == 1
+    work = runner.Sweep(store, assignment.experiment_id, assignment, 1, {})
+    assert runner.carry_out(work, fail_fast=False, over=lambda: "--max-hours: the time is up") == 1
     assert Endless.stopped == 1
     said = capsys.readouterr().err
     assert "--max-hours: the time is up" in said

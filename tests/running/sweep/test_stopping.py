@@ -2,19 +2,15 @@
 
 import os
 import pty
-import re
 import signal
 import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
 from hashbench.running.sweep.processes import Stopped, stop_signals
-
-DOCS = Path(__file__).parents[3] / "docs" / "cluster.md"
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGUSR1, 138), (signal.SIGUSR2, 140)])
@@ -44,26 +40,6 @@ def test_in_another_thread_no_signal_is_heard_and_nothing_fails():
     thread.start()
     thread.join()
     assert done == [True]
-
-
-SCRIPT = re.search(r"```bash\n(#!/bin/bash\n#SBATCH.*?)```", DOCS.read_text(), re.DOTALL)[1]
-
-
-@pytest.mark.parametrize(
-    ("code", "again"),
-    [(0, False), (1, False), (2, False), (137, False), (129, True), (130, True), (138, True), (140, True), (143, True)],
-)
-def test_the_documented_script_queues_again_what_a_signal_has_stopped(code, again, tmp_path):
-    for name, does in {"srun": 'exec "$@"', "hashbench": f"exit {code}", "scontrol": 'echo "$@" >> asked'}.items():
-        (tmp_path / name).write_text(f"#!/bin/bash\n{does}\n")
-        (tmp_path / name).chmod(0o755)
-    (tmp_path / "worker.sh").write_text(SCRIPT)
-    variables = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path), "HASHBENCH_DB": "r.db"}
-    variables |= {"SLURM_ARRAY_JOB_ID": "5", "SLURM_ARRAY_TASK_ID": "3"}
-    ended = subprocess.run(["bash", "worker.sh", "mine.yaml"], cwd=tmp_path, env=variables, check=False)
-    assert ended.returncode == code
-    asked = (tmp_path / "asked").read_text() if (tmp_path / "asked").exists() else ""
-    assert asked == ("requeue 5_3\n" if again else "")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])

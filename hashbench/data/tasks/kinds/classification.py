@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Classification(TextKind):
     name = "classification"
     outputs = "classes"
     # f1 is not among them, since it needs exactly two classes
-    common_metrics = ("accuracy", "f1_macro", "matthews")
+    common_metrics: ClassVar[tuple[str, ...]] = ("accuracy", "f1_macro", "matthews")
     baselines = BASELINES
 
     def read_labels(
@@ -103,7 +103,7 @@ class Classification(TextKind):
             notes.append(f"{len(names):,} classes in {n_rows:,} rows of train: is this the column of classes?")
         return notes
 
-    def constant(self, labels: np.ndarray) -> np.generic:
+    def constant(self, labels: np.ndarray) -> np.generic | np.ndarray:
         """The most frequent class of labels (n,), the smallest of several."""
         return np.bincount(labels).argmax()
 

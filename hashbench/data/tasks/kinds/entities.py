@@ -50,6 +50,7 @@ class PageLinks(ItemKind):
 
     def own_task(self, entry: TaskEntry, base: Path) -> Task:
         """The task of a user-defined page-link set. Raises InputError where there is no such folder or file."""
+        assert entry.path is not None  # it takes no data set of the hub
         folder = (base / Path(entry.path).expanduser()).absolute()
         if not isinstance(entry.text, str):
             raise InputError(f"task {entry.name!r}: text is the column of the page, one name; the items stand in links")

@@ -24,7 +24,7 @@ from hashbench.common.invisible import invisible_notes
 from hashbench.common.measured import PARADIGMS_NOTE, MetricRow, Paradigms
 from hashbench.data.sources.files import Cells, DataTable, FileTable
 from hashbench.data.sources.fingerprints import digest, refuse_changed
-from hashbench.data.sources.hub import copy_read
+from hashbench.data.sources.hub import HubTable, copy_read, hub_facts
 from hashbench.data.sources.layout import SPLITS, find_splits, named_splits
 from hashbench.data.sources.rows import plain, row_notes
 from hashbench.data.sources.sources import Place, Source, SourceKind
@@ -70,6 +70,7 @@ class MinimalPairs(TaskKind):
     reads_items = False
     learned = False
     exported = False
+    own_on_hub = True
     block = PairsBlock
     block_help = "of tasks of minimal pairs"
     baselines = {"unigrams": unigrams, "shorter-sentence": shorter_sentence}
@@ -89,7 +90,6 @@ class MinimalPairs(TaskKind):
             raise InputError(f"{where}: text names two columns, of the good and of the bad sentence: text: [good, bad]")
         if entry.labels or entry.positive:
             raise InputError(f"{where}: minimal pairs have no classes; leave labels and positive out")
-        folder = (base / Path(entry.path).expanduser()).absolute()
         task = PairTask(
             name=entry.name,
             kind=self,
@@ -99,11 +99,15 @@ class MinimalPairs(TaskKind):
             select_metric=entry.metric,
             select_splits=(SPLIT,),
             report_splits=(SPLIT,),
-            folder=folder,
-            reading=ReadOptions(entry.delimiter, None, entry.on_bad_lines == "skip"),
-            files=None if entry.splits is None else {str(split): name for split, name in entry.splits.items()},
+            hub=entry.hub_place(),
             max_rows=entry.max_rows,
         )
+        if entry.path is None:
+            return task
+        folder = (base / Path(entry.path).expanduser()).absolute()
+        reading = ReadOptions(entry.delimiter, None, entry.on_bad_lines == "skip")
+        files = None if entry.splits is None else {str(split): name for split, name in entry.splits.items()}
+        task = replace(task, folder=folder, reading=reading, files=files)
         self.locate_own(task, folder)
         return task
 
@@ -116,6 +120,8 @@ class MinimalPairs(TaskKind):
         table = next(iter(located.tables.values()), None)
         if table is None:
             raise InputError(f"{located.where}: no {SPLIT} split; put a {SPLIT} file there ({FORMATS_TEXT})")
+        if task.is_own and isinstance(table, HubTable):
+            task = replace(task, hub=table.place)
         return LocatedPairs(task, table, located.origin, located.kind, located.notes)
 
     def locate_own(self, task: Task, folder: Path) -> LocatedPairs:
@@ -273,7 +279,8 @@ class LocatedPairs:
         split = Split((good, bad), np.array([numbers[name] for name in named], np.int64))
         paradigms = Paradigms(names, groups, _hold_same_words(split, len(names)))
         split, sampled = _sample(split, task)
-        notes = (*odd, *sampled, *_notes(split, paradigms))
+        facts = hub_facts([self.table])
+        notes = (*odd, *([facts] if facts else []), *sampled, *_notes(split, paradigms))
         refuse_changed(self, where)
         return PairData(
             task, {SPLIT: split}, self.fingerprint, copy_read(self.origin, self.table), self.kind, notes, paradigms

@@ -157,7 +157,7 @@ class Tagging(TextKind):
             split: [tag for tags in part.labels for tag in tags if tag not in trained] for split, part in splits.items()
         }
         notes = [unseen_note("word", "tag", split, ids, names) for split, ids in unseen.items() if ids]
-        return notes + joined_labels({name[2:] for name in names} - {""})
+        return notes + joined_labels({name[2:] for name in names} - {""}, "each counts as one type")
 
     def batches(self, data: TaskData, tokenizer: Tokenizer, coder: Coder, **settings: Any) -> FinetuningData:
         from hashbench.data.tasks.text_batches import TaggingData
