@@ -56,6 +56,7 @@ FLOORS = ("77aa",)  # likewise, of a trivial baseline
 ELSEWHERE = {
     "hashbench neighbours": "tests/running/sweep/test_entity_runs.py",
     "hashbench data check": "tests/hub/test_check.py",
+    "hashbench data describe hub:": "tests/hub/test_others.py",
     "hashbench db delete": "tests/cli/test_db.py",
     "hashbench data links": "tests/cli/test_data.py",
     "hashbench data import-predictions": "tests/cli/test_data.py",
