@@ -37,6 +37,7 @@ NAMES = [
     "pretraining",
     "robustness",
     "shares",
+    "sizes",
 ]
 
 
@@ -60,7 +61,7 @@ def test_without_names_all_that_have_data_are_written_and_the_others_are_named(s
     stems = {path.stem for path in done.files}
     assert {"differences", "shares", "latency", "pareto_parameters", "curves_finetuning"} <= stems
     assert all(path.is_file() for path in done.files)
-    assert set(done.left_out) == {"pretraining", "robustness"}
+    assert set(done.left_out) == {"pretraining", "robustness", "sizes"}
     assert "pretrain.checkpoints" in done.left_out["pretraining"]
 
 
