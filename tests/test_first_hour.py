@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,11 +18,13 @@ def test_no_stored_output_names_a_folder_of_a_machine() -> None:
 
 
 @pytest.mark.services
-def test_every_cell_runs_and_every_command_ends_well(tmp_path: Path) -> None:
+def test_every_cell_runs_and_every_command_ends_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
     pytest.importorskip("ipykernel", reason="ipykernel is not installed")
     nbformat = pytest.importorskip("nbformat")
     book = nbformat.read(NOTEBOOK, as_version=4)
+    # The cells call hashbench and python as commands
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     commands = 0
     for cell in book.cells:
         if cell.cell_type == "code" and cell.source.startswith("!"):
