@@ -59,10 +59,8 @@ def mean_seconds(runs: Sequence[Run], taken: Mapping[str, float]) -> dict[str, f
 
 
 def half_line(resolved: ResolvedExperiment, runs: Sequence[Run], taken: Mapping[str, float], n_workers: int) -> str:
-    """The line on the override that halves the time left, the one that cuts least; "" where no time is left."""
+    """The line on the override that halves the time left, the one that cuts least; "" where it is not known or 0."""
     rest = seconds_left(runs, taken, n_workers)
-    if rest is None:
-        return "half the time: not known yet"
     if not rest:
         return ""
     means, planned_before = mean_seconds(runs, taken), {run.id for run in runs}

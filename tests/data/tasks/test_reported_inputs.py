@@ -137,7 +137,7 @@ REFUSED: dict[str, tuple[Files, str]] = {
     "huge": ({"train.jsonl": lines(0, 1e300)}, "row 2: 1e[+]300 is not a label"),
     "missing": ({"train.parquet": table([None, 0, 1])}, "row 1: None is not a label"),
     "NaN": ({"train.parquet": table([float("nan"), 0.0, 1.0])}, "row 1: nan is not a label"),
-    "several a row": ({"train.parquet": table([[0, 1], [0]])}, "multi-label"),
+    "several a row": ({"train.parquet": table([[0, 1], [0]])}, "several labels a row need metric: label_f1_micro"),
     "bytes": ({"train.parquet": table(YES_NO, text=[b"a", b"b", b"c", b"d"])}, "bytes, not text"),
     "column twice": ({"train.csv": "text,label,label\na,0,1\n"}, "column 'label' is there 2 times"),
     "column twice in parquet": ({"train.parquet": pa.Table.from_arrays([pa.array(["a"]), pa.array([0]), pa.array([1])],

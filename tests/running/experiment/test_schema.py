@@ -88,7 +88,7 @@ def test_the_stored_schema_is_the_programs() -> None:
         ({"rates": (0.1, 0.2, 0.1)}, "rates: 0.1 stands twice; keep one of them"),
         ({"rates": (0.0,)}, "rates: only 0; give a share of words to change, as 0.1"),
         ({"rates": (1.1,)}, "less than or equal to 1"),
-        ({"perturbations": ()}, "at least 1 item"),
+        ({"perturbations": ()}, "perturbations: is empty; name one, as swap, or give pairs"),
         ({"perturbations": ("swop",)}, "'swap', 'delete'"),
         ({"seeds": 0}, "seeds"),
     ],
