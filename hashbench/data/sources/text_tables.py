@@ -346,10 +346,10 @@ def _cells_of(where: str, columns: Sequence[str], row: dict[str, object], text: 
 
     Raises InputError where one is missing, or there twice.
     """
-    tops = [name if name in row else holding(name, row) for name in columns]
-    if missing := [name for name, top in zip(columns, tops, strict=True) if not top]:
+    is_nested = bool([name for name in columns if name not in row])
+    tops = [holding(name, row) for name in columns] if is_nested else columns
+    if is_nested and (missing := [name for name, top in zip(columns, tops, strict=True) if not top]):
         check_columns(where, missing, row)
-    is_nested = tops != list(columns)
     keys = [key for name in columns for key in (name, *name.split("."))] if is_nested else columns
     # Twice in the text: perhaps in a cell, or deeper down. Only then is it worth the time to keep repeated keys
     escaped = "\\u00" in text and ESCAPED.search(text)

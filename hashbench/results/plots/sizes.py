@@ -63,7 +63,7 @@ class ScoresBySize:
         return [column for column in self.data.table.columns if column.measure == "score" and column.task]
 
     def over_bytes(self, column: Column) -> list[SizeLine]:
-        """Lines over bytes: the graph of an int8 export and the data beside it; of a baseline, what it keeps."""
+        """Lines over bytes: the graph of an int8 export and the data beside it; of a baseline, its weights."""
 
         def size(entry: Entry) -> float | None:
             if entry.train_rows is not None:
@@ -138,20 +138,16 @@ def _shown(lines: Sequence[SizeLine]) -> list[SizeLine]:
 def draw(data: FigureData) -> list[Drawn]:
     """Up to two pictures: over bytes, and over labelled texts."""
     sizes = ScoresBySize(data)
-    pictures = (
-        (
-            "score_bytes",
-            "score and bytes",
-            sizes.over_bytes,
-            "bytes: int8 graph and data of the text side, without its code",
-        ),
-        ("score_rows", "score and labelled texts", sizes.over_rows, "labelled texts"),
+    of_bytes = "bytes: int8 graph and data of the text side, without its code; of a trivial baseline, its weights"
+    pictures: Sequence[tuple[str, str, Callable[[Column], list[SizeLine]], str, Sequence[str]]] = (
+        ("score_bytes", "score and bytes", sizes.over_bytes, "bytes without code", (of_bytes,)),
+        ("score_rows", "score and labelled texts", sizes.over_rows, "labelled texts", ()),
     )
     drawn = []
-    for name, title, lines_of, label in pictures:
+    for name, title, lines_of, label, also in pictures:
         panels = {column.name: (column, lines) for column in sizes.columns if (lines := lines_of(column))}
         if any(line.model for _, lines in panels.values() for line in lines):
-            drawn.append(_picture(data, name, title, label, list(panels.values())))
+            drawn.append(_picture(data, name, title, label, list(panels.values()), also))
     if not drawn:
         raise NothingToDraw(
             "no model at two sizes; give several budgets and export each with `--onnx --int8 --evaluate`, or name "
@@ -161,8 +157,9 @@ def draw(data: FigureData) -> list[Drawn]:
 
 
 def _picture(
-    data: FigureData, name: str, title: str, label: str, panels: Sequence[tuple[Column, Sequence[SizeLine]]]
-) -> Drawn:
+    data: FigureData, name: str, title: str, label: str, panels: Sequence[tuple[Column, Sequence[SizeLine]]],
+    also: Sequence[str],
+) -> Drawn:  # fmt: skip
     """A panel for each task, with a line and a band for each embedding and a dashed line for each baseline."""
     models = dict.fromkeys((line.name, line.model) for _, lines in panels for line in lines if line.model)
     looks = {line: look_of(data, model, 3.0) for line, model in models}
@@ -170,7 +167,7 @@ def _picture(
     drawn = sheet(
         data, name, title, height=HEIGHT, panels=len(panels), columns=min(NARROW, BESIDE[data.width]),
         handles=[Line2D([], [], label=of, **{"lw": 1.0, **look}) for of, look in looks.items()],
-        also=["line: mean over seeds, band: 95 % interval over seeds and examples"],
+        also=["line: mean over seeds, band: 95 % interval over seeds and examples", *also],
     )  # fmt: skip
     for axes, (column, lines) in zip(drawn.panels, panels, strict=True):
         for line in lines:
