@@ -14,9 +14,10 @@ import importlib.util
 import inspect
 import re
 import symtable
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 from hashbench.common.errors import InputError
 from hashbench.extend import PLACES
@@ -114,10 +115,10 @@ class Collected:
                     )
 
 
-def bundled(roots: Sequence[type], what: str, reserved: Iterable[str] = ()) -> Bundle:
-    """The source of classes and all that they use of hashbench, imports first. `what`: the model, for messages.
+def bundled(roots: Sequence[Callable[..., Any]], what: str, reserved: Iterable[str] = ()) -> Bundle:
+    """The source of classes and functions and all that they use of hashbench, imports first.
 
-    `reserved`: names that the file must leave free, for what is written around it.
+    `what`: the model, for messages. `reserved`: names that the file must leave free, for what is written around it.
     Raises InputError where the code cannot be followed, or a name with two meanings cannot be replaced.
     """
     followed = dict.fromkeys([PACKAGE, *(root.__module__.partition(".")[0] for root in roots)])

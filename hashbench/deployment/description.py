@@ -180,6 +180,9 @@ class WrittenConfig(OfTransformers):
         return self
 
 
+_OF_CONFIG = {field.alias or name for name, field in WrittenConfig.model_fields.items()}
+
+
 def read_config(folder: Path) -> Config:
     """The config of an exported model, checked against the schema. Raises InputError for a folder that holds none."""
     path = folder / CONFIG
@@ -194,6 +197,11 @@ def read_config(folder: Path) -> Config:
         if of_format != FORMAT:
             program = f"exported in format {str(of_format)[:20]}, this program reads {FORMAT}"
             raise InputError(f"{folder}: {program}; export it again")
+        if (
+            "transformers_version" in values
+        ):  # saved by transformers, which adds keys of its own, others in each version
+            values = {key: value for key, value in values.items() if key in _OF_CONFIG}
+            content = json.dumps(values).encode()
         check_values(WrittenConfig, content, path)
         check_numbers(values["spec"], f"{path}: spec")
     names = {entry.name for entry in fields(Config)}  # others are for other libraries

@@ -15,7 +15,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -37,11 +37,13 @@ from hashbench.deployment.text_side import VALUES, joined_parts, parts_of, side_
 from hashbench.deployment.writing import write_weights
 from hashbench.models.embeddings.base import Batch, EmbeddingSpec
 from hashbench.models.encoders.base import encoder_config
-from hashbench.models.objectives.heads import ClassificationHead, pool
+from hashbench.models.layers import init_weights
+from hashbench.models.objectives.heads import ClassificationHead, LabelsHead, pool
 from hashbench.models.text.base import shipped_source
 from hashbench.results.rendering.rows import json_text
 from hashbench.running.training.model import Model
 
+OTHER_TASK = "fine-tuned in transformers"  # of a folder that was saved with a head of other labels
 MODELING, TOKENIZATION, SENTENCES = "modeling_hashed.py", "tokenization_hashed.py", "sentence_hashed.py"
 FLOOR = "5.2"  # of transformers
 POOLING = {"mean": "mean_tokens", "max": "max_tokens", "first": "cls_token"}  # as sentence-transformers calls it
@@ -113,17 +115,26 @@ def _modeling(predictor: Predictor) -> str:
     encoder, chain = predictor.model.encoder, _chain(predictor.spec.embedding)
     around = ast.parse(_template("modeling.txt", {}).replace("<<", "").replace(">>", ""))
     reserved = [name for node in around.body for name in bound_names(node)]
-    head = ClassificationHead if predictor.head is None else type(predictor.head)
-    roots = [Model, Batch, head, type(encoder), type(encoder.config), *(part.family for part in chain)]
+    roots: list[Callable[..., Any]] = [
+        Model,
+        Batch,
+        init_weights,
+        ClassificationHead,
+        LabelsHead,
+        type(encoder),
+        type(encoder.config),
+        *(part.family for part in chain),
+    ]
     bundle = bundled(roots, predictor.config.name, reserved)
-    _, _, head_name, encoder_name, shape_name = bundle.names[: -len(chain)]
+    _, _, draw, head, labels, encoder_name, shape = bundle.names[: -len(chain)]
     embedding = ""
     for number, family in reversed([*enumerate(bundle.names[-len(chain) :])]):
         base = f"base={embedding}, " if embedding else ""
         arguments = f"**config.below[{number - 1}]" if number else "**config.embedding"
         embedding = f"{family}(config.hidden_size, {base}{arguments})"
-    values = {"version": hashbench.__version__, "parts": bundle.source, "Embedding": embedding}
-    return _template("modeling.txt", {**values, "Encoder": encoder_name, "Shape": shape_name, "Head": head_name})
+    values = {"version": hashbench.__version__, "parts": bundle.source, "Embedding": embedding, "Task": OTHER_TASK}
+    values |= {"Encoder": encoder_name, "Shape": shape, "Draw": draw, "Head": head, "Labels": labels}
+    return _template("modeling.txt", values)
 
 
 def _chain(embedding: EmbeddingSpec) -> list[EmbeddingSpec]:
@@ -135,7 +146,7 @@ def _extend_config(predictor: Predictor, folder: Path) -> None:
     """Adds the keys that transformers reads to config.json."""
     values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     config, spec = predictor.config, predictor.spec
-    labels, width = dict(enumerate(predictor.labels)), predictor.model.encoder.text_width(config.n_texts)
+    width = predictor.model.encoder.text_width(config.n_texts)
     added = {
         "model_type": "hashed",
         "auto_map": {name: place for name, place in CODE.items() if name != "AutoTokenizer"},
@@ -147,12 +158,13 @@ def _extend_config(predictor: Predictor, folder: Path) -> None:
         "pooling": spec.head.pooling,
         "dense_head": spec.head.dense,
         "specials": len(spec.text.template.specials),
-        "id2label": labels,
-        "label2id": {label: i for i, label in labels.items()},
         "dtype": "float32",
         **({} if predictor.model.scales is None else {"scaled": True}),
         **({} if width == predictor.model.config.dim else {"head_size": width}),
     }
+    if config.n_outputs is not None:  # else whoever adds a head names its labels
+        labels = dict(enumerate(predictor.labels))
+        added |= {"id2label": labels, "label2id": {label: i for i, label in labels.items()}}
     (folder / CONFIG).write_bytes(_json({**values, **added}))
 
 

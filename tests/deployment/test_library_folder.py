@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import hashbench
-from hashbench.deployment.library_folder import MODELING, TOKENIZATION, write_library_files
+from hashbench.deployment.library_folder import MODELING, OTHER_TASK, TOKENIZATION, write_library_files
 from hashbench.deployment.onnx_graph import GraphFile, outputs_of, write_graph
 from hashbench.models.embeddings.registry import find_model
 from tests.exported import exported_folder
@@ -177,6 +177,63 @@ def test_several_labels_of_a_text_have_their_own_loss_and_problem_type(tmp_path:
     labels = np.array([[1, 0], [1, 1], [0, 0]])
     assert loss == pytest.approx(-np.log(np.where(labels == 1, shares, 1 - shares)).mean(), abs=1e-4)
     assert problem == "multi_label_classification"
+
+
+NEW_HEADS = (
+    BLOCKED
+    + """
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+options, found = {"trust_remote_code": True, "ignore_mismatched_sizes": True}, {}
+tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
+names = {
+    "three": {"id2label": {0: "a", 1: "b", 2: "c"}, "label2id": {"a": 0, "b": 1, "c": 2}}, "value": {"num_labels": 1},
+    "several": {"num_labels": 3, "problem_type": "multi_label_classification"},
+}
+labels = {"three": [0, 1, 2], "value": [0.5, 1.0, 2.0], "several": [[1.0, 0.0, 1.0]] * 3}
+for name, wanted in names.items():
+    torch.manual_seed(0)
+    model = AutoModelForSequenceClassification.from_pretrained(folder, **wanted, **options).eval()
+    answer = model(**tokenizer(texts, return_tensors="pt"), labels=torch.tensor(labels[name]))
+    parts = [model.head.out, *([] if model.head.dense is None else [model.head.dense])]
+    weights = [float(part.weight.detach().std()) for part in parts]
+    found[name] = [weights, answer.logits.tolist(), answer.loss.item(), model.head.dropout.probability]
+    model.save_pretrained(f"{folder}-{name}")
+    tokenizer.save_pretrained(f"{folder}-{name}")
+for n_labels, problem in ((1, "multi_label_classification"), (3, "regression")):
+    try:
+        AutoModelForSequenceClassification.from_pretrained(folder, num_labels=n_labels, problem_type=problem, **options)
+        found[problem] = "accepted"
+    except ValueError as error:
+        found[problem] = str(error)
+print(json.dumps(found))
+"""
+)
+
+
+@pytest.mark.parametrize("n_outputs", [None, 2])
+def test_a_head_that_the_folder_lacks_is_drawn_and_saved_for_hashbench(tmp_path: Path, n_outputs: int | None) -> None:
+    """Of a pre-trained model, and of one that was fine-tuned on other labels; the loss is that of the new labels."""
+    folder = exported_folder("hashformer-md-proj", tmp_path / "some_model", small=True, n_outputs=n_outputs)
+    write_library_files(hashbench.load(folder), folder)
+    found = asked(NEW_HEADS, folder, tmp_path / "hub")
+    for name, labels in (("three", ("a", "b", "c")), ("value", ("0",)), ("several", ("LABEL_0", "LABEL_1", "LABEL_2"))):
+        spreads, logits, loss, dropout = found[name]
+        assert spreads[0] == pytest.approx(0.0176, rel=0.4)  # of the suite's truncated normal
+        read = hashbench.load(folder.with_name(f"some_model-{name}"))
+        assert read.labels == labels and read.config.multi_label == (name == "several")
+        assert (read.config.task, read.config.max_length) == (OTHER_TASK, hashbench.load(folder).config.max_length)
+        outputs = read.outputs(TEXTS).astype(float)
+        np.testing.assert_allclose(logits, outputs, atol=1e-5)
+        losses = {
+            "three": lambda outputs: (np.log(np.exp(outputs).sum(1)) - np.diag(outputs)).mean(),
+            "value": lambda outputs: ((outputs[:, 0] - [0.5, 1.0, 2.0]) ** 2).mean(),
+            "several": lambda outputs: -np.log(1 / (1 + np.exp(-outputs * [1, -1, 1]))).mean(),
+        }
+        assert loss == pytest.approx(losses[name](outputs), abs=1e-4)
+        assert dropout == read.model.encoder.config.dropout  # as in a fine-tuning by hashbench
+    assert found["multi_label_classification"] == "problem_type 'multi_label_classification': num_labels is 1"
+    assert found["regression"] == "problem_type 'regression': num_labels is 3"
 
 
 def test_a_factor_of_word_vectors_is_part_of_the_folder(tmp_path: Path) -> None:

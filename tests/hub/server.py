@@ -3,6 +3,7 @@
 It prints its address and answers what the packages `huggingface_hub` and `datasets` ask of data sets: the newest commit
 (/api/datasets/R), a commit (/api/datasets/R/revision/REV), the tree in pages (/api/datasets/R/tree/REV), paths
 (/api/datasets/R/paths-info/REV) and files (/datasets/R/resolve/REV/PATH). Large files are redirected, as the hub does.
+It takes models from whoever has the token `right`, each file in the commit itself, and serves them in the same way.
 
 POST /_faults {"kind": ..., "path": ..., "times": ...} makes the next `times` requests whose path contains `path` fail:
 `reset` closes the connection, `half` sends half of the file and closes, `429`, `503` and `404` answer so. GET /_asked
@@ -18,8 +19,10 @@ import socket
 import struct
 import sys
 import threading
+from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -30,10 +33,12 @@ from tests.hub.layouts import MAIN, Repository, repositories  # noqa: E402
 from tests.hub.others import others  # noqa: E402
 
 PAGE = 4  # entries of a tree; the hub has 1,000
-LARGE = ".parquet"  # redirected, as files in the hub's large storage are
+LARGE = (".parquet", ".safetensors")  # redirected, as files in the hub's large storage are
 REPOSITORY = r"(?P<name>[^/]+/[^/]+)"
-API = re.compile(rf"/api/datasets/{REPOSITORY}(?:/(?P<what>revision|tree|paths-info)/(?P<revision>[^/]+)(?P<path>.*))?")
-RESOLVE = re.compile(rf"/datasets/{REPOSITORY}/resolve/(?P<revision>[^/]+)/(?P<path>.+)")
+WHAT = "revision|tree|paths-info|preupload|commit"
+API = re.compile(rf"/api/(?:datasets|models)/{REPOSITORY}(?:/(?P<what>{WHAT})/(?P<revision>[^/]+)(?P<path>.*))?")
+RESOLVE = re.compile(rf"(?:/datasets)?/{REPOSITORY}/resolve/(?P<revision>[^/]+)/(?P<path>.+)")
+ACCOUNT = re.compile(r"/api/(?P<what>whoami-v2|repos/create|validate-yaml)")
 STORAGE = re.compile(rf"/_storage/{REPOSITORY}/(?P<revision>[^/]+)/(?P<path>.+)")
 
 
@@ -53,7 +58,7 @@ class Hub(ThreadingHTTPServer):
 
     def __init__(self, data_sets: Mapping[str, Repository]) -> None:
         super().__init__(("127.0.0.1", 0), Answers)
-        self.data_sets = data_sets
+        self.repositories = dict(data_sets)  # by name; models are added
         self.faults: list[Fault] = []
         self.asked: list[str] = []
         self.lock = threading.Lock()
@@ -86,7 +91,7 @@ class Answers(BaseHTTPRequestHandler):
         self.answer()
 
     def do_POST(self) -> None:
-        """Paths-info, and the stand-in's own /_faults."""
+        """Paths-info, what an upload asks, and the stand-in's own /_faults."""
         self.answer()
 
     def answer(self) -> None:
@@ -106,7 +111,12 @@ class Answers(BaseHTTPRequestHandler):
         if kind is not None and kind != "half":
             headers = {"RateLimit": '"api";r=0;t=1'} if kind == "429" else {}
             return self.send_error_code(int(kind), {"404": "EntryNotFound"}.get(kind), headers=headers)
-        for pattern, send in ((API, self.api), (RESOLVE, self.resolve), (STORAGE, self.storage)):
+        for pattern, send in (
+            (ACCOUNT, self.account),
+            (API, self.api),
+            (STORAGE, self.storage),
+            (RESOLVE, self.resolve),
+        ):
             if match := pattern.fullmatch(url.path):
                 parts = {key: unquote(value or "") for key, value in match.groupdict().items()}
                 return send(parts, body.decode(), half=kind == "half")
@@ -119,6 +129,8 @@ class Answers(BaseHTTPRequestHandler):
             return
         repository, commit = found
         files, path = repository.commits[commit], parts["path"].strip("/")
+        if parts["what"] in ("preupload", "commit"):
+            return self.upload(parts, repository, body)
         if parts["what"] == "tree":
             return self.tree(repository, commit, path)
         if parts["what"] == "paths-info":
@@ -136,6 +148,33 @@ class Answers(BaseHTTPRequestHandler):
             "disabled": False,
         }
         self.send_json({**answer, "downloads": 0, "likes": 0, "tags": [], "siblings": siblings, **card})
+
+    def account(self, parts: Mapping[str, str], body: str, *, half: bool) -> None:
+        """Whose token it is; a new repository; what is wrong with a model card: nothing."""
+        if self.headers.get("Authorization") != "Bearer right":
+            return self.send_error_code(401, None, "Invalid username or password.")
+        if parts["what"] == "repos/create":
+            asked = json.loads(body)
+            name = f"{asked['organization']}/{asked['name']}"
+            self.server.repositories.setdefault(name, Repository({MAIN: "0" * 40}, {"0" * 40: {}}))
+            return self.send_json({"url": f"{self.base()}/{name}"})
+        self.send_json({"name": "me", "type": "user", "orgs": [], "errors": [], "warnings": []})
+
+    def upload(self, parts: Mapping[str, str], repository: Repository, body: str) -> None:
+        """How the files of an upload are to be sent, or the commit that has them."""
+        if self.headers.get("Authorization") != "Bearer right":
+            return self.send_error_code(401, None, "Invalid username or password.")
+        if parts["what"] == "preupload":
+            files = [{**each, "uploadMode": "regular", "shouldIgnore": False} for each in json.loads(body)["files"]]
+            return self.send_json({"files": files})
+        lines = [json.loads(line) for line in body.splitlines()]
+        sent = {line["value"]["path"]: b64decode(line["value"]["content"]) for line in lines if line["key"] == "file"}
+        before = repository.commits[repository.branches[MAIN]]
+        made = {**before, **{path: partial(bytes, content) for path, content in sent.items()}}
+        commit = hashlib.sha1(body.encode()).hexdigest()
+        new = Repository({MAIN: commit}, {**repository.commits, commit: made})
+        self.server.repositories[parts["name"]] = new
+        self.send_json({"commitUrl": f"{self.base()}/{parts['name']}/commit/{commit}", "commitOid": commit})
 
     def tree(self, repository: Repository, commit: str, path: str) -> None:
         """Entries below a folder, PAGE at a time, the next page in a header."""
@@ -175,13 +214,13 @@ class Answers(BaseHTTPRequestHandler):
 
     def storage(self, parts: Mapping[str, str], body: str, *, half: bool) -> None:
         """The content of a large file."""
-        content = self.server.data_sets[parts["name"]].commits[parts["revision"]][parts["path"]]()
+        content = self.server.repositories[parts["name"]].commits[parts["revision"]][parts["path"]]()
         headers = {"ETag": f'"{hashlib.sha256(content).hexdigest()}"', "Accept-Ranges": "bytes"}
         self.send_file(content, headers, half=half)
 
     def found(self, parts: Mapping[str, str]) -> tuple[Repository, str] | None:
         """The data set and the commit that are asked for; else None, and the answer is sent."""
-        repository = self.server.data_sets.get(parts["name"])
+        repository = self.server.repositories.get(parts["name"])
         if repository is None:  # 401 for those who did not log in, whether it is private or not there
             self.send_error_code(401, "RepoNotFound", "Invalid username or password.")
         elif repository.moved_to:
