@@ -112,8 +112,8 @@ class FigureData(ReportSource):
         ordered = sorted(dict.fromkeys(families.values()), key=lambda of: of not in labelled)
         colours = dict(zip(ordered, COLOURS, strict=False))
         looks: dict[str, tuple[str, str]] = {}
-        for model, family in families.items():
-            pairs = [(colours.get(family, OTHERS), marker) for marker in MARKERS]
+        for model in self.best_first:  # so that the labelled ones have the plainest markers
+            pairs = [(colours.get(families[model], OTHERS), marker) for marker in MARKERS]
             looks[model] = next((pair for pair in pairs if pair not in looks.values()), pairs[0])
         return looks
 

@@ -30,7 +30,6 @@ from hashbench.results.plots.sheet import (
     count_of,
     draw_baselines,
     labelled_models,
-    log_ticks,
     look_of,
     on_grey,
     score_axis,
@@ -192,7 +191,8 @@ def _scale(axes: Axes, cost: Cost, costs: Sequence[float]) -> None:
         first = 10 ** math.floor(math.log10(min((cost for cost in costs if cost > 0), default=1.0)))
         axes.set_xscale("symlog", linthresh=first, linscale=0.5)
         axes.set_xlim(0, max(2 * max(costs), 20 * first))  # 0, the first power of ten, and another one
-        axes.set_xticks([0.0, *log_ticks(first, axes.get_xlim()[1])])
+        decades = range(round(math.log10(first)), math.floor(math.log10(axes.get_xlim()[1])) + 1)
+        axes.set_xticks([0.0, *(10.0**decade for decade in decades)])
         show_counts(axes)
 
 

@@ -20,7 +20,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from hashbench.common.showing import decimal_text, printable
 from hashbench.results.papers.paper import Column
-from hashbench.results.plots.base import LABELLED_MODELS, SMALL, TITLE, Drawn, FigureData, tip
+from hashbench.results.plots.base import LABELLED_MODELS, MARKERS, SMALL, TITLE, Drawn, FigureData, tip
 from hashbench.results.tables.numbers import without_details
 from hashbench.results.tables.table import EACH_BEST, Table, scaled, table_floor
 
@@ -133,7 +133,9 @@ def look_of(data: FigureData, model: str, size: float = 4.2, labelled: Iterable[
     if labelled is not None and model not in labelled:
         return {"color": FURTHER, "marker": "o", "markersize": 0.6 * size, "zorder": 1.5}
     colour, marker = data.looks.get(model, (QUIET, "o"))  # of another program
-    return {"color": colour, "marker": marker, "markersize": size}
+    # Hollow but for the first of a colour, since small markers on lines differ little in shape
+    face = colour if marker == MARKERS[0] else "white"
+    return {"color": colour, "marker": marker, "markersize": size, "markerfacecolor": face}
 
 
 def labelled_models(data: FigureData, models: Iterable[str], first: Iterable[str] = ()) -> list[str]:

@@ -30,6 +30,7 @@ from hashbench.results.plots.sheet import (
     count_of,
     draw_baselines,
     log_ticks,
+    look_of,
 )
 from hashbench.results.read.robustness import measure_robustness
 from hashbench.results.tables.report import tables
@@ -123,6 +124,13 @@ def test_models_of_one_embedding_share_a_colour_and_no_two_models_look_the_same(
     assert {colour for colour, _ in looks.values()} == {*COLOURS, OTHERS}  # eleven embeddings with their codes
     assert {looks[name][0] for name in data.best_first[:LABELLED_MODELS]} <= set(COLOURS)
     assert data.of_colours == ["a colour: an embedding with its code"]
+
+
+def test_of_a_colour_one_model_has_filled_markers_and_the_others_hollow_ones() -> None:
+    data = FigureData(open_store(EXAMPLE, create=False, read_only=True), ReportRequest("glue_tiny"))
+    filled = [model for model in data.looks if look_of(data, model)["markerfacecolor"] == data.looks[model][0]]
+    assert [data.looks[model][0] for model in filled].count(data.looks["bert-mlm"][0]) == 1
+    assert {data.looks[model][0] for model in filled} == {colour for colour, _ in data.looks.values()}
 
 
 def test_where_all_models_have_one_embedding_a_colour_is_a_model() -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from hashbench.results.papers.paper import Column
 from hashbench.results.plots.base import FigureData, NothingToDraw
-from hashbench.results.plots.pareto import CostPoint, _differ, _meaning_of_bars, draw, front, points_of
+from hashbench.results.plots.pareto import COSTS, CostPoint, _differ, _meaning_of_bars, _scale, draw, front, points_of
 from hashbench.results.plots.sheet import FURTHER
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.table import Cell, ComparedPairs, Row, Table
@@ -83,6 +84,16 @@ def test_a_model_without_a_label_stays_at_its_cost(tmp_path: Path, monkeypatch: 
     for line in grey:
         drawn, at_cost = (of.transform(line.get_xydata())[0][0] for of in (line.get_transform(), axes.transData))
         assert drawn == pytest.approx(at_cost)
+
+
+def test_an_axis_with_an_embedding_without_parameters_has_three_labels_that_do_not_touch() -> None:
+    for costs in ([0.0, 3.9e6], [0.0, 16_512.0, 6.4e6], [0.0, 5.0]):
+        axes = Figure().subplots()
+        axes.plot(costs, costs)
+        _scale(axes, COSTS[0], costs)
+        ticks = axes.get_xticks()
+        assert len(ticks) >= 3 and ticks[0] == 0 and all(b == 10 * a for a, b in pairwise(ticks[1:]))
+        assert max(costs) <= axes.get_xlim()[1]
 
 
 def test_a_compared_model_has_its_interval_and_another_one_its_deviation() -> None:
