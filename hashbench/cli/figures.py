@@ -40,7 +40,7 @@ def plot(
 ) -> None:
     """Draw the figures of an experiment, in the size of a paper.
 
-    A model has the same colour and marker in all of them.
+    A model has the same colour and marker in all of them. Models with one embedding and code have one colour.
 
     Example: hashbench plot glue_tiny pareto curves --format pdf --width single
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from matplotlib.figure import Figure
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.registry import registered, unreadable
 from hashbench.results.papers.paper import Column
+from hashbench.results.read.runs import MeasuredRun
 from hashbench.results.tables.report import tables_of
 from hashbench.results.tables.request import ReportRequest, ReportSource
 from hashbench.results.tables.table import Row, Table
@@ -42,6 +44,8 @@ STYLE: Any = {
 # Eight colours that the colour-blind can distinguish: Okabe and Ito 2008, with indigo and wine of Tol 2021 in the place
 # of yellow and black, which vanish on light and on dark ground
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255")
+OTHERS = "#555555"  # embeddings after the last colour
+LABELLED_MODELS = 7  # models that a figure labels; lines and points of further ones are grey
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*", "d")
 
 
@@ -71,21 +75,55 @@ class FigureData(ReportSource):
         return self.tables[0]
 
     @cached_property
+    def best_first(self) -> list[str]:
+        """The models of the experiment: the baseline, then by falling score, then those without a score."""
+        column = score_column(self.table)
+        scores: dict[str, float] = {}
+        for row in self.table.rows:
+            if column and row.kind == "model" and (value := row.cells[column].value) is not None:
+                scores.setdefault(row.model, value)
+        ranked = sorted(self._embeddings, key=lambda of: -scores.get(of, -math.inf))
+        return [model for model in dict.fromkeys([self.measured.experiment.baseline, *ranked]) if model in ranked]
+
+    @cached_property
+    def _embeddings(self) -> dict[str, str]:
+        """The embedding and code of each model, in the order of the experiment."""
+        runs = {run.model: run for run in reversed(self.measured.runs) if not run.is_baseline}
+        return {run.model: _embedding(runs[run.model]) for run in self.measured.runs if run.model in runs}
+
+    @property
+    def of_colours(self) -> list[str]:
+        """A sentence of small print on what a colour means; none where each model has its own."""
+        shared = 1 < len(set(self._embeddings.values())) < len(self._embeddings)
+        return ["a colour: an embedding with its code"] if shared else []
+
+    @cached_property
     def looks(self) -> dict[str, tuple[str, str]]:
         """(colour, marker) of each model of the experiment, the same in all of its figures.
 
-        Colours follow each other, so that eight models have eight of them. A family, the models with the same first
-        word in their names, has one marker; where the pair is taken, the next one.
+        A colour is an embedding with its code, and models of one colour have different markers. Where all models have
+        one embedding, a colour is a model. Embeddings of the models that figures label get their colours first; those
+        for which no colour is left are dark grey.
         """
+        families = self._embeddings
+        if len(set(families.values())) == 1:
+            families = {model: model for model in families}
+        labelled = {families[model] for model in self.best_first[:LABELLED_MODELS]}
+        ordered = sorted(dict.fromkeys(families.values()), key=lambda of: of not in labelled)
+        colours = dict(zip(ordered, COLOURS, strict=False))
         looks: dict[str, tuple[str, str]] = {}
-        families: dict[str, int] = {}
-        for place, model in enumerate(dict.fromkeys(run.model for run in self.measured.runs if not run.is_baseline)):
-            first = families.setdefault(model.partition("-")[0], len(families))
-            pairs = [
-                (COLOURS[place % len(COLOURS)], MARKERS[(first + step) % len(MARKERS)]) for step in range(len(MARKERS))
-            ]
+        for model in self.best_first:  # so that the labelled ones have the plainest markers
+            pairs = [(colours.get(families[model], OTHERS), marker) for marker in MARKERS]
             looks[model] = next((pair for pair in pairs if pair not in looks.values()), pairs[0])
         return looks
+
+
+def _embedding(run: MeasuredRun) -> str:
+    """The embedding and the code of a model, or the first word of its name where its run does not store them."""
+    model = run.spec.get("model")
+    if not isinstance(model, dict) or not model.get("embedding"):
+        return run.model.partition("-")[0]
+    return json.dumps([model["embedding"], (model.get("coder") or {}).get("name")])
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from hashbench.common.showing import decimal_text
 from hashbench.results.plots.base import COLOURS, SMALL, Drawn, FigureData, NothingToDraw, Plot, tip
-from hashbench.results.plots.sheet import GREY, QUIET, look_of, name_rows, sheet
+from hashbench.results.plots.sheet import GREY, QUIET, look_of, name_rows, sheet, show_log_ticks
 from hashbench.results.read import queries
 from hashbench.results.read.measured import Measured
 from hashbench.results.tables.numbers import number, span
@@ -23,8 +22,6 @@ HATCH = "////"  # so that a print without colours shows which part is which
 PANELS = {"infer_ms": "inference", "pretrain_ms": "pre-training, forward and backward"}
 SHARES_AROUND, LATENCY_AROUND = 0.42, 0.6  # inches for title and axis
 
-# Times the shortest time: below, the powers of ten and their parts would be two or three ticks
-NEAR = 4.0
 # Model -> (ms, speed-up) of each task; both times are of one run.
 Timed = Mapping[str, Sequence[tuple[float, float]]]
 
@@ -89,7 +86,7 @@ def draw_latency(data: FigureData) -> list[Drawn]:
     timing = [f"{what}: {value}" for what, value in data.table.provenance if what == "timing"]
     drawn = sheet(
         data, "latency", "time per sample", height=len(models) * ROW + LATENCY_AROUND, panels=len(names),
-        columns=2 if beside else 1, also=[speed_ups, *timing], share_y=beside,
+        columns=2 if beside else 1, also=[speed_ups, *timing, *data.of_colours], share_y=beside,
         warnings=(),  # times do not depend on which texts were sampled
     )  # fmt: skip
     for axes, name in zip(drawn.panels, names, strict=True):
@@ -112,12 +109,7 @@ def _times(data: FigureData, axes: Axes, models: Sequence[str], timed: Timed) ->
             span(min(ratios), max(ratios), "x"), (1, place), xycoords=("axes fraction", "data"), xytext=(3, 0),
             textcoords="offset points", va="center", fontsize=SMALL, color=QUIET,
         )  # fmt: skip
-    axes.set_xscale("log")
-    ms = [of[0] for model in timed.values() for of in model]
-    near = max(ms) < NEAR * min(ms)
-    axes.xaxis.set_major_locator(MaxNLocator(5) if near else LogLocator(subs=(1.0, 2.0, 3.0, 5.0, 7.0)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    show_log_ticks(axes, lambda value: f"{value:g}")
     axes.set_xlabel("ms per sample")
     name_rows(axes, models)
 

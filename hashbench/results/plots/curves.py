@@ -42,7 +42,8 @@ def _picture(data: FigureData, stored: LearningCurves) -> Drawn:
     n, columns = len(stored.panels), BESIDE[data.width]
     having = {model for panel in stored.panels.values() for model in panel}
     models = list(dict.fromkeys(run.model for run in data.measured.runs if run.model in having))
-    labels = labelled_models(data, models)
+    everywhere = [model for model in models if all(model in panel for panel in stored.panels.values())]
+    labels = labelled_models(data, models, sorted(everywhere, key=data.best_first.index))
     curves_drawn = [curve for panel in stored.panels.values() for curve in panel.values()]
     banded = len(models) <= BANDS
     several = any(len(values) > 1 for curve in curves_drawn for values in curve.values())

@@ -31,7 +31,7 @@ def draw(data: FigureData) -> list[Drawn]:
         data, "differences", f"differences to {baseline}", height=len(names) * ROW + AROUND, panels=len(columns),
         columns=BESIDE[data.width], share_y=True,
         also=[f"points above {baseline}, with 95 % intervals of each difference by itself",
-              "dashed: the best trivial baseline, of an average the mean of each task's best"],
+              "dashed: the best trivial baseline, of an average the mean of each task's best", *data.of_colours],
     )  # fmt: skip
     for axes, column in zip(drawn.panels, columns, strict=True):
         _panel(data, axes, column, names, pairs=compared[column.name], baseline=baseline)

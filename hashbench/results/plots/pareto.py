@@ -9,7 +9,6 @@ from typing import Literal
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator
 from matplotlib.transforms import ScaledTranslation
 
 from hashbench.common.showing import BUDGET_TOLERANCE, decimal_text
@@ -36,10 +35,11 @@ from hashbench.results.plots.sheet import (
     score_axis,
     sheet,
     show_counts,
+    show_log_ticks,
 )
 from hashbench.results.tables.table import Table, comparable
 
-DODGE = 0.07  # inches between models of one cost
+DODGE = 0.07  # inches between labelled models of one cost
 HEIGHT = {"single": 1.9, "double": 2.5}  # inches
 SEVERAL = 2  # models; one alone is no comparison
 
@@ -126,6 +126,10 @@ def points_of(table: Table, cost: str) -> list[CostPoint]:
     return points
 
 
+def _equal(cost: float, other: float) -> bool:
+    return abs(cost - other) <= BUDGET_TOLERANCE * other
+
+
 def _differ(points: Sequence[CostPoint]) -> bool:
     """True if the points' costs differ by more than a budget's tolerance; models of one budget have no front."""
     costs = [point.cost for point in points]
@@ -146,9 +150,10 @@ def _picture(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn
     axes = drawn.panels[0]
     axes.step([p.cost for p in best], [p.score for p in best], where="post", color=FRONT, lw=1.2, zorder=1)
     score = "average score" if column.tasks else column.name
-    equal = [[of for of in points if abs(of.cost - point.cost) <= BUDGET_TOLERANCE * point.cost] for point in points]
-    for point, beside in zip(points, equal, strict=True):
-        right = DODGE * (beside.index(point) - (len(beside) - 1) / 2)
+    for point in points:
+        # Grey points stay at their cost: a row of all models of a budget would be longer than a decade
+        beside = [of for of in points if of.model in labels and _equal(of.cost, point.cost)]
+        right = DODGE * (beside.index(point) - (len(beside) - 1) / 2) if point in beside else 0.0
         mark, caps, bars = axes.errorbar(
             point.cost, point.score, yerr=point.reach or None, linestyle="none", capsize=2, elinewidth=0.8,
             **{"zorder": 3, **look_of(data, point.model, 5, labels)},
@@ -159,8 +164,8 @@ def _picture(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn
         reach = f" ± {decimal_text(point.reach, 2)}" if point.reach else ""
         tip(mark, f"{point.name}\n{score}: {decimal_text(point.score, 2)}{reach}\n{cost.title}: {count_of(point.cost)}")
     axes.set_xlabel(cost.label)
-    _scale(axes, cost, [point.cost for point in points])
     axes.margins(x=0.08, y=0.12)
+    _scale(axes, cost, [point.cost for point in points])
     score_axis(axes, column, LEAST_SPAN)
     draw_baselines(axes, baselines)
     return drawn
@@ -176,17 +181,19 @@ def _meaning_of_bars(points: Sequence[CostPoint]) -> list[str]:
 
 
 def _scale(axes: Axes, cost: Cost, costs: Sequence[float]) -> None:
-    """Sets the horizontal axis: logarithmic for counts, with ticks at 2 and 5 too if they span less than 100 times."""
+    """Sets the horizontal axis: logarithmic for counts."""
     if cost.scale == "linear":
         return
     if min(costs) > 0:
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if max(costs) < 100 * min(costs) else (1.0,)))
+        show_log_ticks(axes, count_of)
     else:  # an embedding without parameters has a place too
         first = 10 ** math.floor(math.log10(min((cost for cost in costs if cost > 0), default=1.0)))
         axes.set_xscale("symlog", linthresh=first, linscale=0.5)
-        axes.set_xlim(0, 10 * max(*costs, first))
-    show_counts(axes)
+        axes.set_xlim(0, max(2 * max(costs), 20 * first))  # 0, the first power of ten, and another one
+        decades = range(round(math.log10(first)), math.floor(math.log10(axes.get_xlim()[1])) + 1)
+        axes.set_xticks([0.0, *(10.0**decade for decade in decades)])
+        show_counts(axes)
 
 
 WHAT = "average score against embedding parameters, times and bytes of exported folders, with the Pareto front"

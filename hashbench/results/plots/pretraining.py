@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterable
 
 from hashbench.common.showing import decimal_text
 from hashbench.results.plots.base import (
@@ -31,6 +33,7 @@ from hashbench.results.read.measured import Measured
 from hashbench.results.tables.table import Cell, Table
 
 HEIGHT = {"single": 2.1, "double": 2.8}  # inches
+LABEL = 0.09  # of the axis: the width of a tick's label in the narrowest figure
 TokenLine = dict[int, Cell]  # the score by the tokens that were read before
 
 
@@ -65,12 +68,27 @@ def draw(data: FigureData) -> list[Drawn]:
         tip(mark, *texts)
     axes.margins(y=0.12)
     axes.set_xscale("log")
-    axes.set_xticks(sorted({count for line in lines.values() for count in line}))
+    axes.set_xticks(_apart({count for line in lines.values() for count in line}))
     show_counts(axes)
     axes.set_xlabel(f"{unit} of pre-training")
     score_axis(axes, column, LEAST_SPAN)
     draw_baselines(axes, baselines)
     return [drawn]
+
+
+def _apart(counts: Iterable[int]) -> list[int]:
+    """The counts whose labels do not touch on a logarithmic axis, the largest among them.
+
+    >>> _apart([100, 1_000, 9_500, 10_000])
+    [100, 1000, 10000]
+    """
+    ordered = sorted(counts, reverse=True)
+    least = LABEL * math.log(ordered[0] / ordered[-1])
+    kept = ordered[:1]
+    for count in ordered[1:]:
+        if math.log(kept[-1] / count) >= least:
+            kept.append(count)
+    return kept[::-1]
 
 
 def by_words(measured: Measured) -> bool:

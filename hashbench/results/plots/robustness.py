@@ -20,7 +20,8 @@ from hashbench.results.plots.sheet import BESIDE, dashed, labelled_models, look_
 from hashbench.results.read.measured import PERCENT
 from hashbench.results.read.robustness import RobustnessCurve, measure_robustness
 
-HEIGHT = 1.35  # inches of a panel
+HEIGHT, ALONE = 1.35, 2.0  # inches of a panel of several rows, and of one row alone
+TICKS = 5  # measured rates that are all labelled
 BESIDE_PAIRS = 0.15  # room at both sides of the two places of pairs
 OF_NOISE, OF_PAIRS = "score against the share of words changed", "scores on texts as they are and perturbed"
 
@@ -42,13 +43,14 @@ def draw(data: FigureData) -> list[Drawn]:
     bounded = any(np.isfinite(curve.score().low) for curve in results.curves)
     several = any(len(curve.seeds) > 1 for curve in results.curves)
     labels = labelled_models(data, models)
+    columns = _columns(max(in_rows.values()), BESIDE[data.width])
     drawn = sheet(
         data,
         "robustness",
         OF_PAIRS if all(curve.is_of_pairs for curve in results.curves) else OF_NOISE,
-        height=HEIGHT,
+        height=HEIGHT if len(panels) > columns else ALONE,
         panels=len(panels),
-        columns=min(BESIDE[data.width], max(in_rows.values())),
+        columns=columns,
         models=labels,
         handles=[Line2D([], [], label=name, **look) for name, look in baselines.items()],
         also=[
@@ -65,6 +67,8 @@ def draw(data: FigureData) -> list[Drawn]:
         _panel(data, axes, [curve for curve in panel if not curve.is_baseline], labels)
         axes.set_xlabel("form of the text" if of_pairs else "words changed, percent")
         axes.set_xlim(left=0)  # no fewer words than none
+        if len(rates := sorted({PERCENT * rate for curve in panel for rate in curve.rates})) <= TICKS:
+            axes.set_xticks(rates)
         if of_pairs:
             axes.set_xlim(-BESIDE_PAIRS * PERCENT, (1 + BESIDE_PAIRS) * PERCENT)
             axes.set_xticks([0, PERCENT], ["as it is", "perturbed"])
@@ -78,14 +82,24 @@ def draw(data: FigureData) -> list[Drawn]:
     return [drawn]
 
 
+def _columns(n_kinds: int, beside: int) -> int:
+    """The number of panels side by side: as many as fit, and those of a task in one row where that is possible.
+
+    >>> [_columns(n, 4) for n in (1, 2, 3, 4, 7)]
+    [4, 4, 3, 4, 4]
+    """
+    return beside - beside % n_kinds if n_kinds < beside else beside
+
+
 def _panel(data: FigureData, axes: Axes, curves: Sequence[RobustnessCurve], labels: Sequence[str]) -> None:
     for curve in curves:
         rates = [PERCENT * rate for rate in curve.rates]
         scores = [curve.score(at) for at in range(len(rates))]
         values, lows, highs = PERCENT * np.array([(score.value, score.low, score.high) for score in scores]).T
         bounded = bool(np.isfinite([lows, highs]).all())
+        has_bars = bounded and curve.model in labels  # those of grey lines would set the range of the axis
         points, _, bars = axes.errorbar(
-            rates, values, yerr=[values - lows, highs - values] if bounded else None, lw=0.8, elinewidth=0.6,
+            rates, values, yerr=[values - lows, highs - values] if has_bars else None, lw=0.8, elinewidth=0.6,
             capsize=0, **look_of(data, curve.model, 3.2, labels),
         )  # fmt: skip
         for part in (points, *bars):

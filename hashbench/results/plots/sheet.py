@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,13 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from hashbench.common.showing import decimal_text, printable
 from hashbench.results.papers.paper import Column
-from hashbench.results.plots.base import SMALL, TITLE, Drawn, FigureData, score_column, tip
+from hashbench.results.plots.base import LABELLED_MODELS, MARKERS, SMALL, TITLE, Drawn, FigureData, tip
 from hashbench.results.tables.numbers import without_details
-from hashbench.results.tables.table import Table, scaled, table_floor
+from hashbench.results.tables.table import EACH_BEST, Table, scaled, table_floor
 
 # Inches: a column and the text of ACL's style (7.7 and 16 cm).
 WIDTHS = {"single": 3.03, "double": 6.30}
@@ -32,8 +32,13 @@ INK = "#222222"
 QUIET = "#555555"
 FRONT = "#777777"  # the line of a Pareto front
 GREY = "#c9d6df"  # parts that are there for comparison only
-DASHES = ("--", ":", "-.")  # lines of the trivial baselines
-LABELLED_MODELS = 10  # models that a figure labels; lines and points of further ones are grey
+FURTHER = "#aebbc5"  # models without a label: behind the others, and still there on dark ground
+# Lines of the trivial baselines; tuples are lengths of strokes and gaps
+DASHES: tuple[Any, ...] = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 3)))
+NEAR_FLOOR = 0.5  # of the vertical range: a trivial baseline that is as near as this is put on the axis
+LEAST_TICKS, MOST_TICKS = 3, 5  # labelled ones of a logarithmic axis, which may be that of a small panel
+# Parts of a decade that are labelled, fewest first
+PARTS = ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 2.0, 3.0, 5.0, 7.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0))
 PROVENANCE_FACTS = ("encoder", "pre-training")  # of the provenance of a table
 CHARACTERS = 22  # of small print in an inch
 BOLD = 1.17  # bold letters are wider
@@ -61,9 +66,10 @@ def sheet(
     table. `share_y`: the panels of a row have one vertical axis.
     """
     width, columns = WIDTHS[data.width], min(columns, panels)
-    rows = math.ceil(panels / columns)
+    rows, models = math.ceil(panels / columns), list(models)
     handles = [*(Line2D([], [], label=model, lw=1.0, **look_of(data, model)) for model in models), *handles]
     beside = _legend_columns([str(handle.get_label()) for handle in handles], width)
+    also = [*also, *(data.of_colours if models else [])]
     note, loud = _note(data, also), data.table.warnings if warnings is None else warnings
     heading = _wrapped(f"{data.measured.experiment.name}: {title}", width * SMALL / TITLE / BOLD) if data.alone else []
     warned = [line for text in loud for line in _wrapped(without_details(text), width / BOLD)] if data.alone else []
@@ -99,42 +105,44 @@ def _wrapped(text: str, width: float) -> list[str]:
 
 
 def _legend_columns(labels: Sequence[str], width: float) -> int:
-    """The number of columns of a legend with these labels that fit into so many inches."""
-    for columns in range(min(len(labels), 6), 1, -1):
-        letters = sum(HANDLE + max(map(len, part)) for part in np.array_split(np.array(labels), columns))
-        if letters <= width * CHARACTERS:
-            return columns
-    return 1
+    """The number of columns of a legend with these labels that fit into so many inches, in rows of equal length."""
+    fitting = [
+        columns for columns in range(2, min(len(labels), 6) + 1) if _letters(labels, columns) <= width * CHARACTERS
+    ]
+    if not fitting:
+        return 1
+    rows = math.ceil(len(labels) / fitting[-1])
+    return next(columns for columns in fitting if math.ceil(len(labels) / columns) == rows)
+
+
+def _letters(labels: Sequence[str], columns: int) -> int:
+    return sum(HANDLE + max(map(len, part)) for part in np.array_split(np.array(labels), columns))
 
 
 def _note(data: FigureData, also: Sequence[str]) -> str:
-    """The small print in one sentence: explanations, seeds, encoder and pre-training."""
+    """The small print in one sentence: explanations and seeds; encoder and pre-training, if no page has them once."""
     seeds = sorted({run.seed for run in data.measured.runs if run.is_scored and run.seed is not None})
     facts = [f"seeds {', '.join(map(str, seeds))}"] if seeds else []
-    facts += [
-        f"{what}: {value}" for what, value in data.table.provenance if what in PROVENANCE_FACTS and value[:5] != "none "
-    ]
+    named = PROVENANCE_FACTS if data.alone else ()
+    facts += [f"{what}: {value}" for what, value in data.table.provenance if what in named and value[:5] != "none "]
     return "; ".join([*also, *facts]) + "."
 
 
 def look_of(data: FigureData, model: str, size: float = 4.2, labelled: Iterable[str] | None = None) -> dict[str, Any]:
     """The colour and marker of a model, as keyword arguments of matplotlib's `plot`; grey if it is not `labelled`."""
     if labelled is not None and model not in labelled:
-        return {"color": GREY, "marker": "o", "markersize": 0.6 * size, "zorder": 1.5}
+        return {"color": FURTHER, "marker": "o", "markersize": 0.6 * size, "zorder": 1.5}
     colour, marker = data.looks.get(model, (QUIET, "o"))  # of another program
-    return {"color": colour, "marker": marker, "markersize": size}
+    # Hollow but for the first of a colour, since small markers on lines differ little in shape
+    face = colour if marker == MARKERS[0] else "white"
+    return {"color": colour, "marker": marker, "markersize": size, "markerfacecolor": face}
 
 
 def labelled_models(data: FigureData, models: Iterable[str], first: Iterable[str] = ()) -> list[str]:
     """The models that a figure labels, in their order: all, or of many the baseline, `first`, and the best."""
     models = list(dict.fromkeys(models))
-    column = score_column(data.table)
-    scores: dict[str, float] = {}
-    for row in data.table.rows:
-        if column and row.kind == "model" and (value := row.cells[column].value) is not None:
-            scores.setdefault(row.model, value)
-    ranked = [data.measured.experiment.baseline, *first, *sorted(models, key=lambda of: -scores.get(of, -math.inf))]
-    chosen = [model for model in dict.fromkeys(ranked) if model in models][:LABELLED_MODELS]
+    ranked = dict.fromkeys([data.measured.experiment.baseline, *first, *data.best_first, *models])
+    chosen = [model for model in ranked if model in models][:LABELLED_MODELS]
     return [model for model in models if model in chosen]
 
 
@@ -165,15 +173,29 @@ def baseline_scores(table: Table, score: str) -> dict[str, float]:
 def baseline_lines(scores: Mapping[str, float]) -> list[Line2D]:
     """Entries of a legend: the line of each trivial baseline, with its score."""
     looks = dashed(scores)
-    return [Line2D([], [], label=f"{name} {decimal_text(scores[name], 1)}", **look) for name, look in looks.items()]
+    return [Line2D([], [], label=_baseline_label(name, scores[name]), **look) for name, look in looks.items()]
+
+
+def _baseline_label(name: str, score: float) -> str:
+    return f"{'best trivial baselines' if name == EACH_BEST else name} {decimal_text(score, 1)}"
 
 
 def draw_baselines(axes: Axes, scores: Mapping[str, float]) -> None:
-    """Draws the lines of the trivial baselines within the vertical range; the legend has the score of all."""
+    """Draws the lines of the trivial baselines within the vertical range or near it, which is widened for them.
+
+    The legend has the score of all, and names those that are too far away to be drawn.
+    """
     low, high = axes.get_ylim()
+    reach, margin = NEAR_FLOOR * (high - low), 0.04 * (high - low)
+    near = [score for score in scores.values() if low - reach <= score <= high + reach]
+    axes.set_ylim(min([low, *(score - margin for score in near)]), max([high, *(score + margin for score in near)]))
     for (name, look), score in zip(dashed(scores).items(), scores.values(), strict=True):
-        if low <= score <= high:
+        if score in near:
             tip(axes.axhline(score, zorder=0, **look), f"{name}\n{decimal_text(score, 2)}")
+            continue
+        for text in [text for legend in axes.figure.legends for text in legend.get_texts()]:
+            if text.get_text() == _baseline_label(name, score):
+                text.set_text(f"{text.get_text()}, off the axis")
 
 
 def count_of(value: float) -> str:
@@ -184,6 +206,30 @@ def count_of(value: float) -> str:
     """
     count, unit = scaled(value) if value >= 1000 else (value, "")
     return f"{count:.3g}{unit}"
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """The ticks of a logarithmic axis that are labelled: at least three of an axis that does not begin at 0.
+
+    >>> log_ticks(2_000, 3e7), log_ticks(270_000, 1_050_000)
+    ([10000.0, 100000.0, 1000000.0, 10000000.0], [300000.0, 500000.0, 700000.0, 1000000.0])
+    >>> log_ticks(40, 50)
+    [40.0, 42.5, 45.0, 47.5, 50.0]
+    """
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for parts in PARTS:
+        ticks = [value for decade in decades for part in parts if low <= (value := part * 10.0**decade) <= high]
+        if len(ticks) >= LEAST_TICKS:
+            return ticks[:: math.ceil(len(ticks) / MOST_TICKS)]
+    return [float(value) for value in MaxNLocator(MOST_TICKS - 1).tick_values(low, high) if low <= value <= high]
+
+
+def show_log_ticks(axes: Axes, text: Callable[[float], str]) -> None:
+    """Makes the horizontal axis logarithmic, with at least three labels. To be called when all is drawn."""
+    axes.set_xscale("log")
+    axes.set_xticks(log_ticks(*axes.get_xlim()))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def show_counts(axes: Axes) -> None:

@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator
 
 from hashbench.common.measured import DATA_BYTES, TRAIN_ROWS
 from hashbench.common.showing import decimal_text
 from hashbench.results.papers.paper import Column
 from hashbench.results.plots.base import LEAST_SPAN, Drawn, FigureData, NothingToDraw, Plot, tip
-from hashbench.results.plots.sheet import BESIDE, count_of, dashed, look_of, sheet, show_counts, widen
+from hashbench.results.plots.sheet import BESIDE, count_of, dashed, look_of, sheet, show_log_ticks, widen
 from hashbench.results.read import queries
 from hashbench.results.read.runs import Entry
 
@@ -172,9 +171,7 @@ def _picture(
     for axes, (column, lines) in zip(drawn.panels, panels, strict=True):
         for line in lines:
             _draw_line(axes, line, looks[line.name])
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(numticks=5))
-        show_counts(axes)
+        show_log_ticks(axes, count_of)
         axes.set_title(str(column.title or column.name))
         axes.set_xlabel(label)
         axes.set_ylabel(f"{column.metric}, percent")

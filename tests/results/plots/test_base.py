@@ -86,6 +86,9 @@ def test_text_is_text_and_what_a_page_says_itself_is_left_to_it(svgs: dict[str, 
     assert "BUILT-IN DATA" not in words and "seeds" not in words
     figure = next(one for one in page_figures(ReportSource(store)) if one.name == "curves_finetuning")
     assert figure.title == "learning curves, fine-tuning" and "seeds 0, 1" in figure.note
+    assert "encoder" not in figure.note  # the page says it once, below its tables
+    alone = next(one for one in draw("curves", FigureData(store)) if one.name == "curves_finetuning")
+    assert "encoder: base" in alone.note
 
 
 def test_files_hold_no_tips(store: Store, tmp_path: Path) -> None:

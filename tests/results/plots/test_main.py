@@ -13,9 +13,25 @@ from matplotlib.figure import Figure
 
 from hashbench.common.errors import InputError
 from hashbench.results.plots import robustness
-from hashbench.results.plots.base import COLOURS, MARKERS, FigureData, plots
+from hashbench.results.plots.base import (
+    COLOURS,
+    LABELLED_MODELS,
+    LEAST_SPAN,
+    MARKERS,
+    OTHERS,
+    FigureData,
+    plots,
+)
 from hashbench.results.plots.main import draw, plot
-from hashbench.results.plots.sheet import WIDTHS
+from hashbench.results.plots.sheet import (
+    WIDTHS,
+    _legend_columns,
+    baseline_lines,
+    count_of,
+    draw_baselines,
+    log_ticks,
+    look_of,
+)
 from hashbench.results.read.robustness import measure_robustness
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
@@ -28,7 +44,6 @@ SELECT m.value AS value FROM finished f JOIN metric m ON m.attempt_id = f.attemp
 WHERE f.kind = 'robustness' AND f.model = 'bert-mlm' AND f.task = 'sst2' AND m.name = 'accuracy'
   AND m.condition = 'swap=0.2'
 """
-KINDS = ("emb-50k", "emb-1k", "pool", "add", "proj")
 NAMES = [
     "curves",
     "differences",
@@ -100,12 +115,78 @@ def test_a_models_colour_and_marker_are_the_same_in_every_figure(store: Store) -
         assert looks["hashformer-lsh-proj"] in seen <= set(looks.values()), name
 
 
-def test_families_share_a_marker_and_no_two_models_look_the_same(tmp_path: Path) -> None:
-    names = ("bert-mlm", "bert-sr", *(f"hashformer-{hash}-{kind}" for hash in ("md", "lsh") for kind in KINDS))
-    looks = FigureData(build(tmp_path / "r.db", World(models=names, tasks=("cola",), seeds=(0,)))).looks
-    assert set(looks) == set(names) and len(set(looks.values())) == len(names)
-    assert looks["bert-mlm"][1] == looks["bert-sr"][1] != looks["hashformer-md-pool"][1]
-    assert len({looks[name][0] for name in names[:8]}) == 8
+def test_models_of_one_embedding_share_a_colour_and_no_two_models_look_the_same() -> None:
+    data = FigureData(open_store(EXAMPLE, create=False, read_only=True), ReportRequest("glue_tiny"))
+    looks = data.looks
+    assert len(looks) == len(set(looks.values())) == 14
+    assert looks["bert-mlm"][0] == looks["bert-sr"][0] != looks["hashformer-md-emb-1k"][0]
+    assert looks["hashformer-md-emb-50k"][0] == looks["hashformer-md-emb-1k"][0] != looks["hashformer-lsh-emb-50k"][0]
+    assert {colour for colour, _ in looks.values()} == {*COLOURS, OTHERS}  # eleven embeddings with their codes
+    assert {looks[name][0] for name in data.best_first[:LABELLED_MODELS]} <= set(COLOURS)
+    assert data.of_colours == ["a colour: an embedding with its code"]
+
+
+def test_of_a_colour_one_model_has_filled_markers_and_the_others_hollow_ones() -> None:
+    data = FigureData(open_store(EXAMPLE, create=False, read_only=True), ReportRequest("glue_tiny"))
+    filled = [model for model in data.looks if look_of(data, model)["markerfacecolor"] == data.looks[model][0]]
+    assert [data.looks[model][0] for model in filled].count(data.looks["bert-mlm"][0]) == 1
+    assert {data.looks[model][0] for model in filled} == {colour for colour, _ in data.looks.values()}
+
+
+def test_where_all_models_have_one_embedding_a_colour_is_a_model() -> None:
+    data = FigureData(open_store(EXAMPLE, create=False, read_only=True), ReportRequest("superbloom_entities_tiny"))
+    colours = [colour for colour, _ in data.looks.values()]
+    assert len(set(colours[:LABELLED_MODELS])) == LABELLED_MODELS and data.of_colours == []
+
+
+def test_at_most_seven_lines_have_a_colour_and_bars_and_the_axis_follows_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(robustness, "measure_robustness", partial(measure_robustness, draws=20))
+    data = FigureData(open_store(EXAMPLE, create=False, read_only=True), ReportRequest("embeddings_tiny_common"))
+    drawn = plots()["robustness"].draw(data)[0]
+    assert "grey: 27 further" in drawn.note
+    assert len({axes.get_position().y0 for axes in drawn.panels}) == 1  # of one kind of noise: tasks side by side
+    for axes in drawn.panels:
+        coloured = [line for line in axes.lines if line.get_color() in COLOURS]
+        assert len(coloured) == LABELLED_MODELS == len(axes.collections)  # each with its bars, and no other line
+        ends = [part.get_segments() for part in axes.collections]  # type: ignore[attr-defined]
+        values = [value for line in axes.lines for value in line.get_ydata()]
+        values += [value for segments in ends for segment in segments for value in segment[:, 1]]
+        low, high = axes.get_ylim()
+        assert high - low <= max(LEAST_SPAN, 1.2 * (max(values) - min(values)))
+        assert axes.get_xticks().tolist() == [0, 10]
+
+
+@pytest.mark.parametrize(("n_kinds", "beside", "columns"), [(1, 4, 4), (2, 4, 4), (3, 4, 3), (7, 4, 4), (1, 2, 2)])
+def test_panels_of_a_task_are_in_one_row_where_they_fit(n_kinds: int, beside: int, columns: int) -> None:
+    assert robustness._columns(n_kinds, beside) == columns
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(1, 1e9), (240e3, 1.06e6), (158e3, 9e5), (0.18, 6.2), (38, 88), (39, 41), (5e6, 5.2e6)]
+)
+def test_a_logarithmic_axis_has_at_least_three_labels_and_few_enough_to_read(low: float, high: float) -> None:
+    ticks = log_ticks(low, high)
+    assert 3 <= len(ticks) <= 6 and low <= min(ticks) and max(ticks) <= high
+    assert len({count_of(tick) for tick in ticks}) == len(ticks)
+
+
+def test_the_lines_of_a_legend_are_equally_long() -> None:
+    assert _legend_columns(["a"] * 7, WIDTHS["double"]) == 4  # and not six and one
+    assert _legend_columns(["a" * 60] * 7, WIDTHS["double"]) == 2
+    assert _legend_columns(["a" * 60] * 7, WIDTHS["single"]) == 1
+
+
+def test_a_trivial_baseline_is_on_the_axis_if_it_is_near_and_else_the_legend_says_that_it_is_not() -> None:
+    scores = {"bag-of-words": 84.0, "majority": 25.0}
+    figure = Figure()
+    axes = figure.subplots()
+    axes.set_ylim(60, 80)
+    figure.legend(handles=baseline_lines(scores))
+    draw_baselines(axes, scores)
+    assert [line.get_ydata()[0] for line in axes.lines] == [84.0]  # type: ignore[index]
+    assert axes.get_ylim() == (60, pytest.approx(84.8))
+    said = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert said == ["bag-of-words 84.0", "majority 25.0, off the axis"]
 
 
 def test_colours_stay_apart_for_those_who_see_no_red_or_green() -> None:

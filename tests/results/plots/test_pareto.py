@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from hashbench.results.papers.paper import Column
 from hashbench.results.plots.base import FigureData, NothingToDraw
-from hashbench.results.plots.pareto import CostPoint, _differ, _meaning_of_bars, draw, front, points_of
+from hashbench.results.plots.pareto import COSTS, CostPoint, _differ, _meaning_of_bars, _scale, draw, front, points_of
+from hashbench.results.plots.sheet import FURTHER
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.table import Cell, ComparedPairs, Row, Table
 from hashbench.store.engine import Store
@@ -69,6 +71,29 @@ def test_models_of_one_cost_are_drawn_side_by_side(tmp_path: Path) -> None:
         by_cost[float(line.get_xdata()[0])].append(line.get_transform().transform(line.get_xydata())[0][0])
     crowd = max(by_cost.values(), key=len)
     assert len(crowd) > 1 and min(abs(one - other) for one, other in combinations(crowd, 2)) > 4  # pixels
+
+
+def test_a_model_without_a_label_stays_at_its_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hashbench.results.plots.sheet.LABELLED_MODELS", 2)
+    names = ("bert-mlm", "hashformer-md-pool", "hashformer-md-emb-50k", "hashformer-lsh-emb-50k")
+    same = build(tmp_path / "r.db", World(models=names, tasks=("cola",)))
+    axes = next(one.panels[0] for one in draw(FigureData(same)) if one.name == "pareto_parameters")
+    axes.figure.draw_without_rendering()  # type: ignore[union-attr]
+    grey = [line for line in axes.lines if line.get_color() == FURTHER and line.get_marker() == "o"]
+    assert len(grey) == 2
+    for line in grey:
+        drawn, at_cost = (of.transform(line.get_xydata())[0][0] for of in (line.get_transform(), axes.transData))
+        assert drawn == pytest.approx(at_cost)
+
+
+def test_an_axis_with_an_embedding_without_parameters_has_three_labels_that_do_not_touch() -> None:
+    for costs in ([0.0, 3.9e6], [0.0, 16_512.0, 6.4e6], [0.0, 5.0]):
+        axes = Figure().subplots()
+        axes.plot(costs, costs)
+        _scale(axes, COSTS[0], costs)
+        ticks = axes.get_xticks()
+        assert len(ticks) >= 3 and ticks[0] == 0 and all(b == 10 * a for a, b in pairwise(ticks[1:]))
+        assert max(costs) <= axes.get_xlim()[1]
 
 
 def test_a_compared_model_has_its_interval_and_another_one_its_deviation() -> None:

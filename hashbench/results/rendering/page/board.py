@@ -17,18 +17,20 @@ from hashbench.results.papers.paper import Column
 from hashbench.results.read.measured import measure_version
 from hashbench.results.read.runs import grouped
 from hashbench.results.rendering.formats.tidy import tidy
-from hashbench.results.rendering.page.data import KINDS, pairs_data, run_record
+from hashbench.results.rendering.page.data import pairs_data, run_record
 from hashbench.results.rendering.page.main import Content, document, own_tables, written
 from hashbench.results.tables import numbers
 from hashbench.results.tables.request import ReportRequest, ReportSource
-from hashbench.results.tables.table import Cell, Row, Table, floor_of
+from hashbench.results.tables.table import TRIVIAL, Cell, Row, Table, floor_of, table_floor
 from hashbench.store.engine import Store
 from hashbench.store.status import StoredExperiment, newest_versions
 
 INDEX = "index"
 UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")  # characters of a name that no file name gets
 FILE_NAME_LETTERS = 60  # letters of the name of a file
-SCORE = Column("score", "percent", "score", "Score", better="high", subtitle="average, or the first task")
+LICENCE = re.compile(r"on the hub: .*?licence (.+?), [\d,.]+ [KM]B of files")  # in notes on data
+NOT_STATED = "not stated"
+SCORE = Column("score", "percent", "score", "Score", better="high", subtitle="average, or a task")
 RANK = Column("rank", "rank", "rank", "Rank", better="low", subtitle="95 % interval")
 # Tables of the experiments that the table of all models has, if any experiment measured them
 COSTS = (
@@ -72,9 +74,11 @@ class BoardPage:
 
     @property
     def score(self) -> Column | None:
-        """The column by which its models are compared: the average, else the first of scores."""
+        """The column by which its models are compared: the average, or the first score if no model has one."""
         scores = [column for column in self.table.columns if column.measure in ("average", "score")]
-        return scores[0] if scores else None
+        models = [row for row in self.table.rows if row.kind == "model"]
+        filled = [column for column in scores if any(row.cells[column.name].value is not None for row in models)]
+        return next(iter([*filled, *scores]), None)
 
     def href(self, row: Row, column: Column) -> str:
         """A link from another page to the runs behind a cell, or to the page."""
@@ -90,6 +94,17 @@ class BoardPage:
         """The warnings on its page in short: the words before the colon, in small letters."""
         lines = (line for table in self.content.own for line in table.warnings)
         return list(dict.fromkeys(line.partition(":")[0].lower() for line in lines))
+
+    @cached_property
+    def licences(self) -> dict[str, list[str]]:
+        """The tasks by the licence that their data set on the hub declares, `NOT_STATED` for others."""
+        runs = [run for run in self.content.measured.runs if run.task is not None]
+        of_tasks: dict[str, str] = dict.fromkeys(self.content.measured.tasks(), NOT_STATED)
+        for run in runs:
+            for _, text in run.origin.notes:
+                if (declared := LICENCE.search(text)) and declared[1] != "not declared" and run.task in of_tasks:
+                    of_tasks[run.task] = declared[1]
+        return grouped((licence, task) for task, licence in of_tasks.items())
 
     @property
     def n_done(self) -> int:
@@ -196,6 +211,7 @@ def _index(pages: Sequence[BoardPage]) -> str:
         sections=sections,
         pages=pages,
         counts=[f"{n:,} {what}{'' if n == 1 else 's'}" for what, n in counts.items()],
+        n_earlier=sum(page.earlier for page in pages),
         best=[best for page in pages for best in page.best()],
         models=all_models(pages),
         tasks=by_task,
@@ -204,24 +220,42 @@ def _index(pages: Sequence[BoardPage]) -> str:
 
 
 def all_models(pages: Sequence[BoardPage]) -> AllModels:
-    """The models and baselines of all experiments with scores, ranks, sizes and times, each beside its experiment."""
+    """The models of all experiments with scores, ranks, sizes and times, each beside its experiment.
+
+    The last row of an experiment is its floor, in the place of all of its trivial baselines.
+    """
     named = {column.name: column for page in pages for table in page.content.own for column in table.columns}
     columns = (SCORE, RANK, *(named[name] for name in COSTS if name in named))
     rows, of_rows = [], []
     for page in pages:
         others = {(row.title, row.settings): row.cells for table in page.content.own for row in table.rows}
-        for row in page.table.rows:
-            if row.kind in KINDS and page.score is not None and row.measured():
-                cells = {**others[row.title, row.settings], **row.cells}
+        if page.score is None:
+            continue
+        floor = _floor_row(page, page.score)
+        for row in [*(row for row in page.table.rows if row.kind == "model"), *([floor] if floor else [])]:
+            if row.measured():
+                cells = {**others.get((row.title, row.settings), {}), **row.cells}
                 score = cells[page.score.name]
                 shown = {name: replace(cells.get(name, Cell()), best=False) for name in COSTS if name in named}
                 shown |= {SCORE.name: score, RANK.name: _rank(score)}
-                at = "trivial baseline" if row.is_baseline else row.section if page.table.compares_sections else ""
+                at = "best trivial baseline" if row.is_baseline else row.section if page.table.compares_sections else ""
                 where = [page.name, *page.warnings, at, row.settings]
                 rows.append(replace(row, cells=shown, section="", settings=", ".join(filter(None, where))))
                 of_rows.append(page)
     title = "All models: scores of different experiments are not comparable"
     return AllModels(Table("", "models", title, "", columns, tuple(rows), published=False), tuple(of_rows))
+
+
+def _floor_row(page: BoardPage, score: Column) -> Row | None:
+    """The best trivial baseline in a column, or a row with the mean over the tasks of each one's best."""
+    floor = table_floor(page.table, score)
+    if floor is None:
+        return None
+    baselines = [row for row in page.table.rows if row.is_baseline and row.title == floor.name]
+    same = [row for row in baselines if row.cells[score.name].value == floor.value]
+    cell = Cell(floor.value, unit=score.unit)
+    empty = {column.name: Cell() for column in page.table.columns}
+    return next(iter(same), Row("", floor.name, {**empty, score.name: cell}, TRIVIAL))
 
 
 def _rank(score: Cell) -> Cell:
@@ -241,7 +275,7 @@ def _of_board(pages: Sequence[BoardPage]) -> dict[str, Any]:
         "experiments": [
             {"name": page.name, "fingerprint": page.fingerprint, "earlier": page.earlier, "page": f"{page.stem}.html",
              "json": f"{page.stem}.json", "finished_runs": page.n_done,
-             "warnings": page.warnings}
+             "warnings": page.warnings, "data_licences": page.licences}
             for page in pages
         ],
         "best": [

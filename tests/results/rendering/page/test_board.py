@@ -7,18 +7,20 @@ import hashlib
 import json
 import re
 from pathlib import Path
+from statistics import fmean
 from types import SimpleNamespace
 
 import pytest
 
 from hashbench.results.rendering.page.board import site
 from hashbench.results.rendering.page.data import lacking_of
-from hashbench.store.engine import Store
+from hashbench.store.engine import Store, open_store
 from hashbench.store.planning import add_experiment
 from hashbench.store.status import experiment_names, versions
 from tests.databases.made_up import World, build, specs
 from tests.results.rendering.page.test_main import EVIL, Balance, data_of
 
+EXAMPLE = Path(__file__).parents[4] / "results.db.example"
 NAMES = ("../../escape", "Made-up", "made-up")
 SECTIONED = {"budget": {"embedding_parameters": 12_800_000}}
 
@@ -174,3 +176,49 @@ def test_the_newest_version_of_a_name_has_a_page_and_counts_the_earlier_ones(
     assert {of["name"]: of["earlier"] for of in board["experiments"]} == {**dict.fromkeys(newest, 0), "made-up": 1}
     assert files["index.html"].count("and 1 earlier") == 1
     assert f"version {newest['made-up'][:8]}, and 1 earlier" in files["index.html"]
+    said = "the version that was swept last is shown; 1 earlier version is left out (hashbench list --all)"
+    assert said in files["index.html"]
+
+
+def test_the_table_of_all_models_has_one_floor_of_each_experiment(files: dict[str, str]) -> None:
+    board = json.loads(files["board.json"])
+    floors = [of for of in board["models"] if "trivial baseline" in of["where"]]
+    assert [of["where"].count("best trivial baseline") for of in floors] == [1] * len(floors)
+    (floor,) = [of for of in floors if of["experiment"] == EVIL]
+    cells = [cell for table in json.loads(files[finished(files)["json"]])["tables"] for cell in table["cells"]]
+    of_tasks: dict[str, list[float]] = {}
+    for cell in cells:
+        if cell["model"] in ("majority", "bag-of-words") and cell["column"] in ("cola", "sst2") and cell["value"]:
+            of_tasks.setdefault(cell["column"], []).append(cell["value"])
+    assert len(of_tasks) == 2
+    assert floor["score"]["value"] == pytest.approx(fmean(max(values) for values in of_tasks.values()), abs=1e-6)
+
+
+def test_a_floor_that_all_experiments_of_a_task_share_is_one_line_above_them() -> None:
+    files = dict(site(open_store(EXAMPLE, create=False, read_only=True)))
+    tasks = files["index.html"].partition('id="tasks"')[2].partition("</section>")[0]
+    sst2, ag_news = (tasks.partition(f">{task}</h3>")[2].partition("<h3")[0] for task in ("sst2", "ag_news"))
+    assert sst2.count("bag-of-words 83.3") == 1 and ">best trivial baseline</th>" not in sst2
+    assert ag_news.count("bag-of-words") > 1 and ">best trivial baseline</th>" in ag_news  # on other samples
+    board = json.loads(files["board.json"])
+    names = [of["experiment"] for of in board["models"] if "best trivial baseline" in of["where"]]
+    assert len(names) == len(set(names)) > 10
+    # No model has all of its tasks, so that it is compared on the first one
+    assert {of["column"] for of in board["best"] if of["experiment"] == "budgets_tiny"} == {"SST-2 accuracy"}
+    assert (
+        "<h1>embeddings_<wbr>tiny_<wbr>common</h1>" in files["embeddings_tiny_common.html"]
+    )  # a phone breaks it there
+
+
+def test_the_licence_of_data_is_that_of_its_card_and_else_not_stated(tmp_path: Path) -> None:
+    notes = {
+        "cola": {"origin": "hub a/a", "data": "on the hub: config de, licence cc-by-4.0, other, 12.5 KB of files"},
+        "sst2": {"origin": "hub acme/b@01", "data": "on the hub: licence not declared, 3.0 MB of files"},
+    }  # fmt: skip
+    store = build(tmp_path / "r.db", World(models=("bert-mlm",), tasks=("cola", "sst2"), seeds=(0,), notes=notes))
+    files = dict(site(store))
+    (experiment,) = json.loads(files["board.json"])["experiments"]
+    assert experiment["data_licences"] == {"cc-by-4.0, other": ["cola"], "not stated": ["sst2"]}
+    shown = files["index.html"].partition('data-head="licence of the data">')[2].partition("</td>")[0]
+    assert shown == "cc-by-4.0, other: cola; not stated: sst2"
+    assert "Licence of the results: not stated" in files["index.html"]

@@ -151,12 +151,22 @@ def test_two_models_are_compared_on_the_page_of_an_experiment(browser: Browser, 
     assert verdicts and all(text == "not separable" or text.startswith("differ: ") for text in verdicts)
 
 
-@pytest.mark.parametrize("width", [360, 390, 1280])
+@pytest.mark.parametrize("width", [360, 390, 820, 1440])
 @pytest.mark.parametrize("name", ["index", "budgets_tiny", "glue_tiny", "budgets_tiny_noise"])
 def test_only_the_tables_scroll_sideways(browser: Browser, site: Path, name: str, width: int) -> None:
     browser.size(width, 800)
     browser.open(site / f"{name}.html")
     assert browser.run("document.documentElement.scrollWidth <= innerWidth") is True
+    browser.size(1280, 900)
+
+
+def test_columns_of_sentences_are_no_strips_on_a_tablet(browser: Browser, site: Path) -> None:
+    browser.size(820, 1180)
+    browser.open(site / "index.html")
+    widths = browser.run("[...document.querySelectorAll('.claims td.long')].map(td => td.offsetWidth)")
+    boxes = browser.run("[...document.querySelectorAll('.claims')].map(table => "
+                        "[table.scrollWidth, table.closest('.scroll').clientWidth])")  # fmt: skip
+    assert min(widths) >= 120 and all(table <= box for table, box in boxes)  # and all columns are in sight
     browser.size(1280, 900)
 
 

@@ -107,7 +107,7 @@ def test_hovering_a_point_reads_it_out(opened: Browser, store: Store) -> None:
     assert text.startswith("bert-mlm\n") and f"average score: {mean:.2f}" in text
 
 
-@pytest.mark.parametrize("width", [360, 390, 1280])
+@pytest.mark.parametrize("width", [360, 390, 820, 1440])
 def test_only_the_tables_scroll_sideways(opened: Browser, width: int) -> None:
     opened.size(width, 800)
     assert opened.run("document.documentElement.scrollWidth <= innerWidth") is True
