@@ -16,6 +16,7 @@ import pytest
 from hashbench.cli.app import GROUPS
 from hashbench.common.extras import EXTRAS
 from hashbench.models.names import known_names
+from hashbench.store.engine import Store
 from tests.exported import exported_folder, exported_graph
 
 ROOT = Path(__file__).parents[2]
@@ -162,19 +163,19 @@ def test_codes_are_printed_without_lightning() -> None:
     assert not loaded & {"lightning", "torchmetrics", "sklearn", "transformers", "matplotlib"}
 
 
-WITHOUT_TRAINING = [  # FILE: a database with results; OTHER: a second one
+WITHOUT_TRAINING = [  # FILE: the example database; SMALL, OTHER: two that are read whole in a second
     "report glue_tiny --db FILE",
     "report glue_tiny --table 2 --format html --output page.html --db FILE",
-    "report claims glue_tiny --db FILE",
-    "compare glue_tiny bert-mlm bert-sr --db FILE",
+    "report claims eelbert_tiny --db FILE",
+    "compare eelbert_tiny bert-tiny eelbert-tiny --db FILE",
     "list --db FILE",
     "status --db FILE",
-    "plot glue_tiny --output figures --db FILE",
-    "board FILE --out board",
-    "db publish records --organisation me --db FILE",
-    "db check --db FILE",
-    "db merge OTHER --db FILE",
-    "db export copy.db --db FILE",
+    "plot eelbert_tiny --output figures --db FILE",
+    "board SMALL --out board",
+    "db publish records --organisation me --db SMALL",
+    "db check --db SMALL",
+    "db export copy.db --db SMALL",
+    "db merge copy.db --db OTHER",
     "experiments",
     "experiments glue_tiny",
     "schema",
@@ -184,13 +185,15 @@ WITHOUT_TRAINING = [  # FILE: a database with results; OTHER: a second one
 ]
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Two databases with results, by their names in WITHOUT_TRAINING."""
+@pytest.fixture
+def results(small_store: Store, tmp_path: Path) -> dict[str, str]:
+    """Databases with results, by their names in lines."""
     if not EXAMPLE.is_file():
         pytest.skip("no example database beside the tests")
-    folder = tmp_path_factory.mktemp("results")
-    return {name: shutil.copyfile(EXAMPLE, folder / f"{name.lower()}.db") for name in ("FILE", "OTHER")}
+    places = {"FILE": tmp_path / "file.db", "SMALL": tmp_path / "small.db", "OTHER": tmp_path / "other.db"}
+    for name, place in places.items():
+        shutil.copyfile(EXAMPLE if name == "FILE" else small_store.path, place)
+    return {name: str(place) for name, place in places.items()}
 
 
 def test_results_are_read_where_nothing_that_trains_is_installed(results: dict[str, str], tmp_path: Path) -> None:
