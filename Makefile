@@ -32,9 +32,9 @@ ifeq ($(INSTALL),wheel)
 	$(PIP) -c constraints.txt build
 	rm -rf dist && $(BIN)/python -m build --quiet --wheel
 	$(PIP) --force-reinstall --no-deps dist/*.whl
-	$(PIP) -c constraints.txt dist/*.whl
+	$(PIP) -c constraints.txt "$$(ls dist/*.whl)[train]"
 else
-	$(PIP) -c constraints.txt -e .
+	$(PIP) -c constraints.txt -e ".[train]"
 endif
 	@touch $@
 

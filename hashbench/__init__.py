@@ -33,6 +33,6 @@ PLACES = {
 def __getattr__(name: str) -> object:
     if name not in PLACES:
         raise AttributeError(f"module 'hashbench' has no attribute {name!r}")
-    import importlib
+    from hashbench.common.extras import required
 
-    return getattr(importlib.import_module(PLACES[name]), name)
+    return getattr(required(PLACES[name]), name)

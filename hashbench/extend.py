@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
 import sys
 from typing import TYPE_CHECKING
+
+from hashbench.common.extras import required
 
 if TYPE_CHECKING:  # the one list of names: type checkers read it, and so does `_places`
     from hashbench.common.errors import InputError as InputError
@@ -87,4 +88,4 @@ def __getattr__(name: str) -> object:
     if name not in PLACES:
         raise AttributeError(f"module 'hashbench.extend' has no attribute {name!r}")
     module, place = PLACES[name]
-    return getattr(importlib.import_module(module), place)
+    return getattr(required(module), place)

@@ -31,6 +31,7 @@ from hashbench.cli.sweep import sweep, worker
 from hashbench.cli.trained import evaluate, export, predict
 from hashbench.common.cache import FONTS, FONTS_VARIABLE
 from hashbench.common.errors import InputError
+from hashbench.common.extras import explained
 from hashbench.common.process import wanted_threads
 from hashbench.common.showing import keep_secrets, printable, without_passwords
 from hashbench.data.sources.fingerprints import cache_folder, why_not_writable
@@ -182,7 +183,8 @@ def _keep_fonts() -> None:
 def _run(arguments: list[str] | None) -> object:
     """The exit code of a command, or None; what it printed has left the buffer."""
     try:
-        code = typer.main.get_command(app).main(args=arguments, prog_name="hashbench", standalone_mode=False)
+        with explained():
+            code = typer.main.get_command(app).main(args=arguments, prog_name="hashbench", standalone_mode=False)
         sys.stdout.flush()  # of --help
         return code
     except streams.StdoutGone as error:

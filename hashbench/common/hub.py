@@ -5,7 +5,6 @@ What goes wrong at the hub becomes one line that is true: where, what, and what 
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from hashbench.common.errors import InputError, NotAtHand, first_line
+from hashbench.common.extras import required
 
 REACH_SECONDS = 10.0  # after which the hub counts as out of reach
 OTHER_DATA = "use other data: --data FOLDER, or --data builtin"
@@ -54,13 +54,10 @@ PACKAGES = ("httpx", "httpx2", "httpcore", "httpcore2", "requests", "aiohttp", "
 
 
 def import_package(name: str) -> ModuleType:
-    """A package that only the hub needs. Raises InputError where it is not installed."""
+    """A package that only the hub needs. Raises NotInstalled where it is missing."""
     # It warns of each card without a head, which is no fault of the user's
     logging.getLogger("huggingface_hub.repocard").setLevel(logging.ERROR)
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise InputError(f"hub: the package {name!r} is not installed; run: pip install {name}") from error
+    return required(name)
 
 
 def fetched(repository: str, file: str, revision: str | None, kind: str | None = None) -> Path:

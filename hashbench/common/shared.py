@@ -37,6 +37,7 @@ from hashbench.common.checksums import (
     set_aside,
 )
 from hashbench.common.errors import InputError, first_line
+from hashbench.common.extras import install
 from hashbench.common.progress import progress
 from hashbench.common.showing import tell
 
@@ -79,7 +80,7 @@ class SharedFolder:
             shared = cls(url, cache)
             whole = cls(str(shared._files.unstrip_protocol(shared._root)), cache)
         except ImportError as error:
-            raise InputError(f"{where}: {first_line(error)}; for s3:// run: pip install 'hashbench[s3]'") from error
+            raise InputError(f"{where}: {first_line(error)}; for s3:// run: {install('s3')}") from error
         except ValueError as error:
             raise InputError(f"{where}: {first_line(error)}; give a folder, or a URL that fsspec knows") from error
         try:

@@ -21,6 +21,7 @@ import numpy as np
 
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError
+from hashbench.common.extras import required
 from hashbench.common.measured import MetricRow
 from hashbench.common.showing import percent_text
 from hashbench.data.tasks.base import SplitOutputs
@@ -29,7 +30,6 @@ from hashbench.data.tasks.text_data import TaskData
 from hashbench.deployment.description import CARD
 from hashbench.deployment.library_folder import checked_line, refuse_missing, write_library_files
 from hashbench.deployment.loading import Predictor, load
-from hashbench.deployment.on_graph import required
 from hashbench.deployment.onnx_graph import (
     FLOAT,
     INT8,

@@ -28,6 +28,7 @@ from safetensors.torch import load_file
 
 import hashbench
 from hashbench.common.errors import InputError
+from hashbench.common.extras import install
 from hashbench.deployment.bundle import bound_names, bundled, check_closed
 from hashbench.deployment.description import MODEL_PREFIX, WEIGHTS
 from hashbench.deployment.inputs import CONFIG
@@ -254,7 +255,7 @@ def refuse_missing() -> None:
         why = f"transformers {version} is older than {FLOOR}, the first that loads the folder"
     else:
         return
-    raise InputError(f"export --transformers: {why}; run: pip install -U 'hashbench[transformers]'")
+    raise InputError(f"export --transformers: {why}; run: {install('transformers', '-U')}")
 
 
 def checked_line(predictor: Predictor, folder: Path) -> str:

@@ -7,19 +7,18 @@ for torch, and the text side's code is the package's.
 
 from __future__ import annotations
 
-import importlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 from pydantic import ConfigDict, Field
 
 from hashbench.common.errors import InputError
+from hashbench.common.extras import required
 from hashbench.deployment.description import (
     MOST_LENGTH,
     MOST_PARTS,
@@ -152,15 +151,6 @@ class WrittenText(WrittenValues):
 
     model_config = ConfigDict(extra="ignore")
     inputs: WrittenInputs
-
-
-def required(name: str) -> ModuleType:
-    """The imported module of that name. Raises InputError if its package, of the extra `export`, is not installed."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        package = name.partition(".")[0]
-        raise InputError(f"{package} is not installed; run: pip install 'hashbench[export]'") from error
 
 
 def session_of(path: Path, threads: int = 1) -> Any:

@@ -28,9 +28,10 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.common.errors import InputError, first_line
+from hashbench.common.extras import required
 from hashbench.deployment.inputs import GRAPHS
 from hashbench.deployment.loading import Predictor
-from hashbench.deployment.on_graph import required, session_of
+from hashbench.deployment.on_graph import session_of
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import PAD, Batch
 from hashbench.models.names import Pooling

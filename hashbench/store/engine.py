@@ -16,6 +16,7 @@ from sqlalchemy.engine import URL, Connection, Engine, RowMapping
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 
 from hashbench.common.errors import InputError, first_line
+from hashbench.common.extras import explained
 from hashbench.common.shipped import EXAMPLE, example_database, example_here
 from hashbench.common.showing import argument_shown, keep_secrets, without_passwords
 from hashbench.store import malformed, sqlite, views
@@ -305,9 +306,10 @@ def _schema_among(connection: Connection, tables: Sequence[str]) -> str | None:
 
 def _connect(url: URL, name: str, read_only: bool) -> Store:
     try:
-        return Store(url, name, read_only=read_only)
-    except (ModuleNotFoundError, NoSuchModuleError) as error:
-        raise InputError(f"{name}: no driver for it; pip install 'hashbench[postgres]'") from error
+        with explained():
+            return Store(url, name, read_only=read_only)
+    except (ModuleNotFoundError, NoSuchModuleError) as error:  # postgresql+DRIVER
+        raise InputError(f"{name}: {first_line(error)}; give postgresql://USER@HOST/NAME") from error
 
 
 def _make_or_check(store: Store, *, create: bool) -> None:

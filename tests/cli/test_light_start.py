@@ -1,15 +1,22 @@
-"""What starting a command loads: commands that look at results start without the packages that train."""
+"""What starting a command loads: commands that look at results start, and work, without the packages that train."""
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from hashbench.cli.app import GROUPS
+from hashbench.common.extras import EXTRAS
 from hashbench.models.names import known_names
+from hashbench.store.engine import Store
 from tests.exported import exported_folder, exported_graph
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +35,36 @@ except SystemExit as left:
 """
 
 
+# Hides what the extra `train` installs, as where it was never installed.
+WITHOUT_TRAIN = f"""
+import sys
+class Hiding:
+    def __init__(self, finder):
+        self.finder = finder
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+    def find_spec(self, name, *places):
+        return None if name.partition(".")[0] in {EXTRAS["train"]!r} else self.finder.find_spec(name, *places)
+sys.meta_path[:] = map(Hiding, sys.meta_path)
+"""
+ONE_BY_ONE = """
+import contextlib, io, json, traceback
+from hashbench.cli.app import main
+codes = {{}}
+for line, arguments in {called!r}.items():
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main(arguments)
+        except SystemExit as left:
+            code = left.code or 0
+        except Exception:
+            code = traceback.print_exc() or 1
+    codes[line] = (code, err.getvalue())
+print(json.dumps(codes))
+"""
+
+
 def loaded_by(*arguments: str, before: str = "", leaves: int = 0) -> set[str]:
     """The heavy packages that a command loads in a fresh process; `leaves`: its exit code."""
     code = before + PROBE.format(arguments=list(arguments), heavy=HEAVY)
@@ -36,6 +73,15 @@ def loaded_by(*arguments: str, before: str = "", leaves: int = 0) -> set[str]:
     word, exit_code, *packages = done.stdout.splitlines()[-1].split()
     assert (word, exit_code) == ("PROBE", str(leaves)), done.stderr
     return set(packages)
+
+
+def without_train(lines: list[str], names: Mapping[str, str], folder: Path) -> dict[str, tuple[int, str]]:
+    """Exit code and stderr of each command, in one process that finds nothing of the extra `train`; an error is 1."""
+    called = {line: [str(names.get(word, word)) for word in line.split()] for line in lines}
+    code = WITHOUT_TRAIN + ONE_BY_ONE.format(called=called)
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def test_help_loads_the_parser_alone() -> None:
@@ -115,3 +161,80 @@ def test_a_plan_is_made_without_what_trains(line: str, tmp_path: Path) -> None:
 def test_codes_are_printed_without_lightning() -> None:
     loaded = loaded_by("encode", "--model", "hashformer-md-proj", "play", "work")
     assert not loaded & {"lightning", "torchmetrics", "sklearn", "transformers", "matplotlib"}
+
+
+WITHOUT_TRAINING = [  # FILE: the example database; SMALL, OTHER: two that are read whole in a second
+    "report glue_tiny --db FILE",
+    "report glue_tiny --table 2 --format html --output page.html --db FILE",
+    "report claims eelbert_tiny --db FILE",
+    "compare eelbert_tiny bert-tiny eelbert-tiny --db FILE",
+    "list --db FILE",
+    "status --db FILE",
+    "plot eelbert_tiny --output figures --db FILE",
+    "board SMALL --out board",
+    "db publish records --organisation me --db SMALL",
+    "db check --db SMALL",
+    "db export copy.db --db SMALL",
+    "db merge copy.db --db OTHER",
+    "experiments",
+    "experiments glue_tiny",
+    "schema",
+    "init mine",
+    "data list",
+    "cache clean --dry-run",
+]
+
+
+@pytest.fixture
+def results(small_store: Store, tmp_path: Path) -> dict[str, str]:
+    """Databases with results, by their names in lines."""
+    if not EXAMPLE.is_file():
+        pytest.skip("no example database beside the tests")
+    places = {"FILE": tmp_path / "file.db", "SMALL": tmp_path / "small.db", "OTHER": tmp_path / "other.db"}
+    for name, place in places.items():
+        shutil.copyfile(EXAMPLE if name == "FILE" else small_store.path, place)
+    return {name: str(place) for name, place in places.items()}
+
+
+def test_results_are_read_where_nothing_that_trains_is_installed(results: dict[str, str], tmp_path: Path) -> None:
+    help_lines = [f"{name} --help" for members in GROUPS.values() for name in members]
+    lines = [*help_lines, "--help", "--version", *WITHOUT_TRAINING]
+    for line, (code, said) in without_train(lines, results, tmp_path).items():
+        assert code == 0, f"{line}: {said}"
+
+
+TRAINS = [
+    "quickstart --db new.db",
+    "sweep glue_tiny --dry-run",
+    "sweep quickstart --db new.db",
+    "worker quickstart --db new.db",
+    "check quickstart",
+    "check --embedding my_file.py:MyEmbedding",
+    "models",
+    "params bert-mlm",
+    "costs bert-mlm",
+    "encode --model bert-mlm play",
+    "neighbours film --run RUN --db FILE",
+    "export folder --run RUN --db FILE",
+    "evaluate RUN --on sentences.csv --db FILE",
+    "data describe cola",
+    "data prepare quickstart",
+]
+
+
+def test_what_trains_says_in_one_line_what_to_install(results: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "sentences.csv").write_text("text,label\na film,1\n")
+    (tmp_path / "my_file.py").write_text("from hashbench.extend import Embedding\nclass MyEmbedding(Embedding): ...\n")
+    run = sqlite3.connect(results["FILE"]).execute("SELECT id FROM run WHERE task = 'sst2' AND kind = 'finetune'")
+    names = {**results, "RUN": run.fetchone()[0][:12]}
+    packages = "torch|lightning|datasets|tokenizers|numba|scikit-learn|safetensors"
+    message = rf"hashbench: (\S+: )?({packages}) is not installed; run: pip install 'hashbench\[train\]'\n"
+    for line, (code, said) in without_train(TRAINS, names, tmp_path).items():
+        assert code == 2 and re.fullmatch(message, said), f"{line}: {said}"
+
+
+def test_python_without_what_trains_raises_an_import_error() -> None:
+    code = f"{WITHOUT_TRAIN}\nimport hashbench\nhashbench.results, hashbench.report\nhashbench.module('quickstart')"
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
+    said = "NotInstalled: torch is not installed; run: pip install 'hashbench[train]'"
+    assert done.returncode == 1 and done.stderr.splitlines()[-1].endswith(said)

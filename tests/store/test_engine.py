@@ -214,6 +214,14 @@ def test_addresses_that_are_none(tmp_path: Path) -> None:
     assert "not a database address" in refusal("://")
 
 
+def test_a_server_without_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    said = "psycopg is not installed; run: pip install 'hashbench[postgres]'"
+    assert refusal("postgresql://someone@somewhere/name") == said
+    other = refusal("postgresql+nothing://someone@somewhere/name")
+    assert other.startswith("postgresql+nothing://someone@somewhere/name: ") and "give postgresql://USER@" in other
+
+
 def test_a_server_that_does_not_answer_and_a_password_that_stays_hidden(tmp_path: Path) -> None:
     pytest.importorskip("psycopg")
     message = refusal(f"postgresql://me:secret@/name?host={tmp_path}")

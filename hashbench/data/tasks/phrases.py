@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
@@ -31,8 +32,10 @@ from hashbench.models.text.phrases import PairCounts, Phrases, choose, frequent_
 from hashbench.models.text.pieces import TRAIN
 from hashbench.models.text.types import Again, TokenizedTexts, TypeTable
 from hashbench.models.text.unicode import pack
-from hashbench.models.text.wordpieces import WordPieceTokenizer
 from hashbench.models.text.words import WordTokenizer
+
+if TYPE_CHECKING:
+    from hashbench.models.text.wordpieces import WordPieceTokenizer
 
 NAME = "phrases"  # the kind, and the named task
 FORMAT = 1  # of the prepared files; a change makes all files anew
@@ -164,6 +167,8 @@ class LocatedPhrases:
         )
 
     def _pieces(self) -> WordPieceTokenizer:
+        from hashbench.models.text.wordpieces import WordPieceTokenizer  # here: `schema` does not need it
+
         pieces = WordPieceTokenizer(self.protocol.vocabulary or TRAIN)
         if pieces.trained:
             pieces.vocabulary_size = self.protocol.vocabulary_size

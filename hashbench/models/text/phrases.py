@@ -13,13 +13,16 @@ import sys
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-from tokenizers import normalizers
 
 from hashbench.models.text.pieces import PieceTokenizer
 from hashbench.models.text.types import TypeTable
 from hashbench.models.text.unicode import offsets_from, pack, ranges, well_formed
+
+if TYPE_CHECKING:
+    from tokenizers import normalizers
 
 # Between the words of a pair; no word holds one, since BERT splits at it.
 JOINT = "_"
@@ -42,6 +45,8 @@ def paragraphs(text: str) -> list[str]:
 
 @cache
 def _normalizer() -> normalizers.Normalizer:
+    from tokenizers import normalizers  # here: `schema` does not need it
+
     return normalizers.BertNormalizer(lowercase=True)
 
 

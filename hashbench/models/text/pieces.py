@@ -8,15 +8,16 @@ import json
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-from tokenizers import Tokenizer as LibraryTokenizer
+from typing import TYPE_CHECKING, Any
 
 from hashbench.common.errors import InputError
 from hashbench.common.hub import answering, fetched, import_package, not_found
 from hashbench.models.text.base import CORPUS, LEARN_ON, TASKS, Tokenizer
 from hashbench.models.text.types import Interner, NumberedInterner, lay_end_to_end
 from hashbench.models.text.unicode import well_formed
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer as LibraryTokenizer
 
 FILE = "tokenizer.json"
 SNAPSHOTS = "snapshots"  # the folder in the hub's cache with a folder for each commit
@@ -100,6 +101,8 @@ class TrainablePieces(PieceTokenizer):
 
     def load(self, folder: Path) -> None:
         """Loads the trained tokenizer that `save` wrote."""
+        from tokenizers import Tokenizer as LibraryTokenizer  # here: `schema` does not need it
+
         if not (folder / FILE).is_file():
             raise InputError(f"{folder}: no trained {self.title}; prepare the data again")
         self.vocabulary_size = json.loads((folder / self.facts_file).read_text())["vocabulary_size"]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from hashbench.common.extras import explained
 from hashbench.common.measured import MetricRow
 from hashbench.results.read.runs import BASELINE_RUN
 
@@ -172,10 +173,8 @@ class Tracker:
 
 def _start_run(mode: Mode, tracked: TrackedRun) -> object:
     """The W&B run that `wandb.init` starts under the run's own id, without prompts and without a console capture."""
-    try:
+    with explained():
         import wandb
-    except ImportError as error:
-        raise RuntimeError("wandb is not installed; pip install 'hashbench[wandb]'") from error
 
     # An agent's: wandb would put the pre-training and the fine-tuning under its one id.
     for variable in ("WANDB_SWEEP_ID", "WANDB_RUN_ID", "WANDB_SWEEP_PARAM_PATH"):

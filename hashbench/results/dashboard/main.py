@@ -13,12 +13,12 @@ import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError
+from hashbench.common.extras import required
 from hashbench.common.showing import printable
 from hashbench.results.dashboard.live import PROJECT
 from hashbench.results.dashboard.runs import Shown, ShownRun, shown
@@ -59,10 +59,8 @@ def dashboard(
 
     Raises InputError: no such experiment, wandb not installed, not logged in, a server that does not answer.
     """
-    missing = [name for name in ("wandb", "wandb_workspaces") if find_spec(name) is None]
-    if missing:
-        packages = " and ".join(name.replace("_", "-") for name in missing)
-        raise InputError(f"dashboard: {packages} not installed; pip install 'hashbench[wandb]'")
+    for package in ("wandb", "wandb_workspaces"):
+        required(package)
     server, login = ("", "") if offline else check_server()  # before minutes of work
     content = shown(store, experiment)
     name, config = content.measured.experiment.name, content.measured.experiment.config

@@ -6,13 +6,13 @@ badly. This module is read with every experiment file: classes are imported when
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hashbench.common.errors import InputError
+from hashbench.common.errors import located
+from hashbench.common.extras import required
 from hashbench.common.registry import registered
 
 if TYPE_CHECKING:
@@ -29,13 +29,12 @@ class ExecutorSpec:
     executor: str  # a subclass of Executor
     elsewhere: bool = False  # True where runs may be done on other machines, whose devices this one does not know
     joins_nodes: bool = False  # True where one run may be on several machines
-    package: str = ""  # that it needs; the extra of hashbench that installs it has the name of the executor
 
 
 EXECUTORS = [
     ExecutorSpec("local", "hashbench.running.sweep.local:LocalExecutor"),
-    ExecutorSpec("ray", "hashbench.running.sweep.on_ray:RayExecutor", elsewhere=True, joins_nodes=True, package="ray"),
-    ExecutorSpec("slurm", "hashbench.running.sweep.on_slurm:SlurmExecutor", elsewhere=True, package="submitit"),
+    ExecutorSpec("ray", "hashbench.running.sweep.on_ray:RayExecutor", elsewhere=True, joins_nodes=True),
+    ExecutorSpec("slurm", "hashbench.running.sweep.on_slurm:SlurmExecutor", elsewhere=True),
 ]
 
 
@@ -94,11 +93,6 @@ def find_executor(name: str) -> type[Executor]:
     """The executor of this name. Raises InputError where its package is not installed."""
     spec: ExecutorSpec = registered("executor")[name]
     module, _, kind = spec.executor.partition(":")
-    try:
-        executor: type[Executor] = getattr(importlib.import_module(module), kind)
-    except ModuleNotFoundError as error:
-        if error.name != spec.package:
-            raise
-        remedy = f"pip install 'hashbench[{spec.name}]'"
-        raise InputError(f"executor: {spec.name}: the package is not installed; {remedy}") from error
+    with located(f"executor: {spec.name}"):
+        executor: type[Executor] = getattr(required(module), kind)
     return executor

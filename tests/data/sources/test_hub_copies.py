@@ -96,7 +96,7 @@ def test_a_note_of_an_older_form_is_asked_for_again(asked: dict[str | None, Any]
 
 def test_hub_package_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "datasets", None)
-    with pytest.raises(InputError, match=r"'datasets' is not installed; run: pip install datasets"):
+    with pytest.raises(InputError, match=r"^datasets is not installed; run: pip install 'hashbench\[train\]'$"):
         hub_copies.import_package("datasets")
 
 

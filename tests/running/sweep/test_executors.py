@@ -22,9 +22,7 @@ def test_local_needs_no_package() -> None:
 def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.delitem(sys.modules, "hashbench.running.sweep.on_ray", raising=False)
-    with pytest.raises(
-        InputError, match=r"^executor: ray: the package is not installed; pip install 'hashbench\[ray\]'$"
-    ):
+    with pytest.raises(InputError, match=r"^executor: ray: ray is not installed; run: pip install 'hashbench\[ray\]'$"):
         find_executor("ray")
 
 

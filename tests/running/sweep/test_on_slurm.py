@@ -298,7 +298,7 @@ def test_without_slurm_and_without_submitit_one_line_says_what_to_do(
     monkeypatch.setitem(sys.modules, "submitit", None)
     monkeypatch.delitem(sys.modules, "hashbench.running.sweep.on_slurm")
     with pytest.raises(
-        InputError, match=r"^executor: slurm: the package is not installed; pip install 'hashbench\[slurm"
+        InputError, match=r"^executor: slurm: submitit is not installed; run: pip install 'hashbench\[slurm\]'$"
     ):
         find_executor("slurm")
 
