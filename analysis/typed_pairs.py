@@ -2,9 +2,9 @@
 
     python -m analysis.typed_pairs FOLDER/classification/trec/test.parquet > trec_pairs.csv
 
-The table is one for `robustness: {pairs: {trec: trec_pairs.csv}}`. `scanned`: letters as scanners confuse them, each place
-with a chance of one in ten. `phone`: lower case, no punctuation, and the short forms of chats. The draws are seeded by the
-text, so that a table of fewer rows has the same forms.
+The table is one for `robustness: {pairs: {trec: trec_pairs.csv}}`. `scanned`: letters as scanners confuse them, each
+place with a chance of one in ten. `phone`: lower case, no punctuation, and the short forms of chats. The draws are
+seeded by the text, so that a table of fewer rows has the same forms.
 """
 
 from __future__ import annotations

@@ -218,8 +218,8 @@ def _check_comparable(part: ClaimPart, results: Results, *, one_corpus: bool) ->
             read = {seed: of for seed, of in sample.stored.items() if sample.is_fixed or seed in seeds}
             examples = {of.index_fingerprint for of in read.values()}
             bases: dict[str, object] = {"on other data of": (sample.data, examples if sample.stored else set())}
-            if not sample.is_fixed:
-                done = {run.precision for run in sample.entry.of_task(sample.task) if run.state == "done"}
+            done = {run.precision for run in sample.entry.of_task(sample.task) if run.state == "done"} - {""}
+            if done:  # a trivial baseline has none
                 bases["in other precisions on"] = done
             for what, basis in bases.items():
                 model, expected = first.setdefault((what, sample.task), (sample.entry.model, basis))

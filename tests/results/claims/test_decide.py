@@ -150,6 +150,13 @@ def test_other_precisions_are_not_compared(tmp_path: Path) -> None:
     assert found.missing == ("weak and strong were measured in other precisions on sst2",)
 
 
+def test_a_trivial_baseline_has_no_precision_on_drawn_rows_too(tmp_path: Path) -> None:
+    runs = [Answers("weak", 0.5, seed, is_floor=True) for seed in SEEDS]
+    runs += [Answers("strong", 0.9, seed, precision="bf16") for seed in SEEDS]
+    found = _decide(build(tmp_path / "results.db", runs), tmp_path, left="strong")
+    assert (found.outcome, found.missing) == ("holds", ())
+
+
 def test_what_is_missing_is_named_and_nothing_is_averaged_without_it(ask: Ask) -> None:
     task = ask(left="strong", column="rte")
     assert (task.outcome, task.missing) == ("not measured", ("weak on rte: not in this experiment",))

@@ -35,10 +35,11 @@ class Answers:
     precision: str = "32"  # that was found
     spec: Mapping[str, Any] = field(default_factory=dict)  # of the model
     start: int | None = None  # the seed of the pre-training that it needs
+    is_floor: bool = False  # a trivial baseline on rows that a seed draws
 
     def run(self) -> HandRun:
         """The run as it is planned."""
-        kind = "floor" if self.seed is None else "finetune"
+        kind = "floor" if self.seed is None or self.is_floor else "finetune"
         return HandRun(self.model, self.task, self.seed, kind=kind, own=("accuracy", self.split), spec=self.spec)
 
     def result(self) -> Result:
@@ -52,7 +53,8 @@ class Answers:
         outputs = np.where(right, targets, 1 - targets)
         kept = [Predictions(self.split, "best", outputs, targets, f"rows-{self.n}")] if self.stored else []
         metrics = [score, MetricRow("best_step", STEP), MetricRow("last_step", STEP)]
-        return Result(metrics, predictions=kept, seconds=1.0, notes={"precision_found": self.precision})
+        notes = {} if self.is_floor else {"precision_found": self.precision}
+        return Result(metrics, predictions=kept, seconds=1.0, notes=notes)
 
 
 def build(path: Path, runs: Sequence[Answers | HandRun], **config: object) -> Store:
