@@ -66,6 +66,8 @@ def build(path: Path, runs: Sequence[Answers | HandRun], **config: object) -> St
     rows, results = list(needed.values()), {needed[start].id: run.result() for start, run in pretrainings.items()}
     for run in runs:
         row = run.run().row() if isinstance(run, Answers) else run.row()
+        if isinstance(run, Answers) and run.is_floor:
+            row = replace(row, seed=run.seed)  # which a HandRun leaves out
         if isinstance(run, Answers) and run.start is not None:
             row = replace(row, needs=(needed[run.model, run.start].id,))
         rows.append(row)
