@@ -24,6 +24,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import IO
 
 from hashbench.common import clock
 from hashbench.common.progress import LOOK_EVERY_S, Sign, Silence
@@ -181,9 +182,8 @@ class LocalExecutor(Executor):
 
     def __init__(self, assignment: Assignment, n_workers: int) -> None:
         super().__init__(assignment, n_workers)
-        self._file = tempfile.NamedTemporaryFile(prefix="hashbench-assignment-")  # noqa: SIM115
-        self._file.write(pack(assignment))
-        self._file.flush()
+        self._packed = pack(assignment)
+        self._file = assignment_file(self._packed)
         self._said: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._workers: dict[int, WorkerProcess] = {}
 
@@ -192,6 +192,9 @@ class LocalExecutor(Executor):
         return worker_command(self._file.name, worker)
 
     def start(self, worker: int) -> None:
+        if not os.path.exists(self._file.name):  # systems clean their temporary folders, and sweeps take days
+            self._remove_file()
+            self._file = assignment_file(self._packed)
         gpus = self.assignment.gpus
         environment = {"CUDA_VISIBLE_DEVICES": gpus[worker % len(gpus)]} if gpus else {}
         hang_s = self.assignment.resolved.experiment.hang_s
@@ -208,7 +211,19 @@ class LocalExecutor(Executor):
     def kill(self) -> None:
         for worker in self._workers.values():
             worker.kill()
-        self._file.close()  # which removes it
+        self._remove_file()
+
+    def _remove_file(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self._file.close()  # which removes it
+
+
+def assignment_file(packed: bytes) -> IO[bytes]:
+    """A temporary file with a packed assignment, which only this user can read; gone when it is closed."""
+    file = tempfile.NamedTemporaryFile(prefix="hashbench-assignment-")  # noqa: SIM115
+    file.write(packed)
+    file.flush()
+    return file
 
 
 def taken(reports: queue.SimpleQueue[Event], wait_s: float) -> list[Event]:

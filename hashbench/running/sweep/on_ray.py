@@ -17,7 +17,6 @@ import queue
 import signal
 import socket
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +40,7 @@ from hashbench.data.corpora.tokenizing import (
 )
 from hashbench.running.sweep.assignment import Assignment, pack
 from hashbench.running.sweep.executors import Executor
-from hashbench.running.sweep.local import WorkerProcess, taken, worker_command
+from hashbench.running.sweep.local import WorkerProcess, assignment_file, taken, worker_command
 from hashbench.running.sweep.progress import Event, WorkerEnded, WorkerStarted
 
 WAIT_S = 5.0  # that an actor waits for an event before it answers that there is none
@@ -56,9 +55,7 @@ class PlacedWorker:
     """An actor that starts a worker on its node; its methods run concurrently. Its end is the worker's end."""
 
     def __init__(self, packed: bytes, worker: int, hang_s: float | None) -> None:
-        self._file = tempfile.NamedTemporaryFile(prefix="hashbench-assignment-")  # noqa: SIM115
-        self._file.write(packed)
-        self._file.flush()
+        self._file = assignment_file(packed)
         self._said: queue.SimpleQueue[Event] = queue.SimpleQueue()
         cluster = {"RAY_ADDRESS": ray.get_runtime_context().gcs_address}  # for runs on several devices
         command = worker_command(self._file.name, worker)

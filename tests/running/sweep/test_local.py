@@ -191,3 +191,18 @@ def test_a_worker_imports_nothing_from_the_working_folder(tmp_path):
     command = [*local.worker_command("no file", 0), str(tmp_path)]
     ended = subprocess.run(command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert "No such file or directory: 'no file'" in ended.stderr and not (tmp_path / "ran").exists()
+
+
+def test_a_cleaned_temporary_folder_stops_no_sweep(tmp_path: Path) -> None:
+    """Systems remove old files of it, and a sweep takes days: the next worker finds its assignment."""
+    executor = LocalExecutor(make_assignment(tmp_path, 1), 1)
+    first = Path(executor.command(0)[-2])
+    packed = first.read_bytes()
+    first.unlink()
+    try:
+        executor.start(0)
+        again = Path(executor.command(0)[-2])
+        assert again.read_bytes() == packed and again.stat().st_mode & 0o077 == 0
+        again.unlink()
+    finally:
+        executor.kill()

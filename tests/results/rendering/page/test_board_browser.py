@@ -145,14 +145,14 @@ def test_a_number_of_the_index_leads_to_its_runs_and_a_page_leads_back(index: Br
 
 
 def test_two_models_are_compared_on_the_page_of_an_experiment(browser: Browser, site: Path) -> None:
-    browser.open(site / "budgets_tiny.html")
+    browser.open(site / "curves_bytes.html")
     browser.run("document.querySelector('.compare').open = true")
     verdicts = browser.run("[...document.querySelectorAll('.compare tbody tr td:last-child')].map(e => e.textContent)")
     assert verdicts and all(text == "not separable" or text.startswith("differ: ") for text in verdicts)
 
 
 @pytest.mark.parametrize("width", [360, 390, 820, 1440])
-@pytest.mark.parametrize("name", ["index", "budgets_tiny", "glue_tiny", "budgets_tiny_noise"])
+@pytest.mark.parametrize("name", ["index", "curves_bytes", "glue_tiny", "robustness_tiny"])
 def test_only_the_tables_scroll_sideways(browser: Browser, site: Path, name: str, width: int) -> None:
     browser.size(width, 800)
     browser.open(site / f"{name}.html")
@@ -170,7 +170,7 @@ def test_columns_of_sentences_are_no_strips_on_a_tablet(browser: Browser, site: 
     browser.size(1280, 900)
 
 
-@pytest.mark.parametrize("name", ["index", "glue_tiny", "budgets_tiny_noise"])
+@pytest.mark.parametrize("name", ["index", "glue_tiny", "curves_bytes"])
 def test_all_text_can_be_read_on_white_and_dark_ground(browser: Browser, site: Path, name: str) -> None:
     browser.open(site / f"{name}.html")
     grounds = []
