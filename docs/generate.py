@@ -31,6 +31,7 @@ README, EXAMPLE = DOCS.parent / "README.md", DOCS.parent / "results.db.example"
 # Of images/: the experiment, the figure that draws it, the picture, and the models and trivial baselines (none: all)
 FIGURES = {
     "glue_tiny": ("glue_tiny", "pareto", "pareto_parameters", ""),
+    "curves_bytes": ("curves_bytes", "sizes", "score_bytes", ""),
     "pretraining_tiny": ("pretraining_tiny", "pretraining", "pretraining", ""),
     "embeddings": (
         "embeddings_tiny_common", "differences", "differences",

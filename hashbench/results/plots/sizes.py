@@ -186,13 +186,13 @@ def _draw_line(axes: Axes, line: SizeLine, look: Mapping[str, Any]) -> None:
         axes.fill_between(sizes, scores - reaches, scores + reaches, alpha=0.15, lw=0, color=look["color"])
     (drawn,) = axes.plot(sizes, scores, **look)
     ends = [f" ± {decimal_text(reach, 2)}" if math.isfinite(reach) else "" for reach in reaches]
-    tip(
-        drawn,
-        *(
-            f"{line.name}\n{count_of(size)}: {decimal_text(score, 2)}{end}"
-            for size, score, end in zip(sizes, scores, ends, strict=True)
-        ),
-    )
+    texts = [
+        f"{count_of(size)}: {decimal_text(score, 2)}{end}" for size, score, end in zip(sizes, scores, ends, strict=True)
+    ]
+    if line.model:
+        tip(drawn, *(f"{line.name}\n{text}" for text in texts))
+    else:  # dashed, without markers
+        tip(drawn, "\n".join([line.name, *texts]))
 
 
 WHAT = "score against bytes of exported models, and against the number of labelled texts"

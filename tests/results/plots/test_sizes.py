@@ -1,5 +1,6 @@
 """Lines over bytes and over labelled texts, from a small sweep."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,9 @@ def test_over_rows_a_line_is_a_model_by_labelled_texts_where_a_task_has_them(sto
 def test_a_picture_has_a_panel_for_each_task_and_names_each_line(store: Store) -> None:
     drawn = {picture.name: picture for picture in draw(FigureData(store))}
     assert {name: len(picture.panels) for name, picture in drawn.items()} == {"score_bytes": 2, "score_rows": 1}
+    titles = re.findall(r"<title>([^<]+)</title>", drawn["score_bytes"].svg)  # under the pointer on a page
+    assert {title.partition("\n")[0] for title in titles} == {"k2", "hashed-words"}
+    assert {title.count("\n") for title in titles} == {1, 2}  # a text for each marker; a dashed line has none
     named = {text.get_text() for text in drawn["score_bytes"].figure.legends[0].get_texts()}
     assert named == {"k2", "hashed-words"}
 

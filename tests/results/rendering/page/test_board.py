@@ -203,8 +203,6 @@ def test_a_floor_that_all_experiments_of_a_task_share_is_one_line_above_them() -
     board = json.loads(files["board.json"])
     names = [of["experiment"] for of in board["models"] if "best trivial baseline" in of["where"]]
     assert len(names) == len(set(names)) > 10
-    # No model has all of its tasks, so that it is compared on the first one
-    assert {of["column"] for of in board["best"] if of["experiment"] == "budgets_tiny"} == {"SST-2 accuracy"}
     assert (
         "<h1>embeddings_<wbr>tiny_<wbr>common</h1>" in files["embeddings_tiny_common.html"]
     )  # a phone breaks it there
