@@ -197,9 +197,7 @@ def read_config(folder: Path) -> Config:
         if of_format != FORMAT:
             program = f"exported in format {str(of_format)[:20]}, this program reads {FORMAT}"
             raise InputError(f"{folder}: {program}; export it again")
-        if (
-            "transformers_version" in values
-        ):  # saved by transformers, which adds keys of its own, others in each version
+        if "transformers_version" in values:  # saved by transformers: each version adds other keys
             values = {key: value for key, value in values.items() if key in _OF_CONFIG}
             content = json.dumps(values).encode()
         check_values(WrittenConfig, content, path)

@@ -378,10 +378,11 @@ def _copy(row: RowMapping | StoredRow, metrics: Iterable[RowMapping | StoredRow]
 
 
 def _differences(run_id: str, counted: Numbers, other: Numbers) -> Iterator[Difference]:
-    for key in sorted(counted.keys() | other.keys()):
-        if not _is_equal(counted.get(key), other.get(key)):
+    # What one copy alone has is no difference: later versions measure more
+    for key in sorted(counted.keys() & other.keys()):
+        if not _is_equal(counted[key], other[key]):
             split, name, step, _ = key
-            yield Difference(run_id, split, name, step, counted.get(key), other.get(key))
+            yield Difference(run_id, split, name, step, counted[key], other[key])
 
 
 def _is_equal(first: float | None, second: float | None) -> bool:

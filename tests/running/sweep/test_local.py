@@ -18,6 +18,7 @@ from hashbench.running.sweep.local import SIGNS, LocalExecutor, WorkerProcess
 from hashbench.running.sweep.progress import RunStarted, Watched, WorkerEnded, as_line
 from tests.running.sweep.idle import make_assignment
 
+LATEST_S = 600.0  # a worker has begun or ended, also on a machine that others use
 # The worker's side of the connection; it leaves `stopped` or `abandoned` in a file
 CHILD = """
 import sys, time
@@ -50,9 +51,9 @@ def child(left: Path) -> list[str]:
 def test_a_worker_hears_the_wish_to_stop_and_its_events_arrive(tmp_path):
     said = queue.SimpleQueue()
     worker = WorkerProcess(child(tmp_path / "left"), 0, 60.0, said.put)
-    assert said.get(timeout=60) == RunStarted(0, "r", "a run")
+    assert said.get(timeout=LATEST_S) == RunStarted(0, "r", "a run")
     worker.stop()
-    assert said.get(timeout=60) == WorkerEnded(0)
+    assert said.get(timeout=LATEST_S) == WorkerEnded(0)
     assert (tmp_path / "left").read_text() == "stopped"
     worker.stop()  # of one that has ended
 
@@ -64,7 +65,7 @@ def test_a_worker_sees_that_its_parent_was_killed(tmp_path):
     assert parent.stdout.readline() == "here\n"
     parent.kill()
     parent.wait()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + LATEST_S
     while not left.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert left.read_text() == "abandoned"
@@ -82,7 +83,7 @@ def reports(command: list[str]) -> list:
     said, events = queue.SimpleQueue(), []
     WorkerProcess(command, 0, 60.0, said.put)
     while not events or not isinstance(events[-1], WorkerEnded):
-        events.append(said.get(timeout=60))
+        events.append(said.get(timeout=LATEST_S))
     return events
 
 
