@@ -378,11 +378,12 @@ def _copy(row: RowMapping | StoredRow, metrics: Iterable[RowMapping | StoredRow]
 
 
 def _differences(run_id: str, counted: Numbers, other: Numbers) -> Iterator[Difference]:
-    # What one copy alone has is no difference: later versions measure more
-    for key in sorted(counted.keys() & other.keys()):
-        if not _is_equal(counted[key], other[key]):
-            split, name, step, _ = key
-            yield Difference(run_id, split, name, step, counted[key], other[key])
+    measured = [{(split, name) for split, name, *_ in copy} for copy in (counted, other)]
+    for key in sorted(counted.keys() | other.keys()):
+        split, name, step, _ = key
+        # What one copy did not measure at all is no difference: later versions measure more
+        if all((split, name) in of for of in measured) and not _is_equal(counted.get(key), other.get(key)):
+            yield Difference(run_id, split, name, step, counted.get(key), other.get(key))
 
 
 def _is_equal(first: float | None, second: float | None) -> bool:

@@ -133,6 +133,16 @@ def test_equal_copies_differ_in_nothing_and_times_are_no_difference(
     assert merge(store, place_of(other)).differences == []
 
 
+def test_a_score_at_another_step_is_a_difference(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = new_store("other.db")
+    for place, step in ((store, 3), (other, 4)):
+        experiment_id = lab.plan(place, lab.run("a"))
+        score = MetricRow("matthews", 0.5, "validation", step)
+        lab.finish_all(place, experiment_id, {lab.id("a"): Result([score])})
+    found = merge(store, place_of(other)).differences
+    assert [(each.step, each.counted, each.other) for each in found] == [(3, 0.5, None), (4, None, 0.5)]
+
+
 def test_a_run_in_flight_here_is_left_to_its_worker(store: Store, new_store: NewStore, lab: Lab) -> None:
     other = new_store("other.db")
     finish_at(other, lab, 0.6, ended_at=100.0)
