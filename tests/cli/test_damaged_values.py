@@ -42,7 +42,6 @@ CONTROLS = "\x1b\x07\0\x9b\u202e"
 
 @pytest.fixture(scope="module")
 def whole(small_store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    small_store.settle()
     path = tmp_path_factory.mktemp("whole") / "results.db"
     shutil.copy(small_store.path, path)
     return path

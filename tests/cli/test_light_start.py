@@ -16,7 +16,7 @@ import pytest
 from hashbench.cli.app import GROUPS
 from hashbench.common.extras import EXTRAS
 from hashbench.models.names import known_names
-from hashbench.store.engine import Store
+from tests.commands import call
 from tests.exported import exported_folder, exported_graph
 
 ROOT = Path(__file__).parents[2]
@@ -186,13 +186,15 @@ WITHOUT_TRAINING = [  # FILE: the example database; SMALL, OTHER: two that are r
 
 
 @pytest.fixture
-def results(small_store: Store, tmp_path: Path) -> dict[str, str]:
+def results(tmp_path: Path) -> dict[str, str]:
     """Databases with results, by their names in lines."""
     if not EXAMPLE.is_file():
         pytest.skip("no example database beside the tests")
-    places = {"FILE": tmp_path / "file.db", "SMALL": tmp_path / "small.db", "OTHER": tmp_path / "other.db"}
-    for name, place in places.items():
-        shutil.copyfile(EXAMPLE if name == "FILE" else small_store.path, place)
+    places = {name: tmp_path / f"{name.lower()}.db" for name in ("FILE", "SMALL", "OTHER")}
+    shutil.copyfile(EXAMPLE, places["FILE"])
+    export = ("db", "export", "--experiment", "canine_tiny", "--db", "example")
+    assert call(*export, str(places["SMALL"]), cwd=tmp_path).code == 0
+    shutil.copyfile(places["SMALL"], places["OTHER"])
     return {name: str(place) for name, place in places.items()}
 
 

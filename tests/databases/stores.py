@@ -35,4 +35,6 @@ def small_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
         failed={("hashformer-lsh-proj", "cola", 2)},
         undefined={("hashformer-md-emb-50k", "subj")},
     )
-    return build(tmp_path_factory.mktemp("small") / "results.db", world)
+    store = build(tmp_path_factory.mktemp("small") / "results.db", world)
+    store.settle()  # several tests copy the file
+    return store

@@ -37,7 +37,6 @@ def damaged(
 ) -> Path:
     """A copy of the store in which a column of the outputs of models on subj has another value in one seed each."""
     path = folder / "results.db"
-    small_store.settle()
     shutil.copy(small_store.path, path)
     with sqlite3.connect(path) as connection:
         for model in models:
