@@ -9,7 +9,6 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
-from hashbench.deployment.config import spec_values
 from hashbench.deployment.description import MULTI_LABEL, Config
 from hashbench.deployment.loading import load
 from hashbench.deployment.writing import TrainedModel, write
@@ -19,6 +18,7 @@ from hashbench.models.embeddings.registry import find_model, with_dim
 from hashbench.models.objectives.heads import classification_head
 from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.models.text.types import TypeTable
+from hashbench.running.experiment.exported import spec_values
 from hashbench.running.training.model import build_model
 
 TEXTS = (

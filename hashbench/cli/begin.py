@@ -16,7 +16,6 @@ from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError, near_match
 
 QUICKSTART = "quickstart"
-TABLES = "1,2,3"
 TEMPLATES = Path(__file__).parent / "templates"
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")  # of an experiment, a YAML file and a Python file
 SCHEMA = "hashbench.schema.json"
@@ -28,16 +27,14 @@ def quickstart(
         str, typer.Option("--db", help="Where the results are stored: a SQLite file or a database URL.")
     ] = f"{QUICKSTART}.db",
 ) -> None:
-    """Train three small models on generated texts, which takes about a minute, and print tables 1, 2 and 3 of a paper.
+    """Train three small models on generated texts, which takes about a minute, and print their table.
 
     Example: hashbench quickstart
     """
     from hashbench.running.experiment.load import load_experiment
 
     loaded = load_experiment(shipped.experiments()[QUICKSTART])
-    from hashbench.cli.report import print_report
     from hashbench.cli.sweep import print_own_table
-    from hashbench.results.tables.request import ReportRequest
     from hashbench.running.sweep.runner import DONE
     from hashbench.running.sweep.runner import sweep as run_sweep
 
@@ -45,9 +42,9 @@ def quickstart(
     if code != DONE:
         raise typer.Exit(code)
     print_own_table(db, loaded)
-    print_report(db, ReportRequest(QUICKSTART, table=TABLES, provenance=False), "text", None)
     note(
-        f"\nreal results:          hashbench report glue_tiny --db {shipped.EXAMPLE}\n"
+        f"\nbeside a paper's:      hashbench report {QUICKSTART} --table 1 --db {db}\n"
+        f"real results:          hashbench report glue_tiny --db {shipped.EXAMPLE}\n"
         "your own experiment:   hashbench init\n"
         "those of the papers:   hashbench experiments\n"
         "models by name:        hashbench models"

@@ -66,7 +66,9 @@ def atomic_write(path: Path, *, over_database: bool = False) -> Iterator[Path]:
         if path.is_file():
             part.chmod(path.stat().st_mode & 0o777)
         os.replace(part, path)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError) and error.filename == str(part):
+            error.filename = str(path)  # which the user knows
         if part.is_dir():
             shutil.rmtree(part, ignore_errors=True)
         else:

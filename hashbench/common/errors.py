@@ -49,9 +49,13 @@ def located(where: str) -> Iterator[None]:
     ...     raise InputError("unknown model 'x'")
     Traceback (most recent call last):
     hashbench.common.errors.InputError: glue.yaml:7: unknown model 'x'
+
+    A place inside that file, which the message begins with, is the better one, and stands alone.
     """
     try:
         yield
     except InputError as error:
         kind = NotAtHand if isinstance(error, NotAtHand) else InputError
-        raise kind(f"{where}: {error}") from error
+        file, line, _ = where.partition(":")
+        inner = str(error).startswith(f"{file}:") and line[:1].isdigit()  # the message names a line of the file already
+        raise kind(str(error) if inner else f"{where}: {error}") from error

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from inspect import getfile
 from pathlib import Path
 from typing import Any
 
 from hashbench.common.errors import InputError, located
 from hashbench.common.registry import class_of, is_own
-from hashbench.deployment.description import OWN, OWN_PARTS, Config, check_trusted, coder_arguments
+from hashbench.common.untrusted import OWN, check_arguments, plain_file
+from hashbench.deployment.description import OWN_PARTS, Config, check_trusted, coder_arguments
 from hashbench.deployment.inputs import CONFIG
-from hashbench.deployment.untrusted import check_arguments, plain_file
 from hashbench.models.embeddings.base import (
     CodeSpec,
     Embedding,
@@ -26,40 +26,11 @@ from hashbench.models.embeddings.base import (
     TextSpec,
     TrainingSpec,
 )
-from hashbench.models.embeddings.registry import embedding_arguments, load_own, suite_embedding
-from hashbench.models.encoders.base import encoder_config, find_architecture
-from hashbench.models.text.base import lasting
+from hashbench.models.embeddings.registry import load_own, suite_embedding
+from hashbench.models.encoders.base import find_architecture
 
 # Embeddings of the suite, in folders of earlier versions too, by a pattern that no path fits.
 SUITE_MODULE = re.compile(r"hashbench\.(?:models\.)?embeddings\.[a-z_][a-z0-9_]*")
-
-
-def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict[str, Any]:
-    """A spec as plain values, with all defaults written out, since a later version may change them."""
-    return {
-        **_embedding_values(spec, vocabulary_rows),
-        "tokenizer": spec.text.tokenizer,
-        "tokenizer_args": lasting(spec.text.tokenizer, spec.text.args),
-        "coder": spec.code.coder,
-        "coder_args": spec.code.args,
-        "encoder": spec.encoder.kind,
-        "encoder_args": asdict(encoder_config(spec.encoder.kind, size, **spec.encoder.args)),
-        "pooling": spec.head.pooling,
-        "dense_head": spec.head.dense,
-        "template": asdict(spec.text.template),
-        **({} if spec.initial_spread is None else {"initial_spread": spec.initial_spread}),
-    }
-
-
-def _embedding_values(spec: ModelSpec, vocabulary_rows: int | None) -> dict[str, Any]:
-    """The plain values of an embedding; the embedding that it is built over is under "below"."""
-    family, below = spec.embedding.family, spec.below()
-    place = OWN if is_own(family.__module__) else family.__module__
-    values = {
-        "embedding": f"{place}:{family.stored_name()}",
-        "embedding_args": embedding_arguments(spec, vocabulary_rows=vocabulary_rows),
-    }
-    return values if below is None else {**values, "below": _embedding_values(below, vocabulary_rows)}
 
 
 def _embedding_spec(values: Mapping[str, Any], folder: Path, *, trust_code: bool) -> EmbeddingSpec:

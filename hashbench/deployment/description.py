@@ -14,11 +14,13 @@ from pydantic import Field, model_validator
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError, located
 from hashbench.common.registry import class_of, digest_of, import_file, listed_class
-from hashbench.deployment.inputs import CONFIG, not_exported
-from hashbench.deployment.untrusted import (
+from hashbench.common.untrusted import (
     AGAIN,
     MOST_BYTES,
     MOST_NUMBER,
+    OWN,
+    STATE,
+    TOKENIZER,
     WrittenValues,
     check_arguments,
     check_numbers,
@@ -28,6 +30,7 @@ from hashbench.deployment.untrusted import (
     plain_files,
     stored_arrays,
 )
+from hashbench.deployment.inputs import CONFIG, not_exported
 from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.names import Pooling
 from hashbench.models.text.base import Tokenizer, saved_tokenizer
@@ -37,8 +40,7 @@ from hashbench.results.rendering.rows import json_text
 FORMAT = 1  # of the folder
 MULTI_LABEL = "multi_label_classification"
 N_SPECIALS = 5  # special tokens of every template
-MODEL_PREFIX, HEAD_PREFIX = "model.", "head."  # of the names of tensors
-WEIGHTS, TOKENIZER, STATE, CARD, OWN = "model.safetensors", "tokenizer", "coder.npz", "README.md", "embedding.py"
+WEIGHTS, CARD = "model.safetensors", "README.md"
 OWN_PARTS = {"tokenizer": "tokenizer.py", "coder": "coder.py"}  # files of user-defined ones that are not in OWN
 
 

@@ -13,13 +13,13 @@ import numpy as np
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.measured import TextsRead
 from hashbench.common.showing import RUN_ID_LETTERS, tell
+from hashbench.common.untrusted import OWN, STATE, TOKENIZER
 from hashbench.data.sources.fingerprints import usable_cache_folder
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import load_task
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.deployment.config import spec_values
-from hashbench.deployment.description import MULTI_LABEL, OWN, OWN_PARTS, STATE, TOKENIZER, Config, read_config
+from hashbench.deployment.description import MULTI_LABEL, OWN_PARTS, Config, read_config
 from hashbench.deployment.encoding import Reader, fitted_reader
 from hashbench.deployment.inputs import CONFIG
 from hashbench.deployment.writing import (
@@ -35,6 +35,7 @@ from hashbench.models.objectives.base import TaskHead, task_head
 from hashbench.models.objectives.heads import ClassificationHead
 from hashbench.models.text.pieces import commits_of
 from hashbench.running.efficiency.parameters import count
+from hashbench.running.experiment.exported import spec_values
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.stored_models import StoredModel, model_of_run

@@ -50,7 +50,7 @@ def export_floor(
     spec = run_spec(store, run_id)
     floor = EXPORTED[spec["floor"]]
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: is there already; name a new folder, or empty it")
+        raise InputError(f"{folder}: is there already; name a new folder")
     task = task_data_of_run(store, run_id, data)
     note(f"learning {spec['floor']} on {len(task.splits['train']):,} rows of train")
     learned, forms = floor.learned_on(task, **floor_options(spec)), []

@@ -44,7 +44,7 @@ def not_exported(folder: Path) -> InputError:
             )
     if (folder.parent / CONFIG).is_file():  # its onnx/ is for devices
         return InputError(f"{folder}: is a part of an exported model; name {folder.parent}")
-    return InputError(f"{folder}: no exported model; make one with hashbench export --run ID {folder}")
+    return InputError(f"{folder}: no exported model; make one with hashbench export --run ID NEW_FOLDER")
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,9 @@ from safetensors.torch import load_file
 import hashbench
 from hashbench.common.errors import InputError
 from hashbench.common.extras import install
+from hashbench.common.untrusted import MODEL_PREFIX
 from hashbench.deployment.bundle import bound_names, bundled, check_closed
-from hashbench.deployment.description import MODEL_PREFIX, WEIGHTS
+from hashbench.deployment.description import WEIGHTS
 from hashbench.deployment.inputs import CONFIG
 from hashbench.deployment.loading import Predictor
 from hashbench.deployment.onnx_graph import TOLERANCE, texts_asked

@@ -20,13 +20,11 @@ from torch import Tensor, nn
 from torch.nn.modules import module as registrations
 
 from hashbench.common.errors import InputError
+from hashbench.common.untrusted import AGAIN, HEAD_PREFIX, MODEL_PREFIX, STATE, one_line, plain_file, short
 from hashbench.data.sources.batching import text_batches
 from hashbench.data.sources.fingerprints import file_fingerprint
 from hashbench.deployment.config import spec_of
 from hashbench.deployment.description import (
-    HEAD_PREFIX,
-    MODEL_PREFIX,
-    STATE,
     WEIGHTS,
     Config,
     coder_in,
@@ -35,7 +33,6 @@ from hashbench.deployment.description import (
 )
 from hashbench.deployment.inputs import CONFIG, Asked, Question
 from hashbench.deployment.on_graph import AnsweringModel
-from hashbench.deployment.untrusted import AGAIN, one_line, plain_file, short
 from hashbench.models.coders.base import Coder, RememberedCodes
 from hashbench.models.embeddings.base import Batch, ModelSpec
 from hashbench.models.embeddings.registry import embedding_arguments

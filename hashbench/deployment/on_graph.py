@@ -19,6 +19,7 @@ from pydantic import ConfigDict, Field
 
 from hashbench.common.errors import InputError
 from hashbench.common.extras import required
+from hashbench.common.untrusted import AGAIN, MOST_BYTES, WrittenValues, check_values, one_line, plain_file
 from hashbench.deployment.description import (
     MOST_LENGTH,
     MOST_PARTS,
@@ -29,7 +30,6 @@ from hashbench.deployment.description import (
     tokenizer_in,
 )
 from hashbench.deployment.inputs import GRAPHS, Asked, Question, of_lines, question
-from hashbench.deployment.untrusted import AGAIN, MOST_BYTES, WrittenValues, check_values, one_line, plain_file
 from hashbench.models.portable.assembling import TextSide
 
 Answer: TypeAlias = str | float | list[str]  # a class, the value of a regression, or the labels of a text

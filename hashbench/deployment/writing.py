@@ -16,8 +16,9 @@ from hashbench.common.atomic import atomic_write, replace_text, with_usual_right
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.measured import CHOSEN_NOTE, card_lines, plain, searched_values
 from hashbench.common.showing import batch_text
+from hashbench.common.untrusted import HEAD_PREFIX, MODEL_PREFIX, STATE, TOKENIZER
 from hashbench.deployment.config import copy_own_code
-from hashbench.deployment.description import CARD, HEAD_PREFIX, MODEL_PREFIX, STATE, TOKENIZER, WEIGHTS, Config
+from hashbench.deployment.description import CARD, WEIGHTS, Config
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import Counts, ModelSpec
 from hashbench.models.text.base import Tokenizer
@@ -53,7 +54,7 @@ def write(trained: TrainedModel, folder: Path) -> int:
         InputError: there is something in the folder already.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: is there already; name a new folder, or empty it")
+        raise InputError(f"{folder}: is there already; name a new folder")
     folder = folder.expanduser().absolute()
     tensors = {f"{MODEL_PREFIX}{name}": tensor for name, tensor in load_file(trained.weights).items()}
     if trained.head is not None:

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -204,6 +205,8 @@ def find_experiment(store: Store, name: str | None = None, *, by_version: bool =
     if not names:
         raise InputError(f"{store.name}: no experiment in it; run hashbench sweep first, or give another --db")
     near = near_match(name or "", names)
+    if not near and name and Path(f"{name}.yaml").is_file():
+        near = f"; it was not swept into this database: hashbench sweep {name}.yaml --db {store.name}"
     raise InputError(f"{store.name}: no experiment {name!r}{near} (there is: {', '.join(names)})")
 
 

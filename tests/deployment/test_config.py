@@ -9,11 +9,12 @@ import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.common.registry import digest_of, own_name
-from hashbench.deployment.config import copy_own_code, spec_of, spec_values
+from hashbench.deployment.config import copy_own_code, spec_of
 from hashbench.deployment.description import Config, read_config
 from hashbench.extend import Coder, Tokenizer
 from hashbench.models.embeddings.base import CodeSpec, EmbeddingSpec
 from hashbench.models.embeddings.registry import find_model, load_own
+from hashbench.running.experiment.exported import spec_values
 
 OWN = """
 from pathlib import Path

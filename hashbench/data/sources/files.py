@@ -95,7 +95,7 @@ class FileTable:
                     column.extend(values)
         cells = {name: column.finish() for name, column in gathered.items()}
         if not cells[columns[0]]:
-            raise InputError(f"{self.where}: has no rows; put at least one in it")
+            raise InputError(f"{self.where}: has no rows; put some in it")
         if notes is not None:
             notes += remarks.notes
         return cells

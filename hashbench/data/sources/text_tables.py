@@ -402,7 +402,7 @@ def column_hint(name: str, there: Sequence[str]) -> str:
     parts = name.replace(",", " ").split()
     if len(parts) == 2 and set(parts) <= set(there):
         return f"; two columns are written as a list: [{', '.join(parts)}]"
-    return near_match(name, list(there)) or f"; it has {', '.join(there[:12])}"
+    return near_match(name, list(there)) or f"; it has {', '.join(there[:12])}: name one of these"
 
 
 def check_columns(where: Path | str, columns: Sequence[str], present: Collection[str]) -> None:

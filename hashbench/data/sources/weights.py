@@ -1,6 +1,7 @@
 """Published weights: found in a folder or on the hub, identified by their content, read as tensors.
 
-A folder holds what `transformers` saves: config.json, and model.safetensors or pytorch_model.bin. On the hub the newest
+A folder holds what `transformers` saves: config.json, and model.safetensors or pytorch_model.bin; or what
+`hashbench export` writes. On the hub the newest
 revision counts when it is first requested, or the one behind an @ (google/canine-c@main). The identity is the SHA-256
 of the file of weights in both cases, which the hub reports without sending it.
 """
@@ -21,8 +22,9 @@ from torch import Tensor
 
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.hub import REACH_SECONDS, answering, fetched, import_package, not_found
+from hashbench.common.untrusted import STATE
 from hashbench.data.sources.fingerprints import cache_room, digest, file_fingerprint, read_note, write_note
-from hashbench.models.embeddings.base import Published
+from hashbench.models.embeddings.base import Published, is_export
 
 RANDOM = "random"  # where the name of weights is allowed: none are loaded
 CONFIG = "config.json"
@@ -62,8 +64,11 @@ class FolderWeights:
         self._config, self._file = folder / CONFIG, files[0]
 
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of the file of weights."""
-        return file_fingerprint(self._file)
+        """SHA-256 (hex) of the file of weights; of an exported model with the state of its coder."""
+        weights, state = file_fingerprint(self._file), self._file.with_name(STATE)
+        if not (is_export(self.config()) and state.is_file()):
+            return weights
+        return digest(weights, file_fingerprint(state))
 
     def config(self) -> dict[str, Any]:
         """The content of config.json."""

@@ -363,7 +363,7 @@ def _pieces(table: FileTable, page_column: str, column: str) -> Iterator[pa.Arra
             some = some or len(batch) > 0
             yield batch.column(0)
     if not some:
-        raise InputError(f"{table.where}: has no rows; put at least one in it")
+        raise InputError(f"{table.where}: has no rows; put some in it")
 
 
 def _most_linked(items: list[str], pages: TokenizedTexts, n: int) -> tuple[list[str], TokenizedTexts]:

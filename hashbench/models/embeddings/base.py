@@ -72,6 +72,11 @@ class Batch:
         return self.positions.shape[0]
 
 
+def is_export(config: Mapping[str, Any]) -> bool:
+    """True for the config.json of a model that hashbench exported."""
+    return isinstance(config.get("spec"), dict) and "run" in config
+
+
 @dataclass(frozen=True)
 class Published:
     """A trained model of another project, as its files hold it."""
@@ -81,6 +86,11 @@ class Published:
     where: str  # the files, for messages
     # String of each row of its token table, as its tokenizer numbers them; empty where they were not read
     spellings: Sequence[str] = ()
+
+    @property
+    def is_export(self) -> bool:
+        """True for a model that hashbench exported, whose tensors have their own names."""
+        return is_export(self.config)
 
     def tensor(self, name: str) -> Tensor:
         """The tensor of a name, of any shape (n, ...). Raises InputError where the files have none."""

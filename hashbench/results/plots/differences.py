@@ -24,7 +24,13 @@ def draw(data: FigureData) -> list[Drawn]:
     columns = [column for column in _columns(table) if column.name in compared]
     columns = [column for column in columns if baseline in _names(compared[column.name])]
     if not columns:
-        raise NothingToDraw(f"no column compares {baseline} with another model; finish the sweep of two seeds")
+        there = [row.title for row in table.rows if row.kind == "model"]
+        remedy = "finish the sweep of two seeds"
+        if baseline not in there:
+            remedy = (
+                f"it is the baseline, and no model of the experiment; write baseline: {there[0] if there else 'MODEL'}"
+            )
+        raise NothingToDraw(f"no column compares {baseline} with another model; {remedy}")
     shown = [row.title for row in table.rows if row.kind == "model" and row.title != baseline]
     names = [name for name in shown if any(name in _names(compared[column.name]) for column in columns)]
     drawn = sheet(

@@ -148,9 +148,11 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
     measures, origins = {column.measure for column in table.columns}, task_origins(measured, paper)
     # User-defined models have no paper's recipe, nor have variations of a paper's model: no paper is named for them
     is_foreign = not table.paper and not {model for _, model, _ in paper.numbers} & measured.labels()
+    readings = _readings(measured, table) if measures & SCORES else []
+    splits = grouped((task, split) for task, _, split in readings)
     lines = {
         "experiment": measured.once(_experiment),
-        "data": "; ".join(_data(task, origin) for task, origin in origins.items()),
+        "data": "; ".join(_data(task, origin, splits.get(task, [])) for task, origin in origins.items()),
         "about the data": _about(origins),
         "encoder": measured.once(_encoders),
         "vocabulary": measured.once(learned_vocabularies),
@@ -159,7 +161,6 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
         "deviations": "" if measured.hides_items() or is_foreign else _deviations(measured, paper),
     }
     if measures & SCORES:
-        readings = _readings(measured, table)
         lines |= {
             "metrics": _metrics(table, readings),
             "fine-tuning": measured.once(_finetuning),
@@ -197,9 +198,10 @@ def _done(measured: Measured) -> list[MeasuredRun]:
     return [run for run in measured.runs if run.state == "done"]
 
 
-def _data(task: str, origin: TaskOrigin) -> str:
-    """The data of a task: examples that are reported, and fingerprints; notes on a sample are in the warnings."""
-    words = [f"{origin.n_reported:,} examples"] if origin.n_reported else []
+def _data(task: str, origin: TaskOrigin, splits: Sequence[str]) -> str:
+    """The data of a task: the reported examples, their split, fingerprints; notes on a sample are in the warnings."""
+    of_split = f" of {' and '.join(dict.fromkeys(splits))}" if splits else ""
+    words = [f"{origin.n_reported:,} examples{of_split}"] if origin.n_reported else []
     words += [" and ".join(of[:FINGERPRINT_LETTERS] for of in origin.fingerprints)] if origin.fingerprints else []
     return f"{task} ({', '.join(words)})" if words else task
 

@@ -28,6 +28,7 @@ from hashbench.models.objectives.base import objective_of, pretrains, reads_item
 from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.models.text.token_lengths import words_note
 from hashbench.running.experiment.contract import batch_of, error_line, fault_of_forward, fault_of_shape, written_at
+from hashbench.running.experiment.exported import check_same, export_at
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.recipes import Finetune, Pretrain
@@ -204,13 +205,16 @@ def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
     with _of_model(loaded, model, "weights"):
         if spec.training.objective is not None:
             both = f"weights {spec.training.weights} or objective {spec.training.objective}"
-            raise InputError(f"{both}: a model starts from one of them")
+            raise InputError(f"{both}: a model starts from one of them; write objective: none for the weights")
         encoder = _encoder(loaded, spec)
         with on_meta():
             embedding = build_embedding(spec, encoder.config.dim)
         weights = locate_weights(spec.training.weights)
-        for part in (embedding, encoder):
-            part.check_published(weights.config(), f"weights {spec.training.weights}")
+        if (folder := export_at(spec.training.weights)) is not None:
+            check_same(spec, loaded.experiment.encoder, folder)
+        else:
+            for part in (embedding, encoder):
+                part.check_published(weights.config(), f"weights {spec.training.weights}")
         weights.fingerprint()
         tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
         if (piece := tokenizer.unreachable()) is not None:

@@ -21,6 +21,7 @@ from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.schema import ModelEntry
 from hashbench.running.experiment.used import settled_keys
 
+SHOWN = 8  # files in a line
 _ran: set[tuple[str, str]] = set()  # what was printed in this process: path and digest
 
 
@@ -54,8 +55,9 @@ class NamedCode:
 
     def shown(self) -> str:
         """The file, and the names of the files that it brings along, for a line."""
-        others = [os.path.relpath(path, self.path.parent) for path in self.files()[1:] if self.path is not None]
-        return f"{self.path}" + (f" with {', '.join(sorted(others))} beside it" if others else "")
+        others = sorted(os.path.relpath(path, self.path.parent) for path in self.files()[1:] if self.path is not None)
+        more = [f"{len(others) - SHOWN:,} more"] if len(others) > SHOWN else []
+        return f"{self.path}" + (f" with {', '.join([*others[:SHOWN], *more])} beside it" if others else "")
 
 
 def sha256(path: Path) -> str:
@@ -86,9 +88,18 @@ def _imported_beside(path: Path) -> Iterator[Path]:
             continue
         for folder, name in places:
             first = folder / name.partition(".")[0]
+            if first.name == "hashbench" and not getattr(node, "level", 0):
+                continue  # it is imported already, whatever lies beside the file: a checkout, perhaps
             yield from filter(Path.is_file, [first.with_suffix(".py")])
             if first.is_dir():  # a package: any of its files may be run
-                yield from sorted(first.rglob("*.py"))
+                yield from _modules_in(first)
+
+
+def _modules_in(package: Path) -> Iterator[Path]:
+    """The Python files of a package and of the packages in it: folders with names that an import can have."""
+    for place, folders, files in os.walk(package):
+        folders[:] = sorted(filter(str.isidentifier, folders))
+        yield from (Path(place, file) for file in sorted(files) if file.endswith(".py"))
 
 
 def code_of(loaded: Loaded) -> list[NamedCode]:

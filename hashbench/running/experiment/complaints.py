@@ -178,8 +178,15 @@ def _sentence(keys: Sequence[str | int], faults: Sequence[Mapping[str, Any]], bl
     names = [name for other in faults if other["type"] == "literal_error" for name in QUOTED.findall(_wanted(other))]
     near = near_match(fault["input"], names) if isinstance(fault["input"], str) else ""
     is_text = wanted == "a list" and isinstance(fault["input"], str)
-    remedy = f"; write [{fault['input']}]" if is_text else "; correct the value"
+    remedy = f"; write {_listed(fault['input'], block, str(keys[-1]))}" if is_text else "; correct the value"
     return f"{name}: must be {wanted}, not {_shown(fault['input'])}{near or remedy}"
+
+
+def _listed(text: str, block: type[BaseModel], key: str) -> str:
+    """The list that a text in its place may be meant as; of numbers, of which it is none, an example."""
+    field = fields_of(block).get(key)
+    of_text = field is None or "str" in str(field.annotation)
+    return f"[{text}]" if of_text or text.strip("-").replace(".", "", 1).isdigit() else "a list of numbers, as [0, 1]"
 
 
 def _wanted(fault: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ from hashbench.models.names import unknown_model
 from hashbench.models.objectives.base import objectives, pretrains, reads_items
 from hashbench.models.text.base import LEARN_ON, Tokenizer, find_tokenizer, make_tokenizer
 from hashbench.running.experiment.code import allow_code
+from hashbench.running.experiment.exported import spread_at, with_vocabulary_of
 from hashbench.running.experiment.load import KeyPath, Loaded, validate
 from hashbench.running.experiment.recipes import (
     Finetune,
@@ -360,7 +361,8 @@ def _initial_spread(
 ) -> float | Literal["matched"] | None:
     """The spread with which a model's word vectors begin: its entry's, else the experiment's.
 
-    Published weights are left as they are. Raises InputError where the model's own entry sets another.
+    Published weights are left as they are; those of an exported model have its factors. Raises InputError where the
+    model's own entry sets another.
     """
     own = None if entry is None else entry.initial_spread
     if spec.training.weights in (None, RANDOM):
@@ -368,7 +370,7 @@ def _initial_spread(
     if own is not None:
         where = loaded.where(*place, "initial_spread")
         raise InputError(f"{where}: '{spec.name}' begins with published weights, which keep their spread; leave it out")
-    return None
+    return spread_at(spec.training.weights)
 
 
 def _with_coder_of_its_size(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> ModelSpec:
@@ -392,7 +394,8 @@ def _with_vocabulary(loaded: Loaded, spec: ModelSpec, pretrain: Pretrain, place:
         # A missing folder is reported before the hub is searched for a vocabulary.
         with located(f"{loaded.where(*place, 'weights')}: model '{spec.name}'"):
             locate_weights(weights)
-        return replace(spec, text=replace(spec.text, args={**spec.text.args, kind.argument: weights}))
+        arguments = with_vocabulary_of(weights, kind.argument, spec.text.args)
+        return replace(spec, text=replace(spec.text, args=arguments))
     if pretrain.vocabulary is None or not kind.from_recipe:
         return spec
     where = loaded.where(*loaded.place_of(place, "pretrain", "vocabulary"))

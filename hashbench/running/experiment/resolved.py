@@ -23,6 +23,7 @@ from hashbench.models.embeddings.base import Embedding, ModelSpec
 from hashbench.models.embeddings.registry import embedding_arguments
 from hashbench.models.objectives.base import objective_of, pretrains, reads_items
 from hashbench.models.text.base import CORPUS, Tokenizer, make_tokenizer
+from hashbench.running.experiment.exported import state_at
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.schema import Experiment, Tuning
 
@@ -224,11 +225,16 @@ def _fits_on_corpora(spec: ModelSpec, tokenizer: Tokenizer) -> bool:
 def read_without_corpus(spec: ModelSpec, learned: Tokenizer | None = None) -> tuple[Tokenizer, Coder]:
     """Tokenizer and coder of a model that learns nothing from corpora; the coder may take the tokenizer's pieces.
 
+    Where the weights are an exported model's, it has the state of that model's coder.
+
     `learned`: the tokenizer, where its vocabulary was learned on other texts.
     """
     tokenizer = learned or make_tokenizer(spec.text.tokenizer, **spec.text.args)
     coder = make_coder(spec.code.coder, **spec.code.args)
-    coder.fit_pieces(tokenizer.pieces)
+    if state := state_at(spec.training.weights):
+        coder.restore(state)
+    else:
+        coder.fit_pieces(tokenizer.pieces)
     return tokenizer, coder
 
 

@@ -110,7 +110,7 @@ class ModelEntry(Strict):
         min_length=1,
         max_length=LONGEST_NAME,
         pattern=NAME,
-        description="unique in the experiment; no column of tables, task or trivial baseline",
+        description="unique in the experiment; not the name of a column of tables, a task or a trivial baseline",
     )
     like: str | None = Field(default=None, description="the named model that this one is a variation of")
     use: str | None = Field(
@@ -147,8 +147,9 @@ class ModelEntry(Strict):
     weights: str | None = Field(
         default=None,
         description=(
-            "published weights to start from: a folder with config.json and model.safetensors or pytorch_model.bin, "
-            "or a hub name; random: random weights, which tables mark as from scratch"
+            "trained weights to start from: a folder that hashbench export wrote, one with config.json and "
+            "model.safetensors or pytorch_model.bin, or a hub name; random: random weights, which tables mark as from "
+            "scratch"
         ),
     )
     budget: Budget | None = Field(default=None, description="the size of its embedding, in parameters")

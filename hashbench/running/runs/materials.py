@@ -303,9 +303,9 @@ class Materials:
     def texts(self, model: ResolvedModel) -> Texts:
         """Tokenizer, fitted coder and corpus of a model; what the cache does not have is prepared first."""
         spec, pretrain = model.spec, model.pretrain
-        text, code = spec.text, spec.code
+        text, code, trained = spec.text, spec.code, (spec.training.objective, spec.training.weights)
         key = json.dumps(
-            [text.tokenizer, text.args, code.coder, code.args, spec.training.objective, pretrain.model_dump()],
+            [text.tokenizer, text.args, code.coder, code.args, *trained, pretrain.model_dump()],
             sort_keys=True,
             default=str,
         )

@@ -112,6 +112,7 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
         *labelled((label, untrained_positions(loaded, model)) for label, model in models.items()),
         *_rate_notes(models),
         *_spread_notes(resolved),
+        *_baseline_notes(resolved),
         *labelled(_vocabulary_notes(resolved)),
         *labelled((label, note) for label, model in models.items() for note in _tokenizer(model).remarks()),
         *_untuned_notes(resolved),
@@ -147,6 +148,12 @@ def _spread_notes(resolved: ResolvedExperiment) -> Iterator[str]:
     labels = [label for label, model in resolved.models.items() if model.spec.initial_spread is None]
     if labels and resolved.experiment.initial_spread is not None:
         yield f"initial_spread does not apply to published weights: {', '.join(labels)}"
+
+
+def _baseline_notes(resolved: ResolvedExperiment) -> Iterator[str]:
+    """A note on a baseline that is none of the models, which tables and figures of differences then do not have."""
+    if (baseline := resolved.baseline.label) not in resolved.models:
+        yield f"baseline {baseline} is none of the models: no ratios, no figure of differences; write baseline: MODEL"
 
 
 def _untuned_notes(resolved: ResolvedExperiment) -> Iterator[str]:

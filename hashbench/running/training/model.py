@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from hashbench.common.atomic import with_usual_rights
 from hashbench.common.checksums import sealed_write
 from hashbench.common.errors import InputError, first_line
+from hashbench.common.untrusted import MODEL_PREFIX
 from hashbench.models.embeddings.base import SPECIALS, Batch, Embedding, ModelSpec, Published
 from hashbench.models.embeddings.registry import build_embedding
 from hashbench.models.encoders.base import Encoder, make_encoder
@@ -148,6 +149,9 @@ def load_published(model: Model, published: Published) -> None:
 
     Raises InputError for weights of another model or another shape.
     """
+    if published.is_export:
+        _load_exported(model, published)
+        return
     for part in (model.embedding, model.encoder):
         trained, fresh = part.from_published(published), part.state_dict()
         for name, tensor in fresh.items():
@@ -159,3 +163,15 @@ def load_published(model: Model, published: Published) -> None:
                 )
         part.load_state_dict({name: tensor.to(fresh[name].dtype) for name, tensor in trained.items()})
     model.published_dense = model.encoder.dense_from_published(published)
+
+
+def _load_exported(model: Model, published: Published) -> None:
+    """Loads the weights of an exported model, whatever their precision; its head, if it has one, is left out."""
+    trained: dict[str, Tensor] = {}
+    for name, fresh in model.state_dict().items():
+        tensor = published.tensor(f"{MODEL_PREFIX}{name}")
+        if tensor.shape != fresh.shape:
+            shapes = f"{name} has shape {tuple(tensor.shape)} there, {tuple(fresh.shape)} here"
+            raise InputError(f"{published.where}: {shapes}; export it again, or take other weights")
+        trained[name] = tensor.to(fresh.dtype)
+    model.load_state_dict(trained)

@@ -60,7 +60,7 @@ def test_everything_that_a_table_stands_on_is_named(small_store: Store) -> None:
     assert facts["machines"] == "2 x CPU"
     metrics = "matthews on validation: cola; accuracy on validation: sst2"
     assert facts["metrics"] == f"{metrics}; what is reported on validation is selected there too"
-    assert "sst2 (872 examples, data-sst)" in facts["data"]
+    assert "sst2 (872 examples of validation, data-sst)" in facts["data"]
     assert "sample: train 1,000 of 67,349 rows on sst2" in facts["about the data"]
     assert "38 of 39 runs finished" in facts["experiment"]
 

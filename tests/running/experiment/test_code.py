@@ -160,6 +160,22 @@ def test_a_file_beside_it_that_it_imports_counts_as_its_code(line: str, file: st
     assert code.digest != before
 
 
+def test_a_checkout_beside_a_file_is_none_of_its_code(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("from hashbench.extend import Embedding\nimport helper\n")
+    for inner in ("hashbench/hashbench", "hashbench/.venv/lib", "helper/.venv/lib/site-packages", "helper/part"):
+        (tmp_path / inner).mkdir(parents=True)
+        (tmp_path / inner / "code.py").write_text("1\n")
+    assert of_file(tmp_path / "mine.py").files() == [tmp_path / "mine.py", tmp_path / "helper" / "part" / "code.py"]
+
+
+def test_a_line_names_a_few_of_many_files(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import helper\n")
+    (tmp_path / "helper").mkdir()
+    for number in range(20):
+        (tmp_path / "helper" / f"part_{number:02}.py").write_text("1\n")
+    assert of_file(tmp_path / "mine.py").shown().endswith("helper/part_07.py, 12 more beside it")
+
+
 def test_the_digest_of_a_file_alone_is_that_of_its_content(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("import json, torch\n")
     assert of_file(tmp_path / "mine.py").digest == hashlib.sha256(b"import json, torch\n").hexdigest()

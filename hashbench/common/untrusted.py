@@ -18,6 +18,9 @@ from pydantic import BaseModel, ConfigDict, PydanticSchemaGenerationError, TypeA
 
 from hashbench.common.errors import InputError, first_line, near_match
 
+# Of an exported folder: files of its tokenizer, of its fitted coder, and of the user's embedding
+TOKENIZER, STATE, OWN = "tokenizer", "coder.npz", "embedding.py"
+MODEL_PREFIX, HEAD_PREFIX = "model.", "head."  # of the names of its tensors
 # Chosen here, far above every model of the suite
 MOST_BYTES = 2**24  # of config.json
 MOST_NUMBER = 2**24  # for a size, a count or an id; seeds may be larger
