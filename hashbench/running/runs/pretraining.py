@@ -95,7 +95,7 @@ class Pretraining(TrainingKind):
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         """Pre-trains, unless a checkpoint is there already; returns saved weights, parameter counts and loss curve."""
         model, path = place.model(run), weights_of(run, place.artifacts)
-        earlier = {step: files_of(run, place.artifacts).at(step) for step in model.pretrain.checkpoints}
+        earlier = {step: files_of(run, place.artifacts).at(step) for step in steps_on_the_way(run, place.runs.values())}
         done = None
         if CHECKPOINT not in run.spec or not place.artifacts.has(path):
             done = train(run, place, machine, earlier)
@@ -170,9 +170,21 @@ def sequence_tokens(recipe: Mapping[str, Any]) -> int:
     return recipe["sequence_length"] if words is None else min(recipe["sequence_length"], TOKENS_PER_WORD * words)
 
 
+def whole_id(run: Run) -> str:
+    """The id of the whole pre-training to which a run, its end or an earlier step, belongs."""
+    return run_id({key: value for key, value in run.spec.items() if key != CHECKPOINT})
+
+
+def steps_on_the_way(run: Run, runs: Iterable[Run]) -> list[int]:
+    """The earlier steps of a run's pre-training that any model wants of those that share it."""
+    whole = whole_id(run)
+    of_kind = [other for other in runs if other.kind == run.kind and CHECKPOINT in other.spec]
+    return sorted({int(other.spec[CHECKPOINT]) for other in of_kind if whole_id(other) == whole})
+
+
 def files_of(run: Run, artifacts: ArtifactFolder) -> ModelFiles:
     """The files of the whole pre-training to which a run, its end or an earlier step, belongs."""
-    return artifacts.files(run_id({key: value for key, value in run.spec.items() if key != CHECKPOINT}))
+    return artifacts.files(whole_id(run))
 
 
 def weights_of(run: Run, artifacts: ArtifactFolder) -> Path:

@@ -10,7 +10,9 @@ import torch
 from safetensors.torch import load_file
 
 from hashbench.results.read.doubts import separations
-from hashbench.running.runs.pretraining import KIND, OBJECTIVE_HEAD
+from hashbench.running.experiment.load import load_experiment
+from hashbench.running.runs.pretraining import CHECKPOINT, KIND, OBJECTIVE_HEAD, steps_on_the_way
+from hashbench.running.sweep.plan import plan
 from hashbench.store.engine import open_store
 from hashbench.store.planning import Run
 from hashbench.store.status import experiments
@@ -179,3 +181,13 @@ def test_an_earlier_step_that_is_made_by_itself_has_its_held_out_rows_once(tmp_p
     assert failed == (0,)
     label = "hashformer-md-proj"
     assert rows == [(label, 12), (f"{label}@8", 4), (f"{label}@8", 8)]
+
+
+def test_the_steps_of_a_shared_pre_training_are_those_that_any_of_its_models_wants(tmp_path: Path) -> None:
+    first = "  - {name: hashformer-md-proj, pretrain: {checkpoints: [4, 8]}}\n"
+    others = "".join(f"  - {{name: {name}, like: hashformer-md-proj, pooling: {name}}}\n" for name in ("max", "mean"))
+    (tmp_path / "e.yaml").write_text(FILE.replace(first, others + first + others.replace("name: m", "name: n")))
+    planned = [run for run in plan(load_experiment(tmp_path / "e.yaml")).runs if run.kind == KIND.name]
+    wholes = [run for run in planned if CHECKPOINT not in run.spec]
+    assert len({run.id for run in wholes}) == 1 and len({run.id for run in planned}) == 3
+    assert all(steps_on_the_way(run, planned) == [4, 8] for run in wholes)
