@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 
 
@@ -56,6 +57,5 @@ def located(where: str) -> Iterator[None]:
         yield
     except InputError as error:
         kind = NotAtHand if isinstance(error, NotAtHand) else InputError
-        file, line, _ = where.partition(":")
-        inner = str(error).startswith(f"{file}:") and line[:1].isdigit()  # the message names a line of the file already
+        inner = re.match(rf"{re.escape(where.partition(':')[0])}:\d", str(error))  # names a line of the file already
         raise kind(str(error) if inner else f"{where}: {error}") from error

@@ -61,6 +61,17 @@ def keep_few_prepared() -> None:
     os.environ.setdefault(OF_TORCH, str(FEW_PREPARED))
 
 
+def keep_niceness() -> None:
+    """Has a process that leads a new session yield to others as its nice value says.
+
+    Linux schedules sessions as groups (sched(7), autogroup): between groups the group's own value counts, which begins
+    at 0, so that the workers of `nice hashbench sweep` would not yield. Other systems have no such file.
+    """
+    if (value := os.nice(0)) > 0:
+        with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as group:
+            group.write(str(value))
+
+
 def main_memory() -> int:
     """Bytes of main memory of this machine, free or not."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

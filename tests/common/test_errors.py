@@ -43,3 +43,17 @@ def test_near_words_are_named_the_nearest_first_and_far_ones_not() -> None:
     assert near_match("bert-mln", known) == "; did you mean 'bert-mlm' or 'bert-mlm-2'?"
     assert near_match("canin", known) == "; did you mean 'canine'?"
     assert near_match("xyz", known) == near_match("canin", []) == ""
+
+
+@pytest.mark.parametrize(
+    ("where", "said", "whole"),
+    [
+        ("a.yaml:6: model 'm'", "a.yaml:9: task 't': no folder", "a.yaml:9: task 't': no folder"),
+        ("a.yaml:6: model 'm'", "b.yaml:9: no folder", "a.yaml:6: model 'm': b.yaml:9: no folder"),
+        ("a.yaml", "a.yaml:9: no folder", "a.yaml:9: no folder"),
+    ],
+)
+def test_the_innermost_line_of_a_file_is_named_alone(where: str, said: str, whole: str) -> None:
+    with pytest.raises(InputError) as raised, located(where):
+        raise InputError(said)
+    assert str(raised.value) == whole

@@ -7,6 +7,7 @@ import os
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -16,6 +17,8 @@ from hypothesis import strategies as st
 from hashbench.common import process as allocator
 from hashbench.common.errors import InputError
 
+NICE = "import os; from hashbench.common.process import keep_niceness; os.nice({}); keep_niceness()"
+AUTOGROUP = Path("/proc/self/autogroup")
 # Page faults of allocating, touching and freeing 40 MB ten times.
 FAULTS = """
 import resource, sys
@@ -152,3 +155,13 @@ def test_any_other_text_is_one_line(text: str) -> None:
             allocator.wanted_threads()
     assert str(error.value).startswith("HASHBENCH_THREADS: ") and "\n" not in str(error.value)
     assert str(error.value).endswith(" is no whole number from 1 to 65536; correct it, or unset it")
+
+
+@pytest.mark.skipif(not AUTOGROUP.exists(), reason="this system does not schedule sessions as groups")
+@pytest.mark.parametrize("value", [0, 7, 19])
+def test_a_new_session_yields_as_its_nice_value_says(value: int) -> None:
+    code = f"{NICE.format(value)}; print(open('/proc/self/autogroup').read())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, start_new_session=True
+    )
+    assert done.stdout.split()[-1] == str(value), done.stderr

@@ -20,7 +20,13 @@ import torch
 
 from hashbench.common.cache import named_cache, using
 from hashbench.common.errors import InputError
-from hashbench.common.process import is_out_of_memory, keep_few_prepared, keep_freed_memory, outlive_readers
+from hashbench.common.process import (
+    is_out_of_memory,
+    keep_few_prepared,
+    keep_freed_memory,
+    keep_niceness,
+    outlive_readers,
+)
 from hashbench.common.progress import give_signs_to, progress
 from hashbench.common.registry import registered
 from hashbench.common.showing import tell
@@ -129,6 +135,7 @@ def work(file: str, number: str, folder: str) -> None:
     It ends before that on request. `number`: of the worker; `folder`: as in `Parent`.
     """
     outlive_readers()
+    keep_niceness()
     for ignored in (signal.SIGINT, signal.SIGHUP):  # they mean the sweep, which says what the worker does then
         signal.signal(ignored, signal.SIG_IGN)
     control = Parent(int(number), Path(folder))
