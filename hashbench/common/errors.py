@@ -51,7 +51,7 @@ def located(where: str) -> Iterator[None]:
     Traceback (most recent call last):
     hashbench.common.errors.InputError: glue.yaml:7: unknown model 'x'
 
-    A place inside that file, which the message begins with, is the better one, and stands alone.
+    Where the message begins with a line of that file, it is left as it is.
     """
     try:
         yield

@@ -213,7 +213,7 @@ def test_wrong_input_is_one_line_and_exit_code_2(here, tmp_path, capsys) -> None
     exported(capsys, rte, folder)
     floor = run_of("floor", "majority", "rte")
     faults = {
-        ("export", "--run", rte[:10], str(folder)): "is there already; name a new folder, or empty it",
+        ("export", "--run", rte[:10], str(folder)): "is there already; name a new folder",
         ("export", "--run", floor[:10], str(tmp_path / "b")): "floor runs have no model to export; name a pre-",
         ("export", "--run", "zzzz", str(tmp_path / "b")): "no run 'zzzz'",
         ("export", str(tmp_path / "b")): "name a run with --run, or an --experiment and its --task",

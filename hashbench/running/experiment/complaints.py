@@ -186,7 +186,8 @@ def _listed(text: str, block: type[BaseModel], key: str) -> str:
     """The list that a text in its place may be meant as; of numbers, of which it is none, an example."""
     field = fields_of(block).get(key)
     of_text = field is None or "str" in str(field.annotation)
-    return f"[{text}]" if of_text or text.strip("-").replace(".", "", 1).isdigit() else "a list of numbers, as [0, 1]"
+    of_numbers = all(part.strip(" -").replace(".", "", 1).isdigit() for part in text.split(","))
+    return f"[{text}]" if of_text or of_numbers else "a list of numbers, as [0, 1]"
 
 
 def _wanted(fault: Mapping[str, Any]) -> str:

@@ -33,14 +33,15 @@ def export_at(weights: str | None) -> Path | None:
 def with_vocabulary_of(weights: str, argument: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a tokenizer of pieces with the vocabulary of published weights as `argument`.
 
-    Of an export it is the folder of its tokenizer, whose files say themselves what equal arguments said in training.
+    Of an export it is the folder of its tokenizer, whose files have the options of the training; equal ones are left
+    out.
     """
     folder = export_at(weights)
     if folder is None:
         return {**arguments, argument: weights}
-    said = read_config(folder / CONFIG)["spec"].get("tokenizer_args")
-    said = said if isinstance(said, dict) else {}
-    others = {key: value for key, value in arguments.items() if key not in said or said[key] != value}
+    stored = read_config(folder / CONFIG)["spec"].get("tokenizer_args")
+    options = stored if isinstance(stored, dict) else {}
+    others = {key: value for key, value in arguments.items() if key not in options or options[key] != value}
     return {**others, argument: str(folder / TOKENIZER)}
 
 

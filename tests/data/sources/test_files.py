@@ -151,7 +151,7 @@ def test_damaged_parquet_file(tmp_path: Path) -> None:
 
 def test_no_rows(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("text,label\n")
-    wrong(tmp_path / "train.csv", "has no rows; put at least one in it")
+    wrong(tmp_path / "train.csv", "has no rows; put some in it")
 
 
 def test_missing_column_names_the_nearest(tmp_path: Path) -> None:

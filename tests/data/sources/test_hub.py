@@ -158,7 +158,7 @@ def test_a_stream(answers: Answers) -> None:
 
 
 def test_a_stream_without_the_column(answers: Answers) -> None:
-    with pytest.raises(InputError, match=r"^hub some/name train: no column 'body'; it has text$"):
+    with pytest.raises(InputError, match=r"^hub some/name train: no column 'body'; it has text: name one of these$"):
         list(HubTable(HubPlace("some/name", revision="c0ffee"), "train").stream("body"))
 
 
