@@ -53,7 +53,7 @@ SPEED_UPS = {"pre-training": "pt_speedup", "inference": "infer_speedup"}  # by w
 # Labels of the lines that are printed below every table, each with at most so many characters; --provenance prints all
 BRIEF, LINE = ("experiment", "data", "deviations", "code", "machines"), 84
 PRETRAINING = ("steps", "batch_size", "words_per_row", "sequence_length", "learning_rate", "precision")
-FINETUNING = ("epochs", "steps", "batch_size", "max_length", "learning_rate", "noise", "precision")
+FINETUNING = ("epochs", "steps", "batch_size", "max_length", "learning_rate", "embedding_rate", "noise", "precision")
 TIMED = ("pairs", "width", "limit_s", "pretrain_length")  # of an efficiency run
 
 

@@ -46,6 +46,7 @@ AS_BEFORE: dict[str, dict[str, Any]] = {
         "per_task": {},  # the block itself has the values for the run's task
         "evaluation_steps": None,
         "noise": None,
+        "embedding_rate": None,
     },
 }
 BLOCK_OF = {  # the same kind of block under another key

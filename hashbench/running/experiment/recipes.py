@@ -261,6 +261,13 @@ class Finetune(OnHardware):
         default=None,
         description="peak; a list: a grid chosen on a seeded tenth of train; null: by encoder size (base: 3e-5)",
     )
+    embedding_rate: Rate | SeveralRates | None = Field(
+        default=None,
+        description=(
+            "of the embedding's weights, in units of learning_rate: a pre-training may leave them so large that they "
+            "hardly turn at the rate of the encoder; null: 1"
+        ),
+    )
     schedule: ScheduleName | SeveralSchedules = Field(
         default="cosine_restarts", description="of the learning rate, after the warm-up"
     )
@@ -375,6 +382,7 @@ class FinetuneRecipe(Finetune):
     if TYPE_CHECKING:  # as `recipes` makes it; the defaults are those above
         epochs: int
         batch_size: int
+        embedding_rate: float | None
         schedule: ScheduleName
         restart_cycles: int
         warmup_fraction: float

@@ -172,6 +172,7 @@ class RecipeModule(LightningModule):
             betas=recipe.betas,
             eps=recipe.eps,
             weight_decay=recipe.weight_decay,
+            embedding_rate=(recipe.embedding_rate if isinstance(recipe, FinetuneRecipe) else None) or 1.0,
         )
         scheduler = LambdaLR(optimizer, self._schedule)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}

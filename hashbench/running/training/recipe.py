@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import product
 from typing import Literal
 
 import torch
@@ -18,25 +19,40 @@ Schedule = Callable[[int], float]  # optimizer step -> factor of the peak learni
 
 
 def adamw(
-    module: nn.Module, *, learning_rate: float, betas: tuple[float, float], eps: float, weight_decay: float
+    module: nn.Module,
+    *,
+    learning_rate: float,
+    betas: tuple[float, float],
+    eps: float,
+    weight_decay: float,
+    embedding_rate: float = 1.0,
 ) -> AdamW:
-    """AdamW over the trained parameters.
+    """AdamW over the trained parameters; those of embeddings have `embedding_rate` times the learning rate.
 
     Biases and LayerNorm weights are not decayed (HashFormers, released code), nor the `undecayed` parameters of an
     embedding."""
     undecayed: set[int] = set()
+    embedded: set[int] = set()
     for part in module.modules():
         if isinstance(part, nn.LayerNorm):
             undecayed |= {id(parameter) for parameter in part.parameters()}
         elif isinstance(part, Embedding):
             undecayed |= {id(parameter) for parameter in part.undecayed()}
-    decayed: list[nn.Parameter] = []
-    kept: list[nn.Parameter] = []
+            embedded |= {id(parameter) for parameter in part.parameters()} if embedding_rate != 1 else set()
+    parts: dict[tuple[bool, bool], list[nn.Parameter]] = {of: [] for of in product((False, True), (False, True))}
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
             plain = id(parameter) in undecayed or name.endswith("bias")
-            (kept if plain else decayed).append(parameter)
-    groups = [{"params": part, "weight_decay": decay} for part, decay in ((decayed, weight_decay), (kept, 0.0)) if part]
+            parts[id(parameter) in embedded, plain].append(parameter)
+    groups = [
+        {
+            "params": part,
+            "weight_decay": 0.0 if plain else weight_decay,
+            "lr": learning_rate * (embedding_rate if of_embedding else 1),
+        }
+        for (of_embedding, plain), part in parts.items()
+        if part
+    ]
     return AdamW(groups, lr=learning_rate, betas=betas, eps=eps, fused=True)
 
 

@@ -6,7 +6,9 @@ import pytest
 import torch
 from torch import nn
 
+from hashbench.models.embeddings.registry import find_model
 from hashbench.running.experiment.recipes import PretrainRecipe
+from hashbench.running.training.model import build_model
 from hashbench.running.training.module import Curves, RecipeModule
 from hashbench.running.training.recipe import adamw, constant, cosine_restarts, linear_decay, reseed, schedule_of
 
@@ -56,6 +58,19 @@ def test_adamw_spares_biases_and_layer_norms_from_decay():
     assert [tuple(parameter.shape) for parameter in decayed["params"]] == [(2, 3)]
     assert decayed["weight_decay"] == 0.1 and kept["weight_decay"] == 0.0
     assert len(kept["params"]) == 3
+
+
+@pytest.mark.parametrize("rate", [1.0, 4.0])
+def test_an_embedding_has_its_own_rate_and_other_weights_keep_theirs(rate: float) -> None:
+    model = build_model(find_model("hash-emb-k2-sum").small(), "tiny", seed=0)
+    groups = adamw(
+        model, learning_rate=0.5, betas=(0.9, 0.99), eps=1e-8, weight_decay=0.1, embedding_rate=rate
+    ).param_groups
+    rates = {id(parameter): group["lr"] for group in groups for parameter in group["params"]}
+    embedded = {id(parameter) for parameter in model.embedding.parameters()}
+    assert embedded and len(rates) == len(list(model.parameters()))
+    assert {of: 0.5 * rate if of in embedded else 0.5 for of in rates} == rates
+    assert rate != 1 or len(groups) == 2  # as before there was another rate
 
 
 def test_reseed_depends_on_seed_and_step_alone():
