@@ -349,8 +349,9 @@ def own_name(reference: str, folder: Path, base: type, what: str) -> str:
     file, colon, name = reference.rpartition(":")
     if not colon or not file.endswith(".py"):
         return reference
-    module = import_file(folder / Path(file).expanduser())
-    keys = {value.__name__: key for key, value in own_classes(base).items() if value.__module__ == module.__name__}
+    digest = digest_in(import_file(folder / Path(file).expanduser()).__name__)
+    # Of equal files, as a copy in an exported folder, the class of any is there
+    keys = {of.__name__: key for key, of in own_classes(base).items() if digest_in(of.__module__) == digest}
     if name not in keys:
         remedy = f"derive it from hashbench.extend.{base.__name__}"
         raise InputError(f"{file}: no {what} class {name!r}{near_match(name, list(keys))}; {remedy}")

@@ -41,3 +41,10 @@ def test_text_takes_the_place_of_a_file_but_makes_no_folder(tmp_path: Path) -> N
     assert (tmp_path / "a.txt").read_text() == "new" and [path.name for path in tmp_path.iterdir()] == ["a.txt"]
     with pytest.raises(FileNotFoundError):
         replace_text(tmp_path / "none" / "a.txt", "text")
+
+
+def test_an_error_names_the_file_and_not_the_one_in_the_making(tmp_path: Path) -> None:
+    with pytest.raises(OSError) as raised, atomic_write(tmp_path / "file") as part:
+        part.mkdir()
+        part.write_text("a folder is in its place")
+    assert raised.value.filename == str(tmp_path / "file")

@@ -320,3 +320,13 @@ def test_nothing_is_looked_up_while_the_suite_is_imported() -> None:
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
                 waiting += ast.iter_child_nodes(node)
     assert early == []
+
+
+def test_a_class_is_known_where_an_equal_file_of_another_name_was_imported(tmp_path: Path) -> None:
+    text = "from hashbench.extend import Coder\nclass Copied(Coder):\n    def encode_utf8(self, data, offsets): ...\n"
+    for name in ("mine.py", "embedding.py"):
+        (tmp_path / name).write_text(text)
+    base = registry.KINDS["coder"].base_class()
+    first = own_name("mine.py:Copied", tmp_path, base, "coder")
+    assert own_name("embedding.py:Copied", tmp_path, base, "coder") == first
+    assert own_name("mine.py:Copied", tmp_path, base, "coder") == first

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from inspect import getfile
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ import numpy as np
 from hashbench.common.errors import InputError
 from hashbench.common.registry import is_own
 from hashbench.common.untrusted import OWN, STATE, TOKENIZER, one_line, stored_arrays
+from hashbench.data.sources.fingerprints import file_fingerprint
 from hashbench.data.sources.weights import CONFIG, RANDOM, read_config
 from hashbench.models.embeddings.base import ModelSpec, is_export
 from hashbench.models.embeddings.registry import embedding_arguments
 from hashbench.models.encoders.base import encoder_config
 from hashbench.models.text.base import find_tokenizer, lasting
 
-# What of an export's spec a training may change: the head is new, and dropout has no weights.
+# What of an export's spec a training may change: the head is new. Dropout, which has no weights, may change too.
 FREE = {"pooling", "dense_head", "initial_spread"}
 
 
@@ -75,6 +77,9 @@ def check_same(spec: ModelSpec, size: str, folder: Path) -> None:
                 there, here = (repr(of[key]) if key in of else "absent" for of in (values, own))
                 difference = f"{key} is {there} there, {here} here"
                 raise InputError(f"{where}: {difference}; write the model as it was exported, or take other weights")
+        code = getfile(spec.embedding.family)
+        if is_own(spec.embedding.family.__module__) and file_fingerprint(folder / OWN) != file_fingerprint(Path(code)):
+            raise InputError(f"{where}: {OWN} is not {code}; take the file that the model was trained with")
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

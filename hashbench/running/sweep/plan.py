@@ -151,9 +151,9 @@ def _spread_notes(resolved: ResolvedExperiment) -> Iterator[str]:
 
 
 def _baseline_notes(resolved: ResolvedExperiment) -> Iterator[str]:
-    """A note on a baseline that is none of the models, which tables and figures of differences then do not have."""
+    """A note on a baseline that is none of the models, so that figures of differences have nothing to draw."""
     if (baseline := resolved.baseline.label) not in resolved.models:
-        yield f"baseline {baseline} is none of the models: no ratios, no figure of differences; write baseline: MODEL"
+        yield f"baseline {baseline} is none of the models, so no score is compared with it; write baseline: MODEL"
 
 
 def _untuned_notes(resolved: ResolvedExperiment) -> Iterator[str]:

@@ -56,3 +56,10 @@ def test_one_seed_has_no_differences(tmp_path: Path) -> None:
     store = build(tmp_path / "r.db", _runs("sst2", seeds=1))
     with pytest.raises(NothingToDraw, match="no column compares bert-mlm with another model"):
         draw(FigureData(store, ReportRequest(examples=True)))
+
+
+def test_a_baseline_that_is_no_model_is_named_with_the_key_to_write(tmp_path: Path) -> None:
+    runs = [answers for answers in _runs("cola") if answers.model != "bert-mlm"]
+    store = build(tmp_path / "r.db", runs, tasks=["cola"])
+    with pytest.raises(NothingToDraw, match="compares bert-mlm .* no model of the experiment; write baseline: [bc]$"):
+        draw(FigureData(store, ReportRequest(examples=True)))

@@ -464,3 +464,15 @@ def test_an_experiment_without_a_run_is_refused(experiment) -> None:
     with pytest.raises(InputError, match=r"tasks: is empty, and no model is pre-trained, so there is no run; name a t"):
         plan(experiment("models: [{name: m, like: hashformer-md-proj, objective: none}]", "tasks=[]"))
     assert [run.kind for run in plan(experiment("models: [bert-mlm]", "tasks=[]")).runs] == ["pretrain"]
+
+
+def test_a_baseline_that_is_none_of_the_models_is_noted(experiment) -> None:  # type: ignore[no-untyped-def]
+    other = "models: [hashformer-md-proj]\nbaseline: BASELINE\n"
+
+    def notes_with(baseline: str) -> list[str]:
+        planned = plan(experiment(other.replace("BASELINE", baseline)), dry=True)
+        return [note for note in planned.notes if "none of the models" in note]
+
+    (note,) = notes_with("bert-mlm")
+    assert note.startswith("baseline bert-mlm is none of the models") and note.endswith("write baseline: MODEL")
+    assert notes_with("hashformer-md-proj") == []
