@@ -16,8 +16,8 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
 
 from hashbench.common.errors import InputError
+from hashbench.common.own_files import is_importing
 from hashbench.common.process import outlive_readers
-from hashbench.common.registry import is_importing
 
 MAIN = "__main__"
 _starting = threading.RLock()

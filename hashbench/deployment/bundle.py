@@ -1,6 +1,6 @@
 """The source of some classes and all that they use of hashbench, as one file that does not import hashbench.
 
-ModuleNames are followed from a class to what its code uses, through imports, module by module. Where two modules mean
+Names are followed from a class to what its code uses, through imports, module by module. Where two modules mean
 different things by one name, one of them gets another name in the file. Coders and tokenizers stay behind, since what
 they make is in the weights: a class that refuses to be made has the place of each.
 """
@@ -8,25 +8,30 @@ they make is in the weights: a class that refuses to be made has the place of ea
 from __future__ import annotations
 
 import ast
-import builtins
 import importlib
 import importlib.util
 import inspect
 import re
-import symtable
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from hashbench.common.errors import InputError
-from hashbench.extend import PLACES
+from hashbench.deployment.module_names import (
+    DEFINITIONS,
+    PACKAGE,
+    SCOPES,
+    absolute,
+    bound_names,
+    evaluated,
+    mentioned,
+    names_of,
+    own_imports,
+)
 from hashbench.models.coders.base import Coder
 from hashbench.models.text.base import Tokenizer
 
-PACKAGE, EXTEND = "hashbench", "hashbench.extend"
-DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-SCOPES = (*DEFINITIONS, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 STAYS = '''class {name}:
     """Makes codes or tokens, in hashbench alone: what it made is in the weights."""
 
@@ -102,9 +107,9 @@ class Collected:
             if node in kept:
                 continue
             kept.append(node)
-            names = [] if stays_behind(meaning.module, node) else list(_mentioned(node))
+            names = [] if stays_behind(meaning.module, node) else list(mentioned(node))
             places = [(meaning.module, name) for name in (*bound_names(node), *names)]
-            inside = [] if names == [] else list(_own_imports(node, meaning.module, self.followed))
+            inside = [] if names == [] else list(own_imports(node, meaning.module, self.followed))
             for place in [*places, *inside]:
                 if (used := self.meaning(*place)) is not None:
                     self.add(used)
@@ -153,150 +158,6 @@ def _free_name(meaning: Definition, taken: set[str]) -> str:
     return name
 
 
-def check_closed(source: str, file: str, what: str) -> None:
-    """Raises InputError where a Python file uses a name that it does not define, or imports hashbench."""
-    tree = parsed(source, f"{what}: {file}")
-    imported = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
-    imported += [str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level]
-    if any(name.partition(".")[0] == PACKAGE for name in imported):
-        raise InputError(f"{what}: {file} would import hashbench; import names at the top of your own file")
-    if missing := sorted(undefined(source)):
-        raise InputError(f"{what}: {file} would lack {', '.join(missing)}; define or import them in a plain statement")
-
-
-def parsed(source: str, where: str) -> ast.Module:
-    """A Python file as a tree. Raises InputError where it is none."""
-    try:
-        return ast.parse(source)
-    except SyntaxError as error:
-        raise InputError(
-            f"{where}: would be no Python, in line {error.lineno}: {error.msg}; write plain lines"
-        ) from error
-
-
-def undefined(source: str) -> set[str]:
-    """The names that a Python file uses and neither defines, nor imports, nor has from Python.
-
-    >>> sorted(undefined("import math\\ndef area(r): return math.pi * square(r) * len(FACTORS)"))
-    ['FACTORS', 'square']
-    """
-    whole = symtable.symtable(source, "file", "exec")
-    defined = {symbol.get_name() for symbol in whole.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
-    defined |= {"__file__", "__name__", "__doc__", *vars(builtins)}
-
-    def used(table: symtable.SymbolTable) -> Iterator[str]:
-        if table.get_type() == "annotation":  # never evaluated
-            return
-        for symbol in table.get_symbols():
-            if symbol.is_referenced() and (symbol.is_global() or table is whole) and symbol.get_name() not in defined:
-                yield symbol.get_name()
-        for child in table.get_children():
-            yield from used(child)
-
-    return set(used(whole))
-
-
-@dataclass(frozen=True)
-class ModuleNames:
-    """The names at the top of a module: what it imports (module and name there, "" for the module), and its own."""
-
-    imports: dict[str, tuple[str, str]]
-    own: dict[str, list[ast.stmt]]  # the statements that bind a name, in their order
-    packages: dict[str, set[str]]  # lines as `import a.b`, by the package, a
-
-
-@cache
-def names_of(module: str) -> ModuleNames:
-    """The names of a module, from its source."""
-    loaded = importlib.import_module(module)
-    names = ModuleNames({}, {}, {})
-    if module == EXTEND:
-        names.imports.update(PLACES)
-        return names
-    for node in ast.parse(inspect.getsource(loaded)).body:
-        if isinstance(node, ast.ImportFrom) and node.module != "__future__":
-            source = _absolute(node, module)
-            for alias in node.names:
-                elsewhere = names_of(EXTEND).imports.get(alias.name) if source == EXTEND else None
-                names.imports[alias.asname or alias.name] = elsewhere or (source, alias.name)
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                parent, _, child = alias.name.rpartition(".")
-                package = alias.name.partition(".")[0]
-                if alias.asname is not None:
-                    names.imports[alias.asname] = (parent, child) if parent else (alias.name, "")
-                else:
-                    names.imports[package] = package, ""
-                    names.packages.setdefault(package, set()).add(f"import {alias.name}\n")
-        elif not _is_for_type_checkers(node):
-            for name in bound_names(node):
-                names.own.setdefault(name, []).append(node)
-    return names
-
-
-def _absolute(node: ast.ImportFrom, module: str) -> str:
-    """The module that an import names, without leading dots."""
-    package = importlib.import_module(module).__package__
-    return importlib.util.resolve_name("." * node.level + (node.module or ""), package)
-
-
-def _is_for_type_checkers(node: ast.stmt) -> bool:
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-
-
-def bound_names(node: ast.stmt) -> list[str]:
-    """The names that a statement at the top of a module binds there, in the order of its text."""
-    if isinstance(node, DEFINITIONS):
-        return [node.name]
-    names: list[str] = []
-    for child in _same_scope(node):
-        if isinstance(child, ast.Name) and not isinstance(child.ctx, ast.Load):
-            names.append(child.id)
-        elif isinstance(child, DEFINITIONS):
-            names.append(child.name)
-        elif isinstance(child, ast.alias):
-            names.append(child.asname or child.name.partition(".")[0])
-    return list(dict.fromkeys(names))
-
-
-def _same_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of code, without what is inside functions, classes and comprehensions, where names mean other
-    things. The functions, classes and comprehensions themselves are among the nodes.
-    """
-    yield node
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, SCOPES):
-            yield child
-        else:
-            yield from _same_scope(child)
-
-
-def _mentioned(node: ast.AST) -> Iterator[str]:
-    """The names used in code, without those in annotations, which are never evaluated."""
-    for child in _evaluated(node):
-        if isinstance(child, ast.Name):
-            yield child.id
-
-
-def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes of code but those in annotations."""
-    yield node
-    for name, value in ast.iter_fields(node):
-        if name not in ("annotation", "returns", "type_comment"):
-            for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.AST):
-                    yield from _evaluated(child)
-
-
-def _own_imports(node: ast.stmt, module: str, followed: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The names, with their modules, that a statement imports inside (in a function, say) of followed packages."""
-    for child in ast.walk(node):
-        if isinstance(child, ast.ImportFrom):
-            source = _absolute(child, module)
-            if source.partition(".")[0] in followed:
-                yield from ((source, alias.name) for alias in child.names)
-
-
 def stays_behind(module: str, node: ast.stmt) -> bool:
     """True for the class of a coder or a tokenizer."""
     cls = getattr(importlib.import_module(module), node.name, None) if isinstance(node, ast.ClassDef) else None
@@ -315,7 +176,7 @@ def _written(module: str, node: ast.stmt, collected: Collected, names: dict[Defi
     if isinstance(node, ast.ClassDef) and stays_behind(module, node):
         return STAYS.format(name=names[Definition(module, node.name)])
     changed: dict[str, str] = {}
-    for name in {*bound_names(node), *_mentioned(node)}:
+    for name in {*bound_names(node), *mentioned(node)}:
         meaning = collected.meaning(module, name)
         if meaning is not None and names[meaning] != name:
             changed[name] = names[meaning]
@@ -352,7 +213,7 @@ class Edit:
 
 def _names_replaced(node: ast.stmt, changed: dict[str, str], lines: Sequence[bytes]) -> Iterator[Edit]:
     """The edits that give the names of a statement other ones."""
-    for child in _evaluated(node) if changed else ():
+    for child in evaluated(node) if changed else ():
         if isinstance(child, ast.Name) and child.id in changed:
             end = child.end_lineno or child.lineno, child.end_col_offset or 0
             yield Edit((child.lineno, child.col_offset), end, changed[child.id], child.id)
@@ -370,7 +231,7 @@ def _imports_replaced(
     for child in ast.walk(node):
         if not isinstance(child, ast.ImportFrom):
             continue
-        source = _absolute(child, module)
+        source = absolute(child, module)
         if source.partition(".")[0] in collected.followed:
             lines = []
             for alias in child.names:

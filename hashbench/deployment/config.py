@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hashbench.common.errors import InputError, located
-from hashbench.common.registry import class_of, is_own
+from hashbench.common.own_files import is_own
+from hashbench.common.registry import class_of
 from hashbench.common.untrusted import OWN, check_arguments, plain_file
 from hashbench.deployment.description import OWN_PARTS, Config, check_trusted, coder_arguments
 from hashbench.deployment.inputs import CONFIG

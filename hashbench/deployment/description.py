@@ -13,7 +13,8 @@ from pydantic import Field, model_validator
 
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError, located
-from hashbench.common.registry import class_of, digest_of, import_file, listed_class
+from hashbench.common.own_files import digest_of, import_file
+from hashbench.common.registry import class_of, listed_class
 from hashbench.common.untrusted import (
     AGAIN,
     MOST_BYTES,

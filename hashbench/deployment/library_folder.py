@@ -30,10 +30,11 @@ import hashbench
 from hashbench.common.errors import InputError
 from hashbench.common.extras import install
 from hashbench.common.untrusted import MODEL_PREFIX
-from hashbench.deployment.bundle import bound_names, bundled, check_closed
+from hashbench.deployment.bundle import bundled
 from hashbench.deployment.description import WEIGHTS
 from hashbench.deployment.inputs import CONFIG
 from hashbench.deployment.loading import Predictor
+from hashbench.deployment.module_names import bound_names, check_closed
 from hashbench.deployment.onnx_graph import TOLERANCE, texts_asked
 from hashbench.deployment.text_side import VALUES, joined_parts, parts_of, side_values, texts_compared
 from hashbench.deployment.writing import write_weights

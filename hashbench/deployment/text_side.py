@@ -22,9 +22,10 @@ import torch
 
 import hashbench
 from hashbench.common.errors import InputError, located
-from hashbench.common.registry import class_of, is_own
-from hashbench.deployment.bundle import bound_names, check_closed, parsed
+from hashbench.common.own_files import is_own
+from hashbench.common.registry import class_of
 from hashbench.deployment.loading import Predictor
+from hashbench.deployment.module_names import bound_names, check_closed, parsed
 from hashbench.deployment.on_graph import VALUES
 from hashbench.deployment.onnx_graph import SHORTEST_INPUT, graph_codes, has_segments, length_multiple
 from hashbench.models.coders.base import Coder

@@ -12,7 +12,8 @@ import pytest
 
 from hashbench.common import registry
 from hashbench.common.errors import InputError
-from hashbench.common.registry import KINDS, import_file, make, own_name, registered
+from hashbench.common.own_files import import_file
+from hashbench.common.registry import KINDS, make, own_name, registered
 from hashbench.models.embeddings.registry import find_model, models
 from hashbench.scores.base import find_metric
 from tests.parsed import tree_of

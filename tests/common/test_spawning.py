@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.common.registry import import_file
+from hashbench.common.own_files import import_file
 from hashbench.common.spawning import MAIN, SPAWNING, refuse_no_start
 
 SCRIPT = """

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.common.registry import import_file, registered
-from hashbench.deployment.bundle import Bundle, bundled, check_closed, undefined
+from hashbench.common.own_files import import_file
+from hashbench.common.registry import registered
+from hashbench.deployment.bundle import Bundle, bundled
+from hashbench.deployment.module_names import check_closed, undefined
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import Batch
 from hashbench.models.embeddings.eelbert import HashInitTable, NgramHash

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.common.registry import digest_of, own_name
+from hashbench.common.own_files import digest_of
+from hashbench.common.registry import own_name
 from hashbench.deployment.config import copy_own_code, spec_of
 from hashbench.deployment.description import Config, read_config
 from hashbench.extend import Coder, Tokenizer

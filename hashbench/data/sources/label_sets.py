@@ -12,8 +12,9 @@ import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.common.showing import SHOWN_CHARACTERS
+from hashbench.data.sources.class_labels import ReadClasses, read_classes
 from hashbench.data.sources.files import Cells
-from hashbench.data.sources.labels import LIST, Classes, ReadClasses, flat, label_of, read_classes
+from hashbench.data.sources.labels import LIST, Classes, flat, label_of
 
 MOST_BYTES = 2**32  # of the labels of a split, a byte for each row and label
 FEWEST_COLUMNS = 3  # of lists of 0 and 1 that are taken for a column a label

@@ -16,16 +16,12 @@ from hashbench.common.errors import InputError
 from hashbench.common.invisible import invisible_notes
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.builtin import NOTE
+from hashbench.data.sources.class_labels import is_unlabelled
+from hashbench.data.sources.feature_names import named_by_features, values_by_features
 from hashbench.data.sources.files import Cells, DataTable
 from hashbench.data.sources.fingerprints import digest, file_fingerprint, refuse_changed
 from hashbench.data.sources.hub import HubTable, copy_read, hub_facts
-from hashbench.data.sources.labels import (
-    Classes,
-    is_unlabelled,
-    listed,
-    named_by_features,
-    values_by_features,
-)
+from hashbench.data.sources.labels import Classes, listed
 from hashbench.data.sources.layout import SPLITS
 from hashbench.data.sources.mapped import MappedTexts
 from hashbench.data.sources.opening import format_of

@@ -12,7 +12,8 @@ from pathlib import Path
 from types import ModuleType
 
 from hashbench.common.errors import InputError, first_line, near_match
-from hashbench.common.registry import import_file, modules_of, registered
+from hashbench.common.own_files import import_file
+from hashbench.common.registry import modules_of, registered
 from hashbench.models.coders.base import find_coder
 from hashbench.models.embeddings.base import Embedding, ModelSpec
 from hashbench.models.names import unknown_model

@@ -20,9 +20,7 @@ from hashbench.results.read import queries
 from hashbench.results.read.doubts import JUMPED, NOT_COUNTED, before_the_jump, counts_on, is_uncounted
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.origins import (
-    UNDEFINED_DRAWS,
     TaskOrigin,
-    counted_classes,
     data_warnings,
     different_sources,
     scratch_warning,
@@ -113,25 +111,6 @@ def _weak_baseline(baseline: str, table: Table) -> list[str]:
     ]
 
 
-def class_notes(measured: Measured, table: Table) -> list[str]:
-    """Notes on the class whose F1 is counted."""
-    if not {column.measure for column in table.columns} & SCORES:
-        return []
-    readings = _readings(measured, table) or [(run.task or "", run.metric, "") for run in measured.runs if run.metric]
-    return counted_classes(measured, readings)
-
-
-def draw_notes(table: Table) -> list[str]:
-    """The note on draws that intervals leave out, or none."""
-    undefined = [
-        f"{row.title.strip()} on {column.title} {decimal_text(cell.undefined, 1)} %"
-        for row in table.rows
-        for column in table.columns
-        if (cell := row.cells[column.name]).undefined
-    ]
-    return [f"{UNDEFINED_DRAWS}: {', '.join(undefined)}."] if undefined else []
-
-
 def brief(table: Table) -> Table:
     """A table with what is printed of its details and provenance below every table: five facts, cut at words."""
     lines = [
@@ -148,7 +127,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> list[tuple[str
     measures, origins = {column.measure for column in table.columns}, task_origins(measured, paper)
     # User-defined models have no paper's recipe, nor have variations of a paper's model: no paper is named for them
     is_foreign = not table.paper and not {model for _, model, _ in paper.numbers} & measured.labels()
-    readings = _readings(measured, table) if measures & SCORES else []
+    readings = readings_behind(measured, table) if measures & SCORES else []
     splits = grouped((task, split) for task, _, split in readings)
     lines = {
         "experiment": measured.once(_experiment),
@@ -277,7 +256,7 @@ def _metrics(table: Table, readings: Sequence[StoredReading]) -> str:
     return how + "; ".join(lines)
 
 
-def _readings(measured: Measured, table: Table) -> list[StoredReading]:
+def readings_behind(measured: Measured, table: Table) -> list[StoredReading]:
     """(task, metric, split) of all scores behind a table, in the order of the experiment's tasks."""
     readings = list(table.readings)
     if table.paper and not readings:  # a table of ratios

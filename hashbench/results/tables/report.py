@@ -12,14 +12,16 @@ from itertools import groupby
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.registry import registered
+from hashbench.common.showing import decimal_text
 from hashbench.results.papers.paper import Column, check_number, load_paper
 from hashbench.results.read.measured import Measured
+from hashbench.results.read.origins import UNDEFINED_DRAWS, counted_classes
 from hashbench.results.tables.hyperparameters import hyperparameter_table
-from hashbench.results.tables.notes import brief, class_notes, draw_notes, provenance, warnings
+from hashbench.results.tables.notes import brief, provenance, readings_behind, warnings
 from hashbench.results.tables.paper import paper_table
 from hashbench.results.tables.ranking import with_groups, with_ranks
 from hashbench.results.tables.request import ReportRequest, ReportSource, TableFile
-from hashbench.results.tables.table import SIZES, Cell, Row, Table
+from hashbench.results.tables.table import SCORES, SIZES, Cell, Row, Table
 from hashbench.store.engine import Store
 
 OWN = "own"  # the table of an experiment that no other file shows
@@ -195,3 +197,24 @@ def _number(cell: Cell) -> float | None:
         return None
     middle = cell.value if cell.value_high is None else (cell.value + cell.value_high) / 2
     return middle * SIZES.get(cell.unit, 1.0)
+
+
+def class_notes(measured: Measured, table: Table) -> list[str]:
+    """Notes on the class whose F1 is counted."""
+    if not {column.measure for column in table.columns} & SCORES:
+        return []
+    readings = readings_behind(measured, table) or [
+        (run.task or "", run.metric, "") for run in measured.runs if run.metric
+    ]
+    return counted_classes(measured, readings)
+
+
+def draw_notes(table: Table) -> list[str]:
+    """The note on draws that intervals leave out, or none."""
+    undefined = [
+        f"{row.title.strip()} on {column.title} {decimal_text(cell.undefined, 1)} %"
+        for row in table.rows
+        for column in table.columns
+        if (cell := row.cells[column.name]).undefined
+    ]
+    return [f"{UNDEFINED_DRAWS}: {', '.join(undefined)}."] if undefined else []

@@ -24,8 +24,9 @@ from hashbench.models.text.base import Tokenizer
 from hashbench.running.efficiency.memory import peak_bytes
 from hashbench.running.efficiency.parameters import count
 from hashbench.running.efficiency.timing import Effort, Pairs, Work, filling_batch, in_turn
-from hashbench.running.experiment.recipes import Finetune, OnHardware, Pretrain, input_length
-from hashbench.running.experiment.schema import Efficiency
+from hashbench.running.experiment.completing import input_length
+from hashbench.running.experiment.file_blocks import Efficiency
+from hashbench.running.experiment.recipes import Finetune, OnHardware, Pretrain
 from hashbench.running.training.devices import autocast, pick_device, precision_found
 from hashbench.running.training.model import Model, build_model, make_head
 from hashbench.running.training.recipe import adamw

@@ -11,7 +11,7 @@ from typing import Literal
 
 import torch
 
-from hashbench.common.registry import import_file, is_own
+from hashbench.common.own_files import import_file, is_own
 from hashbench.common.spawning import SPAWNING
 from hashbench.models.embeddings.base import Batch, ModelSpec
 from hashbench.running.experiment.recipes import Precision

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from hashbench.common.registry import is_own
+from hashbench.common.own_files import is_own
 from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import Counts, Embedding, Frame, ModelSpec, Parts, stored
 from hashbench.models.embeddings.registry import build_embedding, with_dim

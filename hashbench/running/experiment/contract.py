@@ -17,7 +17,8 @@ import torch
 from torch import Tensor
 
 from hashbench.common.errors import first_line, located
-from hashbench.common.registry import is_own, own_name
+from hashbench.common.own_files import is_own
+from hashbench.common.registry import own_name
 from hashbench.models.coders.base import Coder, make_coder
 from hashbench.models.embeddings.base import PAD, SPECIALS, Batch, CodeSpec, Embedding, EmbeddingSpec, ModelSpec
 from hashbench.models.embeddings.registry import build_embedding, load_own, with_dim

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hashbench.common.errors import InputError
-from hashbench.common.registry import is_own
+from hashbench.common.own_files import is_own
 from hashbench.common.untrusted import OWN, STATE, TOKENIZER, one_line, stored_arrays
 from hashbench.data.sources.fingerprints import file_fingerprint
 from hashbench.data.sources.weights import CONFIG, RANDOM, read_config

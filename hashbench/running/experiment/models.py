@@ -6,37 +6,36 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from hashbench.common.errors import InputError, NotAtHand, located, near_match
 from hashbench.common.registry import own_name
-from hashbench.data.sources.weights import RANDOM, locate_weights
+from hashbench.data.sources.weights import RANDOM
 from hashbench.data.tasks.base import Task
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import CodeSpec, EncoderSpec, ModelSpec
-from hashbench.models.embeddings.registry import find_model, groups, models, with_dim
-from hashbench.models.encoders.base import find_architecture
+from hashbench.models.embeddings.registry import find_model, groups, models
 from hashbench.models.names import unknown_model
-from hashbench.models.objectives.base import objectives, pretrains, reads_items
-from hashbench.models.text.base import LEARN_ON, Tokenizer, find_tokenizer, make_tokenizer
+from hashbench.models.objectives.base import objectives, pretrains
+from hashbench.models.text.base import LEARN_ON, Tokenizer, make_tokenizer
 from hashbench.running.experiment.code import allow_code
-from hashbench.running.experiment.exported import spread_at, with_vocabulary_of
-from hashbench.running.experiment.load import KeyPath, Loaded, validate
-from hashbench.running.experiment.recipes import (
-    Finetune,
-    Pretrain,
-    at_rows,
+from hashbench.running.experiment.completing import (
     complete_finetune,
     complete_pretrain,
-    without_gone,
+    files_beside,
+    recipe_of,
+    starting_spread,
+    with_coder_of_its_size,
+    with_parts_of_its_encoder,
+    with_vocabulary,
 )
+from hashbench.running.experiment.file_values import KeyPath
+from hashbench.running.experiment.load import Loaded, validate
+from hashbench.running.experiment.recipes import Finetune, Pretrain, at_rows, without_gone
 from hashbench.running.experiment.schema import ModelEntry
-from hashbench.running.experiment.sizing import at_budgets, encoder_width, vocabulary_rows, with_free_size
+from hashbench.running.experiment.sizing import at_budgets, vocabulary_rows, with_free_size
 from hashbench.running.experiment.tasks import learned_tasks
 from hashbench.running.experiment.used import settled_keys, spec_of_use
-
-# Arguments that name a vocabulary of subwords: a file, or one of the hub.
-FILE_KEYS = {"bpe", "lsh_bpe", "vocab"}
 
 
 @dataclass(frozen=True)
@@ -246,8 +245,8 @@ def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath
         near = near_match(objective, names) or ";"
         where = loaded.where(*place, "objective")
         raise InputError(f"{where}: unknown objective '{objective}'{near} objectives: {', '.join(names)}")
-    tokenizer_args = _files_beside(loaded, tokenizer_args, loaded.where(*place, "tokenizer"))
-    coder_args = _files_beside(loaded, coder_args, loaded.where(*place, "coder"))
+    tokenizer_args = files_beside(loaded, tokenizer_args, loaded.where(*place, "tokenizer"))
+    coder_args = files_beside(loaded, coder_args, loaded.where(*place, "coder"))
     changed = replace(
         spec.with_args(embedding=entry.embedding or {}),
         text=replace(spec.text, tokenizer=tokenizer, args=tokenizer_args),
@@ -291,21 +290,6 @@ def _vary(
     return new_kind, {**args, **new_args} if new_kind == kind else new_args
 
 
-def _files_beside(loaded: Loaded, args: dict[str, Any], where: str) -> dict[str, Any]:
-    """The arguments with paths of vocabulary files made absolute. Raises InputError for a missing file."""
-    absolute = dict(args)
-    for key in FILE_KEYS & set(args):
-        name = str(args[key])
-        path = loaded.folder / Path(name).expanduser()
-        if path.exists():
-            absolute[key] = str(path)
-        elif path.suffix or name.startswith((".", "/", "~")):
-            raise InputError(
-                f"{where}: {key}: no such file {name!r}; it is relative to the experiment file, or a hub name"
-            )
-    return absolute
-
-
 def _weights_beside(loaded: Loaded, name: str | None) -> str | None:
     """A folder of weights with its path made absolute; a hub name, or a folder that is not there, as it is."""
     if name is None or name == RANDOM:
@@ -316,12 +300,12 @@ def _weights_beside(loaded: Loaded, name: str | None) -> str | None:
 
 def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: KeyPath) -> ResolvedModel:
     """The resolved model of a spec and its entry in the file, with spec and recipes complete."""
-    spec = _with_parts_of_its_encoder(loaded, spec, entry, place)
-    pretrain = _block(loaded, Pretrain, "pretrain", spec.training.pretrain, entry.pretrain if entry else None, place)
-    finetune = _block(loaded, Finetune, "finetune", spec.training.finetune, entry.finetune if entry else None, place)
+    spec = with_parts_of_its_encoder(loaded, spec, entry, place)
+    pretrain = recipe_of(loaded, Pretrain, "pretrain", spec.training.pretrain, entry.pretrain if entry else None, place)
+    finetune = recipe_of(loaded, Finetune, "finetune", spec.training.finetune, entry.finetune if entry else None, place)
     size = loaded.experiment.encoder
-    spec = _with_coder_of_its_size(loaded, _with_vocabulary(loaded, spec, pretrain, place), place)
-    spec = replace(spec, initial_spread=_initial_spread(loaded, spec, entry, place))
+    spec = with_coder_of_its_size(loaded, with_vocabulary(loaded, spec, pretrain, place), place)
+    spec = replace(spec, initial_spread=starting_spread(loaded, spec, entry, place))
     if rows := vocabulary_rows(spec):
         pretrain = pretrain.model_copy(update={"vocabulary_size": rows})
     if pretrains(spec):
@@ -342,71 +326,3 @@ def _learned_on(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> tuple[Task, 
         return ()
     with located(f"{loaded.where(*place, 'tokenizer')}: model '{spec.name}'"):
         return learned_tasks(loaded, make_tokenizer(spec.text.tokenizer, **spec.text.args).learn_on)
-
-
-def _with_parts_of_its_encoder(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: KeyPath) -> ModelSpec:
-    """The spec with what its encoder leaves no choice in. Raises InputError where its entry makes another choice."""
-    kind = spec.encoder.kind
-    with located(f"{loaded.where(*place, 'encoder')}: model '{spec.name}'"):
-        architecture = find_architecture(kind)
-    for key, reason in architecture.settled.items():
-        if entry is not None and getattr(entry, key) not in (None, "none"):
-            where = loaded.where(*place, key)
-            raise InputError(f"{where}: model '{spec.name}': encoder {kind} {reason}; leave {key} out")
-    return spec if reads_items(spec) else architecture.of_model(spec)
-
-
-def _initial_spread(
-    loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: KeyPath
-) -> float | Literal["matched"] | None:
-    """The spread with which a model's word vectors begin: its entry's, else the experiment's.
-
-    Published weights are left as they are; those of an exported model have its factors. Raises InputError where the
-    model's own entry sets another.
-    """
-    own = None if entry is None else entry.initial_spread
-    if spec.training.weights in (None, RANDOM):
-        return own or loaded.experiment.initial_spread
-    if own is not None:
-        where = loaded.where(*place, "initial_spread")
-        raise InputError(f"{where}: '{spec.name}' begins with published weights, which keep their spread; leave it out")
-    return spread_at(spec.training.weights)
-
-
-def _with_coder_of_its_size(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> ModelSpec:
-    """The spec with its coder's `dim`, where it has one, set to the encoder's."""
-    dim = encoder_width(loaded, spec, place)
-    fitted = with_dim(spec, dim)
-    if fitted is not spec and "dim" in spec.code.args and spec.code.args["dim"] != dim:
-        problem = f"dim {spec.code.args['dim']!r}, but the encoder of '{spec.name}' has {dim}"
-        where = loaded.where(*place, "coder")
-        raise InputError(f"{where}: coder {spec.code.coder}: {problem}; leave dim out, it follows")
-    return fitted
-
-
-def _with_vocabulary(loaded: Loaded, spec: ModelSpec, pretrain: Pretrain, place: KeyPath) -> ModelSpec:
-    """The spec with the word pieces of its recipe, or the vocabulary of its published weights, in place of one trained
-    on the corpora."""
-    kind, weights = find_tokenizer(spec.text.tokenizer), spec.training.weights
-    if kind is None or kind.argument is None or kind.argument in spec.text.args:
-        return spec
-    if weights is not None and weights != RANDOM and spec.training.objective is None:
-        # A missing folder is reported before the hub is searched for a vocabulary.
-        with located(f"{loaded.where(*place, 'weights')}: model '{spec.name}'"):
-            locate_weights(weights)
-        arguments = with_vocabulary_of(weights, kind.argument, spec.text.args)
-        return replace(spec, text=replace(spec.text, args=arguments))
-    if pretrain.vocabulary is None or not kind.from_recipe:
-        return spec
-    where = loaded.where(*loaded.place_of(place, "pretrain", "vocabulary"))
-    arguments = {**spec.text.args, kind.argument: pretrain.vocabulary}
-    return replace(spec, text=replace(spec.text, args=_files_beside(loaded, arguments, where)))
-
-
-def _block(
-    loaded: Loaded, block: type, key: str, spec: Mapping[str, Any], entry: Mapping[str, Any] | None, place: KeyPath
-) -> Any:
-    """The recipe of a model: the file's block for all models overrides the spec's differences, the entry both."""
-    if entry:
-        validate(block, entry, loaded, *place, key)
-    return validate(block, {**spec, **(loaded.values.get(key) or {}), **(entry or {})}, loaded, key)

@@ -1,6 +1,6 @@
 """Recipes of pre-training and fine-tuning: as an experiment file requests them, and as a trainer has them.
 
-In a file a learning rate may be open (None) or a grid; `complete_pretrain` and `complete_finetune` fill in what is open
+In a file a learning rate may be open (None) or a grid; `completing.py` fills in what is open
 by the model's objective and the encoder's size. A trainer has one rate: `PretrainRecipe`, `FinetuneRecipe`. Defaults
 are the papers' values: HashFormers, tables 4 and 5.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
@@ -17,11 +16,6 @@ from pydantic import AfterValidator, Field, model_validator
 from hashbench.common.measured import searched_values
 from hashbench.data.tasks.blocks import Seed, Strict
 from hashbench.data.tasks.noise import TrainingNoise
-
-if TYPE_CHECKING:
-    from hashbench.data.tasks.text_data import TaskData
-    from hashbench.models.embeddings.base import Template
-    from hashbench.models.text.base import Tokenizer
 
 Rate = Annotated[float, Field(gt=0)]
 Beta = Annotated[float, Field(ge=0, lt=1)]
@@ -41,10 +35,6 @@ GONE = {
     "attention": "torch chooses the kernel of attention",
     "graphs": "kernels are started one by one; compile: true is what makes small models faster on a GPU",
 }
-# By size of the encoder. At base the value of HashFormers, table 5; it does not train small encoders.
-FINETUNE_LEARNING_RATE = {"tiny": 5e-4, "mini": 3e-4, "small": 1e-4, "medium": 5e-5, "base": 3e-5}
-WARMUP_STEPS = 10_000  # HashFormers, table 4
-WARMUP_SHARE = 0.06  # a warm-up is at most this share of the steps unless the file sets one
 
 
 def without_gone(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -395,45 +385,6 @@ class FinetuneRecipe(Finetune):
         patience: int | None
 
 
-def input_length(
-    finetune: Finetune, data: TaskData, tokenizer: Tokenizer, template: Template, cache: Path | None = None
-) -> int:
-    """The tokens of an input under a recipe, special tokens included: as it says, or as the train set needs."""
-    if isinstance(finetune.max_length, int):
-        return finetune.max_length
-    from hashbench.data.tasks.split_facts import length_that_keeps  # torch, which a file is read without
-
-    limit = finetune.max_length
-    return length_that_keeps(data, tokenizer, template, keep=limit.keep, at_most=limit.at_most, folder=cache)
-
-
-def complete_pretrain(pretrain: Pretrain, *, objective: str, encoder: str) -> Pretrain:
-    """The recipe with learning rate and warm-up set where the file leaves them open.
-
-    >>> complete_pretrain(Pretrain(steps=1000), objective="mlm", encoder="base").warmup_steps
-    60
-    """
-    from hashbench.models.objectives.base import objectives  # torch, which a file is read without
-
-    changes: dict[str, float | int] = {}
-    if pretrain.learning_rate is None:
-        changes["learning_rate"] = objectives()[objective].learning_rates[encoder]
-    if pretrain.warmup_steps is None:
-        changes["warmup_steps"] = min(WARMUP_STEPS, int(WARMUP_SHARE * pretrain.steps))
-    return pretrain.model_copy(update=changes)
-
-
 def at_rows(label: str, number: int) -> str:
     """The label of a model or trivial baseline that is trained on so many rows of train."""
     return f"{label}@{number}rows"
-
-
-def complete_finetune(finetune: Finetune, *, encoder: str) -> Finetune:
-    """The recipe with a learning rate set where the file leaves it open.
-
-    >>> complete_finetune(Finetune(), encoder="base").learning_rate
-    3e-05
-    """
-    if finetune.learning_rate is not None:
-        return finetune
-    return finetune.model_copy(update={"learning_rate": FINETUNE_LEARNING_RATE[encoder]})

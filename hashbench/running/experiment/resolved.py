@@ -24,8 +24,9 @@ from hashbench.models.embeddings.registry import embedding_arguments
 from hashbench.models.objectives.base import objective_of, pretrains, reads_items
 from hashbench.models.text.base import CORPUS, Tokenizer, make_tokenizer
 from hashbench.running.experiment.exported import state_at
+from hashbench.running.experiment.file_blocks import Tuning
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.schema import Experiment, Tuning
+from hashbench.running.experiment.schema import Experiment
 
 SummaryRow = dict[str, str | int | float | None]
 OF_WORDS = {"max_documents", "first_chunk_only"}  # what of the corpora counts as seen

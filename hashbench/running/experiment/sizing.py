@@ -12,14 +12,15 @@ from types import SimpleNamespace
 from typing import Literal
 
 from hashbench.common.errors import InputError, first_line, located, near_match
-from hashbench.common.registry import is_own
+from hashbench.common.own_files import is_own
 from hashbench.common.showing import BUDGET_TOLERANCE, amount
 from hashbench.models.coders.base import find_coder, make_coder
 from hashbench.models.embeddings.base import FreeSize, ModelSpec, stored
 from hashbench.models.embeddings.registry import build_embedding, with_dim
 from hashbench.models.encoders.base import check_shape, encoder_config
 from hashbench.models.layers import on_meta
-from hashbench.running.experiment.load import KeyPath, Loaded
+from hashbench.running.experiment.file_values import KeyPath
+from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.schema import ModelEntry
 
 LARGEST_SIZE = 2**40  # of a free size

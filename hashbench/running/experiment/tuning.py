@@ -12,9 +12,11 @@ from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.registry import embedding_arguments
 from hashbench.models.encoders.base import encoder_config
 from hashbench.models.objectives.base import pretrains
-from hashbench.running.experiment.load import KeyPath, Loaded
+from hashbench.running.experiment.file_blocks import Tuning
+from hashbench.running.experiment.file_values import KeyPath
+from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.schema import ModelEntry, Tuning
+from hashbench.running.experiment.schema import ModelEntry
 
 KEY = "tuned"
 PER_TASK = "per_task"

@@ -23,7 +23,7 @@ from hashbench.models.embeddings.registry import load_own
 from hashbench.models.encoders.library import NO_SHAPE, encoder_of, library_config, pooler_path, shape_of, table_of
 from hashbench.models.encoders.transformer import SHAPES
 from hashbench.models.text.library import LibraryTokens, TokenLayout, library
-from hashbench.running.experiment.recipes import FINETUNE_LEARNING_RATE
+from hashbench.running.experiment.completing import FINETUNE_LEARNING_RATE
 
 # What an own embedding gets that names no coder: needs no fit, works for any text.
 OWN_CODER = "md5-bits"

@@ -8,9 +8,9 @@ from typing import Any
 from hashbench.common.measured import LEARNED, LEARNED_MORE, TRAIN_ROWS, MetricRow
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.text_data import reports_elsewhere
+from hashbench.running.experiment.file_blocks import FloorChoice
 from hashbench.running.experiment.recipes import at_rows
 from hashbench.running.experiment.resolved import ResolvedExperiment
-from hashbench.running.experiment.schema import FloorChoice
 from hashbench.running.runs.base import (
     RunKind,
     Workplace,

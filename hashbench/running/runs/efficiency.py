@@ -8,10 +8,10 @@ from typing import Any
 from filelock import FileLock
 
 from hashbench.running.efficiency.measure import Candidate, Setting, device_of, measure
+from hashbench.running.experiment.file_blocks import Efficiency
 from hashbench.running.experiment.identity import device_block
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.resolved import ResolvedExperiment, task_block
-from hashbench.running.experiment.schema import Efficiency
 from hashbench.running.runs.base import RunKind, Workplace
 from hashbench.running.runs.materials import Materials
 from hashbench.running.training.devices import precision_found

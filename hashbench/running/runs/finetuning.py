@@ -31,9 +31,10 @@ from hashbench.models.embeddings.base import ModelSpec, Template
 from hashbench.models.text.base import Tokenizer
 from hashbench.running.efficiency.parameters import count, token_cost
 from hashbench.running.experiment.checks import task_words_note
+from hashbench.running.experiment.completing import input_length
 from hashbench.running.experiment.identity import whole
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.recipes import SETTINGS, Finetune, FinetuneRecipe, input_length
+from hashbench.running.experiment.recipes import SETTINGS, Finetune, FinetuneRecipe
 from hashbench.running.experiment.resolved import ResolvedExperiment, weights_setting
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.running.runs.base import (

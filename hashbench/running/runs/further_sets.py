@@ -13,19 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from hashbench.common.errors import InputError, located
+from hashbench.data.sources.class_labels import is_unlabelled, respelled
+from hashbench.data.sources.feature_names import have_numbers, named_by_features, named_by_order, values_by_features
 from hashbench.data.sources.files import DataTable, FileTable, find_table
 from hashbench.data.sources.fingerprints import digest, file_fingerprint
 from hashbench.data.sources.hub import PREFIX, HubPlace, HubTable, copy_read, hub_facts, named_place
-from hashbench.data.sources.labels import (
-    Classes,
-    UnseenLabels,
-    have_numbers,
-    is_unlabelled,
-    named_by_features,
-    named_by_order,
-    respelled,
-    values_by_features,
-)
+from hashbench.data.sources.labels import Classes, UnseenLabels
 from hashbench.data.sources.layout import SPLITS, is_table, listed, only_table, whole
 from hashbench.data.sources.opening import ending_of
 from hashbench.data.sources.sources import SourceKind, find_label_names

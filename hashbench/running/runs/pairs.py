@@ -6,6 +6,7 @@ The table has the columns of the task, the column `perturbed` (of a task of two 
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,21 +16,26 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hashbench.common.errors import InputError, located
+from hashbench.common.progress import progress
 from hashbench.common.showing import SHOWN_CHARACTERS
-from hashbench.data.perturbations.base import perturbations
+from hashbench.data.perturbations.base import WORD, counted, n_words, perturbations
+from hashbench.data.perturbations.letters import seen_among, with_forms
 from hashbench.data.sources.files import DataTable
 from hashbench.data.sources.fingerprints import digest
 from hashbench.data.sources.sources import SourceKind
 from hashbench.data.tasks.base import CheckedData, LocatedTask, Task
 from hashbench.data.tasks.text import cells_as_texts
 from hashbench.data.tasks.text_data import Split, TaskData
+from hashbench.models.text.types import TypeTable
+from hashbench.models.text.words import WordTokenizer
 from hashbench.results.read.robustness import FEW_ROWS, few_rows
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.resolved import ResolvedExperiment
-from hashbench.running.runs.further_sets import FurtherSet, find_set, further_set, with_classes
+from hashbench.running.runs.further_sets import PAIRS, FurtherSet, find_set, further_set, with_classes
 
 KIND_COLUMN, FORM_COLUMN = "kind", "perturbed"
 LONGEST_KIND = 40  # characters of the name of a kind, which heads a column of tables
+UNPERTURBED = ""  # the label of texts as they are
 CLEAN, FORM = 0, 1  # the rate of the texts as they are, and that of their other form
 
 
@@ -178,3 +184,123 @@ def label_of(kind: str, rate: int) -> str:
     'ocr=1'
     """
     return f"{kind}={rate}"
+
+
+@dataclass(frozen=True)
+class PerturbedTask:
+    """A task whose splits are its reporting sets under each perturbation, and facts about these texts."""
+
+    data: TaskData
+    # Split of `data` -> (reporting set, label: "" or "swap=0.05")
+    parts: dict[str, tuple[str, str]]
+    facts: dict[tuple[str, str], float]  # (name, label) -> a share or a count
+
+    def labels(self) -> list[str]:
+        """The labels of perturbations, as "swap=0.05", each once; first the empty one of unperturbed texts."""
+        return list(dict.fromkeys(label for _, label in self.parts.values()))
+
+    def splits_of(self, label: str) -> list[str]:
+        """Names of the splits of `data` whose texts have a perturbation, given by its label."""
+        return [name for name, (_, split_label) in self.parts.items() if split_label == label]
+
+
+def perturb_task(
+    data: TaskData, settings: Mapping[str, Any], corpus: TypeTable | None, pairs: TaskData | None = None
+) -> PerturbedTask:
+    """The task under each perturbation and rate of `settings` (perturbations, rates with 0, seed), and its pairs.
+
+    `corpus`: types of the words that a pre-training saw; None where there is none. `pairs`: the user's texts with other
+    forms of them, which count under the first reporting set, with the labels "KIND=0" and "KIND=1".
+    """
+    reported = data.task.report_splits
+    seen = None if corpus is None else _seen(data, corpus)
+    splits: dict[str, Split] = {}
+    parts: dict[str, tuple[str, str]] = {}
+    changed: dict[str, int] = {}
+    rates = [rate for rate in settings["rates"] if rate > 0]
+    for split in reported:
+        splits[split], parts[split] = data.splits[split], (split, UNPERTURBED)
+        for kind in settings["perturbations"]:
+            progress(f"perturbing {split}", step=False)
+            for rate, (texts, n) in _columns_at(data.splits[split], kind, rates, settings["seed"], seen).items():
+                label = f"{kind}={rate:g}"
+                changed[label] = changed.get(label, 0) + n
+                splits[f"{split}~{label}"] = replace(data.splits[split], texts=texts)
+                parts[f"{split}~{label}"] = (split, label)
+    for label, rows in ({} if pairs is None else pairs.splits).items():
+        splits[f"{PAIRS}~{label}"], parts[f"{PAIRS}~{label}"] = rows, (reported[0], label)
+    key = json.dumps([settings, None if corpus is None else corpus.fingerprint], sort_keys=True, default=list)
+    task = replace(data.task, select_splits=(), report_splits=tuple(splits))
+    perturbed_data = replace(data, task=task, splits=splits, fingerprint=digest("perturbed", data.fingerprint, key))
+    perturbed_task = PerturbedTask(perturbed_data, parts, {})
+    facts = _facts(perturbed_task, corpus, changed) | ({} if pairs is None else _pair_facts(pairs))
+    return replace(perturbed_task, facts=facts)
+
+
+def _pair_facts(pairs: TaskData) -> dict[tuple[str, str], float]:
+    """Numbers about pairs under the label of each kind's forms: rows, and those with a form equal to the text."""
+    facts: dict[tuple[str, str], float] = {}
+    for kind, equal in equal_texts(pairs.splits).items():
+        label = label_of(kind, FORM)
+        facts["pair_rows", label], facts["pair_rows_equal", label] = len(pairs.splits[label]), equal
+    return facts
+
+
+def _columns_at(
+    split: Split, kind: Any, rates: Sequence[float], seed: int, seen: frozenset[str] | None
+) -> dict[float, tuple[tuple[list[str], ...], int]]:
+    """The text columns of a split under a perturbation, and the number of words that it changed, by its rate."""
+    columns_at: dict[float, list[list[tuple[str, int]]]] = {rate: [] for rate in rates}
+    for column in split.texts:
+        rows = [counted(text, kind, rates, seed=seed, seen=seen) for text in column]
+        for place, rate in enumerate(rates):
+            columns_at[rate].append([row[place] for row in rows])
+    return {
+        rate: (tuple([text for text, _ in rows] for rows in columns), sum(n for rows in columns for _, n in rows))
+        for rate, columns in columns_at.items()
+    }
+
+
+def _seen(data: TaskData, corpus: TypeTable) -> frozenset[str]:
+    """The words of the reporting sets, and their forms, that occur in the corpus."""
+    texts = (text for split in data.task.report_splits for column in data.splits[split].texts for text in column)
+    words = frozenset(word.lower() for text in texts for word in WORD.findall(text))
+    return seen_among(with_forms(words), corpus)
+
+
+def _facts(
+    perturbed_task: PerturbedTask, corpus: TypeTable | None, n_changed: Mapping[str, int]
+) -> dict[tuple[str, str], float]:
+    """Numbers about the texts under each label: words, share of changed words, shares of unseen tokens and types.
+
+    `n_changed`: words that a perturbation changed, by its label.
+    """
+    facts: dict[tuple[str, str], float] = {}
+    splits = perturbed_task.data.splits
+    plain = [text for split in perturbed_task.splits_of(UNPERTURBED) for text in _texts(splits[split])]
+    total = sum(map(n_words, plain))
+    facts["words", UNPERTURBED] = total
+    for label in perturbed_task.labels():
+        texts = [text for split in perturbed_task.splits_of(label) for text in _texts(splits[split])]
+        if label in n_changed and total:
+            facts["words_changed", label] = n_changed[label] / total
+        if corpus is not None and texts:
+            facts["unseen_tokens", label], facts["unseen_types", label] = _unseen(texts, corpus)
+    return facts
+
+
+def _unseen(texts: Sequence[str], corpus: TypeTable) -> tuple[float, float]:
+    """Shares of the texts' tokens and of their types (words and punctuation) that the corpus does not have."""
+    interner = WordTokenizer().interner()
+    interner.add(list(texts))
+    types, _ = interner.finish()
+    if not len(types):
+        return 0.0, 0.0
+    strings = types.strings()
+    seen = seen_among(frozenset(strings), corpus)
+    missing = [i for i, string in enumerate(strings) if string not in seen]
+    return float(types.counts[missing].sum() / types.counts.sum()), len(missing) / len(types)
+
+
+def _texts(split: Split) -> list[str]:
+    return [text for column in split.texts for text in column]

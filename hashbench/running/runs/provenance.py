@@ -20,7 +20,7 @@ from pathlib import Path
 
 import torch
 
-from hashbench.common.registry import is_own
+from hashbench.common.own_files import is_own
 from hashbench.data.tasks.text import TextKind
 from hashbench.models.coders.base import find_coder
 from hashbench.models.embeddings.base import ModelSpec

@@ -13,7 +13,8 @@ from types import ModuleType
 from hashbench.common.atomic import atomic_write
 from hashbench.common.cache import DEFAULT, mark
 from hashbench.common.errors import InputError
-from hashbench.common.registry import VARIABLE, digest_in, import_file, own_modules, plugin_files, text_of
+from hashbench.common.own_files import digest_in, import_file, own_modules, text_of
+from hashbench.common.registry import VARIABLE, plugin_files
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import Workplace

@@ -22,8 +22,9 @@ from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.catalogue import known_kinds, known_tasks, load_task, locate_task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import TaskData
+from hashbench.running.experiment.file_blocks import check_no_baseline
 from hashbench.running.experiment.resolved import ResolvedExperiment
-from hashbench.running.experiment.schema import Experiment, check_no_baseline
+from hashbench.running.experiment.schema import Experiment
 from hashbench.running.experiment.stored_models import model_of_run
 from hashbench.running.experiment.tasks import task_of
 from hashbench.running.runs.artifacts import ArtifactFolder, kept_files

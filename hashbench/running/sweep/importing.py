@@ -14,7 +14,8 @@ from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.results.read.measured import Measured, measure
 from hashbench.results.read.runs import SeedScore
-from hashbench.running.experiment.schema import LONGEST_NAME, check_no_baseline, is_name
+from hashbench.running.experiment.file_blocks import check_no_baseline
+from hashbench.running.experiment.schema import LONGEST_NAME, is_name
 from hashbench.running.experiment.stored_models import task_data_of_run
 from hashbench.running.runs.base import notes_on, scored_metrics, stored_predictions
 from hashbench.running.runs.evaluation import IMPORTED_PREDICTIONS

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
 
 from hashbench.common.errors import InputError, NotAtHand, located, near_match
-from hashbench.data.sources.documents import CorpusSource, is_own_corpus
+from hashbench.data.sources.documents import CorpusSource
 from hashbench.data.sources.fingerprints import usable_cache_folder
-from hashbench.data.sources.sources import Folder, Source, locate_corpus, open_sources
+from hashbench.data.sources.sources import Source, locate_corpus, open_sources
 from hashbench.data.tasks.base import LocatedTask, Task
 from hashbench.data.tasks.catalogue import locate_task
 from hashbench.data.tasks.encoding import READ_BEFORE, counts_before, spelled_note, tokenizer_fingerprint, unknown_note
@@ -21,8 +21,6 @@ from hashbench.data.tasks.text import undefined_notes
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import make_coder
 from hashbench.models.coders.bloom import Bloom
-from hashbench.models.objectives.base import pretrains, scores_texts
-from hashbench.models.text.base import Tokenizer, make_tokenizer
 from hashbench.running.experiment.checks import (
     check_averages,
     check_devices,
@@ -36,15 +34,26 @@ from hashbench.running.experiment.checks import (
     word_shapes,
 )
 from hashbench.running.experiment.claims import absent_from
-from hashbench.running.experiment.load import KeyPath, Loaded
+from hashbench.running.experiment.file_values import KeyPath
+from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel, resolve_baseline, resolve_models
-from hashbench.running.experiment.resolved import ResolvedExperiment, learns_on_corpora, needs_corpus
+from hashbench.running.experiment.resolved import ResolvedExperiment, needs_corpus
 from hashbench.running.experiment.tasks import find_tasks
 from hashbench.running.experiment.tuning import declared
 from hashbench.running.runs.base import check_outputs, kinds, names
 from hashbench.running.runs.pairs import pair_notes, pairs_of
 from hashbench.running.sweep.absent import AbsentCorpus, AbsentTask, MissingInputs, block_without_weights
 from hashbench.running.sweep.measuring import outside_budget
+from hashbench.running.sweep.plan_notes import (
+    baseline_notes,
+    labelled,
+    rate_notes,
+    source_notes,
+    spread_notes,
+    tokenizer_of,
+    untuned_notes,
+    vocabulary_notes,
+)
 from hashbench.store.planning import Run
 
 Located = TypeVar("Located", LocatedTask, CorpusSource)
@@ -110,28 +119,16 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None, dry: bool = False
         *on_devices,
         *_claim_notes(loaded, resolved),
         *labelled((label, untrained_positions(loaded, model)) for label, model in models.items()),
-        *_rate_notes(models),
-        *_spread_notes(resolved),
-        *_baseline_notes(resolved),
-        *labelled(_vocabulary_notes(resolved)),
-        *labelled((label, note) for label, model in models.items() for note in _tokenizer(model).remarks()),
-        *_untuned_notes(resolved),
-        *_source_notes(resolved, sources),
+        *rate_notes(models),
+        *spread_notes(resolved),
+        *baseline_notes(resolved),
+        *labelled(vocabulary_notes(resolved)),
+        *labelled((label, note) for label, model in models.items() for note in tokenizer_of(model).remarks()),
+        *untuned_notes(resolved),
+        *source_notes(resolved, sources),
         *outside_budget(resolved),
     )
     return Plan(resolved, runs, places, notes, tuple(absent.errors))
-
-
-def labelled(notes: Iterable[tuple[str, str]]) -> list[str]:
-    """Each note once, behind the labels of its models; `notes`: pairs of label and note, "" for none.
-
-    >>> labelled([("a", "one"), ("b", ""), ("c", "one")])
-    ['a, c: one']
-    """
-    labels_by_note: dict[str, list[str]] = {}
-    for label, note in notes:
-        labels_by_note.setdefault(note, []).append(label)
-    return [f"{', '.join(labels)}: {note}" for note, labels in labels_by_note.items() if note]
 
 
 def _claim_notes(loaded: Loaded, resolved: ResolvedExperiment) -> tuple[str, ...]:
@@ -141,82 +138,6 @@ def _claim_notes(loaded: Loaded, resolved: ResolvedExperiment) -> tuple[str, ...
     metrics = {entry.task.name: entry.task.metrics for entry in resolved.tasks}
     where = [loaded.where("claims", place) for place in range(len(claims))]
     return tuple(absent_from(claims, list(labels), metrics, where, selected=("models",) in loaded.overrides))
-
-
-def _spread_notes(resolved: ResolvedExperiment) -> Iterator[str]:
-    """A note on the models to which the experiment's `initial_spread` does not apply."""
-    labels = [label for label, model in resolved.models.items() if model.spec.initial_spread is None]
-    if labels and resolved.experiment.initial_spread is not None:
-        yield f"initial_spread does not apply to published weights: {', '.join(labels)}"
-
-
-def _baseline_notes(resolved: ResolvedExperiment) -> Iterator[str]:
-    """A note on a baseline that is none of the models, so that figures of differences have nothing to draw."""
-    if (baseline := resolved.baseline.label) not in resolved.models:
-        yield f"baseline {baseline} is none of the models, so no score is compared with it; write baseline: MODEL"
-
-
-def _untuned_notes(resolved: ResolvedExperiment) -> Iterator[str]:
-    """A note on the models that are not scored on the tasks without fine-tuning."""
-    tasks = [entry.task.name for entry in resolved.tasks if not entry.task.kind.learned]
-    labels = [label for label, model in resolved.models.items() if not scores_texts(model.spec)]
-    if tasks and labels:
-        what = f"not scored on {', '.join(tasks)}, since nothing here pre-trains them to score texts"
-        yield f"{what}: {', '.join(labels)}"
-
-
-def _source_notes(resolved: ResolvedExperiment, sources: Sequence[Source]) -> Iterator[str]:
-    """A note on each task or corpus that several of the folders have: it is read from the first one."""
-    folders = [source for source in sources if isinstance(source, Folder)]
-    for what, wanted, has in (
-        ("task", {entry.task.name: entry.task for entry in resolved.tasks if not entry.task.is_own}, _has_task),
-        ("corpus", {name: name for name in resolved.corpora}, _has_corpus),
-    ):
-        for name, entry in wanted.items():
-            having = [folder.name for folder in folders if has(folder, entry)]
-            if len(having) > 1:
-                yield f"{what} {name}: read from {having[0]}, not from {', '.join(having[1:])}"
-
-
-def _has_task(folder: Folder, task: Any) -> bool:
-    """True where a folder has a task, or files that are meant for it."""
-    try:
-        return task.kind.find_in(folder, task) is not None
-    except InputError:
-        return True
-
-
-def _has_corpus(folder: Folder, name: Any) -> bool:
-    """True where a folder has a corpus, or files that are meant for it."""
-    try:
-        return not is_own_corpus(name) and folder.find_corpus(name) is not None
-    except InputError:
-        return True
-
-
-def _vocabulary_notes(resolved: ResolvedExperiment) -> Iterator[tuple[str, str]]:
-    """Notes on the models whose vocabulary is learned on training texts of tasks, with what it is learned on."""
-    for label, model in resolved.models.items():
-        if model.learned_on:
-            block = resolved.corpus_block(model) or {}
-            corpora = [corpus["name"] for corpus in block["corpora"] if learns_on_corpora(_tokenizer(model))]
-            tasks = f"the training texts of {', '.join(task['name'] for task in block['tasks'])}"
-            yield label, f"vocabulary learned on {' and '.join([*corpora, tasks])}"
-
-
-def _tokenizer(model: ResolvedModel) -> Tokenizer:
-    return make_tokenizer(model.spec.text.tokenizer, **model.spec.text.args)
-
-
-def _rate_notes(models: Mapping[str, ResolvedModel]) -> Iterator[str]:
-    """Notes on learning rates above 1: AdamW moves every weight by about the rate at each step."""
-    for label, model in models.items():
-        finetune = model.finetune.learning_rate
-        rates = {"pretrain": model.pretrain.learning_rate} if pretrains(model.spec) else {}
-        rates["finetune"] = max(finetune) if isinstance(finetune, tuple) else finetune
-        for block, rate in rates.items():
-            if rate is not None and rate > 1:
-                yield f"{label}: {block}.learning_rate {rate:g} is above 1, so that no training can be expected to work"
 
 
 def refuse_other_runs(resolved: ResolvedExperiment, runs: Mapping[str, Run], where: str) -> None:
@@ -309,7 +230,7 @@ def unknown_tokens(planned: Plan, data: TaskData) -> list[str]:
     counted: dict[str, str] = {}  # by tokenizer
     notes: list[tuple[str, str]] = []
     for label, model in planned.resolved.models.items():
-        tokenizer = _tokenizer(model)
+        tokenizer = tokenizer_of(model)
         if tokenizer.unknown is None or tokenizer.needs_training:
             continue
         key = tokenizer_fingerprint(tokenizer)
@@ -323,7 +244,7 @@ def spelled_specials(planned: Plan, data: TaskData) -> list[str]:
     """Notes on the texts that spell special tokens, where a model's tokenizer reads them as such."""
     labels_by_specials: dict[tuple[str, ...], list[str]] = {}
     for label, model in planned.resolved.models.items():
-        labels_by_specials.setdefault(_tokenizer(model).spelled_specials, []).append(label)
+        labels_by_specials.setdefault(tokenizer_of(model).spelled_specials, []).append(label)
     return [
         f"{note}; read as special tokens by {', '.join(labels)}, as text by other models"
         for specials, labels in labels_by_specials.items()

@@ -13,7 +13,8 @@ from hashbench.common.errors import InputError
 from hashbench.common.invisible import ZERO_WIDTH_SPACE
 from hashbench.data.perturbations.base import WORD, counted, n_words, perturbations, perturbed
 from hashbench.data.perturbations.letters import KEYBOARD, derived, inflected, insert, misspellings, unseen_form
-from hashbench.running.experiment.schema import Robustness, json_schema
+from hashbench.running.experiment.file_blocks import Robustness
+from hashbench.running.experiment.schema import json_schema
 from tests.oracles import perturbation as oracle
 
 KINDS = perturbations()

@@ -12,7 +12,7 @@ from hashbench.data.perturbations.base import WORD, find_perturbation, perturbed
 from hashbench.data.perturbations.unicode import LOOK_ALIKES, look_alike, without_diacritics, zero_width
 from hashbench.data.tasks.noise import TrainingNoise
 from hashbench.models.text.base import make_tokenizer
-from hashbench.running.experiment.schema import Robustness
+from hashbench.running.experiment.file_blocks import Robustness
 
 NAMES = ("zero-width", "look-alike", "diacritics")
 ZERO = "\u200b"

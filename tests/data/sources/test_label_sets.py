@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
+from hashbench.data.sources.class_labels import ReadClasses
 from hashbench.data.sources.label_sets import lists_of_labels, read_label_sets
-from hashbench.data.sources.labels import Classes, ReadClasses
+from hashbench.data.sources.labels import Classes
 
 NAMES = st.sampled_from(["joy", "anger", "Sci/Tech", "ä b"])
 

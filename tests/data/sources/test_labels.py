@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources.labels import Classes, joined_labels, named_by_features, read_classes, values_by_features
+from hashbench.data.sources.class_labels import joined_labels, read_classes
+from hashbench.data.sources.feature_names import named_by_features, values_by_features
+from hashbench.data.sources.labels import Classes
 from hashbench.data.sources.values import read_values
 
 WHERE = {"train": "train.csv", "test": "test.csv"}

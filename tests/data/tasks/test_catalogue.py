@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError
+from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.catalogue import expand_tasks, find_task, known_tasks
 from hashbench.data.tasks.named.glue import GROUPS
-from hashbench.running.experiment.schema import TaskEntry
 from hashbench.scores.base import metrics
 
 # HashFormers paper, table 5: steps between evaluations at batch 32.

@@ -13,6 +13,7 @@ from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.corpora.preparing import prepare
 from hashbench.data.corpora.pretraining_data import PretrainingData
 from hashbench.data.sources.sources import open_sources
+from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.catalogue import find_task, load_task, own_task
 from hashbench.data.tasks.noise import TrainingNoise, noisy
 from hashbench.data.tasks.text_batches import FinetuningData
@@ -22,7 +23,6 @@ from hashbench.models.embeddings.base import Batch, Template
 from hashbench.models.objectives import mlm, shuffle_random
 from hashbench.models.objectives.base import objectives
 from hashbench.models.text.words import WordTokenizer
-from hashbench.running.experiment.schema import TaskEntry
 
 TEMPLATE = Template()
 N_SPECIALS = len(TEMPLATE.specials)

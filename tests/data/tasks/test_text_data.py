@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from hashbench.common.errors import InputError
+from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.catalogue import load_task, locate_task, own_task
 from hashbench.data.tasks.encoding import encode_task
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.text.base import make_tokenizer
-from hashbench.running.experiment.schema import TaskEntry
 
 
 def entry(path: str = ".", **values: object) -> TaskEntry:

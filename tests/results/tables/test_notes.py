@@ -16,9 +16,9 @@ from hashbench.results.claims.report import claim_sections
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.runs import MeasuredRun, RunOrigin
 from hashbench.results.tables.links import _with_interval
-from hashbench.results.tables.notes import _different_code, brief, draw_notes
+from hashbench.results.tables.notes import _different_code, brief
 from hashbench.results.tables.recipes import _deviations, learned_vocabularies, settings
-from hashbench.results.tables.report import tables
+from hashbench.results.tables.report import draw_notes, tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.robustness import estimate_cell
 from hashbench.results.tables.table import Cell, Row, Table

@@ -21,8 +21,8 @@ from hashbench.running.efficiency.measure import (
     pretraining_facts,
 )
 from hashbench.running.efficiency.memory import peak_bytes
+from hashbench.running.experiment.file_blocks import Efficiency
 from hashbench.running.experiment.recipes import Finetune, Pretrain
-from hashbench.running.experiment.schema import Efficiency
 
 # What stands beside every time.
 BESIDE_A_TIME = ("baseline_{}", "{}_speedup_low", "{}_speedup_high", "{}_pairs")

@@ -14,7 +14,7 @@ from hashbench.common.errors import InputError
 from hashbench.data.tasks.catalogue import find_task
 from hashbench.data.tasks.kinds.tagging import KIND as TAGGING
 from hashbench.models.embeddings.registry import find_model
-from hashbench.running.experiment import checks
+from hashbench.running.experiment import checks, model_parts
 from hashbench.running.experiment.checks import (
     check_averages,
     check_devices,
@@ -367,8 +367,8 @@ TOO_LARGE = {
 
 @pytest.mark.parametrize(("entry", "said"), TOO_LARGE.items())
 def test_a_model_larger_than_the_memory_is_refused_unmade(experiment, monkeypatch, entry: str, said: str) -> None:
-    monkeypatch.setattr(checks, "main_memory", lambda: 64 * 10**9)
-    monkeypatch.setattr(checks, "_build", lambda *_: pytest.fail("it is made"))
+    monkeypatch.setattr(model_parts, "main_memory", lambda: 64 * 10**9)
+    monkeypatch.setattr(checks, "small_embedding", lambda *_: pytest.fail("it is made"))
     loaded = experiment(f"models: [{{name: m, {entry}}}]")
     with pytest.raises(InputError, match=rf"^a\.yaml:8: model 'm': {said}"):
         check_model(loaded, resolve_models(loaded)["m"])

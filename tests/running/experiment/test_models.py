@@ -8,9 +8,9 @@ import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.models.embeddings.registry import find_model, groups
+from hashbench.running.experiment.completing import FINETUNE_LEARNING_RATE
 from hashbench.running.experiment.identity import run_id
 from hashbench.running.experiment.models import model_of, resolve_baseline, resolve_models
-from hashbench.running.experiment.recipes import FINETUNE_LEARNING_RATE
 from hashbench.running.experiment.resolved import model_block
 
 OWN = """

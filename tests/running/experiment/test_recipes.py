@@ -6,15 +6,9 @@ import pytest
 from pydantic import ValidationError
 
 from hashbench.common.errors import InputError
+from hashbench.running.experiment.completing import complete_finetune, complete_pretrain
 from hashbench.running.experiment.identity import run_id
-from hashbench.running.experiment.recipes import (
-    SETTINGS,
-    Finetune,
-    OnHardware,
-    Pretrain,
-    complete_finetune,
-    complete_pretrain,
-)
+from hashbench.running.experiment.recipes import SETTINGS, Finetune, OnHardware, Pretrain
 from hashbench.running.sweep.plan import plan
 
 MODELS = "models: [bert-mlm]\nefficiency: true\n"

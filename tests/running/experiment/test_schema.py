@@ -9,19 +9,12 @@ from typing import Any, get_args
 import pytest
 from pydantic import ValidationError
 
+from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.models.encoders.transformer import SHAPES
 from hashbench.models.names import EncoderSize
+from hashbench.running.experiment.file_blocks import Efficiency, Robustness, Tracking
 from hashbench.running.experiment.recipes import Finetune, Pretrain
-from hashbench.running.experiment.schema import (
-    Efficiency,
-    Experiment,
-    ModelEntry,
-    Robustness,
-    TaskEntry,
-    Tracking,
-    fields_of,
-    json_schema,
-)
+from hashbench.running.experiment.schema import Experiment, ModelEntry, fields_of, json_schema
 
 BLOCKS = [Experiment, Pretrain, Finetune, Efficiency, Tracking, ModelEntry, TaskEntry]
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from hashbench.common.errors import InputError
+from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.catalogue import load_task, own_task
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.running.experiment.schema import TaskEntry
 from hashbench.running.runs.further_sets import FurtherRequest, default_name, find_set, with_classes
 
 

@@ -12,11 +12,10 @@ import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.data.perturbations.base import VERSION
+from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.catalogue import load_task, own_task
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.running.experiment.schema import TaskEntry
-from hashbench.running.runs.materials import perturb_task
-from hashbench.running.runs.pairs import find_pairs, for_training
+from hashbench.running.runs.pairs import find_pairs, for_training, perturb_task
 
 TEN = [  # text, label, other form, kind
     ("a good film", "pos", "a g0od film", "ocr"),

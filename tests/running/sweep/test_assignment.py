@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.common.registry import import_file
+from hashbench.common.own_files import import_file
 from hashbench.running.experiment.load import load_experiment
 from hashbench.running.sweep.assignment import OwnFile, files_in, pack, unpack
 from hashbench.running.sweep.plan import plan

@@ -7,13 +7,13 @@ import pytest
 
 from hashbench.data.corpora.preparing import prepare
 from hashbench.data.sources.sources import open_sources
+from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.catalogue import load_task, own_task
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.text.base import make_tokenizer
 from hashbench.running.experiment.recipes import FinetuneRecipe
-from hashbench.running.experiment.schema import TaskEntry
 from hashbench.running.runs.materials import fit_once
 from hashbench.running.training.finetuning import Job, finetune
 from hashbench.running.training.machine import Machine

@@ -15,7 +15,7 @@ from hashbench.models.text.types import TypeTable
 from hashbench.results.exchange.merge import merge
 from hashbench.results.read.measured import measure
 from hashbench.results.read.robustness import measure_robustness
-from hashbench.running.runs.materials import perturb_task
+from hashbench.running.runs.pairs import perturb_task
 from hashbench.store.engine import Store, open_store
 from hashbench.store.packing import unpack
 

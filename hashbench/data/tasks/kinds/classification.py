@@ -10,18 +10,9 @@ import numpy as np
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.common.showing import SHOWN_CHARACTERS
+from hashbench.data.sources.class_labels import ReadClasses, joined_labels, positive_by_name, read_classes, unseen_note
 from hashbench.data.sources.files import Cells
-from hashbench.data.sources.labels import (
-    Classes,
-    ReadClasses,
-    UnseenLabels,
-    joined_labels,
-    label_of,
-    listed,
-    positive_by_name,
-    read_classes,
-    unseen_note,
-)
+from hashbench.data.sources.labels import Classes, UnseenLabels, label_of, listed
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_baselines import BASELINES

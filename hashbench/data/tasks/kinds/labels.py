@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from hashbench.data.sources.class_labels import joined_labels, unseen_note
 from hashbench.data.sources.files import Cells
 from hashbench.data.sources.label_sets import lists_of_labels, read_label_sets
-from hashbench.data.sources.labels import Classes, flat, joined_labels, listed, unseen_note
+from hashbench.data.sources.labels import Classes, flat, listed
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.kinds.classification import MAX_ITERATIONS, SVM_C, SVM_TOLERANCE, C, Classification
 from hashbench.data.tasks.text_data import Split

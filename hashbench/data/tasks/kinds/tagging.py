@@ -15,17 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hashbench.common.errors import InputError, located, near_match
+from hashbench.data.sources.class_labels import joined_labels, refuse_all_unseen, unseen_note
+from hashbench.data.sources.feature_names import refuse_repeated
 from hashbench.data.sources.files import Cells
-from hashbench.data.sources.labels import (
-    Classes,
-    UnseenLabels,
-    apart,
-    joined_labels,
-    refuse_all_unseen,
-    refuse_repeated,
-    unseen_note,
-    variant_key,
-)
+from hashbench.data.sources.labels import Classes, UnseenLabels, apart, variant_key
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import Split, TaskData, by_word

@@ -13,6 +13,7 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.base import Task
+from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.catalogue import find_task, load_task, own_task
 from hashbench.data.tasks.kinds.tagging import KIND
 from hashbench.data.tasks.text_batches import TaggingData
@@ -21,8 +22,7 @@ from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import Template
 from hashbench.models.text.base import make_tokenizer
 from hashbench.models.text.tags import NO_WORD, words_of
-from hashbench.running.experiment.schema import TaskEntry
-from hashbench.running.runs.materials import perturb_task
+from hashbench.running.runs.pairs import perturb_task
 
 BILOU = ("O", "B-PER", "I-PER", "L-PER", "U-PER")
 IOBES = ("O", "B-PER", "I-PER", "E-PER", "S-PER")
