@@ -93,7 +93,9 @@ def test_a_graph_has_no_control_flow_and_takes_any_size(made, model: str) -> Non
     predictor, graph = made(model)
     kinds = {node.op_type for node in onnx.load(graph.path).graph.node}
     assert not kinds & {"If", "Loop", "Scan", "SequenceMap"}
-    assert "IsNaN" not in kinds or length_multiple(predictor) > 1  # torch's guards of rows without any token
+    # torch's guards of rows without any token are left where there may be such a row
+    may_be_empty = length_multiple(predictor) > 1 or predictor.spec.text.template.single[0] == "A"
+    assert "IsNaN" not in kinds or may_be_empty
     one, many = ["x"], ["x y z"] * 7
     assert largest_difference(graph, predictor, one) < TOLERANCE > largest_difference(graph, predictor, many)
 
