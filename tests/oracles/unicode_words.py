@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import cache
 
 # How Unicode's names of letters begin in scripts that put no white space between words
 NAMES = (
@@ -33,6 +34,7 @@ FORMS = (
 RESERVED = (0x2065, *range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000))
 
 
+@cache
 def kind(character: str, version: int = 1) -> str:
     """space, mark, letter (a token by itself), word or other; from version 2 on also nothing."""
     category = unicodedata.category(character)
