@@ -118,7 +118,7 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Write a copy to publish: without host names, paths, diffs and logs, and with classes in place of outputs.
+    """Write a copy to publish: no host names, paths, diffs or logs, classes in place of outputs, curves of 25 points.
 
     Refused where the spec of a run names a path, a host or an address with a user: a spec is never changed, since its
     hash is the run's id. For a full copy, copy the file or use db merge.

@@ -2,10 +2,10 @@
 
 Left out: host and worker names, paths, commands, uncommitted changes, logs and artifacts. The spec of a run is never
 changed, since its hash is the run's id: one with a path, a host or a password is refused, or its run is left out. Kept:
-scores, facts, curves, commits, package versions, machine models, and of the predictions what intervals and comparisons
-need: those of the best checkpoint on the split that is reported, classes in place of logits, ordered by their targets.
-So they do not say which example has which label: data sets may not be passed on, and counts of labels are all that is
-left of them.
+scores, facts, commits, package versions, machine models, up to 25 points of each curve of a training, and of the
+predictions what intervals and comparisons need: those of the best checkpoint on the split that is reported, classes in
+place of logits, ordered by their targets. So they do not say which example has which label: data sets may not be passed
+on, and counts of labels are all that is left of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import dataclasses
 import json
 import re
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from hashbench.common.atomic import BESIDE, atomic_write
 from hashbench.common.errors import InputError
 from hashbench.common.showing import without_passwords
 from hashbench.results.exchange.checked_rows import CheckedDatabase
-from hashbench.results.exchange.merge import copy_attempt
+from hashbench.results.exchange.merge import CURVES, copy_attempt
 from hashbench.scores.base import Metric, metrics
 from hashbench.store import sums
 from hashbench.store.engine import Store, open_results, open_store
@@ -63,6 +63,7 @@ PATH = re.compile(
 
 ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^/\s@]+@", re.IGNORECASE)  # of a user, perhaps with a password
 MOST_RUNS = 10  # runs that a message names
+CURVE_POINTS = 25  # of the curve of a training, whose hundred are two thirds of all numbers
 FINISHED_SPECS = """
 SELECT r.id, r.spec, e.name AS experiment FROM run r
 JOIN experiment_run er ON er.run_id = r.id JOIN experiment e ON e.id = er.experiment_id
@@ -261,7 +262,9 @@ class _Copy:
         counted = self.source.execute(of_run).mappings().one()
         place = self._environment(counted["environment_id"])
         reading = CheckedDatabase(self.source)
-        new_id = copy_attempt(reading, self.target, counted, environment_id=place, change=self._clean, tables=(metric,))
+        new_id = copy_attempt(reading, self.target, counted, environment_id=place, change=self._clean, tables=())
+        measured = _thinned(reading.rows(metric, metric.c.attempt_id == counted["id"]))
+        insert_rows(self.target, sa.insert(metric), ({**self._clean(row), "attempt_id": new_id} for row in measured))
         insert_rows(self.target, sa.insert(predictions), self._predictions(run_id, counted["id"], new_id))
         self.target.execute(sa.update(run).where(run.c.id == run_id).values(finished_attempt=new_id))
 
@@ -306,6 +309,20 @@ class _Copy:
         clean = replace(place, host="", hardware={}, hardware_name=scrub_text(place.hardware_name, self.hosts)).row()
         self.target.execute(self.example.insert_new(environment), clean)
         return clean["id"]
+
+
+def _thinned(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Metrics of an attempt, of a longer curve of its training CURVE_POINTS evenly over its points, both ends kept."""
+    curves: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        if row["split"] == CURVES:
+            curves.setdefault((row["name"], row["condition"]), []).append(dict(row))
+        else:
+            yield dict(row)
+    for points in curves.values():
+        points.sort(key=lambda row: row["step"])
+        n, last = min(len(points), CURVE_POINTS), len(points) - 1
+        yield from (points[round(i * last / max(n - 1, 1))] for i in range(n))
 
 
 def _seal(file: Path) -> None:

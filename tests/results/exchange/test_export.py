@@ -16,8 +16,16 @@ from hypothesis import strategies as st
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.results.exchange.checking import find_damage
-from hashbench.results.exchange.export import LEFT_OUT, PLACES, export_example, scrub, scrub_text
-from hashbench.results.exchange.merge import merge
+from hashbench.results.exchange.export import (
+    CURVE_POINTS,
+    LEFT_OUT,
+    PLACES,
+    _thinned,
+    export_example,
+    scrub,
+    scrub_text,
+)
+from hashbench.results.exchange.merge import CURVES, merge
 from hashbench.running.experiment.identity import run_id
 from hashbench.store import views
 from hashbench.store.engine import Store, open_store
@@ -105,6 +113,41 @@ def test_predictions_are_classes_in_the_order_of_their_targets(store: Store, lab
     }
     assert {(row["split"], row["checkpoint"]) for row in copy.query("SELECT * FROM predictions")} == {("test", "best")}
     copy.close()
+
+
+@given(n=st.integers(0, 300))
+def test_a_curve_keeps_its_ends_and_at_most_25_points_evenly(n: int) -> None:
+    rows = [
+        {"split": CURVES, "name": "loss", "condition": "", "step": step, "value": 1 / step} for step in range(1, n + 1)
+    ]
+    others = [
+        {"split": "validation", "name": "loss", "condition": "", "step": step, "value": 0.5} for step in range(40)
+    ]
+    kept = [row for row in _thinned([*rows[::-1], *others]) if row["split"] == CURVES]
+    assert [row for row in _thinned([*rows, *others]) if row["split"] != CURVES] == others
+    assert all(row in rows for row in kept) and list(_thinned(kept)) == kept
+    steps = [row["step"] for row in kept]
+    assert len(steps) == min(n, CURVE_POINTS)
+    assert not n or (steps[0], steps[-1]) == (1, n)
+    gaps = {after - before for before, after in zip(steps, steps[1:], strict=False)}
+    assert not gaps or max(gaps) - min(gaps) <= 1
+
+
+def test_two_curves_of_a_training_are_thinned_each_by_itself(store: Store, lab: Lab, tmp_path: Path) -> None:
+    experiment_id = add_experiment(store, "glue", {"seeds": [0]}, [lab.run("a")], baseline="a", command="")
+    curves = [MetricRow(name, 0.5, CURVES, step) for name in ("loss", "rate") for step in range(1, 101)]
+    held = claim(store, experiment_id, worker="w", lease_s=60, max_attempts=2)
+    finish(store, held, Result(metrics=[*lab.score("accuracy", 0.5), *curves]))
+    export_example(store, tmp_path / "copy.db")
+    copy = open_store(tmp_path / "copy.db", read_only=True)
+    steps = [(row["name"], row["step"]) for row in copy.query("SELECT * FROM metric WHERE split = 'train'")]
+    assert {name: sum(of == name for of, _ in steps) for name, _ in steps} == {
+        "loss": CURVE_POINTS,
+        "rate": CURVE_POINTS,
+    }
+    assert {("loss", 1), ("loss", 100), ("rate", 1), ("rate", 100)} <= set(steps)
+    copy.close()
+    assert merge(store, tmp_path / "copy.db").differences == []  # curves are compared nowhere
 
 
 def test_it_is_one_file_that_opens_where_nothing_can_be_written(example: Path) -> None:
