@@ -1,8 +1,9 @@
 """What stored results say, in a file, so that a change of the code can be held against it.
 
-    python tests/frozen.py --data FOLDER --write tests/frozen.json.gz     at the commit that is the reference
-    python tests/frozen.py --data FOLDER --against tests/frozen.json.gz   after a change: a line for each difference
+    python tests/frozen.py --data FOLDER --data builtin --write tests/frozen.json.gz
+    python tests/frozen.py --data FOLDER --data builtin --against tests/frozen.json.gz
 
+The first at the commit that is the reference, the second after a change: a line for each difference.
 It holds each cell of every table, each verdict and difference with its interval of the example database, each planned
 run of the files in `experiments/`, and the fingerprints of their data. Words and layout are left out. Numbers are equal
 within a billionth, since processors round sums differently.
