@@ -44,11 +44,12 @@ def test_an_interval_over_one_of_two_spreads_covers_too_seldom() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", list(WORLDS))
 def test_a_thousand_experiments(metric: str) -> None:
-    """93 to 98 % for seeds and examples, each part counted once. Plain quadrature errs to the wide side.
+    """93 to 97 % for seeds, examples and both, each part counted once. Plain quadrature errs to the wide side.
 
-    So does Welch's interval on three seeds of equal spread: up to 97.1 % here, with a standard error of half a point.
+    So does Welch's interval on three seeds, which covers up to 97.1 % here.
     """
     found = covered(WORLDS[metric], 1_000, [3, 5])
     assert any(name.startswith("both") for name in found) and len(found) > 2
+    wide = {"seeds, 3 seeds": 0.98}
     for name, share in found.items():
-        assert 0.93 <= share <= (0.995 if name.startswith("both") else 0.98), (name, found)
+        assert 0.93 <= share <= (0.995 if name.startswith("both") else wide.get(name, 0.97)), (name, found)

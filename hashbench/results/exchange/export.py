@@ -63,7 +63,7 @@ PATH = re.compile(
 
 ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^/\s@]+@", re.IGNORECASE)  # of a user, perhaps with a password
 MOST_RUNS = 10  # runs that a message names
-CURVE_POINTS = 25  # of the curve of a training, whose hundred are two thirds of all numbers
+CURVE_POINTS = 25  # of the curve of a training, whose hundred were three quarters of all numbers
 FINISHED_SPECS = """
 SELECT r.id, r.spec, e.name AS experiment FROM run r
 JOIN experiment_run er ON er.run_id = r.id JOIN experiment e ON e.id = er.experiment_id

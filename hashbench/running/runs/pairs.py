@@ -1,4 +1,4 @@
-"""Pairs for `robustness`: a user's table of texts, each with another form of it and the name of the noise in that form.
+"""Texts for `robustness`: a task's under seeded noise, and a user's table of texts, each with another form of it.
 
 The table has the columns of the task, the column `perturbed` (of a task of two texts `perturbed_COLUMN` for each), and
 `kind`, as "ocr". Texts and forms are read as a further set of the task each, with the classes of its training.
