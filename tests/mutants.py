@@ -3,8 +3,9 @@
 A fault changes one operator, one small number or one truth value of a line. `tests/faults.json` has 368 of them, drawn
 by seed over all folders and stored by the text of the line and the name of its function, so that they outlive a move
 to another file. Each is applied in a copy of the checkout, where the tests of the file run: `tests/ROOM/test_FILE.py`,
-those that `tests/covered_by.txt` names for it, those of the room that import it, and its docstrings' examples. Exit
-code 1 if a fault survives that was caught when it was stored.
+those that `tests/covered_by.txt` names for it, those of the room that import it, and its docstrings' examples. The
+tests that failed are run once more at the end without any fault. Exit code 1 if one fails then too, or if a fault
+survives that was caught when it was stored.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ FAULTS = ROOT / "tests" / "faults.json"
 SEED = 16
 MARKED = "not slow and not gpu"
 LIMIT_S = 600  # a fault that makes the tests hang is caught
+HANGS = "(a hang or a crash)"
 ALSO_NEEDED = ("analysis", "benchmarks", "experiments", "pyproject.toml", "results.db.example", "README.md", "docs")
 SWAPS = {
     ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"),
@@ -68,25 +70,25 @@ def main() -> int:
     if options.number:
         faults = random.Random(options.seed).sample(faults, min(options.number, len(faults)))
     survivors = 0
+    failed: set[str] = set()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"
         copy_checkout(copy)
-        clean: dict[tuple[str, ...], bool] = {}
         for number, fault in enumerate(faults, 1):
             place = locate(fault, copy)
-            tests = tuple(tests_of(place[0])) if place else ()
             if place is None:
                 outcome = "no longer in the code"
-            elif not clean.setdefault(tests, clean[tests] if tests in clean else passes(copy, tests)):
-                outcome = "its tests fail without any fault"
-                survivors += 1
-            elif caught(copy, fault):
-                outcome = "caught"
+            elif catching := failures(copy, fault):
+                outcome = f"caught by {' '.join(catching)}"
+                failed |= catching
             else:
                 outcome = "survived, as when it was stored" if fault.caught is False else "SURVIVED"
                 survivors += fault.caught is True
             print(f"[{number}/{len(faults)}] {outcome}: {place[0] if place else ''} {fault}", flush=True)
-    return 1 if survivors else 0
+        always = run_tests(copy, sorted(failed - {HANGS}), "--maxfail=1000") if failed - {HANGS} else set()
+        for test in sorted(always):
+            print(f"fails without any fault: {test}")
+    return 1 if survivors or always else 0
 
 
 def stored_faults() -> list[Fault]:
@@ -208,8 +210,8 @@ def copy_checkout(copy: Path) -> None:
             shutil.copy2(source, copy / name)
 
 
-def caught(copy: Path, fault: Fault) -> bool:
-    """Whether the tests fail with the fault in place."""
+def failures(copy: Path, fault: Fault) -> set[str]:
+    """The tests that fail with the fault in place, up to the first of them."""
     place = locate(fault, copy)
     assert place is not None
     path, line = copy / place[0], place[1]
@@ -218,21 +220,23 @@ def caught(copy: Path, fault: Fault) -> bool:
     lines[line] = lines[line].replace(fault.before, fault.after)
     path.write_text("\n".join(lines), encoding="utf-8")
     try:
-        return not passes(copy, tests_of(place[0], copy))
+        return run_tests(copy, tests_of(place[0], copy), "-x")
     finally:
         path.write_text(text, encoding="utf-8")
 
 
-def passes(copy: Path, tests: Sequence[str]) -> bool:
-    """Whether these tests pass in the copy."""
+def run_tests(copy: Path, tests: Sequence[str], stop: str) -> set[str]:
+    """Those of these tests that fail in the copy."""
     # With those that need a server, where there is one: half of the store's SQL is for PostgreSQL.
-    program = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", MARKED, *tests]
-    environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    program = [sys.executable, "-m", "pytest", stop, "-q", "-rfE", "--tb=no", "-p", "no:cacheprovider", "-m", MARKED]
+    environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "1000"}
     try:
-        done = subprocess.run(program, cwd=copy, env=environment, capture_output=True, timeout=LIMIT_S)
+        done = subprocess.run([*program, *tests], cwd=copy, env=environment, capture_output=True, timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+        return {HANGS}
+    if done.returncode == 0:
+        return set()
+    return set(re.findall(r"(?m)^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout.decode())) or {HANGS}
 
 
 if __name__ == "__main__":

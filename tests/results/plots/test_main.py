@@ -226,19 +226,21 @@ def test_robustness_is_drawn_from_scores_under_rates(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("experiment", "said"),
+    ("experiment", "seeds", "said"),
     [
-        ("robustness_tiny", "95 % interval over examples;"),  # one seed
-        ("pqrnn_tiny", "95 % interval over seeds and examples;"),
+        ("robustness_tiny", 1, "95 % interval over examples;"),
+        ("pqrnn_tiny", 2, "95 % interval over seeds and examples;"),
     ],
 )
 def test_small_print_of_robustness_follows_its_curves(
-    experiment: str, said: str, monkeypatch: pytest.MonkeyPatch
+    experiment: str, seeds: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = open_store(EXAMPLE, create=False, read_only=True)
     measured = measure_robustness(store, experiment, draws=20)
     few = [curve for curve in measured.curves if curve.model in measured.models()[:2]]
-    curves = tuple(curve for curve in few if curve.task == "sst2")
+    curves = tuple(
+        replace(curve, seeds=curve.seeds[:seeds], units=curve.units[:seeds]) for curve in few if curve.task == "sst2"
+    )
     monkeypatch.setattr(robustness, "measure_robustness", lambda *_: replace(measured, curves=curves))
     figure = plots()["robustness"].draw(FigureData(store, ReportRequest(experiment)))[0].figure
     assert said in " ".join(figure.texts[-1].get_text().split())
