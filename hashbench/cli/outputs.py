@@ -25,11 +25,9 @@ from hashbench.common.shipped import YAML, experiment_file
 LOOKED_AT = 65_536  # bytes at the begin of a file, which say what it is
 OF_CLAIMS = {"id", "kind", "left", "column"}  # columns of a file of claims
 VERDICT = "verdict"  # a further one where they are a report
-# Endings of experiments, code and data, which no report has
-NO_REPORT = {
-    *YAML, ".py", ".ipynb", ".toml", ".jsonl", ".tsv", ".conll", ".parquet", ".gz", ".zst", ".bz2", ".xz", ".zip",
-    ".db", ".sqlite",
-}  # fmt: skip
+# Endings of experiments, code, archives and databases, which no report has; nor has one those of data but for two
+NO_REPORT = {*YAML, ".py", ".ipynb", ".toml", ".gz", ".zst", ".bz2", ".xz", ".zip", ".db", ".sqlite"}
+ALSO_REPORTS = {".csv", ".json"}
 DATABASES = ("db", "databases")  # names of parameters that are databases
 DEPTH = 4  # folders within each other in which data lie
 MOST_FILES = 100_000  # of a folder of data that are looked at
@@ -245,8 +243,11 @@ def _holds_as_data(folder: Path, output: Path) -> bool:
 
 def no_report(path: Path) -> str:
     """Why a file is none that a report may replace: no text, or a text of another kind; "" where it may be one."""
+    from hashbench.data.sources.text_tables import FORMATS, TAGGED
+
+    endings = NO_REPORT | {*FORMATS, TAGGED} - ALSO_REPORTS
     for name in (path.name, path.resolve().name):
-        if Path(name).suffix.lower() in NO_REPORT:
+        if Path(name).suffix.lower() in endings:
             return f"is there already, and {Path(name).suffix} is no report"
     with path.open("rb") as file:
         head = file.read(LOOKED_AT)

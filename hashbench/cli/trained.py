@@ -234,7 +234,7 @@ Dataset = Annotated[
     typer.Option(
         "--on",
         metavar="DATASET",
-        help="The labelled set: a parquet, CSV, TSV or JSONL file, a folder with one, or hub:OWNER/NAME of the hub.",
+        help="The labelled set: a table in a file, a folder with one, or hub:OWNER/NAME of the hub.",
         show_default=False,
     ),
 ]

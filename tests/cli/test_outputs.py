@@ -19,6 +19,7 @@ from hashbench.cli.app import GROUPS, app
 from hashbench.cli.outputs import Writes, no_report, refuse_inputs, written_by
 from hashbench.common.atomic import atomic_write, belongs_to, replace_text
 from hashbench.common.errors import InputError
+from hashbench.data.sources.text_tables import READERS
 from hashbench.store.engine import open_store
 from hashbench.store.planning import add_experiment
 from tests.cli.commands import Run, fails
@@ -244,6 +245,12 @@ def test_init_keeps_a_schema_of_another_kind(place: Path, run: Run) -> None:
 def test_a_report_replaces_no_bytes_that_are_no_text(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "file").write_bytes(content)
     assert no_report(tmp_path / "file") == "is there already, and is no text"
+
+
+@pytest.mark.parametrize("ending", sorted((READERS.keys() | {".parquet"}) - {".csv", ".json"}))
+def test_a_report_replaces_no_file_of_a_format_of_data_alone(tmp_path: Path, ending: str) -> None:
+    (tmp_path / f"mine{ending}").write_text("a text\n")
+    assert no_report(tmp_path / f"mine{ending}") == f"is there already, and {ending} is no report"
 
 
 @pytest.mark.parametrize("write", [replace_text, lambda path, text: atomic_write(path).__enter__()])

@@ -381,7 +381,8 @@ def _conll_rows(path: Path, columns: Sequence[str], reading: ReadOptions, remark
 
 
 TAGGED = ".conll"  # words with tags, a format of tasks alone
-# The reader of each format, by the ending of its files: (path, columns, options, remarks) -> rows
+# The reader of each format, by the ending of its files: (path, columns, options, remarks) -> rows. A new one is read by
+# tasks, `evaluate`, `data describe` and corpora.
 READERS: dict[str, Callable[[Path, Sequence[str], ReadOptions, Remarks], Iterator[RowCells]]] = {
     ".csv": _csv_rows,
     ".tsv": _tsv_rows,

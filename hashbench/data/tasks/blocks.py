@@ -114,8 +114,8 @@ class TaskEntry(Strict):
     path: str | None = Field(
         default=None,
         description=(
-            "folder with train, validation (or dev, valid, val) and perhaps test, as parquet, CSV, TSV, JSONL, JSON or "
-            "CoNLL; relative to this file"
+            "folder with train, validation (or dev, valid, val) and perhaps test, in files of any format of tables; "
+            "relative to this file"
         ),
     )
     hub: Annotated[str, AfterValidator(_as_hub_name)] | None = Field(
