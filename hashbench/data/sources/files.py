@@ -1,4 +1,4 @@
-"""Tables in files: parquet, and the formats of text_tables.py; one clear line for each way in which one can be wrong."""
+"""Tables in files: parquet, and the formats of text_tables.py; one clear line for each way a file can be wrong."""
 
 from __future__ import annotations
 

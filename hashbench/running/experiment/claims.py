@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from hashbench.common.errors import InputError, located, near_match
 from hashbench.data.tasks.blocks import Strict
-from hashbench.results.claims.claim import Claim, csv_rows, read_rows
+from hashbench.results.claims.claim import KINDS, Claim, csv_rows, read_rows
 
 
 class ClaimEntry(Strict):
@@ -18,16 +18,17 @@ class ClaimEntry(Strict):
 (claims.md)."""
 
     id: str = Field(min_length=1, description="unique among the claims; claims that differ in a last letter are folded")
-    kind: str = Field(
-        description="greater, difference_at_least, ratio_at_least, equal_within, ordering or count",
-    )
+    kind: str = Field(description=f"{', '.join(KINDS)}: as in claims.md")
     left: str | int | float = Field(
         description=(
             "a model, a number, mean(a,b), min(a,b), max(a,b), or 'a - b' or 'a / b' of these; of an ordering a chain"
             " 'a > b ~ c'"
         ),
     )
-    right: str | int | float = Field(default="", description="what is compared with; empty for ordering and count")
+    right: str | int | float = Field(
+        default="",
+        description=f"what is compared with; empty for {', '.join(name for name in KINDS if KINDS[name].one_side)}",
+    )
     column: str = Field(
         description=(
             "a task, average, a size or time (total_params, infer_ms), a column of a paper's table; mean(c,d), 'c - "

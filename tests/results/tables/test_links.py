@@ -36,6 +36,10 @@ def test_the_main_table_comes_first_then_one_by_beam_and_one_by_frequency(found:
     ]
 
 
+def test_they_stand_beside_no_published_numbers(found: list[Table]) -> None:
+    assert not any(table.published for table in found)
+
+
 def test_its_notes_explain_its_columns(found: list[Table]) -> None:
     notes = " ".join(found[0].notes)
     assert all(f"{title}: " in notes for title in ("token rec@1", "ceiling", "certified"))
