@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -60,10 +61,23 @@ class Metric(ABC):
     def fault(self) -> str:
         """The reason why this metric, of a plug-in say, cannot be used; "" where it can."""
         written = getattr(self, "outputs", None)
-        if isinstance(written, str) and written:
-            hint = near_match(written, list(OUTPUTS)) if written not in OUTPUTS else ""
-            return hint and f"outputs is {written!r}{hint}"
-        return f"outputs is not set; write {', '.join(OUTPUTS)}, or the word of your kind of task"
+        if not isinstance(written, str) or not written:
+            return f"outputs is not set; write {', '.join(OUTPUTS)}, or the word of your kind of task"
+        if written not in OUTPUTS and (hint := near_match(written, list(OUTPUTS))):
+            return f"outputs is {written!r}{hint}"
+        # Selection, stars and verdicts take the highest score for the best.
+        right = np.array([0, 1, 0, 1, 1, 0])
+        answers = {
+            "classes": (right, np.eye(2)[right], np.eye(2)[1 - right]),
+            "values": (right * 1.0, right * 1.0, 1.0 - right),
+            "multi-label": (right[:, None], right[:, None], 1 - right[:, None]),
+        }
+        if written in answers:
+            targets, good, bad = answers[written]
+            with suppress(Exception):  # of two classes and six examples it may have no score
+                if self.score(targets, good) < self.score(targets, bad):
+                    return "wrong answers have a higher score than right ones; more is better: change its sign"
+        return ""
 
     @abstractmethod
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:

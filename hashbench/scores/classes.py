@@ -23,7 +23,9 @@ class ClassMetric(SummedMetric):
     def best_constant(self, targets: np.ndarray) -> np.ndarray | None:
         """The class (n,) that scores highest if it is predicted for all of targets (n,)."""
         constants = [np.full_like(targets, label) for label in np.unique(targets)]
-        return max(constants, key=lambda outputs: self.scored(targets, outputs).value or 0.0) if constants else None
+        scores = [self.scored(targets, outputs).value for outputs in constants]
+        ranks = [-np.inf if score is None else score for score in scores]  # an undefined one is below all others
+        return constants[int(np.argmax(ranks))] if constants else None
 
 
 class Accuracy(ClassMetric):

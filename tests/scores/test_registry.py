@@ -102,3 +102,18 @@ def test_outputs_may_have_a_word_of_their_own_but_no_slip_of_the_pen(folder: Pat
     assert find_metric("fourth").outputs == "label sets" and list(metrics("label sets")) == ["fourth"]
     with pytest.raises(InputError, match="outputs is 'value'; did you mean 'values'"):
         find_metric("fifth")
+
+
+@pytest.mark.parametrize("outputs", ["values", "classes", "multi-label"])
+@pytest.mark.parametrize("sign", ["-", "+"])
+def test_a_metric_of_which_less_is_better_is_refused(folder: Path, outputs: str, sign: str) -> None:
+    """All that choose take the highest score for the best, without a word."""
+    answers = "outputs.argmax(axis=1)" if outputs == "classes" else "outputs.reshape(len(targets))"
+    wrong = f"{sign}1.0 * ({answers} != targets.reshape(len(targets)))"
+    text = METRIC.replace('"values"', f'"{outputs}"').replace('"negative_error"', '"error"')
+    (folder / "metrics" / "error.py").write_text(text.replace("-np.abs(targets - outputs)", f"({wrong})"))
+    if sign == "-":
+        assert find_metric("error").outputs == outputs
+    else:
+        with pytest.raises(InputError, match="'error': wrong answers have a higher score than right ones; more is"):
+            find_metric("error")

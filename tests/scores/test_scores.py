@@ -123,7 +123,9 @@ def test_all_metrics_of_a_task_at_once() -> None:
 def test_unknown_metric() -> None:
     with pytest.raises(InputError, match=r"unknown metric 'mathews'; did you mean 'matthews'\?"):
         find_metric("mathews")
-    with pytest.raises(InputError, match=r"unknown metric 'bleu'; known are accuracy, .*matthews, pearson, spearman"):
+    with pytest.raises(
+        InputError, match=r"unknown metric 'bleu'; known are (.*, )?accuracy, .*matthews, (.*, )?pearson, "
+    ):
         find_metric("bleu", "classes", "values")
 
 
