@@ -43,7 +43,7 @@ from hashbench.models.text.words import WordTokenizer
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.resolved import needs_corpus, read_without_corpus
 from hashbench.running.experiment.sizing import check_learned_rows
-from hashbench.running.runs.pairs import PerturbedTask, TextPairs, for_training, perturb_task
+from hashbench.running.runs.perturbed import PerturbedTask, TextPairs, for_training, perturb_task
 from hashbench.running.training.model import Model, build_model
 from hashbench.running.training.spread import batch_of_words, begin
 

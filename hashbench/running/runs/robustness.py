@@ -28,7 +28,7 @@ from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.finetuning import batches_of
 from hashbench.running.runs.further_sets import behind_train
 from hashbench.running.runs.materials import Texts
-from hashbench.running.runs.pairs import UNPERTURBED, PerturbedTask
+from hashbench.running.runs.perturbed import UNPERTURBED, PerturbedTask
 from hashbench.running.training.devices import precision_found
 from hashbench.running.training.machine import Machine
 from hashbench.store.planning import Run

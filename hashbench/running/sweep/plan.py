@@ -41,7 +41,7 @@ from hashbench.running.experiment.resolved import ResolvedExperiment, needs_corp
 from hashbench.running.experiment.tasks import find_tasks
 from hashbench.running.experiment.tuning import declared
 from hashbench.running.runs.base import check_outputs, kinds, names
-from hashbench.running.runs.pairs import pair_notes, pairs_of
+from hashbench.running.runs.perturbed import pair_notes, pairs_of
 from hashbench.running.sweep.absent import AbsentCorpus, AbsentTask, MissingInputs, block_without_weights
 from hashbench.running.sweep.measuring import outside_budget
 from hashbench.running.sweep.plan_notes import (

@@ -11,7 +11,7 @@ from hashbench.common.measured import STORED
 from hashbench.common.showing import stored_command
 from hashbench.data.sources.hub import PREFIX, with_commit
 from hashbench.running.runs.base import names
-from hashbench.running.runs.pairs import pair_notes
+from hashbench.running.runs.perturbed import pair_notes
 from hashbench.running.sweep.plan import Plan, check_loaded
 from hashbench.store.engine import Store
 from hashbench.store.planning import add_experiment

@@ -15,7 +15,7 @@ from hashbench.models.text.types import TypeTable
 from hashbench.results.exchange.merge import merge
 from hashbench.results.read.measured import measure
 from hashbench.results.read.robustness import measure_robustness
-from hashbench.running.runs.pairs import perturb_task
+from hashbench.running.runs.perturbed import perturb_task
 from hashbench.store.engine import Store, open_store
 from hashbench.store.packing import unpack
 
@@ -145,8 +145,8 @@ def test_texts_are_a_function_of_the_data_and_the_seed() -> None:
     assert other.data.fingerprint != first.data.fingerprint
     assert other.data.splits["validation~swap=0.2"].texts != first.data.splits["validation~swap=0.2"].texts
     assert first.data.splits["validation"] is data.splits["validation"]
-    plain, noisy = first.facts["unseen_tokens", ""], first.facts["unseen_tokens", "unseen=0.2"]
-    assert noisy > plain
+    for unseen in ("unseen_tokens", "unseen_types"):
+        assert 0 <= first.facts[unseen, ""] < first.facts[unseen, "unseen=0.2"] < 1
     assert first.facts["words_changed", "swap=0.2"] == pytest.approx(0.2, abs=0.02)
 
 

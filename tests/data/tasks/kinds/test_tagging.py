@@ -22,7 +22,7 @@ from hashbench.models.coders.base import make_coder
 from hashbench.models.embeddings.base import Template
 from hashbench.models.text.base import make_tokenizer
 from hashbench.models.text.tags import NO_WORD, words_of
-from hashbench.running.runs.pairs import perturb_task
+from hashbench.running.runs.perturbed import perturb_task
 
 BILOU = ("O", "B-PER", "I-PER", "L-PER", "U-PER")
 IOBES = ("O", "B-PER", "I-PER", "E-PER", "S-PER")

@@ -15,7 +15,7 @@ from hashbench.data.perturbations.base import VERSION
 from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.catalogue import load_task, own_task
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.running.runs.pairs import find_pairs, for_training, perturb_task
+from hashbench.running.runs.perturbed import find_pairs, for_training, perturb_task
 
 TEN = [  # text, label, other form, kind
     ("a good film", "pos", "a g0od film", "ocr"),
