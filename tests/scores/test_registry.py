@@ -100,6 +100,8 @@ def test_outputs_may_have_a_word_of_their_own_but_no_slip_of_the_pen(folder: Pat
         text = METRIC.replace('"negative_error"', f'"{name}"').replace('"values"', f'"{outputs}"')
         (folder / "metrics" / f"{name}.py").write_text(text)
     assert find_metric("fourth").outputs == "label sets" and list(metrics("label sets")) == ["fourth"]
+    with pytest.raises(InputError, match=r"task 'mine': unknown metric 'fouth'; did you mean 'fourth'\?"):
+        own_task(TaskEntry(name="mine", path=".", text="text", metric="fouth"), folder)
     with pytest.raises(InputError, match="outputs is 'value'; did you mean 'values'"):
         find_metric("fifth")
 

@@ -20,7 +20,7 @@ from hashbench.data.tasks.base import LocatedTask, Task, TaskKind
 from hashbench.data.tasks.blocks import BY_GROUPS, HoldOut, Strict, TaskEntry
 from hashbench.data.tasks.items import ItemKind
 from hashbench.data.tasks.text_data import TaskData, sample_note
-from hashbench.scores.base import OUTPUTS, find_metric
+from hashbench.scores.base import find_metric, metrics
 
 
 def known_tasks() -> dict[str, Task]:
@@ -135,7 +135,7 @@ def own_task(entry: TaskEntry, base: Path) -> Task:
                 raise InputError(f"{where}: {kind.description} of your own is a folder; give path in place of hub")
             return kind.own_task(entry, base)
     try:
-        find_metric(entry.metric, *(kind for kind in OUTPUTS if kind != "rankings"))
+        find_metric(entry.metric, *(metric.outputs for metric in metrics().values() if metric.outputs != "rankings"))
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
     raise InputError(f"{where}: no kind of task has metric {entry.metric!r}; see hashbench data list")
