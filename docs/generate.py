@@ -44,6 +44,7 @@ MARK = re.compile(
     re.DOTALL,
 )
 BESIDE = re.compile(r"; beside (\S+): ([^;]+)")
+REFERENCE = re.compile(r"/\$defs/(\w+)")
 SIGNS = re.compile(r"[*†‡§]|\\(?=_)")  # their meaning stands below the command's own table
 KEYS = """# All keys
 
@@ -75,9 +76,7 @@ def keys_page() -> str:
 
 def blocks(block: dict[str, Any], definitions: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The key that holds each block, and the name of its definition, from the outermost on."""
-    held = [
-        (key, name) for key, part in block["properties"].items() for name in re.findall(r"/\$defs/(\w+)", str(part))
-    ]
+    held = [(key, name) for key, part in block["properties"].items() for name in REFERENCE.findall(str(part))]
     yield from held
     for _, name in held:
         yield from blocks(definitions[name], definitions)
