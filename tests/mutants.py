@@ -1,6 +1,6 @@
 """`make mutants`: small faults put into the code one at a time, and whether the tests of the changed file catch each.
 
-A fault changes one operator, one small number or one truth value of a line. `tests/faults.json` has 368 of them, drawn
+A fault changes one operator, one small number or one truth value of a line. `tests/faults.json` has 231 of them, drawn
 by seed over all folders and stored by the text of the line and the name of its function, so that they outlive a move
 to another file. Each is applied in a copy of the checkout, where the tests of the file run: `tests/ROOM/test_FILE.py`,
 those that `tests/covered_by.txt` names for it, those of the room that import it, and its docstrings' examples. The

@@ -70,11 +70,11 @@ def own_name(measured: Measured) -> str:
     return next((name for name, of in registered("table").items() if of.shows(measured)), OWN)
 
 
-def measured_columns(table: Table) -> list[str]:
-    """Names of the columns with a measured number in any row that has a published number."""
-    rows = [row for row in table.rows if row.kind in ("model", "family", "task")]
-    rows = [row for row in rows if any(cell.published is not None for cell in row.cells.values())]
-    return [column.name for column in table.columns if any(row.cells[column.name].value is not None for row in rows)]
+def has_measured(table: Table) -> bool:
+    """True where a row with a published number has a measured number too."""
+    rows = [row.cells.values() for row in table.rows if row.kind in ("model", "family", "task")]
+    rows = [cells for cells in rows if any(cell.published is not None for cell in cells)]
+    return any(cell.value is not None for cells in rows for cell in cells)
 
 
 def _annotated(source: ReportSource, tables: Sequence[Table]) -> Iterator[Table]:

@@ -29,7 +29,7 @@ from hashbench.results.rendering.page.data import Lacking, RunsBehind, lacking_o
 from hashbench.results.tables import numbers
 from hashbench.results.tables.numbers import has_published, legend, notes, row_head, without_details
 from hashbench.results.tables.ranking import with_ranks
-from hashbench.results.tables.report import measured_columns, own_name, tables_of
+from hashbench.results.tables.report import has_measured, own_name, tables_of
 from hashbench.results.tables.request import ReportRequest, ReportSource, count_known
 from hashbench.results.tables.table import Row, Table, comparable
 from hashbench.store.engine import Store
@@ -106,7 +106,7 @@ def page(store: Store, request: ReportRequest = ReportRequest(), figures: Figure
     own = own_tables(source.under(replace(request, paper=None, table=None)))
     if not request.table and (request.paper or count_known(source.paper.name, measured)):
         printed = tables_of(source.under(replace(request, paper=source.paper.name, table="paper")))
-        shown += [table for table in printed if measured_columns(table)]
+        shown += [table for table in printed if has_measured(table)]
     of_all = source.under(request)
     return document(Content(measured, own, tuple(shown), claims_of(of_all), tuple(figures(of_all))))
 

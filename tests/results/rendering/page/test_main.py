@@ -151,6 +151,13 @@ def test_the_command_writes_a_page_with_figures_of_less_than_a_megabyte(tmp_path
     assert '<figure id="shares">' in found
 
 
+def test_of_a_paper_the_tables_with_a_measured_number_are_shown(tmp_path: Path) -> None:
+    store = build(tmp_path / "r.db", World(tasks=("cola",), models=("bert-mlm", "hashformer-md-pool")))
+    titles = [table["title"] for table in data_of(page(store))["tables"].values()]
+    assert "hashformers table 1: GLUE dev scores" in titles
+    assert "hashformers table 6: Words against subwords" not in titles  # of other models
+
+
 def test_one_table_can_be_asked_for(store: Store) -> None:
     names = list(data_of(page(store, ReportRequest(table="2")))["tables"])
     assert names == ["own-0", "paper-0"]
