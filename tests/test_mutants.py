@@ -36,7 +36,9 @@ def test_a_fault_is_caught_where_a_test_sees_it(tmp_path: Path) -> None:
     (tmp_path / "tests" / "covered_by.txt").touch()
     test = "from hashbench.toy import half\n\n\ndef test_half():\n    assert half({n}) == {half}\n"
     fault = mutants.Fault("half", "return n // 2", "return n * 2")
-    for n, half, expected in ((4, 2, True), (0, 0, False)):
+    for n, half, expected in ((4, 2, {"tests/test_toy.py::test_half"}), (0, 0, set())):
         (tmp_path / "tests" / "test_toy.py").write_text(test.format(n=n, half=half))
-        assert mutants.caught(tmp_path, fault) is expected
+        assert mutants.failures(tmp_path, fault) == expected
+    (tmp_path / "tests" / "test_toy.py").write_text("from hashbench.toy import other\n")
+    assert mutants.failures(tmp_path, fault) == {"tests/test_toy.py"}
     assert (tmp_path / "hashbench" / "toy.py").read_text().endswith("n // 2\n")
