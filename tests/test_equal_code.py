@@ -16,7 +16,7 @@ def test_code_that_fell_apart_is_refused() -> None:
         merged({}, {"p": "b", "q": "b"}, {"p": "d", "q": "e"})
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 def test_every_kind_of_run_and_model_has_a_fingerprint() -> None:
     digests = fingerprints()
     assert len(digests["finetune|classification"]) == 8 != digests["finetune|classification|model bert-mlm"]

@@ -171,7 +171,7 @@ WITHOUT_TRAINING = [  # FILE: the example database; SMALL, OTHER: two that are r
     "list --db FILE",
     "status --db FILE",
     "plot eelbert_tiny --output figures --db FILE",
-    "board FILE --out board",
+    "board SMALL --out board",
     "db publish records --organisation me --db SMALL",
     "db check --db SMALL",
     "db export copy.db --db SMALL",

@@ -14,7 +14,7 @@ from hashbench.running.experiment.load import load_experiment
 from hashbench.running.sweep.plan import plan
 from hashbench.store.engine import Store, open_store
 from hashbench.store.packing import unpack
-from tests.running.runs.test_pairs import COLUMNS, TEN, written
+from tests.running.runs.test_perturbed import COLUMNS, TEN, written
 
 pytestmark = pytest.mark.usefixtures("warm_workers")
 
