@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from hashbench.common.errors import InputError, near_match
+from hashbench.common.errors import InputError, first_line, near_match
 from hashbench.common.measured import MetricRow
 from hashbench.common.registry import registered, unreadable
 
@@ -74,9 +73,13 @@ class Metric(ABC):
         }
         if written in answers:
             targets, good, bad = answers[written]
-            with suppress(Exception):  # of two classes and six examples it may have no score
+            try:
                 if self.score(targets, good) < self.score(targets, bad):
                     return "wrong answers have a higher score than right ones; more is better: change its sign"
+            except UndefinedScore:
+                pass
+            except Exception as error:  # in code of the user's
+                return f"six answers have no score: {type(error).__name__}: {first_line(error)}"
         return ""
 
     @abstractmethod

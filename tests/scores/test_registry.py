@@ -119,3 +119,10 @@ def test_a_metric_of_which_less_is_better_is_refused(folder: Path, outputs: str,
     else:
         with pytest.raises(InputError, match="'error': wrong answers have a higher score than right ones; more is"):
             find_metric("error")
+
+
+def test_a_metric_that_ends_in_an_error_is_left_out_with_one_line(folder: Path) -> None:
+    text = METRIC.replace('"negative_error"', '"error"').replace("float(-np", "float(-(targets > 0)) + float(np")
+    (folder / "metrics" / "error.py").write_text(text)
+    with pytest.raises(InputError, match="'error': six answers have no score: TypeError: .*negative"):
+        find_metric("error")
