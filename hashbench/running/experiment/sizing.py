@@ -6,7 +6,7 @@ import inspect
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Literal
@@ -157,11 +157,20 @@ def _is_number(parameter: inspect.Parameter) -> bool:
 def at_budgets(
     loaded: Loaded, specs: list[tuple[ModelSpec, ModelEntry | None]], place: KeyPath
 ) -> list[tuple[ModelSpec, ModelEntry | None]]:
-    """The specs at each size of the budget of their entry or of the experiment; unchanged without a budget."""
+    """The specs at each size of the budget of their entry or of the experiment; unchanged without a budget.
+
+    A size that an entry writes itself stays, outside the experiment's budget. Raises InputError beside its own budget.
+    """
     sized: list[tuple[ModelSpec, ModelEntry | None]] = []
     for spec, entry in specs:
         own = None if entry is None else entry.budget
         budget = own or loaded.experiment.budget
+        written = None if entry is None or budget is None else written_size(spec, entry)
+        if own and written:
+            what = f"{'.'.join(written)} of '{spec.name}' is what its budget sets; leave out one of them"
+            raise InputError(f"{loaded.where(*place, *written)}: {what}")
+        if written:
+            spec = replace(spec, free_size=None)
         if budget is None or own is None and spec.free_size is None:
             sized.append((spec, entry))
             continue
@@ -172,6 +181,17 @@ def at_budgets(
                 name = f"{spec.name}-{amount(size)}" if budget.is_list else at_size.name
                 sized.append((replace(at_size, name=name), entry))
     return sized
+
+
+def written_size(spec: ModelSpec, entry: ModelEntry) -> tuple[str, str] | None:
+    """The place of the key by which an entry sets the free size of its model; None where it does not."""
+    free = spec.free_size
+    if free is None:
+        return None
+    written = ("pretrain", "vocabulary_size") if free.learned else None
+    written = written or ("coder" if free.part == "code" else "embedding", free.argument)
+    block = getattr(entry, written[0])
+    return written if isinstance(block, Mapping) and written[1] in block else None
 
 
 def encoder_width(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> int:

@@ -89,7 +89,8 @@ def outside_budget(resolved: ResolvedExperiment) -> list[str]:
     ]
     if not outside:
         return []
-    what = f"outside the budget, since nothing of their embeddings is free to change: {', '.join(outside)}"
+    why = "nothing of their embeddings is free to change, or their size is written"
+    what = f"outside the budget, since {why}: {', '.join(outside)}"
     return [f"{what}; free_size names the argument that a budget sets"]
 
 

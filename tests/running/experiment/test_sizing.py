@@ -65,6 +65,25 @@ def test_an_experiments_budget_sets_what_is_free(experiment) -> None:
     assert resolved["hashformer-md-proj"].pretrain.vocabulary_size == 500  # as the file says
 
 
+@pytest.mark.parametrize(
+    ("model", "key"),
+    [
+        ("{name: x, like: hash-emb-k2, coder: {num_buckets: 300}%s}", "coder.num_buckets"),
+        ("{name: x, like: low-rank-bpe, embedding: {rank: 5}%s}", "embedding.rank"),
+        ("{name: x, like: bert-sr, pretrain: {vocabulary_size: 700}%s}", "pretrain.vocabulary_size"),
+    ],
+)
+def test_a_size_that_is_written_is_kept_and_not_beside_a_budget_of_its_own(experiment, model: str, key: str) -> None:
+    sizes = {}
+    for lines in ("", "budget: {embedding_parameters: 230_000}\n"):
+        of_x = resolve_models(experiment(f"{lines}models: [hash-emb-k2, {model % ''}]"))["x"]
+        sizes[lines] = (of_x.spec.code.args, of_x.spec.embedding.args, of_x.pretrain.vocabulary_size)
+    assert len(set(map(str, sizes.values()))) == 1  # as without any budget
+    loaded = experiment(f"models: [{model % ', budget: {embedding_parameters: 230_000}'}]")
+    with pytest.raises(InputError, match=rf"yaml:\d+: {key} of 'x' is what its budget sets; leave out one of them"):
+        resolve_models(loaded)
+
+
 def test_a_list_of_one_budget_names_the_model_after_it_too(experiment) -> None:
     loaded = experiment("budget: {embedding_parameters: [230_000]}\nmodels: [hash-emb-k2-sum]")
     assert list(resolve_models(loaded)) == ["hash-emb-k2-sum-0.23M"]
