@@ -31,7 +31,7 @@ FAULTS = ROOT / "tests" / "faults.json"
 SEED = 16
 MARKED = "not slow and not gpu"
 LIMIT_S = 600  # a fault that makes the tests hang is caught
-HANGS = "(a hang or a crash)"
+HANGS = "(a hang or a crash)"  # in place of the name of a test
 ALSO_NEEDED = ("analysis", "benchmarks", "experiments", "pyproject.toml", "results.db.example", "README.md", "docs")
 SWAPS = {
     ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"),

@@ -25,9 +25,9 @@ from hashbench.common.shipped import YAML, experiment_file
 LOOKED_AT = 65_536  # bytes at the begin of a file, which say what it is
 OF_CLAIMS = {"id", "kind", "left", "column"}  # columns of a file of claims
 VERDICT = "verdict"  # a further one where they are a report
-# Endings of experiments, code, archives and databases, which no report has; nor has one those of data but for two
+# Endings that no report has, of experiments, code, archives and databases; of data there are more, see `no_report`
 NO_REPORT = {*YAML, ".py", ".ipynb", ".toml", ".gz", ".zst", ".bz2", ".xz", ".zip", ".db", ".sqlite"}
-ALSO_REPORTS = {".csv", ".json"}
+ALSO_REPORTS = {".csv", ".json"}  # formats of data that reports have too
 DATABASES = ("db", "databases")  # names of parameters that are databases
 DEPTH = 4  # folders within each other in which data lie
 MOST_FILES = 100_000  # of a folder of data that are looked at

@@ -36,7 +36,7 @@ def test_the_graph_answers_as_torch_does(exported: Path) -> None:
         assert one.prediction == other.prediction and one.probabilities is not None
         assert one.probabilities == pytest.approx(other.probabilities, abs=TOLERANCE)
         assert sum(one.probabilities.values()) == pytest.approx(1.0)
-        assert by_graph.probabilities(one.text) == one.probabilities  # of one text, no list
+        assert by_graph.probabilities(one.text) == pytest.approx(one.probabilities)  # of one text, no list
 
 
 def test_pairs_are_answered_by_the_graph(tmp_path: Path) -> None:

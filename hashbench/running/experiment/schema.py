@@ -151,7 +151,10 @@ class Experiment(Strict):
     )
     budget: Budget | None = Field(
         default=None,
-        description="size of the embedding of all models with a free size; other models keep their size, and are named",
+        description=(
+            "size of the embedding of all models with a free size that their entry does not write; other models keep "
+            "theirs, and are named"
+        ),
     )
     initial_spread: InitialSpread | None = Field(
         default=None,
