@@ -40,6 +40,9 @@ OfExperiment = Annotated[
 OnTask = Annotated[str | None, typer.Option("--task", help="The task. Default: the only one of the experiment.")]
 OfModel = Annotated[str | None, typer.Option("--model", help="Choose among the runs of this model.")]
 OfSeed = Annotated[int | None, typer.Option("--seed", help="Choose among the runs with this seed.")]
+InHalf = Annotated[
+    bool, typer.Option("--half", help="Store the trained weights in half precision (float16): half the bytes.")
+]
 AddOnnx = Annotated[
     bool,
     typer.Option(
@@ -77,6 +80,7 @@ def export(
     task: OnTask = None,
     model: OfModel = None,
     seed: OfSeed = None,
+    half: InHalf = False,
     onnx: AddOnnx = False,
     int8: AsInt8 = False,
     evaluate: MeasureForms = False,
@@ -104,7 +108,7 @@ def export(
     from hashbench.deployment.forms import Wishes, deploy, stored_forms
 
     if floor := exported_floor(db, run):
-        others = {"onnx": onnx, "transformers": transformers, "push-to-hub": push_to_hub}
+        others = {"half": half, "onnx": onnx, "transformers": transformers, "push-to-hub": push_to_hub}
         for name, wanted in others.items():
             if wanted:
                 raise InputError(f"export --{name}: {floor} is no graph and no model; leave it out")
@@ -113,7 +117,7 @@ def export(
         return
     wishes = Wishes(onnx=onnx, int8=int8, transformers=transformers, evaluate=evaluate)
     wishes = wishes.checked()
-    written = export_run(db, run, folder, data or None, trust_code=trust_code)
+    written = export_run(db, run, folder, data or None, half=half, trust_code=trust_code)
     sizes = written.sizes
     lines = deploy(folder, wishes, written.task, note)
     for line in lines:  # what to ship comes first

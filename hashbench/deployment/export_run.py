@@ -61,9 +61,12 @@ class ExportedRun:
 
 
 def export_run(
-    db: str, prefix: str, folder: Path, data: Sequence[str] | None, *, trust_code: bool = False
+    db: str, prefix: str, folder: Path, data: Sequence[str] | None, *, half: bool = False, trust_code: bool = False
 ) -> ExportedRun:
-    """Exports a run's model to `folder`. Raises InputError for an unfinished run, and one without model or weights."""
+    """Exports a run's model to `folder`. Raises InputError for an unfinished run, and one without model or weights.
+
+    `half`: its trained weights are stored as float16.
+    """
     store = open_results(db)
     run_id = find_run(store, prefix)
     spec = run_spec(store, run_id)
@@ -84,7 +87,7 @@ def export_run(
     if task is not None and not _has_usual_outputs(task_head(text_kind(task.task).head)):
         own = f"its kind of task, {task.task.kind.name}, has a head with outputs of its own"
         raise InputError(f"--run {prefix}: {own}, which exported models do not have; name another")
-    sizes = _sizes(trained, model, write(trained, folder))
+    sizes = _sizes(trained, model, write(trained, folder, half=half))
     runs_code = any((folder / name).exists() for name in (OWN, *OWN_PARTS.values()))
     facts = replace(_facts(store, run_id, loaded, model), runs_code=runs_code)
     write_card(folder, model_card(trained.config, model.spec, facts, sizes))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -21,8 +22,10 @@ from hashbench.deployment.config import copy_own_code
 from hashbench.deployment.description import CARD, WEIGHTS, Config
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import Counts, ModelSpec
+from hashbench.models.layers import on_meta
 from hashbench.models.text.base import Tokenizer
 from hashbench.results.tables.recipes import NOT_DECLARED
+from hashbench.running.training.model import build_model
 from hashbench.scores.base import metric_of
 
 
@@ -47,11 +50,13 @@ class Sizes:
     weight_bytes: int
 
 
-def write(trained: TrainedModel, folder: Path) -> int:
+def write(trained: TrainedModel, folder: Path, *, half: bool = False) -> int:
     """Writes all but the card to an empty or new folder, atomically; returns the bytes of the weights.
 
+    `half`: trained weights are stored as float16, what is fixed as it is.
+
     Raises:
-        InputError: there is something in the folder already.
+        InputError: there is something in the folder already, or a weight is too large for float16.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: is there already; name a new folder")
@@ -59,6 +64,8 @@ def write(trained: TrainedModel, folder: Path) -> int:
     tensors = {f"{MODEL_PREFIX}{name}": tensor for name, tensor in load_file(trained.weights).items()}
     if trained.head is not None:
         tensors |= {f"{HEAD_PREFIX}{name}": tensor for name, tensor in load_file(trained.head).items()}
+    if half:
+        tensors = _in_half_precision(tensors, trained)
     try:
         with atomic_write(folder) as part:
             part.mkdir()
@@ -67,6 +74,20 @@ def write(trained: TrainedModel, folder: Path) -> int:
     except OSError as error:
         raise InputError(f"{folder}: cannot be made ({error.strerror}); name another folder") from error
     return (folder / WEIGHTS).stat().st_size
+
+
+def _in_half_precision(tensors: Mapping[str, Tensor], trained: TrainedModel) -> dict[str, Tensor]:
+    """The tensors by name, those of trained parameters as float16."""
+    with on_meta():
+        model = build_model(trained.spec, trained.config.size, seed=0)
+    parameters = {f"{MODEL_PREFIX}{name}" for name, _ in model.named_parameters()}
+    smaller = {
+        name: tensor.half() for name, tensor in tensors.items() if name in parameters or name.startswith(HEAD_PREFIX)
+    }
+    for name, tensor in smaller.items():
+        if not torch.isfinite(tensor).all():
+            raise InputError(f"export --half: {name} has a weight above 65,504, the largest of float16; leave it out")
+    return {**tensors, **smaller}
 
 
 def write_description(trained: TrainedModel, folder: Path) -> None:

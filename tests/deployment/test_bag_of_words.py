@@ -115,7 +115,7 @@ def test_model_and_bag_of_words_have_the_same_columns(tmp_path: Path, monkeypatc
     rows = open_store("results.db", create=False, read_only=True).query("SELECT id, spec FROM run")
     by_floor = {json.loads(row["spec"]).get("floor"): row["id"] for row in rows}
     bag, mean = by_floor["bag-of-words"], by_floor[None]
-    for option in ("--onnx", "--transformers"):
+    for option in ("--half", "--onnx", "--transformers"):
         code, out, err = command(capsys, "export", "--run", bag, "bag", option)
         assert (code, out) == (2, "")
         assert f"export {option}: bag-of-words is no graph and no model; leave it out" in err

@@ -10,11 +10,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file
 
 import hashbench
 from hashbench.cli.app import main
 from hashbench.common.errors import InputError
-from hashbench.deployment import export_run
+from hashbench.deployment import export_run, writing
 from hashbench.deployment.description import read_config
 from hashbench.deployment.writing import CardFacts, _scores
 from hashbench.store.engine import open_store
@@ -173,6 +175,28 @@ def test_a_pretrained_model_gives_vectors_and_no_labels(here, tmp_path, capsys) 
     np.testing.assert_allclose(vectors[0], vectors[2], atol=1e-6)
     with pytest.raises(InputError, match="a pre-trained model has no head; export the run of a fine-tuning"):
         loaded.predict(["a text"])
+
+
+def test_half_precision_gives_nearly_the_same_outputs(here, tmp_path, capsys) -> None:
+    run_id = run_of("finetune", "table", "rte")
+    exported(capsys, run_id, tmp_path / "whole")
+    code, out, err = command(capsys, "export", "--run", run_id[:10], str(tmp_path / "half"), "--half")
+    assert code == 0, err
+    sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("whole", "half")]
+    assert f"{sizes[1]:,} bytes of weights" in out and sizes[1] < 0.51 * sizes[0]
+    pairs = list(zip(*rows_of("rte"), strict=True))
+    expected, found = (hashbench.load(tmp_path / name).outputs(pairs) for name in ("whole", "half"))
+    np.testing.assert_allclose(found, expected, atol=0.01)
+
+
+def test_a_weight_above_the_largest_of_half_precision_is_refused(here, tmp_path, capsys, monkeypatch) -> None:
+    def too_large(path: Path) -> dict[str, torch.Tensor]:
+        return {name: torch.full_like(tensor, 7e4) for name, tensor in load_file(path).items()}
+
+    monkeypatch.setattr(writing, "load_file", too_large)
+    code, _, err = command(capsys, "export", "--run", run_of("pretrain", "table")[:10], str(tmp_path / "out"), "--half")
+    assert code == 2 and "has a weight above 65,504, the largest of float16; leave it out" in err
+    assert not (tmp_path / "out").exists()
 
 
 def test_predict_prints_a_line_a_text(here, tmp_path, capsys) -> None:

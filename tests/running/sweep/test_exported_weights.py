@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 import hashbench
 from hashbench.common.errors import InputError
@@ -89,10 +89,16 @@ def test_a_fine_tuning_from_a_folder_is_that_of_the_pre_training(swept: Path) ->
 
 
 def test_weights_of_half_precision_start_a_training_and_are_other_weights(swept: Path, tmp_path: Path) -> None:
-    shutil.copytree(swept / "out", tmp_path / "half")
-    for model in MODELS:
-        path = tmp_path / "half" / model / "model.safetensors"
-        save_file({name: of.half() if of.is_floating_point() else of for name, of in load_file(path).items()}, path)
+    with sqlite3.connect(swept / "one.db") as store:
+        runs = store.execute("SELECT model, id FROM run WHERE kind = 'pretrain'").fetchall()
+    for model, run in runs:
+        written = ("export", str(tmp_path / "half" / model), "--run", run[:12], "--half", "--db", "one.db")
+        assert call(*written, cwd=swept).code == 0
+        whole, half = (load_file(place / model / "model.safetensors") for place in (swept / "out", tmp_path / "half"))
+        trained = {f"model.{name}" for name, _ in hashbench.load(swept / "out" / model).model.named_parameters()}
+        assert trained < set(whole) == set(half), "the fixed factors of the start are no parameters"
+        for name, tensor in whole.items():
+            assert torch.equal(half[name], tensor.half() if name in trained else tensor), name
     done = call("sweep", str(experiment("half", tmp_path, "half")), "--db", "half.db", cwd=tmp_path)
     assert done.code == 0, done.err
     halves = scores(tmp_path / "half.db")
