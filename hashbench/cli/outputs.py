@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shlex
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,10 +150,12 @@ def _experiment_file(text: str) -> Path | None:
 def _is_of_experiment(output: Path, file: Path) -> bool:
     """True where an experiment file names the output, or a folder of data with it; False where it is no YAML."""
     from ruamel.yaml import YAML as Reader
-    from ruamel.yaml.error import YAMLError
+    from ruamel.yaml.error import ReusedAnchorWarning, YAMLError
 
     try:
-        values = Reader(typ="safe", pure=True).load(file.read_text(encoding="utf-8-sig"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ReusedAnchorWarning)  # said where the experiment is read
+            values = Reader(typ="safe", pure=True).load(file.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError, YAMLError):
         return False
     return _is_among(output, _paths_in(values), [file.absolute().parent, file.resolve().parent, Path.cwd()])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import itertools
+import re
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -54,15 +56,17 @@ def _files_in(folder: Path) -> str:
 
 def parsed_file(text: str, shown: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
     """YAML 1.2 text -> plain values, and the line of every key and item."""
-    from ruamel.yaml import YAML
     from ruamel.yaml.constructor import DuplicateKeyError
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+    from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning, YAMLError
 
     for number, line in enumerate(text.splitlines(), start=1):
         if line.startswith("%"):  # by %YAML 1.1 the number 010 would be 8, and no would be false
             raise InputError(f"{shown}:{number}: a line that begins with % is a directive of YAML; leave it out")
     try:
-        tree = YAML(typ="rt").load(io.StringIO(text))
+        tree = _tree(text)
+    except ReusedAnchorWarning as warning:
+        again = re.findall(r"line (\d+)", str(warning))[-1]
+        raise InputError(f"{shown}:{again}: {_anchor_twice(warning)}") from None
     except DuplicateKeyError as error:
         line = error.problem_mark.line + 1
         name = str(error.problem).split('"')[1] if '"' in str(error.problem) else "?"
@@ -80,6 +84,21 @@ def parsed_file(text: str, shown: str) -> tuple[dict[str, Any], dict[KeyPath, in
     lines: dict[KeyPath, int] = {}
     with located(shown):
         return plain_values(tree, (), lines, itertools.count(1)), lines
+
+
+def _tree(text: str) -> Any:
+    """ruamel's nodes of a text. Raises ReusedAnchorWarning: an alias of an anchor that stands twice is misread."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import ReusedAnchorWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ReusedAnchorWarning)
+        return YAML(typ="rt").load(io.StringIO(text))
+
+
+def _anchor_twice(warning: Warning) -> str:
+    name = str(warning).split("'")[1]
+    return f"anchor '&{name}' stands twice; give one of them another name"
 
 
 def plain_values(node: Any, keys: KeyPath, lines: dict[KeyPath, int], numbers: Iterator[int]) -> Any:
@@ -169,12 +188,13 @@ def _into_entry(override: str, name: str, values: Mapping[str, Any]) -> KeyPath:
 
 def parse_value(where: str, text: str) -> Any:
     """A value as an experiment file would hold it. Raises InputError, which begins with `where`, for no YAML."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
+    from ruamel.yaml.error import ReusedAnchorWarning, YAMLError
 
     try:
         with located(where):
-            return plain_values(YAML(typ="rt").load(io.StringIO(text)), (), {}, itertools.count(1))
+            return plain_values(_tree(text), (), {}, itertools.count(1))
+    except ReusedAnchorWarning as warning:
+        raise InputError(f"{where}: {_anchor_twice(warning)}") from None
     except (YAMLError, RecursionError):
         raise InputError(f"{where}: the value is not YAML; put it in quotes") from None
 

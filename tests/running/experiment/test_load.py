@@ -130,6 +130,10 @@ FAULTS = {
         "a.yaml:3: encoder: must be 'tiny', 'mini', 'small', 'medium' or 'base', not {'kind': 'average'}; "
         "correct the value",
     ),
+    "duplicate anchor": (
+        "averages: {a: &x [cola], b: &x [sst2]}\n",
+        "a.yaml:3: anchor '&x' stands twice; give one of them another name",
+    ),
     "duplicate key": ("name: y\n", "a.yaml:3: key 'name' stands twice; keep one of them"),
     "a seed twice": ("seeds: [0, 0]\n", "a.yaml:3: '0' stands twice in seeds; keep one of them"),
     "a negative seed": ("seeds: [-1]\n", "a.yaml:3: entry 1 of seeds: must be at least 0, not -1; correct the value"),
