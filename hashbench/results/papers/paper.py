@@ -33,7 +33,7 @@ class Column:
     """One column of a table. `name` is its key in the reference data and in CSV and JSON output."""
 
     name: str
-    unit: str  # percent | points | params | binary params | bytes | ms/sample | x | minutes | count
+    unit: str  # percent | points | params | binary params | bytes | ms/sample | x | minutes | count | nats | area
     measure: str  # what is measured: a key of measures.MEASURES
     title: str = ""
     task: str | None = None  # "*": every task that has the metric, a row each

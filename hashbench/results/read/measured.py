@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy.engine import RowMapping
 
-from hashbench.common.measured import searched_values
+from hashbench.common.measured import HELD_OUT, searched_values
 from hashbench.common.process import collecting_nothing
 from hashbench.results.read import queries
 from hashbench.results.read.doubts import Separations, before_the_jump, separations
@@ -131,6 +131,24 @@ class Measured:
     def separations(self) -> Separations:
         """How well each pre-training separates shuffled tokens from intact ones on held-out rows, by model."""
         return separations(self.query, self.experiment.id)
+
+    def of_held_out_rows(self, metric: str) -> Mapping[str, Sequence[float]]:
+        """A metric of each pre-training on held-out rows of its corpus, by model; of earlier steps by MODEL@STEP."""
+        if metric not in self._of_held_out_rows:
+            key = {"experiment": self.experiment.id, "split": HELD_OUT, "metric": metric}
+            by_seed: dict[tuple[str, int | None], dict[int, float]] = {}
+            for row in self.query(queries.STEPS_OF_PRETRAINING, **key):
+                by_seed.setdefault((row["model"], row["seed"]), {})[row["step"]] = row["value"]
+            found: dict[str, list[float]] = {}
+            for (model, _), steps in by_seed.items():
+                for step, value in steps.items():
+                    found.setdefault(model if step == max(steps) else f"{model}@{step}", []).append(value)
+            self._of_held_out_rows[metric] = found
+        return self._of_held_out_rows[metric]
+
+    @cached_property
+    def _of_held_out_rows(self) -> dict[str, Mapping[str, Sequence[float]]]:
+        return {}
 
     @cached_property
     def left_behind(self) -> frozenset[str]:

@@ -255,6 +255,13 @@ WHERE f.experiment_id = :experiment AND f.kind = '{PRETRAINING}' AND m.value IS 
   )
 ORDER BY f.position
 """
+# a number of a finished pre-training at each step that it was read
+STEPS_OF_PRETRAINING = f"""
+SELECT f.model AS model, f.seed AS seed, m.step AS step, m.value AS value
+FROM finished_versions f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = :metric AND m.split = :split
+WHERE f.experiment_id = :experiment AND f.kind = '{PRETRAINING}' AND m.value IS NOT NULL
+ORDER BY f.position, m.step
+"""
 # a score of a robustness run under one condition
 ROBUSTNESS_SCORES = of_version(
     """

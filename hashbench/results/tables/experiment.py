@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from hashbench.common.measured import SEPARATION
 from hashbench.results.papers.paper import Column, Paper
 from hashbench.results.read import queries
 from hashbench.results.read.evidence import Evidence
@@ -54,11 +55,27 @@ COSTS = (
 )  # fmt: skip
 AVERAGE = Column("average", "percent", "average", "Average", better="high")
 MINUTES = Column("run_minutes", "minutes", "minutes", "training", subtitle="minutes")
+# Of pre-trainings on held-out rows of their corpus, where an experiment has no task. Losses are those of the objective,
+# so that models of one objective and one list of targets compare
+HELD_OUT_ROWS = (
+    Column("held_out_accuracy", "percent", "held-out rows", "held-out", subtitle="accuracy", metric="accuracy"),
+    Column("held_out_accuracy_outside_1000", "percent", "held-out rows", "held-out", subtitle="outside 1,000",
+           metric="accuracy_outside_1000"),
+    Column("held_out_separation", "area", "held-out rows", "held-out", subtitle="separation", metric=SEPARATION),
+    Column("held_out_loss", "nats", "held-out rows", "held-out", subtitle="loss", metric="loss"),
+    Column("held_out_loss_among_candidates", "nats", "held-out rows", "held-out", subtitle="loss of listed",
+           metric="loss_among_candidates"),
+)  # fmt: skip
 # Names of columns, and the beginnings of names that depend on an experiment. A task with one of them is renamed
-OWN_NAMES = frozenset(column.name for column in (*SIZES, *TIMES, *COSTS, *FORMS, AVERAGE, MINUTES))
+OWN_NAMES = frozenset(column.name for column in (*SIZES, *TIMES, *COSTS, *FORMS, *HELD_OUT_ROWS, AVERAGE, MINUTES))
 OWN_PREFIXES = ("encoder_", "script_")
 UNTUNED = "Scored as pre-trained, without fine-tuning, by seeds of the pre-training, and in no average"
 OF_FORMS = "Columns of float32 and int8 are of exported models, measured when they were exported, fine-tuned on"
+OF_HELD_OUT_ROWS = (
+    "Held-out: rows of the corpus that no pre-training has read. Losses of different objectives or lists of targets do "
+    "not compare. Outside 1,000: at words that are not among the 1,000 most frequent. Loss of listed: of a softmax "
+    "over the most frequent words, or over the vocabulary."
+)
 OF_MINUTES = "Training minutes"  # the begin of notes on them
 
 
@@ -146,6 +163,8 @@ def _notes(measured: Measured, tasks: Sequence[str], rows: Sequence[Row]) -> tup
     if named := measured.experiment.averages:
         listed = "; ".join(f"{name} of {', '.join(of_tasks)}" for name, of_tasks in named.items())
         details.append(f"Averages over some tasks: {listed}.")
+    if not tasks and measured.of_held_out_rows("loss"):
+        notes.append(OF_HELD_OUT_ROWS)
     if any(row.cells[MINUTES.name].value is not None for row in rows):
         machines = {run.origin.hardware for run in measured.runs if run.origin.hardware}
         details.append(f"{OF_MINUTES}: all finished runs of a model, pre-training and evaluations included.")
@@ -170,6 +189,8 @@ def _columns(measured: Measured, paper: Paper, tasks: Sequence[str], all_metrics
         columns.append(
             replace(AVERAGE, name=f"average_{name}", title=name, subtitle=f"{len(own)} tasks", tasks=tuple(own))
         )
+    if not tasks:
+        columns.extend(column for column in HELD_OUT_ROWS if measured.of_held_out_rows(column.metric))
     columns.extend(measured_columns(measured, (*SIZES, *TIMES, *FORMS)))
     return [*columns, MINUTES]
 

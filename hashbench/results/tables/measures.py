@@ -268,6 +268,15 @@ def _minutes(view: View, entry: Entry, column: Column) -> Cell:
     return Cell(seconds / 60, unit="minutes") if seconds else Cell(unit="minutes", reason="no finished run")
 
 
+def _of_held_out_rows(view: View, entry: Entry, column: Column) -> Cell:
+    """A metric of a model's pre-trainings on held-out rows of their corpus: mean over seeds, standard deviation."""
+    factor = PERCENT if column.unit == "percent" else 1.0
+    values = [factor * value for value in view.measured.of_held_out_rows(column.metric).get(entry.model, ())]
+    if not values:
+        return Cell(unit=column.unit, reason="not measured")
+    return Cell(CENTRES[view.statistic](values), std=_deviation(values), n=len(values), unit=column.unit)
+
+
 def _difference(view: View, entry: Entry, column: Column, *, sign: float) -> Cell:
     """The model's value in another column minus its partner's, times `sign`, in points."""
     other, reason = view.partner(entry, column)
@@ -346,6 +355,7 @@ MEASURES: Mapping[str, Callable[[View, Entry, Column], Cell]] = {
     "prr_average": _ratio,
     "fact": _fact,
     "minutes": _minutes,
+    "held-out rows": _of_held_out_rows,
     "drop": partial(_difference, sign=-1.0),
     "gain": partial(_difference, sign=1.0),
     "smaller": partial(_fact_ratio, formula=lambda value, other: other / value),  # how many times larger the other's is

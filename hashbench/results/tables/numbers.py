@@ -21,11 +21,13 @@ SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def decimals(value: float, unit: str) -> int:
-    """The number of decimals for a value: one, as the papers print, and more for small times.
+    """The number of decimals for a value: one, as the papers print, and more for losses and small times.
 
-    >>> decimals(79.54, "percent"), decimals(24.9, "ms/sample"), decimals(0.0421, "ms/sample")
-    (1, 1, 3)
+    >>> decimals(79.54, "percent"), decimals(24.9, "ms/sample"), decimals(0.0421, "ms/sample"), decimals(4.8, "nats")
+    (1, 1, 3, 3)
     """
+    if unit in ("nats", "area"):
+        return 3
     if unit in ("count", "rank"):
         return 0 if value == round(value) else 1
     if unit != "ms/sample" or abs(value) >= 10:

@@ -164,6 +164,12 @@ def test_held_out_rows_are_read_at_each_step_and_reports_take_the_last(tmp_path)
     (swept_once,) = experiments(store)
     assert len(separations(store.query, swept_once.id)["hashformer-md-proj"]) == 1
     store.close()
+    printed = finish("report", "--db", "r.db", "--columns", "held_out_loss,held_out_separation", cwd=tmp_path)
+    assert printed.code == 0, printed.err
+    for name, step in {"hashformer-md-proj": 12, "hashformer-md-proj@4": 4, "hashformer-md-proj@8": 8}.items():
+        (cells,) = [line.split()[1:] for line in printed.out.splitlines() if line.split()[:1] == [name]]
+        assert cells[0] == f"{losses[step]:.3f}" and 0.0 < float(cells[1]) < 1.0
+    assert "Held-out: rows of the corpus that no pre-training has read" in " ".join(printed.out.split())
 
 
 def test_an_earlier_step_that_is_made_by_itself_has_its_held_out_rows_once(tmp_path):
