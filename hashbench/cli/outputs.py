@@ -154,7 +154,7 @@ def _is_of_experiment(output: Path, file: Path) -> bool:
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ReusedAnchorWarning)  # said where the experiment is read
+            warnings.simplefilter("ignore", ReusedAnchorWarning)  # the experiment is refused where it is read
             values = Reader(typ="safe", pure=True).load(file.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError, YAMLError):
         return False

@@ -139,11 +139,11 @@ class Measured:
             by_seed: dict[tuple[str, int | None], dict[int, float]] = {}
             for row in self.query(queries.STEPS_OF_PRETRAINING, **key):
                 by_seed.setdefault((row["model"], row["seed"]), {})[row["step"]] = row["value"]
-            found: dict[str, list[float]] = {}
+            by_model: dict[str, list[float]] = {}
             for (model, _), steps in by_seed.items():
                 for step, value in steps.items():
-                    found.setdefault(model if step == max(steps) else f"{model}@{step}", []).append(value)
-            self._of_held_out_rows[metric] = found
+                    by_model.setdefault(model if step == max(steps) else f"{model}@{step}", []).append(value)
+            self._of_held_out_rows[metric] = by_model
         return self._of_held_out_rows[metric]
 
     @cached_property

@@ -87,7 +87,7 @@ def parsed_file(text: str, shown: str) -> tuple[dict[str, Any], dict[KeyPath, in
 
 
 def _tree(text: str) -> Any:
-    """ruamel's nodes of a text. Raises ReusedAnchorWarning: an alias of an anchor that stands twice is misread."""
+    """ruamel's nodes of a text. Raises ReusedAnchorWarning for two anchors of one name: their aliases are misread."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import ReusedAnchorWarning
 
