@@ -44,7 +44,7 @@ def curves(measured: Measured, metric: str = "") -> list[LearningCurves]:
     `metric`: of training; '' is the loss in pre-training and the reported score in fine-tuning, or the validation
     score if the reported split is read at the end only.
     """
-    key = {"experiment": measured.experiment.id}
+    key = {"experiment": measured.experiment.id, "split": "train"}
     kinds = {run.model: run.spec["model"]["objective"]["kind"] for run in measured.pretrainings()}
     objectives = {model: OBJECTIVES.get(kind, kind) for model, kind in kinds.items()}
     stored = measured.query(queries.CURVE_OF_PRETRAINING, **key, metric=metric or "loss")

@@ -132,22 +132,23 @@ class Measured:
         """How well each pre-training separates shuffled tokens from intact ones on held-out rows, by model."""
         return separations(self.query, self.experiment.id)
 
-    def of_held_out_rows(self, metric: str) -> Mapping[str, Sequence[float]]:
-        """A metric of each pre-training on held-out rows of its corpus, by model; of earlier steps by MODEL@STEP."""
+    def of_held_out_rows(self, metric: str) -> Mapping[tuple[str, str], Sequence[float]]:
+        """A metric of the pre-trainings on held-out rows of their corpus, by model and encoder; MODEL@STEP: earlier."""
         if metric not in self._of_held_out_rows:
             key = {"experiment": self.experiment.id, "split": HELD_OUT, "metric": metric}
-            by_seed: dict[tuple[str, int | None], dict[int, float]] = {}
-            for row in self.query(queries.STEPS_OF_PRETRAINING, **key):
-                by_seed.setdefault((row["model"], row["seed"]), {})[row["step"]] = row["value"]
-            by_model: dict[str, list[float]] = {}
-            for (model, _), steps in by_seed.items():
+            by_seed: dict[tuple[str, str, int | None], dict[int, float]] = {}
+            for row in self.query(queries.CURVE_OF_PRETRAINING, **key):
+                by_seed.setdefault((row["model"], row["encoder"], row["seed"]), {})[row["step"]] = row["value"]
+            by_model: dict[tuple[str, str], list[float]] = {}
+            for (model, encoder, _), steps in by_seed.items():
                 for step, value in steps.items():
-                    by_model.setdefault(model if step == max(steps) else f"{model}@{step}", []).append(value)
+                    label = model if step == max(steps) else f"{model}@{step}"
+                    by_model.setdefault((label, encoder), []).append(value)
             self._of_held_out_rows[metric] = by_model
         return self._of_held_out_rows[metric]
 
     @cached_property
-    def _of_held_out_rows(self) -> dict[str, Mapping[str, Sequence[float]]]:
+    def _of_held_out_rows(self) -> dict[str, Mapping[tuple[str, str], Sequence[float]]]:
         return {}
 
     @cached_property

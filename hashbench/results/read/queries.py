@@ -229,10 +229,11 @@ ORDER BY f.position, m.step
 """
 # the same on the split that the experiment reports
 CURVE_OF_OWN_SCORES = CURVE_OF_SCORES.replace(":split", "f.own_split")
-# a metric of a pre-training at one step
+# a metric of a pre-training at one step, in training or on held-out rows
 CURVE_OF_PRETRAINING = f"""
-SELECT f.model AS model, f.task AS panel, f.seed AS seed, m.name AS label, m.step AS step, m.value AS value
-FROM finished_versions f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = :metric AND m.split = 'train'
+SELECT f.model AS model, f.encoder AS encoder, f.task AS panel, f.seed AS seed, m.name AS label, m.step AS step,
+  m.value AS value
+FROM finished_versions f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = :metric AND m.split = :split
 WHERE f.experiment_id = :experiment AND f.kind = '{PRETRAINING}' AND m.condition = '' AND m.value IS NOT NULL
 ORDER BY f.position, m.step
 """
@@ -254,13 +255,6 @@ WHERE f.experiment_id = :experiment AND f.kind = '{PRETRAINING}' AND m.value IS 
     WHERE l.attempt_id = m.attempt_id AND l.name = m.name AND l.split = m.split AND l.step > m.step
   )
 ORDER BY f.position
-"""
-# a number of a finished pre-training at each step that it was read
-STEPS_OF_PRETRAINING = f"""
-SELECT f.model AS model, f.seed AS seed, m.step AS step, m.value AS value
-FROM finished_versions f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = :metric AND m.split = :split
-WHERE f.experiment_id = :experiment AND f.kind = '{PRETRAINING}' AND m.value IS NOT NULL
-ORDER BY f.position, m.step
 """
 # a score of a robustness run under one condition
 ROBUSTNESS_SCORES = of_version(

@@ -271,7 +271,8 @@ def _minutes(view: View, entry: Entry, column: Column) -> Cell:
 def _of_held_out_rows(view: View, entry: Entry, column: Column) -> Cell:
     """A metric of a model's pre-trainings on held-out rows of their corpus: mean over seeds, standard deviation."""
     factor = PERCENT if column.unit == "percent" else 1.0
-    values = [factor * value for value in view.measured.of_held_out_rows(column.metric).get(entry.model, ())]
+    of_row = (entry.model, entry.encoder)
+    values = [factor * value for value in view.measured.of_held_out_rows(column.metric).get(of_row, ())]
     if not values:
         return Cell(unit=column.unit, reason="not measured")
     return Cell(CENTRES[view.statistic](values), std=_deviation(values), n=len(values), unit=column.unit)
