@@ -64,4 +64,6 @@ def test_the_experiment_of_the_page_is_planned_from_these_folders(
     planned = plan(load_experiment(tmp_path / "mine.yaml"))
     trained = [run for run in planned.runs if run.kind == "finetune"]
     assert len(trained) == 2 * len(NAMES)
+    assert {run.spec["settings"]["weights"] for run in trained} == set(NAMES)
     assert not [run for run in planned.runs if run.kind == "pretrain"]
+    assert len({run.spec["model"]["weights"]["sha256"] for run in trained}) == len(NAMES)
