@@ -147,6 +147,7 @@ def test_a_vocabulary_that_a_coder_reads_from_the_hub_is_that_of_the_training(tm
     assert spec_of(config, tmp_path).code.args["lsh_bpe"] == "roberta-base@e2da8e"
     config.write(tmp_path)
     assert read_config(tmp_path).commits == config.commits
+    assert "lsh_bpe" not in find_model("hashformer-lsh-proj").code.args  # the named model keeps its own values
 
 
 @pytest.mark.parametrize("pattern", [r"(a+)+$", r"(\w|\w\w)*!", r"\w+(?=x)", r"[a-z]+|(b|b)*"])

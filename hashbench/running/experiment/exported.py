@@ -91,13 +91,13 @@ def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, An
 
 
 def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict[str, Any]:
-    """A spec as plain values, with all defaults written out, since a later version may change them."""
+    """A spec as plain values of its own, with all defaults written out, since a later version may change them."""
     return {
         **_embedding_values(spec, vocabulary_rows),
         "tokenizer": spec.text.tokenizer,
         "tokenizer_args": lasting(spec.text.tokenizer, spec.text.args),
         "coder": spec.code.coder,
-        "coder_args": spec.code.args,
+        "coder_args": dict(spec.code.args),
         "encoder": spec.encoder.kind,
         "encoder_args": asdict(encoder_config(spec.encoder.kind, size, **spec.encoder.args)),
         "pooling": spec.head.pooling,
