@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -74,6 +75,15 @@ class FolderWeights:
         """The content of config.json."""
         return read_config(self._config)
 
+    def check(self) -> None:
+        """Raises InputError for a file of weights that is cut off or is none. Of safetensors the header alone is
+        read."""
+        if self._file.suffix == ".safetensors":
+            with _weights_of(self._file, self._where), safe_open(self._file, "pt"):
+                pass
+        else:
+            self.read()
+
     def read(self) -> Published:
         """All tensors, and the config."""
         return read_published(self._file, self.config(), self._where)
@@ -90,6 +100,9 @@ class HubWeights:
     def shown(self) -> str:
         """The repository, and the revision where one was named."""
         return self.repository + (f"@{self.revision}" if self.revision else "")
+
+    def check(self) -> None:
+        """Nothing: the file is fetched, and checked, by the first run."""
 
     @property
     def place(self) -> str:
@@ -175,7 +188,7 @@ def read_published(path: Path, config: Mapping[str, Any], where: str) -> Publish
 
     Raises InputError for a file that holds no tensors; code in a pickle is never run.
     """
-    try:
+    with _weights_of(path, where):
         stored = load_file(path) if path.suffix == ".safetensors" else torch.load(path, "cpu", weights_only=True)
         if not isinstance(stored, Mapping) or not all(isinstance(of, str) for of in stored):
             raise ValueError("no tensors with names")
@@ -184,6 +197,16 @@ def read_published(path: Path, config: Mapping[str, Any], where: str) -> Publish
                 raise ValueError(f"{name[:80]}: {type(tensor).__name__}, no tensor")
             if tensor.dtype.is_floating_point and not torch.isfinite(tensor).all():
                 raise ValueError(f"{name[:80]}: numbers that are not finite")
+    prefix = f"{config['model_type']}." if "model_type" in config else ""
+    tensors: dict[str, Tensor] = {_present(name.removeprefix(prefix)): tensor for name, tensor in stored.items()}
+    return Published(tensors, config, where)
+
+
+@contextmanager
+def _weights_of(path: Path, where: str) -> Iterator[None]:
+    """Raises InputError for what a file without weights raises in the block."""
+    try:
+        yield
     except (
         OSError, SafetensorError, RuntimeError, EOFError, pickle.UnpicklingError, ValueError, LookupError, TypeError,
         AttributeError,
@@ -191,9 +214,6 @@ def read_published(path: Path, config: Mapping[str, Any], where: str) -> Publish
         raise InputError(
             f"{where}: {path.name} holds no weights ({first_line(error)[:120]}); {WEIGHTS_REMEDY}"
         ) from error
-    prefix = f"{config['model_type']}." if "model_type" in config else ""
-    tensors: dict[str, Tensor] = {_present(name.removeprefix(prefix)): tensor for name, tensor in stored.items()}
-    return Published(tensors, config, where)
 
 
 def _present(name: str) -> str:

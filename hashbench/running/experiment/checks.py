@@ -200,7 +200,7 @@ def _check_positions(loaded: Loaded, model: ResolvedModel, task: Task) -> None:
 def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
     """Raises InputError with file and line for published weights that are not there or of another shape.
 
-    The shape is read from their config; the tensors are read by the runs."""
+    The shape is read from their config; the tensors are read by the runs, which begin if the file is whole."""
     spec = model.spec
     if spec.training.weights is None or spec.training.weights == RANDOM:
         return
@@ -218,6 +218,7 @@ def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
             for part in (embedding, encoder):
                 part.check_published(weights.config(), f"weights {spec.training.weights}")
         weights.fingerprint()
+        weights.check()
         tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
         if (piece := tokenizer.unreachable()) is not None:
             raise InputError(

@@ -91,7 +91,7 @@ def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, An
 
 
 def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict[str, Any]:
-    """A spec as plain values of its own, with all defaults written out, since a later version may change them."""
+    """A spec as plain values, copied, with all defaults written out, since a later version may change them."""
     return {
         **_embedding_values(spec, vocabulary_rows),
         "tokenizer": spec.text.tokenizer,

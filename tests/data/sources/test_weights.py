@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from safetensors.torch import save_file
 
 from hashbench.common import hub as common_hub
@@ -102,6 +104,24 @@ def test_a_torn_safetensors_file_and_config(tmp_path: Path) -> None:
     (place / "config.json").write_text("{")
     with pytest.raises(InputError, match="config.json: cannot be read"):
         locate_weights(str(place)).config()
+
+
+@pytest.mark.parametrize("pickled", [False, True])
+@given(part=st.floats(0, 1, exclude_max=True))
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_file_that_is_cut_off_is_refused_before_anything_trains(tmp_path: Path, pickled: bool, part: float) -> None:
+    place = tmp_path / "x"
+    place.exists() or folder(place, pickled=pickled)
+    found = FolderWeights(place)
+    (file,) = (each for each in place.iterdir() if each.name != "config.json")
+    whole = file.read_bytes()
+    found.check()
+    try:
+        file.write_bytes(whole[: int(part * len(whole))])
+        with pytest.raises(InputError, match=f"x: {file.name} holds no weights .*; name a folder"):
+            found.check()
+    finally:
+        file.write_bytes(whole)
 
 
 class Hub:

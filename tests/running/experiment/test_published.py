@@ -67,6 +67,7 @@ def test_it_can_be_pre_trained_there(experiment) -> None:
 FAULTS = {
     "{name: canine-c, weights: ./none}": "a.yaml:9: model 'canine-c': weights ./none: no such folder, nor can it be a",
     "{name: canine-c, weights: empty}": "/empty: no config.json in it; name a folder with config.json and",
+    "{name: canine-c, weights: cut}": "/cut: model.safetensors holds no weights (",
     "{name: canine-c, weights: random}": "a.yaml:9: 'canine-c' with another weights is another model; write name: "
     "my-canine-c, like: canine-c",
     "{name: c, like: canine-c, weights: WEIGHTS, encoder: {layers: 3}}": "num_hidden_layers is 2, but layers of this "
@@ -93,6 +94,9 @@ FAULTS = {
 @pytest.mark.parametrize(("entry", "message"), FAULTS.items())
 def test_faults_name_file_and_line(experiment, weights: Path, entry: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
+    if "cut" in entry:
+        file = shutil.copytree(weights, tmp_path / "cut") / "model.safetensors"
+        file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(InputError) as error:
         plan(experiment(f"models:\n  - {entry.replace('WEIGHTS', str(weights))}"))
     assert message.replace("WEIGHTS", str(weights)) in str(error.value)
