@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from tests.test_docs import block
 
 ROOT = Path(__file__).resolve().parents[1]
 PRETRAINED = ROOT / "pretrained"
+RESULTS = ROOT / "analysis" / "embeddings_tiny_2.db"
 NAMES = ("bpe", "lsh-proj", "blt", "k2-signs", "signatures", "multihash")
 
 pytestmark = pytest.mark.skipif(not PRETRAINED.is_dir(), reason="no folder pretrained/ beside the tests")
@@ -41,6 +44,15 @@ def test_a_folder_is_small_names_its_run_and_tells_texts_apart(name: str) -> Non
     vectors = hashbench.load(folder).embed(["a good film", "the price of oil fell"])
     assert torch.isfinite(torch.as_tensor(vectors)).all()
     assert not torch.allclose(torch.as_tensor(vectors[0]), torch.as_tensor(vectors[1]), atol=1e-2)
+
+
+@pytest.mark.skipif(not RESULTS.is_file(), reason="no analysis/ beside the tests")
+@pytest.mark.parametrize("name", NAMES)
+def test_the_run_of_a_card_is_a_finished_pretraining_of_that_model(name: str) -> None:
+    run = json.loads((PRETRAINED / name / "config.json").read_text())["run"]
+    with closing(sqlite3.connect(f"{RESULTS.as_uri()}?mode=ro", uri=True)) as connection:
+        found = connection.execute("SELECT kind, model, seed, state FROM run WHERE id = ?", (run,)).fetchall()
+    assert found == [("pretrain", name, 4, "done")]
 
 
 def test_the_page_starts_each_model_of_the_experiment_at_its_rates(page: str) -> None:
