@@ -113,15 +113,18 @@ def test_embeddings_are_compared_at_equal_size_text_start_and_seeds() -> None:
 SHARED = ("sst2", "stsb", "ag_news")
 
 
-def test_the_common_file_has_the_same_pretrainings_and_what_they_buy() -> None:
-    whole, common = (resolve_models(load_experiment(FOLDER / f"embeddings_tiny{end}.yaml")) for end in ("", "_common"))
+@pytest.mark.parametrize(
+    ("name", "others"), [("embeddings_tiny", ("scratch", "average")), ("embeddings_tiny_2", ("scratch",))]
+)
+def test_the_common_file_has_the_same_pretrainings_and_what_they_buy(name: str, others: tuple[str, ...]) -> None:
+    whole, common = (resolve_models(load_experiment(FOLDER / f"{name}{end}.yaml")) for end in ("", "_common"))
     for label, model in whole.items():
         assert (common[label].spec, common[label].pretrain) == (model.spec, model.pretrain)
         seeds = {"seeds": ()}  # the file's, or the same ones of these models
         assert [common[label].recipe(task).model_copy(update=seeds) for task in SHARED] == [
             model.recipe(task).model_copy(update=seeds) for task in SHARED
         ]
-        for other in (common[f"{label}-scratch"], common[f"{label}-average"]):
+        for other in (common[f"{label}-{end}"] for end in others):
             assert not pretrains(other.spec)
             alike = [
                 (of.text.tokenizer, of.text.args, of.code.coder, of.embedding.family,
