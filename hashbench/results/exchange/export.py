@@ -2,7 +2,8 @@
 
 Left out: host and worker names, paths, commands, uncommitted changes, logs and artifacts. The spec of a run is never
 changed, since its hash is the run's id: one with a path, a host or a password is refused, or its run is left out. Kept:
-scores, facts, commits, package versions, machine models, up to 25 points of each curve of a training, and of the
+scores, facts, commits, package versions, machine models, up to 25 points of each curve of a training, the
+newest version of each experiment (an older one where it has a finished run that no newer one has), and of the
 predictions what intervals and comparisons need: those of the best checkpoint on the split that is reported, classes in
 place of logits, ordered by their targets. So they do not say which example has which label: data sets may not be passed
 on, and counts of labels are all that is left of them.
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, RowMapping
 
 from hashbench.common.atomic import BESIDE, atomic_write
 from hashbench.common.errors import InputError
@@ -63,6 +64,7 @@ PATH = re.compile(
 
 ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^/\s@]+@", re.IGNORECASE)  # of a user, perhaps with a password
 MOST_RUNS = 10  # runs that a message names
+PAGE = 8_192  # bytes: predictions end in pages that are part empty; of 4,096 bytes the file was 4 % larger
 CURVE_POINTS = 25  # of the curve of a training, whose hundred were three quarters of all numbers
 FINISHED_SPECS = """
 SELECT r.id, r.spec, e.name AS experiment FROM run r
@@ -231,26 +233,40 @@ class _Copy:
 
     def experiments(self, names: Sequence[str]) -> None:
         """Copies these experiments (none named: all) with their finished runs."""
-        wanted = sa.select(experiment).order_by(experiment.c.id)
-        if names:
-            wanted = wanted.where(experiment.c.name.in_(names))
         copied: set[str] = set()
-        for row in self.source.execute(wanted).mappings().all():
+        for row, members in self._versions(names):
             config = self._json(row["config"], places=PLACES)
             self.target.execute(sa.insert(experiment).values({**row, "config": config, "command": ""}))
-            members = sa.select(experiment_run).join(run, run.c.id == experiment_run.c.run_id)
-            members = members.where(experiment_run.c.experiment_id == row["id"], run.c.state == "done")
-            rows = [row for row in self.source.execute(members).mappings().all() if row["run_id"] not in self.without]
-            for run_id in dict.fromkeys(member["run_id"] for member in rows):
+            for run_id in dict.fromkeys(member["run_id"] for member in members):
                 if run_id not in copied:
                     copied.add(run_id)
                     self._run(run_id)
-            insert_rows(self.target, sa.insert(experiment_run), rows)
+            insert_rows(self.target, sa.insert(experiment_run), members)
         of_kinds = sa.select(setting).where(setting.c.key.startswith(KEY))
         insert_rows(self.target, sa.insert(setting), self.source.execute(of_kinds).mappings().all())
         needs = self.source.execute(sa.select(dependency)).mappings().all()
         needs = [row for row in needs if {row["run_id"], row["needs_run_id"]} <= copied]
         insert_rows(self.target, sa.insert(dependency), needs)
+
+    def _versions(self, names: Sequence[str]) -> list[tuple[RowMapping, list[RowMapping]]]:
+        """The versions of experiments that are copied, each with its rows of finished runs, in the order of their ids.
+
+        Of each experiment the newest version, and an older one only where it has a finished run that no newer one has.
+        """
+        wanted = sa.select(experiment).order_by(experiment.c.called_at.desc(), experiment.c.id.desc())
+        if names:
+            wanted = wanted.where(experiment.c.name.in_(names))
+        kept: list[tuple[RowMapping, list[RowMapping]]] = []
+        runs_of: dict[str, set[str]] = {}
+        for row in self.source.execute(wanted).mappings().all():
+            members = sa.select(experiment_run).join(run, run.c.id == experiment_run.c.run_id)
+            members = members.where(experiment_run.c.experiment_id == row["id"], run.c.state == "done")
+            rows = [row for row in self.source.execute(members).mappings().all() if row["run_id"] not in self.without]
+            runs = {member["run_id"] for member in rows}
+            if row["name"] not in runs_of or runs - runs_of[row["name"]]:
+                kept.append((row, rows))
+                runs_of.setdefault(row["name"], set()).update(runs)
+        return sorted(kept, key=lambda version: version[0]["id"])
 
     def _json(self, text: str, *, places: Sequence[str] = ()) -> str:
         return as_json(scrub(json.loads(text), self.hosts, places=places))
@@ -330,5 +346,6 @@ def _seal(file: Path) -> None:
     engine = sa.create_engine(f"sqlite:///{file}", isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
+        connection.exec_driver_sql(f"PRAGMA page_size={PAGE}")
         connection.exec_driver_sql("VACUUM")
     engine.dispose()

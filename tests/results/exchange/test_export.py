@@ -187,6 +187,24 @@ def test_only_the_experiments_that_are_named(store: Store, lab: Lab, tmp_path: P
     assert not (tmp_path / "none.db").exists()
 
 
+def test_an_older_version_stays_only_where_it_has_a_finished_run_of_its_own(
+    store: Store, lab: Lab, tmp_path: Path
+) -> None:
+    for names in ("ax", "a", "ab"):  # the second has no run that the third lacks
+        lab.finish_all(store, lab.plan(store, *map(lab.run, names)))
+    lab.plan(store, *map(lab.run, "bc"), name="other")
+    export_example(store, tmp_path / "out.db")
+    copy = open_store(tmp_path / "out.db", read_only=True)
+    rows = copy.query("SELECT experiment_id, experiment, run_id FROM finished_versions ORDER BY experiment_id, run_id")
+    assert [(row["experiment"], row["run_id"][0]) for row in rows] == [
+        *[("exp", name) for name in "axab"],
+        ("other", "b"),
+    ]
+    newest = copy.query("SELECT run_id FROM finished WHERE experiment = 'exp' ORDER BY run_id")
+    assert [row["run_id"][0] for row in newest] == ["a", "b"]
+    copy.close()
+
+
 def test_nothing_but_a_store_is_replaced(store: Store, lab: Lab, tmp_path: Path) -> None:
     fill(store, lab)
     (tmp_path / "notes.txt").write_text("keep me")
