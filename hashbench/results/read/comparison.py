@@ -5,7 +5,7 @@ Only scores on the same examples are subtracted, draw by draw of the examples, o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -45,7 +45,7 @@ class PairedDifference:
     """The paired difference of two sides on a task. Scores are means over the matched seeds in their natural range."""
 
     model: str  # on both sides, where experiments are compared; else ''
-    task: str  # or 'average'
+    task: str  # or the column of an average: 'average', 'average_NAME'
     metric: str
     split: str
     first: float
@@ -55,6 +55,7 @@ class PairedDifference:
     # Share of examples that only the first side has right, mean over seeds
     only_first: float | None = None
     only_second: float | None = None
+    is_average: bool = False
     of_units: str = ""  # the units of an average, where tasks have others: 'over 2 of 4'
 
 
@@ -168,7 +169,7 @@ def _entry(side: Side, model: str) -> Entry:
 def _lines(
     side_a: Side, side_b: Side, entries: tuple[Entry, Entry], model: str, skipped: list[str]
 ) -> list[PairedDifference]:
-    """The paired differences on each common task, the average last. Reasons for omissions are appended to `skipped`."""
+    """The paired differences on each common task, averages last. Reasons for omissions are appended to `skipped`."""
     a, b = entries
     names = f"{a.model} and {b.model}" if a.model != b.model else f"{a.model} in {side_a.place} and {side_b.place}"
     if a.encoder != b.encoder and not (a.is_imported or b.is_imported):
@@ -178,7 +179,7 @@ def _lines(
         raise InputError(f"compare: {names} have no common task")
     further = side_a.evidence.measured.further_sets()
     lines: list[PairedDifference] = []
-    averaged: list[tuple[Sample, Sample]] = []
+    averaged: dict[str, tuple[Sample, Sample]] = {}
     for task in tasks:
         samples = _samples(side_a.evidence, a, task)
         if not samples:
@@ -189,15 +190,27 @@ def _lines(
                 skipped.append(why)
             else:
                 lines.append(_paired(x, y, model))
-                averaged += [(x, y)] if x is samples[0] and task not in further else []
-    if len(averaged) > 1:
-        every = [sample for both in averaged for sample in both]
+                averaged |= {task: (x, y)} if x is samples[0] and task not in further else {}
+    for name, members in _averages(side_a, side_b, averaged).items():
+        pairs = [averaged[task] for task in members]
+        every = [sample for both in pairs for sample in both]
         matched = Matched.of(every)
         if why := matched.lacking(every):
-            skipped.append(f"average of {names}: {why}")
+            skipped.append(f"{name} of {names}: {why}")
         else:
-            lines.append(_average(averaged, matched, model))
+            lines.append(_average(name, pairs, matched, model))
     return lines
+
+
+def _averages(side_a: Side, side_b: Side, compared: Collection[str]) -> dict[str, Sequence[str]]:
+    """The tasks of each average by its column: of all compared tasks, then of those that both experiments name.
+
+    A named average of which a task was not compared is left out: the reason for the task is given.
+    """
+    of_a, of_b = (side.evidence.measured.experiment.averages for side in (side_a, side_b))
+    named = {f"{AVERAGE}_{name}": tasks for name, tasks in of_a.items() if set(tasks) == set(of_b.get(name, ()))}
+    every: dict[str, Sequence[str]] = {AVERAGE: tuple(compared)} | named
+    return {name: tasks for name, tasks in every.items() if len(tasks) > 1 and all(task in compared for task in tasks)}
 
 
 def _samples(evidence: Evidence, entry: Entry, task: str) -> list[Sample]:
@@ -270,13 +283,14 @@ def right_ones(sample: Sample, seed: RunSeed) -> np.ndarray | None:
     return metric.right(sample.targets, sample.outputs(seed)) if metric else None
 
 
-def _average(pairs: Sequence[tuple[Sample, Sample]], matched: Matched, model: str) -> PairedDifference:
+def _average(name: str, pairs: Sequence[tuple[Sample, Sample]], matched: Matched, model: str) -> PairedDifference:
     """The difference of unweighted means over tasks, each over the units that have all tasks."""
     share = 1 / len(pairs)
     first, second = (matched.sum([(share, pair[side]) for pair in pairs]) for side in (0, 1))
     seeds = dict.fromkeys(seed for pair in pairs for seed in matched.seeds[pair[0].task])
     return PairedDifference(
-        model, AVERAGE, f"{len(pairs)} tasks", "", first.value, second.value, difference(first, second).estimate(),
+        model, name, f"{len(pairs)} tasks", "", first.value, second.value, difference(first, second).estimate(),
         tuple(seeds),
+        is_average=True,
         of_units=matched.fewer(),
     )  # fmt: skip

@@ -50,6 +50,7 @@ def comparison_table(comparison: Comparison, *, one_seed: bool = False) -> Table
             for (at, value) in zip(sides, (line.first, line.second), strict=True)
         }
         title = f"{line.task} {line.split.removeprefix(PART)}" if line.split.startswith(PART) else line.task
+        title = title.removeprefix(f"{AVERAGE}_") if line.is_average else title
         rows.append(Row(line.model or models["A"], title, scores | _cells(line, one_seed), section=line.model))
     return Table(
         paper="",
@@ -79,12 +80,12 @@ def _flagged(side: Side) -> dict[tuple[str, str], Cell]:
         (row.model, column.task or column.name): row.cells[column.name]
         for row in table.rows
         for column in table.columns
-        if column.name == AVERAGE or column.measure == "score"
+        if column.measure in ("average", "score")
     }
 
 
 def _score(value: float, flagged: Cell, line: PairedDifference) -> Cell:
-    lost = 0.0 if line.task == AVERAGE else flagged.lost  # its task has the sign too
+    lost = 0.0 if line.is_average else flagged.lost  # its task has the sign too
     return Cell(
         PERCENT * value, under=flagged.under, constant=flagged.constant, hollow_f1=flagged.hollow_f1, lost=lost
     )  # fmt: skip

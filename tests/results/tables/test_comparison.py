@@ -36,3 +36,25 @@ def test_of_two_experiments_the_models_are_named(tmp_path: Path, monkeypatch: py
     rows = comparison_table(compare(stores, name, name, draws=100)).rows
     under = {(row.section, row.title, side) for row in rows for side in "ab" if row.cells[side].under == "majority"}
     assert under == {(*of, side) for of in (("strong", "rte"), ("weak", "sst2")) for side in "ab"}
+
+
+def test_the_averages_that_an_experiment_names_are_lines_where_their_tasks_were_compared(tmp_path: Path) -> None:
+    runs = [*RUNS, *(Answers(name, right, 0, "mrpc") for name, right in [("strong", 0.8), ("weak", 0.7)])]
+    store = build(tmp_path / "r.db", runs, averages={"two": ["rte", "mrpc"], "lacking": ["rte", "cola"]})
+    table = comparison_table(compare([store], "strong", "weak", draws=100))
+    differences = {row.title: row.cells["a-b"].value for row in table.rows}
+    assert set(differences) == {"rte", "mrpc", "sst2", "average", "two"}
+    assert differences["two"] == pytest.approx((differences["rte"] + differences["mrpc"]) / 2)
+    assert [record["task"] for record in table.records][-2:] == ["average", "average_two"]
+
+
+def test_averages_of_two_experiments_are_those_over_the_same_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # by their ids these are the same runs
+    monkeypatch.setattr("hashbench.results.read.comparison.unlike", lambda x, y: "")
+    named = [{"both": ["rte", "sst2"], "other": ["rte", "sst2"]}, {"both": ["sst2", "rte"], "other": ["sst2", "cola"]}]
+    stores = [build(tmp_path / f"{number}.db", RUNS, averages=averages) for number, averages in enumerate(named)]
+    name = stores[0].query("SELECT name FROM experiment")[0]["name"]
+    lines = compare(stores, name, name, draws=100).lines
+    assert {line.task for line in lines if line.is_average} == {"average", "average_both"}
