@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import astuple
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -13,6 +13,7 @@ from hashbench.results.claims.report import claim_sections
 from hashbench.results.read.comparison import compare
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
+from hashbench.store.result import Result
 from tests.results.claims.world import Answers, build, claims_file
 
 TASKS = ("sst2", "rte")
@@ -49,11 +50,19 @@ neighbours = st.lists(
 )
 
 
-def _facts(others: list[Answers]) -> dict[str, object]:
+class Merged(Answers):
+    """A run as an export has it: its examples are in the order of their targets."""
+
+    def result(self) -> Result:
+        result = super().result()
+        return replace(result, predictions=[of.in_order_of_targets() for of in result.predictions])
+
+
+def _facts(others: list[Answers], compared: list[Answers] = COMPARED) -> dict[str, object]:
     """Everything that is said of a, b and c alone, by what it is."""
     facts: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
-        store = build(Path(folder) / "r.db", [*others, *COMPARED], tasks=list(TASKS))
+        store = build(Path(folder) / "r.db", [*others, *compared], tasks=list(TASKS))
         for first, second in PAIRS:
             for line in compare([store], first, second).lines:
                 facts[f"compare {first} {second} {line.task}"] = astuple(line)
@@ -91,3 +100,15 @@ def test_no_other_row_changes_what_is_said_of_two_models(
     ]
     assert _facts(others) == ALONE
     assert len(ALONE) == len(PAIRS) * 3 + 3 * 3 + len(CLAIMS)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.sets(st.integers(0, len(COMPARED) - 1), min_size=1))
+def test_runs_that_were_merged_from_an_export_say_what_they_said_before(merged) -> None:
+    if not ALONE:
+        ALONE.update(_facts([]))
+    mixed = [
+        Merged(**{field.name: getattr(run, field.name) for field in fields(run)}) if place in merged else run
+        for place, run in enumerate(COMPARED)
+    ]
+    assert _facts([], mixed) == ALONE

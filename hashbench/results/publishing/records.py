@@ -106,7 +106,7 @@ def checked_organisation(name: str) -> str:
 
 def aggregates(measured: Measured, organisation: str, draws: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """(place below the folder, record) of each row of an experiment's table that has a score."""
-    evidence = Evidence(measured.store, measured, draws=draws, as_stored=True)  # as tables
+    evidence = Evidence(measured.store, measured, draws=draws)
     of_entries = [
         (entry, [sample for task in measured.tasks() if (sample := evidence.own(entry, task)) is not None])
         for entry in measured.entries

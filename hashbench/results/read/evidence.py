@@ -17,7 +17,7 @@ import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.results.read.measured import Measured
-from hashbench.results.read.runs import Entry, SeedScore, grouped
+from hashbench.results.read.runs import Entry, MeasuredRun, SeedScore, grouped
 from hashbench.scores.base import is_drawable, metric_of
 from hashbench.scores.draws import DRAWS, Scored, drawn_together, percentile_interval, undefined_share
 from hashbench.scores.quantity import Quantity, Unit, apply
@@ -25,6 +25,8 @@ from hashbench.store.engine import Store
 from hashbench.store.result import Predictions
 
 Statistic = Literal["mean", "median"]  # over seeds
+NO_SCORE, NO_PREDICTIONS = "no score", "no stored predictions"
+UNREADABLE, OTHER_EXAMPLES = "outputs that cannot be read", "seeds on different examples"
 RunSeed = int | None  # None: a trivial baseline, in which nothing is random
 
 
@@ -42,13 +44,12 @@ class ScorePart:
 class Evidence:
     """The scores of an experiment with their stored predictions and bootstrap draws, each read or computed once.
 
-    `as_stored`: examples in the order of the database; otherwise in the order of an export, so that exported and
-    original databases compare.
+    Examples are in the order of an export, so that merged runs and others in one database compare, and a number is the
+    same in a database and in its export.
     """
 
-    def __init__(self, store: Store, measured: Measured, *, draws: int = DRAWS, as_stored: bool = False) -> None:
+    def __init__(self, store: Store, measured: Measured, *, draws: int = DRAWS) -> None:
         self.store = store
-        self.as_stored = as_stored
         self.measured = measured
         self.draws = draws
         self._samples: dict[tuple[int, str, str, str], Sample] = {}
@@ -111,10 +112,7 @@ class Evidence:
         key = (tuple(runs.values()), sample.split)  # several metrics of a task read the same predictions
         if key not in self._stored:
             by_run = self.measured.predictions(list(runs.values()), sample.split)
-            kept = {run_id: of for run_id, of in by_run.items() if of is not None}
-            self._stored[key] = (
-                kept if self.as_stored else {run_id: of.in_order_of_targets() for run_id, of in kept.items()}
-            )
+            self._stored[key] = {run_id: of.in_order_of_targets() for run_id, of in by_run.items() if of is not None}
         return {seed: self._stored[key][run_id] for seed, run_id in runs.items() if run_id in self._stored[key]}
 
     def drawn(self, sample: Sample) -> dict[RunSeed, np.ndarray]:
@@ -180,16 +178,29 @@ class Sample:
     def missing(self, seeds: Sequence[RunSeed] | None = None) -> str:
         """The reason that the sample cannot be resampled, or ''."""
         name = f"{self.evidence.store.name}: {self.entry.model} on {self.task}"
+        lack, absent = self._lack(seeds)
+        if lack == NO_SCORE:
+            return f"{name}: no score of {self.metric} on {self.split}"
+        if absent is not None and lack == UNREADABLE:
+            why = self.evidence.measured.without_outputs(absent)
+            return f"{name}: run {absent.run_id[:12]}: its outputs cannot be read ({why})"
+        if lack == NO_PREDICTIONS:
+            return f"{name}: no stored predictions on {self.split}; read the sweep's own database"
+        return f"{name}: its seeds were measured on different examples" if lack else ""
+
+    def lack(self, seeds: Sequence[RunSeed] | None = None) -> str:
+        """That reason in a few words, or ''."""
+        return self._lack(seeds)[0]
+
+    def _lack(self, seeds: Sequence[RunSeed] | None) -> tuple[str, MeasuredRun | None]:
+        """The few words, or '', and the run to which they apply, if one lacks something."""
         wanted = list(self.by_seed()) if seeds is None else list(seeds)
         if not wanted:
-            return f"{name}: no score of {self.metric} on {self.split}"
+            return NO_SCORE, None
         if absent := next((self.scores[seed].run for seed in wanted if seed not in self.stored), None):
-            if why := self.evidence.measured.without_outputs(absent):
-                return f"{name}: run {absent.run_id[:12]}: its outputs cannot be read ({why})"
-            return f"{name}: no stored predictions on {self.split}; read the sweep's own database"
-        if len({self.stored[seed].index_fingerprint for seed in wanted}) > 1:
-            return f"{name}: its seeds were measured on different examples"
-        return ""
+            return UNREADABLE if self.evidence.measured.without_outputs(absent) else NO_PREDICTIONS, absent
+        differ = len({self.stored[seed].index_fingerprint for seed in wanted}) > 1
+        return OTHER_EXAMPLES if differ else "", None
 
     def units_of(self, seeds: Iterable[RunSeed]) -> frozenset[Unit]:
         """The units of these seeds; none of a trivial baseline or of imported predictions."""

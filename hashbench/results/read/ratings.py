@@ -18,7 +18,6 @@ from hashbench.scores.quantity import Quantity, Uncertain, difference, unmatched
 
 IN_GROUP, BELOW = "best", "below"  # the states of compared models
 FEW_SEEDS, FEW_UNITS = "fewer than two seeds", "fewer than two pre-trainings"
-NO_PREDICTIONS = "no stored predictions"
 TWO_UNITS = "two units: no group"
 LEAST_SEEDS = 2
 
@@ -151,8 +150,8 @@ def _lacks(samples: Sequence[Sample]) -> str:
     for sample in samples:
         if not is_drawable(sample.metric):
             return f"{sample.metric} has no draws"
-        if sample.missing(matched.seeds[sample.task]):
-            return NO_PREDICTIONS
+        if lack := sample.lack(matched.seeds[sample.task]):
+            return lack
     return ""
 
 

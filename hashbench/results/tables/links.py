@@ -39,7 +39,7 @@ BY_BEAM, BY_DECILE = "rec@20", "rec@1"  # the metrics of figures 2 and 3
 def link_tables(source: ReportSource) -> list[Table]:
     """The main table, recall by beam width and recall by frequency, for each set of hidden items."""
     measured = source.measured
-    evidence = Evidence(source.store, measured, as_stored=True) if source.request.examples else None
+    evidence = Evidence(source.store, measured) if source.request.examples else None
     metrics = {score.metric for scores in measured.perturbed.values() for score in scores}
     beams = sorted(int(metric.partition(" beam=")[2]) for metric in metrics if metric.startswith(f"{BY_BEAM} beam="))
     tables = []

@@ -13,7 +13,7 @@ from statistics import fmean
 
 from hashbench.common.errors import InputError
 from hashbench.results.papers.paper import PUBLISHED, Column
-from hashbench.results.read.evidence import Sample
+from hashbench.results.read.evidence import NO_PREDICTIONS, Sample
 from hashbench.results.read.measured import PERCENT
 from hashbench.results.read.minimal_pairs import Group, PairResults, pair_results
 from hashbench.results.tables.request import DRAWS, ReportSource, TableFile
@@ -29,7 +29,6 @@ MEANING = (
 )
 PUBLISHED_ARE = "Published: Warstadt et al. 2020, their corrected numbers, of language models with larger vocabularies"
 INTERVALS = "Intervals: 95 %, pairs drawn within their paradigms; with two or more pre-trainings over their seeds too."
-NOT_STORED = "no stored predictions"
 
 
 def published_accuracies(task: str) -> Mapping[str, Mapping[str, float]]:
@@ -117,7 +116,7 @@ def _column(sample: Sample) -> Column:
 def _cell(estimate: Estimate | None) -> Cell:
     """An accuracy in percent with its interval."""
     if estimate is None or math.isnan(estimate.value):
-        return Cell(unit="percent", reason=NOT_STORED if estimate is None else "no such pair")
+        return Cell(unit="percent", reason=NO_PREDICTIONS if estimate is None else "no such pair")
     interval = None if math.isnan(estimate.low) else (PERCENT * estimate.low, PERCENT * estimate.high)
     return Cell(PERCENT * estimate.value, interval=interval, n_examples=estimate.n_examples, unit="percent")
 

@@ -81,7 +81,7 @@ class ReportSource:
     @cached_property
     def draws(self) -> Evidence:
         """Scores with stored predictions and draws of their examples, by which models are compared."""
-        return self.drawn_before or Evidence(self.store, self.measured, draws=DRAWS, as_stored=True)
+        return self.drawn_before or Evidence(self.store, self.measured, draws=DRAWS)
 
     @property
     def evidence(self) -> Evidence | None:

@@ -11,8 +11,9 @@ from hashbench.common.errors import InputError
 from hashbench.common.registry import registered
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.doubts import NOT_JUMPED
+from hashbench.results.read.evidence import NO_PREDICTIONS
 from hashbench.results.read.measured import AVERAGE, PERCENT
-from hashbench.results.read.ratings import FEW_SEEDS, FEW_UNITS, LEAST_SEEDS, NO_PREDICTIONS, Compared, rated
+from hashbench.results.read.ratings import FEW_SEEDS, FEW_UNITS, LEAST_SEEDS, Compared, rated
 from hashbench.results.read.robustness import (
     FEW_ROWS,
     RobustnessCurve,

@@ -131,7 +131,7 @@ def _ends(drawn: np.ndarray, value: float) -> tuple[float, float]:
 
 def test_an_interval_is_that_of_draws_of_the_pairs_of_each_paradigm(swept: Path) -> None:
     store = open_store(str(swept / "r.db"), create=False)
-    (results,) = pair_results(measured := measure(store), Evidence(store, measured, as_stored=True))
+    (results,) = pair_results(measured := measure(store), Evidence(store, measured))
     by_name = {group.name: group for group in results.groups()}
     of, targets = outputs(swept)["small-bert"]
     place = [sample.entry.model for sample in results.samples].index("small-bert")
