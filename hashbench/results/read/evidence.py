@@ -178,7 +178,7 @@ class Sample:
     def missing(self, seeds: Sequence[RunSeed] | None = None) -> str:
         """The reason that the sample cannot be resampled, or ''."""
         name = f"{self.evidence.store.name}: {self.entry.model} on {self.task}"
-        lack, absent = self._lack(seeds)
+        lack, absent = self.lack(seeds)
         if lack == NO_SCORE:
             return f"{name}: no score of {self.metric} on {self.split}"
         if absent is not None and lack == UNREADABLE:
@@ -188,12 +188,8 @@ class Sample:
             return f"{name}: no stored predictions on {self.split}; read the sweep's own database"
         return f"{name}: its seeds were measured on different examples" if lack else ""
 
-    def lack(self, seeds: Sequence[RunSeed] | None = None) -> str:
-        """That reason in a few words, or ''."""
-        return self._lack(seeds)[0]
-
-    def _lack(self, seeds: Sequence[RunSeed] | None) -> tuple[str, MeasuredRun | None]:
-        """The few words, or '', and the run to which they apply, if one lacks something."""
+    def lack(self, seeds: Sequence[RunSeed] | None = None) -> tuple[str, MeasuredRun | None]:
+        """That reason in a few words, or '', and the run without predictions, if there is one."""
         wanted = list(self.by_seed()) if seeds is None else list(seeds)
         if not wanted:
             return NO_SCORE, None

@@ -150,7 +150,8 @@ def _lacks(samples: Sequence[Sample]) -> str:
     for sample in samples:
         if not is_drawable(sample.metric):
             return f"{sample.metric} has no draws"
-        if lack := sample.lack(matched.seeds[sample.task]):
+        lack, _ = sample.lack(matched.seeds[sample.task])
+        if lack:
             return lack
     return ""
 

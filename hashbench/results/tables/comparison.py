@@ -46,7 +46,7 @@ def comparison_table(comparison: Comparison, *, one_seed: bool = False) -> Table
     for line in comparison.lines:
         models = {at: side.model or line.model for at, side in sides.items()}
         scores = {
-            at.lower(): _score(value, flags[at].get((models[at], line.task), Cell()), line)
+            at.lower(): _score(value, flags[at].get((models[at], line.task, line.is_average), Cell()), line)
             for (at, value) in zip(sides, (line.first, line.second), strict=True)
         }
         title = f"{line.task} {line.split.removeprefix(PART)}" if line.split.startswith(PART) else line.task
@@ -72,12 +72,12 @@ def _is_filled(cell: Cell) -> bool:
     return cell.value is not None or bool(cell.text)
 
 
-def _flagged(side: Side) -> dict[tuple[str, str], Cell]:
-    """The cells of an experiment's own table by model and task; a comparison repeats their signs."""
+def _flagged(side: Side) -> dict[tuple[str, str, bool], Cell]:
+    """The cells of the own table, whose signs a comparison repeats, by (model, task or average, is average)."""
     measured = side.evidence.measured
     table = own_table(measured, paper_of(measured))
     return {
-        (row.model, column.task or column.name): row.cells[column.name]
+        (row.model, column.task or column.name, column.measure == "average"): row.cells[column.name]
         for row in table.rows
         for column in table.columns
         if column.measure in ("average", "score")

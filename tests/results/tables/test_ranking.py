@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hashbench.results.read.evidence import NO_PREDICTIONS, OTHER_EXAMPLES
 from hashbench.results.rendering.page.main import page
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables.report import tables
@@ -150,3 +151,12 @@ def test_an_average_prints_what_each_task_brings(tmp_path: Path) -> None:
 def test_retention_has_the_group_of_its_scores(store: Store) -> None:
     cells = _cells(_table(store, table="2", paper="hashformers"), "prr_sst2")
     assert [model for model, cell in cells.items() if cell.best] == ["bert-mlm", "bert-sr"]
+
+
+def test_the_reason_that_a_model_is_not_compared_is_the_true_one(tmp_path: Path) -> None:
+    runs = [Answers(model, 0.8, seed) for model in ("a", "b") for seed in (0, 1, 2)]
+    runs += [Answers("mixed", 0.7, seed, n=400 + 2 * seed) for seed in (0, 1, 2)]
+    runs += [Answers("bare", 0.7, seed, stored=False) for seed in (0, 1, 2)]
+    (table,) = tables(build(tmp_path / "r.db", runs), ReportRequest())
+    ratings = {row.title: row.cells["sst2"].rating for row in table.rows}
+    assert OTHER_EXAMPLES in ratings["mixed"] and NO_PREDICTIONS in ratings["bare"]
